@@ -1,0 +1,86 @@
+# `just` lists the recipes. CI runs `just check` and `just test-all`, nothing else.
+
+export PATH := justfile_directory() / ".venv/bin" + ":" + env("PATH")
+
+[private]
+default:
+    @just --list --unsorted
+
+# Make .venv with everything locked, and this project in it
+setup:
+    ./.ci/setup
+
+# Everything but the tests: form, types, imports, sizes, generated files, lock
+check: format-check lint types imports size generated lock-check
+
+# The tests that take no more than moments
+test *ARGS:
+    python -m pytest -m "not slow" {{ ARGS }}
+
+# Every test; of each fault suite a fixed, seeded tenth
+test-all *ARGS:
+    python -m pytest {{ ARGS }}
+
+# The full counts of every fault suite, into docs/proof/
+prove *ARGS:
+    python tools/prove.py {{ ARGS }}
+
+# Speed as ratios measured in one run: table and chart
+bench *ARGS:
+    python bench/run.py {{ ARGS }}
+
+# Format, and mend what ruff can mend
+fix:
+    ruff format
+    ruff check --fix
+
+# Write src/memory_mesh/mesh.py from sync.py
+generate:
+    python tools/generate_async.py
+
+# Write docs/conformance.md from the marks of the tests
+conformance *ARGS:
+    python tools/conformance.py {{ ARGS }}
+
+# Resolve requirements/lock.txt anew, keeping what still fits (needs uv)
+lock *ARGS:
+    uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 \
+        --generate-hashes --no-emit-index-url --no-header --quiet \
+        --output-file requirements/lock.txt {{ ARGS }}
+    python tools/lock_check.py
+
+[private]
+format-check:
+    @echo "== ruff format"
+    ruff format --check
+
+[private]
+lint:
+    @echo "== ruff check"
+    ruff check
+
+[private]
+types:
+    @echo "== mypy --strict"
+    mypy
+
+[private]
+imports:
+    @echo "== import contracts"
+    lint-imports --no-logo
+
+[private]
+size:
+    @echo "== sizes"
+    python tools/size_check.py
+
+[private]
+generated:
+    @echo "== generated files"
+    python tools/generate_async.py --check
+    python tools/conformance.py --check
+
+[private]
+lock-check:
+    @echo "== lock"
+    python tools/lock_check.py

@@ -1,0 +1,87 @@
+"""Hold files, functions and classes to the sizes of the house style; exit 1 where one is passed.
+
+A file stops at 500 lines, a function at 60, a class at 15 public methods. `MemoryMesh` and the
+ledgers may have more methods: they are the product's verbs, one short method each.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("src", "tests", "tools", "bench")
+LIMITS = {"file": 500, "function": 60, "class": 15}
+UNITS = {"file": "lines", "function": "lines", "class": "public methods"}
+WORST_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How big one named thing is."""
+
+    kind: str
+    place: str
+    amount: int
+
+    @property
+    def too_big(self) -> bool:
+        """It passes the limit of its kind."""
+        return self.amount > LIMITS[self.kind]
+
+    @property
+    def share(self) -> float:
+        """The part of its limit that is used."""
+        return self.amount / LIMITS[self.kind]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.place}: {self.amount} {UNITS[self.kind]} of {LIMITS[self.kind]}"
+
+
+def main() -> int:
+    """Print the five fullest things and every breach."""
+    sizes = sorted(measure_all(ROOT), key=lambda size: size.share, reverse=True)
+    print(f"{len(sizes)} files, functions and classes; the fullest:")
+    for size in sizes[:WORST_SHOWN]:
+        print(f"  {size}")
+    breaches = [size for size in sizes if size.too_big]
+    for size in breaches:
+        print(f"TOO BIG: {size}", file=sys.stderr)
+    return 1 if breaches else 0
+
+
+def measure_all(root: Path) -> Iterator[Size]:
+    """The size of everything under the checked folders."""
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*.py")):
+            yield from measure(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
+
+
+def measure(source: str, place: str) -> Iterator[Size]:
+    """The size of one file and of every function and class in it."""
+    yield Size("file", place, len(source.splitlines()))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield Size("function", f"{place}:{node.lineno} {node.name}", _lines(node))
+        elif isinstance(node, ast.ClassDef) and not _may_be_wide(node, place):
+            yield Size("class", f"{place}:{node.lineno} {node.name}", _public_methods(node))
+
+
+def _lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def _may_be_wide(node: ast.ClassDef, place: str) -> bool:
+    return node.name == "MemoryMesh" or ("/ledgers/" in place and node.name.endswith("Ledger"))
+
+
+def _public_methods(node: ast.ClassDef) -> int:
+    names = {
+        item.name for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    return sum(not name.startswith(("_", "test_")) for name in names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
