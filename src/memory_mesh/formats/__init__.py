@@ -1,0 +1,1 @@
+"""Pure codecs between text and values."""

@@ -1,0 +1,1 @@
+"""Pure decisions: no clock, random, files, network or threads. Enforced by an import contract."""

@@ -1,0 +1,128 @@
+"""What a block hashes, and how a chain is checked.
+
+digest = HMAC-SHA256(salt, wire text + LF + metadata); hash = SHA-256 of one JSON array: version,
+id, position, seq, operation, agent, milliseconds, memory ids, digest, previous hash. The first
+block follows SHA-256 of the namespace, so no two namespaces share a chain. Erasing a block drops
+wire text, metadata and salt: the digest then proves nothing of the text, and the chain holds.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.model import Block, Entry, Head, Json
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A place in a chain, kept where the chain's owner cannot reach it."""
+
+    namespace: str
+    position: int
+    hash: bytes
+
+
+_FORM = 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def genesis(namespace: str) -> bytes:
+    """What the first block of a namespace follows."""
+    return hashlib.sha256(namespace.encode()).digest()
+
+
+def metadata_text(metadata: Mapping[str, Json]) -> str:
+    """A block's metadata in the one form that is stored and hashed."""
+    return json.dumps(dict(metadata), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def digest(wire: str | None, metadata: str, salt: bytes) -> bytes:
+    """The salted fingerprint of what a block says."""
+    return hmac.digest(salt, f"{wire or ''}\n{metadata}".encode(), "sha256")
+
+
+def block_hash(
+    entry: Entry, position: int, seq: int | None, digested: bytes, prev_hash: bytes
+) -> bytes:
+    """The link of the chain: it covers the header, the digest and the block before."""
+    form = [
+        _FORM,
+        entry.id,
+        position,
+        seq,
+        entry.operation,
+        entry.agent,
+        (entry.at - _EPOCH) // _MILLISECOND,
+        entry.memories,
+        digested.hex(),
+        prev_hash.hex(),
+    ]
+    return hashlib.sha256(json.dumps(form, separators=(",", ":")).encode()).digest()
+
+
+def seal(entry: Entry, seq: int, position: int, prev_hash: bytes, salt: bytes) -> Block:
+    """The entry as a block at its place in the chain."""
+    digested = digest(entry.wire, metadata_text(entry.metadata), salt)
+    return Block(
+        entry=entry,
+        position=position,
+        seq=seq,
+        salt=salt,
+        digest=digested,
+        prev_hash=prev_hash,
+        hash=block_hash(entry, position, seq, digested, prev_hash),
+    )
+
+
+def flaw(block: Block, position: int, prev_hash: bytes) -> str | None:
+    """What is wrong with a block that should stand at this place, or None."""
+    if block.position != position:
+        return f"expected position {position}, found {block.position}"
+    if block.prev_hash != prev_hash:
+        return "does not follow the block before it"
+    if block.digest is None or len(block.digest) != hashlib.sha256().digest_size:
+        return "has no digest"
+    if block.salt is not None:
+        if (
+            digest(block.entry.wire, metadata_text(block.entry.metadata), block.salt)
+            != block.digest
+        ):
+            return "its text or metadata was changed"
+    elif not block.erased:
+        return "has no salt and is not marked erased"
+    if block_hash(block.entry, position, block.seq, block.digest, prev_hash) != block.hash:
+        return "its header or hash was changed"
+    return None
+
+
+def checkpoint(head: Head, at: datetime) -> str:
+    """The end of the chain as text to keep elsewhere."""
+    return json.dumps(
+        {
+            "namespace": head.namespace,
+            "position": head.position,
+            "hash": head.hash.hex(),
+            "time": at.isoformat(),
+        },
+        ensure_ascii=False,
+        indent=2,
+    )
+
+
+def read_checkpoint(text: str) -> Checkpoint:
+    """A checkpoint as `checkpoint` wrote it."""
+    try:
+        plain = json.loads(text)
+        return Checkpoint(
+            str(plain["namespace"]), int(plain["position"]), bytes.fromhex(plain["hash"])
+        )
+    except (ValueError, KeyError, TypeError):
+        message = (
+            "that file is not a checkpoint; write one with: memory-mesh verify --checkpoint FILE"
+        )
+        raise InvalidInput(message) from None

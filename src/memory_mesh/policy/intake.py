@@ -1,0 +1,281 @@
+"""What callers hand in, checked at the edge and turned into the values the core trusts."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, TypedDict, TypeVar
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.formats import rfc11
+from memory_mesh.model import (
+    Channel,
+    Draft,
+    Kind,
+    Lens,
+    Memory,
+    Scope,
+    Source,
+    SourceKind,
+    Status,
+    Tier,
+)
+from memory_mesh.policy.filters import parse
+from memory_mesh.policy.metadata import check_metadata, check_text
+
+IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
+AUDIENCE = frozenset({"project", "agent", "session"})
+Member = TypeVar("Member", bound=StrEnum)
+_LONGEST_NAME = 512  # characters of a name: speaker, session, key …
+
+
+class Details(TypedDict, total=False):
+    """What may be said of a memory beside its text and metadata."""
+
+    scope: Scope
+    kind: Kind | str
+    speaker: str
+    role: str
+    order: int
+    occurred_at: datetime | str
+    valid_from: datetime | str | None
+    valid_until: datetime | str | None
+    importance: float | str
+    confidence: float
+    tags: Iterable[str]
+    tier: Tier | str
+    pinned: bool
+    source_kind: SourceKind | str
+    source_agent: str
+    source_ref: str
+    key: str
+    allow_duplicate: bool
+
+
+def draft_of(
+    content: object,
+    metadata: object,
+    details: Mapping[str, object],
+    *,
+    agent_id: str,
+    channel: Channel,
+) -> Draft:
+    """A draft from what `add` was given; raises InvalidInput and names the field."""
+    _known(details)
+    draft = Draft(text=check_text(content, "content"), source=Source(channel=channel))
+    draft = _detailed(draft, details)
+    draft = replace(
+        draft,
+        key=_name("key", details.get("key")),
+        allow_duplicate=bool(details.get("allow_duplicate")),
+    )
+    if metadata is not None:
+        draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
+    _check_validity(draft.valid_from, draft.valid_until)
+    return draft
+
+
+def alteration(
+    content: object | None, metadata: object | None, details: Mapping[str, object]
+) -> Callable[[Memory], Memory]:
+    """How `update` changes a memory: what is given replaces, what is not stays."""
+    _known(details)
+    text = None if content is None else check_text(content, "content")
+    if text is not None and not text.strip():
+        message = "a memory cannot be updated to an empty text; delete it instead"
+        raise InvalidInput(message)
+    given = None if metadata is None else check_metadata(metadata)
+
+    def alter(memory: Memory) -> Memory:
+        draft = Draft(text=memory.text, **{name: getattr(memory, name) for name in _CARRIED})
+        draft = _detailed(draft, details)
+        if given is not None:
+            cleared = replace(draft, extra={})
+            draft = rfc11.promote(cleared, given, memory.scope.agent or "")
+        _check_validity(draft.valid_from, draft.valid_until)
+        carried = {name: getattr(draft, name) for name in _CARRIED}
+        return replace(memory, text=memory.text if text is None else text, **carried)
+
+    return alter
+
+
+def lens_of(
+    now: datetime,
+    reader: Scope,
+    *,
+    filter: str | None = None,
+    across: Iterable[str] = (),
+    include: Iterable[Status | str] = (),
+    as_of: datetime | str | None = None,
+    valid_at: datetime | str | None = None,
+    any_validity: bool = False,
+) -> Lens:
+    """What a read may see, from the options of `search`, `get` and `get_all`."""
+    left_out = frozenset(across)
+    if not left_out <= AUDIENCE:
+        message = f"across names parts of the audience: {', '.join(sorted(AUDIENCE))}"
+        raise InvalidInput(message)
+    statuses = {Status.ACTIVE} | {_member("include", Status, status) for status in include}
+    return Lens(
+        now=now,
+        scope=reader,
+        across=left_out,
+        statuses=frozenset(statuses),
+        where=parse(filter) if filter else None,
+        as_of=moment("as_of", as_of),
+        valid_at=moment("valid_at", valid_at),
+        any_validity=any_validity,
+    )
+
+
+def moment(name: str, value: object) -> datetime | None:
+    """A time that says its zone, as datetime or ISO 8601 text; a bare date is its midnight UTC."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            parsed = datetime.fromisoformat(value)
+        except ValueError:
+            message = (
+                f"{name} must be an ISO 8601 time such as 2026-03-01T12:00:00Z, not {value[:40]!r}"
+            )
+            raise InvalidInput(message) from None
+        value = parsed.replace(tzinfo=UTC) if "T" not in value and " " not in value else parsed
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        message = f"{name} must say its time zone, for example 2026-03-01T12:00:00Z"
+        raise InvalidInput(message)
+    return value.astimezone(UTC)
+
+
+def importance(value: object) -> float:
+    """A weight from 0 to 1, or one of low, medium, high, critical."""
+    if isinstance(value, str) and value in IMPORTANCE:
+        return IMPORTANCE[value]
+    return _fraction("importance", value)
+
+
+_CARRIED = (
+    "scope", "source", "kind", "label", "speaker", "role", "order", "occurred_at", "valid_from",
+    "valid_until", "importance", "confidence", "tier", "pinned", "tags", "extra",
+)  # fmt: skip
+
+
+def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:
+    """The draft with every given detail put in its place."""
+    fitted: dict[str, Any] = {
+        name: fit(name, details[name]) for name, fit in _FITTERS.items() if name in details
+    }
+    origin: dict[str, Any] = {
+        field: fit(name, details[name])
+        for name, (field, fit) in _SOURCE_FITTERS.items()
+        if name in details
+    }
+    if isinstance(fitted.get("kind"), tuple):
+        fitted["kind"], fitted["label"] = fitted["kind"]
+    return replace(draft, source=replace(draft.source, **origin), **fitted)
+
+
+def _kind(_name: str, value: object) -> Kind | tuple[Kind, str]:
+    """One of our kinds, or any other word, kept as a label."""
+    word = check_text(value, "kind")
+    return Kind(word) if word in set(Kind) else (Kind.FACT, word)
+
+
+def _scope(_name: str, value: object) -> Scope:
+    if not isinstance(value, Scope):
+        message = "scope must be a Scope(project, agent, session)"
+        raise InvalidInput(message)
+    return Scope(
+        *(_name_or_none(part, getattr(value, part)) for part in ("project", "agent", "session"))
+    )
+
+
+def _name(name: str, value: object) -> str | None:
+    """A short text, or nothing."""
+    if value is None:
+        return None
+    text = check_text(value, name)
+    if not text or len(text) > _LONGEST_NAME:
+        message = f"{name} must have 1 to {_LONGEST_NAME} characters"
+        raise InvalidInput(message)
+    return text
+
+
+def _name_or_none(name: str, value: object) -> str | None:
+    return None if value == "" else _name(name, value)
+
+
+def _order(name: str, value: object) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    message = f"{name} must be a whole number"
+    raise InvalidInput(message)
+
+
+def _fraction(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        message = f"{name} must be a number from 0 to 1, not {value!r}"
+        raise InvalidInput(message)
+    return float(value)
+
+
+def _tags(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        message = f"{name} must be a list of texts"
+        raise InvalidInput(message)
+    return tuple(check_text(tag, "a tag") for tag in value)
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        message = f"{name} must be true or false"
+        raise InvalidInput(message)
+    return value
+
+
+def _member(name: str, kind: type[Member], value: object) -> Member:
+    """One of an enum's words."""
+    try:
+        return kind(str(value))
+    except ValueError:
+        words = ", ".join(kind)
+        message = f"{name} must be one of: {words}; not {value!r}"
+        raise InvalidInput(message) from None
+
+
+def _check_validity(start: datetime | None, end: datetime | None) -> None:
+    if start is not None and end is not None and end <= start:
+        message = "valid_until must be later than valid_from"
+        raise InvalidInput(message)
+
+
+def _known(details: Mapping[str, object]) -> None:
+    unknown = details.keys() - Details.__annotations__.keys()
+    if unknown:
+        message = (
+            f"there is no detail {min(unknown)!r}; known are "
+            f"{', '.join(sorted(Details.__annotations__))}. Anything else belongs in metadata."
+        )
+        raise InvalidInput(message)
+
+
+_FITTERS: dict[str, Callable[[str, object], object]] = {
+    "scope": _scope,
+    "kind": _kind,
+    "speaker": _name,
+    "role": _name,
+    "order": _order,
+    "occurred_at": moment,
+    "valid_from": moment,
+    "valid_until": moment,
+    "importance": lambda _, value: importance(value),
+    "confidence": _fraction,
+    "tags": _tags,
+    "tier": lambda name, value: _member(name, Tier, value),
+    "pinned": _flag,
+}
+_SOURCE_FITTERS: dict[str, tuple[str, Callable[[str, object], object]]] = {
+    "source_kind": ("kind", lambda name, value: _member(name, SourceKind, value)),
+    "source_agent": ("agent", _name),
+    "source_ref": ("ref", _name),
+}
