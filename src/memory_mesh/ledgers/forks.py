@@ -1,0 +1,98 @@
+"""Staying alive across fork(): nobody forks while a thread is inside SQLite.
+
+SQLite's own mutexes are copied by fork in the state they have. A child made while another thread
+holds one would hang at its first statement. So every use of SQLite passes a gate, fork waits until
+the gate is empty, and the child starts with fresh locks and fresh connections.
+"""
+
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+_PATIENCE = 10.0  # seconds a fork waits for running statements; then it goes ahead
+
+
+class Forkable(Protocol):
+    """Something with locks or connections that a child must not use."""
+
+    def after_fork(self) -> None:
+        """Forget them, without closing anything the parent still uses."""
+
+
+class _Gate:
+    """Many may be inside at once; fork waits for the others and keeps newcomers out."""
+
+    def __init__(self) -> None:
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        self.changed = threading.Condition()
+        self.inside: dict[int, int] = {}
+        self.forking = False
+
+    @contextmanager
+    def passed(self) -> Iterator[None]:
+        me = threading.get_ident()
+        with self.changed:
+            while self.forking and me not in self.inside:
+                self.changed.wait()
+            self.inside[me] = self.inside.get(me, 0) + 1
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.inside[me] -= 1
+                if not self.inside[me]:
+                    del self.inside[me]
+                    self.changed.notify_all()
+
+    def before_fork(self) -> None:
+        me = threading.get_ident()
+        with self.changed:
+            self.forking = True
+            self.changed.wait_for(lambda: not (self.inside.keys() - {me}), _PATIENCE)
+
+    def after_fork_in_parent(self) -> None:
+        with self.changed:
+            self.forking = False
+            self.changed.notify_all()
+
+
+_gate = _Gate()
+_forkables: "weakref.WeakSet[Forkable]" = weakref.WeakSet()
+
+
+def inside_sqlite() -> AbstractContextManager[None]:
+    """Hold this while SQLite runs, never while waiting for another process."""
+    return _gate.passed()
+
+
+def protect(forkable: Forkable) -> None:
+    """Have `after_fork` called in every child."""
+    _forkables.add(forkable)
+
+
+def _after_fork_in_child() -> None:
+    _gate.start_anew()
+    for forkable in list(_forkables):
+        forkable.after_fork()
+
+
+def bury(connections: list[object]) -> None:
+    """Keep the parent's connections referenced for ever: closing one here could harm the parent."""
+    if connections:
+        import ctypes
+
+        for connection in connections:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_gate.before_fork,
+        after_in_parent=_gate.after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

@@ -1,0 +1,168 @@
+"""The SQLite ledger: a file per namespace, one transaction per write, any number of processes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_mesh.errors import NotFound
+from memory_mesh.ledgers import forks
+from memory_mesh.ledgers.mounts import refuse_network_folder
+from memory_mesh.ledgers.sqlite import rows, schema, writing
+from memory_mesh.ledgers.sqlite.buffer import RecallBuffer
+from memory_mesh.ledgers.sqlite.files import Files
+from memory_mesh.ledgers.sqlite.reading import SqliteSnapshot
+from memory_mesh.model import Block, Commit, Entry, Rivals, Verification, Wanted
+from memory_mesh.ports import Clock, Snapshot
+
+_GIVE_UP = 5  # failures after which a sink's commit goes to the dead letters
+_USED_COUNTERS = "uses = uses + 1, last_used = ?"
+
+
+class SqliteLedger:
+    """Implements `ports.Ledger` on one folder."""
+
+    def __init__(self, folder: Path, clock: Clock, *, allow_network: bool = False) -> None:
+        schema.check_sqlite()
+        if not allow_network:
+            refuse_network_folder(folder)
+        self._clock = clock
+        self._files = Files(folder / "namespaces")
+        self._waiting = RecallBuffer()
+        forks.protect(self._waiting)
+
+    def commit(self, namespace: str, wanted: Wanted, decide: Callable[[Rivals], Commit]) -> Commit:
+        """Take the lock, read the rivals, let `decide` decide, write all of it or nothing."""
+        with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
+            head = rows.head(db)
+            at = writing.recorded_time(head, self._clock.now())
+            commit = decide(writing.rivals(db, wanted, at))
+            if commit.puts or commit.entries or commit.observations or commit.vectors:
+                writing.write(db, head, at, commit)
+            writing.record_recalls(db, waiting)
+        return commit
+
+    @contextmanager
+    def read(self, namespace: str) -> Iterator[Snapshot]:
+        """One read transaction; a namespace that does not exist reads as empty."""
+        with self._files.reading(namespace) as db:
+            if db is not None:
+                yield SqliteSnapshot(db, lambda: self._files.size(namespace))
+                return
+        with schema.empty(namespace) as nothing:
+            yield SqliteSnapshot(nothing, lambda: 0)
+
+    def note(self, namespace: str, entry: Entry) -> None:
+        """Record a recall block soon: with the next commit, when 64 wait, or at close."""
+        if self._waiting.add(namespace, entry):
+            self._flush(namespace)
+
+    def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
+        """Count one use of each memory and write the record of it before returning."""
+        with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
+            stamp = rows.micros(self._clock.now())
+            db.executemany(
+                f"UPDATE memory SET {_USED_COUNTERS} WHERE id = ?",  # noqa: S608  # fixed text
+                [(stamp, id_) for id_ in ids],
+            )
+            writing.record_recalls(db, [*waiting, *([entry] if entry else [])])
+
+    def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
+        """Add one vote to a memory, in place; ranking may change, so the seq moves."""
+        column = "helpful" if helpful else "harmful"
+        with self._files.writing(namespace) as db:
+            changed = db.execute(
+                f"UPDATE memory SET {column} = {column} + 1 WHERE id = ?",  # noqa: S608
+                (memory_id,),
+            )
+            if not changed.rowcount:
+                raise NotFound
+            db.execute("UPDATE store SET seq = seq + 1")
+
+    def blocks(self, namespace: str, after_seq: int, limit: int) -> list[Block]:
+        """Chained blocks of the next commits, whole commits only, oldest first."""
+        with self._files.reading(namespace) as db:
+            if db is None:
+                return []
+            found = db.execute(
+                f"SELECT {rows.BLOCK} FROM block WHERE seq > ? AND seq <= coalesce((SELECT seq "  # noqa: S608
+                "FROM block WHERE seq > ? ORDER BY position LIMIT 1 OFFSET ?), ?) "
+                "ORDER BY position",
+                (after_seq, after_seq, limit - 1, 2**62),
+            )
+            return [rows.block(row) for row in found]
+
+    def recalls(self, namespace: str, limit: int) -> list[Block]:
+        """The latest recall blocks, newest first."""
+        with self._files.reading(namespace) as db:
+            if db is None:
+                return []
+            found = db.execute(
+                "SELECT id, 'recall', agent, at, memories, wire, metadata FROM recall "
+                "ORDER BY number DESC LIMIT ?",
+                (limit,),
+            )
+            return [Block(rows.entry(row)) for row in found]
+
+    def block_at(self, namespace: str, position: int) -> Block | None:
+        """The chained block at a position."""
+        with self._files.reading(namespace) as db:
+            if db is None:
+                return None
+            row = db.execute(
+                f"SELECT {rows.BLOCK} FROM block WHERE position = ?",  # noqa: S608  # own names
+                (position,),
+            ).fetchone()
+            return None if row is None else rows.block(row)
+
+    def verify(self, namespace: str) -> Verification:
+        """Walk the chain and every invariant; report, never repair."""
+        from memory_mesh.ledgers.sqlite import checking
+
+        with self._files.reading(namespace) as db:
+            if db is not None:
+                return checking.verify(db)
+        return Verification(namespace, {})
+
+    def sink_cursor(self, namespace: str, sink: str) -> tuple[int, int]:
+        """How far a sink has come (seq) and how often the next commit failed."""
+        with self._files.reading(namespace) as db:
+            if db is None:
+                return 0, 0
+            row = db.execute("SELECT seq, attempts FROM sink WHERE name = ?", (sink,)).fetchone()
+            return (row[0], row[1]) if row else (0, 0)
+
+    def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
+        """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
+        with self._files.writing(namespace) as db:
+            db.execute("INSERT OR IGNORE INTO sink VALUES (?, 0, 0)", (sink,))
+            if failure is not None:
+                db.execute("UPDATE sink SET attempts = attempts + 1 WHERE name = ?", (sink,))
+                db.execute(
+                    "INSERT OR IGNORE INTO dead_letter SELECT name, ?, ?, ? FROM sink "
+                    "WHERE name = ? AND attempts >= ?",
+                    (seq, rows.micros(self._clock.now()), failure, sink, _GIVE_UP),
+                )
+            db.execute(
+                "UPDATE sink SET seq = max(seq, ?), attempts = 0 WHERE name = ? "
+                "AND (attempts >= ? OR ? IS NULL)",
+                (seq, sink, _GIVE_UP, failure),
+            )
+
+    def namespaces(self) -> Iterator[str]:
+        """The names of all namespaces, sorted."""
+        return self._files.names()
+
+    def close(self) -> None:
+        """Write what waits and release every file."""
+        try:
+            for namespace in self._waiting.namespaces():
+                self._flush(namespace)
+        finally:
+            self._files.close()
+
+    def _flush(self, namespace: str) -> None:
+        if not self._files.exists(namespace):  # never make a file to say it was empty
+            self._waiting.drop(namespace)
+            return
+        with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
+            writing.record_recalls(db, waiting)

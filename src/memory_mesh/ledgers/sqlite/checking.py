@@ -1,0 +1,116 @@
+"""`verify`: the chain block by block, and every invariant. It reports, it never repairs."""
+
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+
+from memory_mesh.ledgers.sqlite import rows
+from memory_mesh.model import Finding, Verification
+from memory_mesh.policy import audit
+
+_SHOWN = 20  # findings listed per check; the rest is counted
+
+# Each statement returns what breaks the promise in its name.
+_INVARIANTS = {
+    "a memory has exactly one open version": """
+        SELECT m.id FROM memory m WHERE 1 <> (SELECT count(*) FROM version v
+        WHERE v.memory = m.number AND v.recorded_until IS NULL)""",
+    "versions of a memory follow each other without gap or overlap": """
+        SELECT m.id FROM (SELECT memory, recorded_until AS ended,
+            lead(recorded_from) OVER (PARTITION BY memory ORDER BY recorded_from, number) AS begun
+            FROM version) JOIN memory m ON m.number = memory WHERE ended IS NOT begun""",
+    "today's status is that of the open version": """
+        SELECT m.id FROM memory m JOIN version v ON v.memory = m.number
+        WHERE v.recorded_until IS NULL AND v.status <> m.status""",
+    "a version's text belongs to its memory": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        LEFT JOIN text t ON t.number = v.text WHERE t.memory IS NOT v.memory""",
+    "texts a default read could return are in the live keyword table, and only those": """
+        SELECT 'text ' || id FROM (SELECT id FROM live_docsize EXCEPT SELECT text FROM version
+            WHERE recorded_until IS NULL AND status = 'active')
+        UNION ALL SELECT 'text ' || text FROM (SELECT text FROM version
+            WHERE recorded_until IS NULL AND status = 'active'
+            EXCEPT SELECT id FROM live_docsize)""",
+    "every other text is in the rest keyword table, and only those": """
+        SELECT 'text ' || id FROM (SELECT id FROM rest_docsize EXCEPT SELECT number FROM text)
+        UNION ALL SELECT 'text ' || number FROM (SELECT number FROM text EXCEPT
+            SELECT id FROM live_docsize EXCEPT SELECT id FROM rest_docsize)
+        UNION ALL SELECT 'text ' || id FROM (SELECT id FROM live_docsize INTERSECT
+            SELECT id FROM rest_docsize)""",
+    "every memory was observed": """
+        SELECT m.id FROM memory m WHERE NOT EXISTS
+        (SELECT 1 FROM observation o WHERE o.memory = m.number)""",
+    "every write left a block": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        WHERE NOT EXISTS (SELECT 1 FROM block b WHERE b.seq = v.seq)""",
+    "nothing is ahead of the counter": """
+        SELECT 'seq ' || max(seq) FROM (SELECT seq FROM version UNION ALL SELECT seq FROM block
+            UNION ALL SELECT seq FROM vector UNION ALL SELECT seq FROM link)
+        HAVING max(seq) > (SELECT seq FROM store)""",
+    "a successor exists": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        WHERE v.successor IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM memory s WHERE s.id = v.successor)""",
+    "no reference dangles": "SELECT \"table\" || ' row ' || rowid FROM pragma_foreign_key_check",
+}
+_COUNTED = ("memory", "version", "text", "observation", "link", "vector", "block", "recall")
+
+
+def verify(db: sqlite3.Connection) -> Verification:
+    """Everything that can be checked without changing anything, with what was looked at."""
+    checked: Counter[str] = Counter()
+    findings = [*_pages(db, checked), *_chain(db, checked), *_texts(db, checked)]
+    for name, statement in _INVARIANTS.items():
+        broken = [str(row[0]) for row in db.execute(statement)]
+        checked[name] += 1
+        findings += _listed(name, broken)
+    for table in _COUNTED:
+        checked[f"{table} rows"] = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+    head = rows.head(db)
+    return Verification(head.namespace, dict(checked), tuple(findings), head)
+
+
+def _pages(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
+    """SQLite's own check of its pages and indexes."""
+    checked["database pages"] = db.execute("PRAGMA page_count").fetchone()[0]
+    for (line,) in db.execute(f"PRAGMA integrity_check({_SHOWN})"):
+        if line != "ok":
+            yield Finding("database pages", line)
+
+
+def _chain(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
+    """Every block at its place, unchanged, following the one before, up to the recorded head."""
+    head = rows.head(db)
+    position, before = 0, audit.genesis(head.namespace)
+    for row in db.execute(f"SELECT {rows.BLOCK} FROM block ORDER BY position"):  # noqa: S608
+        position += 1
+        checked["chained blocks"] += 1
+        try:
+            block = rows.block(row)
+        except (ValueError, TypeError, OverflowError):
+            yield Finding("chain", f"the block at {row[0]} cannot be read")
+            before = row[-1]
+            continue
+        wrong = audit.flaw(block, position, before)
+        if wrong is not None:
+            yield Finding("chain", f"block {block.entry.id} at {block.position}: {wrong}")
+            position = block.position or position
+        before = block.hash or b""
+    if (position, before) != (head.position, head.hash):
+        yield Finding("chain", f"ends at {position}, but the store says {head.position}")
+
+
+def _texts(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
+    """Every text has the hash it was stored under."""
+    for number, content, stored in db.execute("SELECT number, content, hash FROM text"):
+        checked["text hashes"] += 1
+        if hashlib.sha256(content.encode()).digest() != stored:
+            yield Finding("text hashes", f"text {number} is not what was stored")
+
+
+def _listed(name: str, broken: list[str]) -> Iterator[Finding]:
+    for item in broken[:_SHOWN]:
+        yield Finding(name, item)
+    if len(broken) > _SHOWN:
+        yield Finding(name, f"and {len(broken) - _SHOWN} more")

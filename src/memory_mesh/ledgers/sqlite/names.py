@@ -1,0 +1,49 @@
+"""Namespace names as file names, and back: readable, reversible, safe on every file system."""
+
+from memory_mesh.errors import InvalidInput
+
+SUFFIX = ".db"
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+_RESERVED = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+)
+_LONGEST = 80  # characters; percent-encoded UTF-8 stays under the usual 255 bytes for most
+
+
+def file_name(namespace: str) -> str:
+    """The file a namespace lives in; capitals are encoded, so that case cannot collide."""
+    if not namespace or len(namespace) > _LONGEST or not namespace.isprintable():
+        message = f"a namespace is 1 to {_LONGEST} printable characters, not {namespace[:99]!r}"
+        raise InvalidInput(message)
+    encoded = _percent(namespace, _PLAIN)
+    if encoded[0] == "." or encoded.partition(".")[0] in _RESERVED:
+        encoded = f"%{ord(encoded[0]):02x}{encoded[1:]}"
+    name = encoded + SUFFIX
+    if len(name) > 240:  # noqa: PLR2004  # a file name has 255 bytes, and "-wal" follows
+        message = f"the namespace {namespace[:20]!r}… is too long for a file name"
+        raise InvalidInput(message)
+    return name
+
+
+def namespace(file_name: str) -> str | None:
+    """The namespace a file holds, or None for any other file."""
+    if not file_name.endswith(SUFFIX):
+        return None
+    raw = file_name.removesuffix(SUFFIX)
+    out = bytearray()
+    while raw:
+        head, _, raw = raw.partition("%")
+        out += head.encode()
+        if raw:
+            out.append(int(raw[:2], 16))
+            raw = raw[2:]
+    return out.decode()
+
+
+def quoted(path: str) -> str:
+    """A path for SQLite's file: URI."""
+    return _percent(path, _PLAIN | {"/"})
+
+
+def _percent(text: str, plain: frozenset[str]) -> str:
+    return "".join(chr(byte) if chr(byte) in plain else f"%{byte:02x}" for byte in text.encode())

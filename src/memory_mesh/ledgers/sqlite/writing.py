@@ -1,0 +1,240 @@
+"""Writing one Commit inside an open transaction: every table it touches, in one file."""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from memory_mesh.ledgers.sqlite import rows
+from memory_mesh.model import (
+    Commit,
+    Entry,
+    Head,
+    Memory,
+    Observation,
+    Outcome,
+    Put,
+    Rivals,
+    Scope,
+    Seen,
+    Status,
+    Wanted,
+    Wording,
+)
+from memory_mesh.policy import audit
+
+_SALT = 16
+
+
+def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Rivals:
+    """What the ledger holds that bears on a write, read inside its transaction."""
+    return Rivals(
+        at=at,
+        twins=_twins(db, wanted.twins),
+        keys={key: seen for key in wanted.keys if (seen := _seen(db, key)) is not None},
+        memories={id_: found for id_ in wanted.ids if (found := _current(db, id_)) is not None},
+        taken=lambda id_: _taken(db, id_),
+        history=lambda id_: rows.history(db, id_),
+    )
+
+
+def recorded_time(head: Head, now: datetime) -> datetime:
+    """The clock's time, or just after the last commit's where the clock went back."""
+    return max(now, head.recorded_at + timedelta(microseconds=1))
+
+
+def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> None:
+    """Everything the commit changes, under the next seq."""
+    seq = head.seq + 1
+    for put in commit.puts:
+        _put(db, put, seq, at)
+    _observe(db, commit.observations, at)
+    for link in commit.links:
+        db.execute(
+            "INSERT OR IGNORE INTO link SELECT a.number, b.number, ?, ? "
+            "FROM memory a, memory b WHERE a.id = ? AND b.id = ?",
+            (link.type, seq, link.source, link.target),
+        )
+    for vector in commit.vectors:
+        space = _space(db, vector.space, len(vector.data) // 4)
+        db.execute(
+            "INSERT OR REPLACE INTO vector SELECT v.text, ?, ?, ?, ? FROM version v "
+            "JOIN memory m ON m.number = v.memory WHERE m.id = ? AND v.recorded_until IS NULL",
+            (space, vector.part, seq, vector.data, vector.memory),
+        )
+    position, hashed = _chain(db, head, seq, commit.entries)
+    db.execute(
+        "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
+        (seq, rows.micros(at), position, hashed),
+    )
+
+
+def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
+    """Recall blocks: recorded, not chained. A taken id is drawn anew."""
+    for entry in entries:
+        id_ = entry.id
+        while db.execute("SELECT 1 FROM recall WHERE id = ?", (id_,)).fetchone():
+            id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
+        db.execute(
+            "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?,?,?,?,?,?)",
+            (
+                id_,
+                entry.agent,
+                rows.millis(entry.at),
+                rows.dumped(entry.memories),
+                entry.wire,
+                audit.metadata_text(entry.metadata),
+            ),
+        )
+
+
+def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> None:
+    """One new version; an earlier one of the same memory is closed, never changed."""
+    memory = put.memory
+    row = db.execute(
+        "SELECT m.number, v.number, v.text, v.status FROM memory m JOIN version v "
+        "ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
+        (memory.id,),
+    ).fetchone()
+    if row is None:
+        number = db.execute(
+            "INSERT INTO memory (id, created, status) VALUES (?, ?, ?)",
+            (memory.id, rows.micros(memory.created_at), memory.status),
+        ).lastrowid
+        text = None
+    else:
+        number, version, text, was = row
+        db.execute(
+            "UPDATE version SET recorded_until = ? WHERE number = ?", (rows.micros(at), version)
+        )
+        db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
+        _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and _lives(memory))
+    if put.wording:
+        text = _word(db, number, put.wording, "live" if _lives(memory) else "rest")
+    db.execute(
+        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(29)})",  # noqa: S608  # own names
+        rows.version_values(memory, number, text, seq),
+    )
+
+
+def _lives(memory: Memory) -> bool:
+    """Whether a default read could return it."""
+    return memory.status is Status.ACTIVE
+
+
+def _word(db: sqlite3.Connection, memory: int | None, wording: Wording, table: str) -> int | None:
+    """A new text, and its terms in the keyword table they belong to."""
+    number = db.execute(
+        "INSERT INTO text (memory, content, hash, terms) VALUES (?, ?, ?, ?)",
+        (memory, wording.text, wording.hash, wording.terms),
+    ).lastrowid
+    db.execute(f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)", (number, wording.terms))  # noqa: S608
+    return number
+
+
+def _settle(db: sqlite3.Connection, text: int | None, *, was: bool, live: bool) -> None:
+    """Terms of an earlier text move when a default read can no longer, or can again, return it."""
+    if was == live:
+        return
+    source, target = ("rest", "live") if live else ("live", "rest")
+    (terms,) = db.execute("SELECT terms FROM text WHERE number = ?", (text,)).fetchone()
+    db.execute(
+        f"INSERT INTO {source} ({source}, rowid, terms) VALUES ('delete', ?, ?)",  # noqa: S608
+        (text, terms),
+    )
+    db.execute(f"INSERT INTO {target} (rowid, terms) VALUES (?, ?)", (text, terms))  # noqa: S608
+
+
+def _observe(db: sqlite3.Connection, observations: Sequence[Observation], at: datetime) -> None:
+    db.executemany(
+        "INSERT INTO observation (memory, at, hash, outcome, origin, key) "
+        "SELECT number, ?, ?, ?, ?, ? FROM memory WHERE id = ?",
+        [
+            (rows.micros(at), seen.hash, seen.outcome, seen.origin, seen.key, seen.memory)
+            for seen in observations
+        ],
+    )
+
+
+def _chain(
+    db: sqlite3.Connection, head: Head, seq: int, entries: Sequence[Entry]
+) -> tuple[int, bytes]:
+    """Seal the entries one after another; the new end of the chain."""
+    position, hashed = head.position, head.hash
+    salts = os.urandom(_SALT * len(entries))
+    for number, entry in enumerate(entries):
+        salt = salts[number * _SALT : (number + 1) * _SALT]
+        block = audit.seal(entry, seq, position + 1, hashed, salt)
+        db.execute(
+            f"INSERT INTO block ({rows.BLOCK}) VALUES ({_marks(14)})",  # noqa: S608  # own names
+            (
+                block.position,
+                entry.id,
+                seq,
+                entry.operation,
+                entry.agent,
+                rows.millis(entry.at),
+                rows.dumped(entry.memories),
+                entry.wire,
+                salt,
+                0,
+                audit.metadata_text(entry.metadata),
+                block.digest,
+                hashed,
+                block.hash,
+            ),
+        )
+        position, hashed = position + 1, block.hash or b""
+    return position, hashed
+
+
+def _space(db: sqlite3.Connection, name: str, dimension: int) -> int:
+    db.execute("INSERT OR IGNORE INTO space (name, dimension) VALUES (?, ?)", (name, dimension))
+    number: int = db.execute("SELECT number FROM space WHERE name = ?", (name,)).fetchone()[0]
+    return number
+
+
+def _twins(
+    db: sqlite3.Connection, twins: Sequence[tuple[bytes, Scope]]
+) -> dict[tuple[bytes, Scope], Memory]:
+    """Active memories with the same text for the same audience; the oldest where several are."""
+    found: dict[tuple[bytes, Scope], Memory] = {}
+    for hashed, scope in twins:
+        row = db.execute(
+            f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.hash = ? AND v.project IS ? "  # noqa: S608
+            "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
+            "AND v.status = 'active' ORDER BY v.number LIMIT 1",
+            (hashed, scope.project, scope.agent, scope.session),
+        ).fetchone()
+        if row is not None:
+            found[hashed, scope] = rows.memory(row)
+    return found
+
+
+def _seen(db: sqlite3.Connection, key: str) -> Seen | None:
+    row = db.execute(
+        "SELECT o.hash, o.outcome, m.id FROM observation o JOIN memory m ON m.number = o.memory "
+        "WHERE o.key = ?",
+        (key,),
+    ).fetchone()
+    if row is None:
+        return None
+    memory = _current(db, row[2])
+    return Seen(row[0], Outcome(row[1]), memory) if memory is not None else None
+
+
+def _current(db: sqlite3.Connection, id_: str) -> Memory | None:
+    row = db.execute(
+        f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE m.id = ? AND v.recorded_until IS NULL",  # noqa: S608
+        (id_,),
+    ).fetchone()
+    return None if row is None else rows.memory(row)
+
+
+def _taken(db: sqlite3.Connection, id_: str) -> bool:
+    table = "block" if id_.startswith("yamo_") else "memory"
+    return db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone() is not None  # noqa: S608
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)

@@ -1,0 +1,386 @@
+"""What every Ledger promises, as tests: inherit, provide `open_ledger`, and run with pytest."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+import pytest
+
+from memory_mesh.errors import NotFound
+from memory_mesh.model import (
+    Commit,
+    Entry,
+    Lens,
+    Memory,
+    Observation,
+    Operation,
+    Outcome,
+    Put,
+    Rivals,
+    Scope,
+    Seen,
+    Status,
+    Vector,
+    Wanted,
+    Wording,
+)
+from memory_mesh.policy import audit
+from memory_mesh.ports import Clock, Ledger
+from memory_mesh.testing.clock import FrozenClock
+
+SPACE = "contract"
+_SECOND = timedelta(seconds=1)
+
+
+def word(text: str) -> Wording:
+    """A wording whose terms are its words."""
+    return Wording(text, sha256(text.encode()).digest(), " ".join(text.lower().split()))
+
+
+class LedgerContract:
+    """The suite; each test gets a fresh, empty ledger."""
+
+    def open_ledger(self, clock: Clock) -> Ledger:
+        """A ledger over the same, at first empty, store at every call."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def clock(self) -> FrozenClock:
+        """Time, held still."""
+        return FrozenClock()
+
+    @pytest.fixture
+    def ledger(self, clock: FrozenClock) -> Ledger:
+        """The ledger under test."""
+        return self.open_ledger(clock)
+
+    def test_what_is_committed_is_read_back_whole(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Every field survives, in this ledger and in a second one on the same store."""
+        memory = put(ledger, "mem_1_000001", "tea is hot", tags=("a", "b"), extra={"k": [1, None]})
+        for reader in (ledger, self.open_ledger(clock)):
+            with reader.read("default") as snapshot:
+                assert snapshot.get([memory.id], Lens(clock.now())) == [memory]
+
+    def test_a_namespace_is_a_wall(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Nothing written in one is seen in another."""
+        put(ledger, "mem_1_000001", "tea is hot")
+        with ledger.read("other") as snapshot:
+            assert snapshot.head().seq == 0
+            assert not snapshot.match(["tea"], Lens(clock.now()), 10).found
+            assert snapshot.stats().memories == 0
+        assert list(ledger.namespaces()) == ["default"]
+
+    def test_an_exception_in_decide_leaves_nothing(self, ledger: Ledger) -> None:
+        """A write is all or nothing."""
+        put(ledger, "mem_1_000001", "tea is hot")
+
+        def decide(_: Rivals) -> Commit:
+            raise NotFound
+
+        with pytest.raises(NotFound):
+            ledger.commit("default", Wanted(), decide)
+        with ledger.read("default") as snapshot:
+            assert snapshot.head().seq == 1
+            assert snapshot.stats().memories == 1
+
+    def test_decide_sees_twins_keys_and_memories(self, ledger: Ledger) -> None:
+        """What bears on a write is read inside its transaction."""
+        text, scope = "tea is hot", Scope(project="p")
+        memory = put(ledger, "mem_1_000001", text, scope=scope, key="once")
+        hashed = word(text).hash
+        wanted = Wanted(
+            twins=((hashed, scope), (hashed, Scope())), keys=("once", "never"), ids=(memory.id,)
+        )
+        seen = look(ledger, wanted)
+        assert seen.twins == {(hashed, scope): memory}
+        assert seen.keys == {"once": Seen(hashed, Outcome.STORED, memory)}
+        assert seen.memories == {memory.id: memory}
+        assert seen.history(memory.id) == [memory]
+        assert seen.taken(memory.id)
+        assert not seen.taken("mem_1_ffffff")
+
+    def test_seq_moves_by_one_with_each_change(self, ledger: Ledger) -> None:
+        """The one counter counts commits, not rows, and an empty commit is none."""
+        put(ledger, "mem_1_000001", "one")
+        ledger.commit("default", Wanted(), lambda _: Commit())
+        put(ledger, "mem_1_000002", "two")
+        with ledger.read("default") as snapshot:
+            assert snapshot.head().seq == 2
+
+    def test_recorded_time_only_moves_forward(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """A clock that goes back does not reorder what was learned."""
+        first = put(ledger, "mem_1_000001", "one")
+        clock.advance(-_SECOND)
+        second = put(ledger, "mem_1_000002", "two")
+        assert second.recorded_from > first.recorded_from
+
+    def test_a_changed_text_is_found_by_its_new_words_only(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """Keyword search follows the present, and the past is still there as of then."""
+        memory = put(ledger, "mem_1_000001", "tea is hot")
+        before = clock.now()
+        clock.advance(_SECOND)
+        change(ledger, memory, text="tea is cold")
+        assert found(ledger, "hot", Lens(clock.now())) == []
+        assert found(ledger, "cold", Lens(clock.now())) == ["tea is cold"]
+        assert found(ledger, "hot", Lens(clock.now(), as_of=before)) == ["tea is hot"]
+        assert found(ledger, "cold", Lens(clock.now(), as_of=before)) == []
+
+    @pytest.mark.parametrize("status", [status for status in Status if status is not Status.ACTIVE])
+    def test_only_active_memories_answer_by_default(
+        self, ledger: Ledger, clock: FrozenClock, status: Status
+    ) -> None:
+        """The others answer when asked for, and what was live then is shown as of then."""
+        memory = put(ledger, "mem_1_000001", "tea is hot")
+        before = clock.now()
+        clock.advance(_SECOND)
+        change(ledger, memory, status=status)
+        now = clock.now()
+        assert found(ledger, "tea", Lens(now)) == []
+        assert found(ledger, "tea", Lens(now, statuses=frozenset({status}))) == ["tea is hot"]
+        assert found(ledger, "tea", Lens(now, as_of=before)) == ["tea is hot"]
+        with ledger.read("default") as snapshot:
+            (past,) = snapshot.get([memory.id], Lens(now, as_of=before))
+        assert past.status_today is status
+
+    @pytest.mark.parametrize(
+        ("audience", "reader", "seen"),
+        [
+            (Scope(), Scope(), True),
+            (Scope(), Scope("p", "a", "s"), True),
+            (Scope(project="p"), Scope("p", "a", "s"), True),
+            (Scope(project="p"), Scope("q", "a", "s"), False),
+            (Scope(project="p"), Scope(), False),
+            (Scope(agent="a"), Scope("p", "a"), True),
+            (Scope(agent="a"), Scope("p", "b"), False),
+            (Scope(session="s"), Scope(session="s"), True),
+            (Scope(session="s"), Scope(session="t"), False),
+            (Scope("p", "a", "s"), Scope("p", "a", "t"), False),
+        ],
+    )
+    def test_scope_holds_on_every_read(
+        self, ledger: Ledger, clock: FrozenClock, audience: Scope, reader: Scope, *, seen: bool
+    ) -> None:
+        """Each part of the audience is empty or equal to the reader's."""
+        memory = put(ledger, "mem_1_000001", "tea is hot", scope=audience)
+        lens = Lens(clock.now(), scope=reader)
+        with ledger.read("default") as snapshot:
+            assert bool(snapshot.get([memory.id], lens)) is seen
+            assert bool(snapshot.page(lens, 10, None)) is seen
+        assert bool(found(ledger, "tea", lens)) is seen
+        across = replace(lens, across=frozenset({"project", "agent", "session"}))
+        assert found(ledger, "tea", across) == ["tea is hot"]
+
+    def test_validity_decides_what_is_read_now_and_then(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """From inclusive, until exclusive; `next_bound` names the next change."""
+        start, end = clock.now() + _SECOND, clock.now() + 2 * _SECOND
+        put(ledger, "mem_1_000001", "tea is hot", valid_from=start, valid_until=end)
+        seen = {}
+        for moment in (clock.now(), start, end):
+            seen[moment] = found(ledger, "tea", Lens(moment))
+        assert seen == {clock.now(): [], start: ["tea is hot"], end: []}
+        with ledger.read("default") as snapshot:
+            assert snapshot.next_bound(clock.now()) == start
+            assert snapshot.next_bound(start) == end
+            assert snapshot.next_bound(end) is None
+
+    def test_rarer_words_rank_higher(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """BM25: a rare word outweighs a common one."""
+        for number in range(20):
+            put(ledger, f"mem_1_{number:06x}", f"tea {number}")
+        put(ledger, "mem_1_0000ff", "coffee")
+        assert found(ledger, "tea coffee", Lens(clock.now()))[0] == "coffee"
+
+    def test_pages_cover_everything_once(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Newest first, no overlap, no gap, and an end."""
+        ids = [put(ledger, f"mem_1_{number:06x}", f"tea {number}").id for number in range(7)]
+        lens, cursor, listed = Lens(clock.now()), None, []
+        while True:
+            with ledger.read("default") as snapshot:
+                page = snapshot.page(lens, 3, cursor)
+            listed += [memory.id for memory in page]
+            cursor = page.cursor
+            if cursor is None:
+                break
+        assert listed == ids[::-1]
+
+    def test_the_chain_links_every_block_and_verifies(self, ledger: Ledger) -> None:
+        """Positions without gap, each block after the one before, the first after the namespace."""
+        put(ledger, "mem_1_000001", "one")
+        put(ledger, "mem_1_000002", "two")
+        first, second = ledger.blocks("default", 0, 10)
+        assert first.prev_hash == audit.genesis("default")
+        assert second.prev_hash == first.hash
+        assert [first.position, second.position] == [1, 2]
+        assert ledger.block_at("default", 2) == second
+        verification = ledger.verify("default")
+        assert verification.ok, verification.findings
+        assert verification.checked["chained blocks"] == 2
+
+    def test_blocks_are_handed_out_in_whole_commits(self, ledger: Ledger) -> None:
+        """A limit never cuts a commit in two."""
+        put_many(ledger, ["one", "two", "three"])
+        put(ledger, "mem_2_000001", "four")
+        assert len(ledger.blocks("default", 0, 1)) == 3
+        assert len(ledger.blocks("default", 0, 4)) == 4
+        assert len(ledger.blocks("default", 1, 1)) == 1
+        assert ledger.blocks("default", 2, 1) == []
+
+    def test_uses_and_votes_are_counted_in_place(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Counters are no part of a version, and only votes move the seq."""
+        memory = put(ledger, "mem_1_000001", "tea is hot")
+        ledger.use("default", [memory.id], None)
+        ledger.vote("default", memory.id, helpful=True)
+        ledger.vote("default", memory.id, helpful=False)
+        with ledger.read("default") as snapshot:
+            (counted,) = snapshot.get([memory.id], Lens(clock.now()))
+            assert (counted.uses, counted.helpful, counted.harmful) == (1, 1, 1)
+            assert counted.last_used == clock.now()
+            assert len(snapshot.history(memory.id)) == 1
+            assert snapshot.head().seq == 3
+        with pytest.raises(NotFound):
+            ledger.vote("default", "mem_1_ffffff", helpful=True)
+
+    def test_recall_blocks_are_recorded_but_not_chained(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """They come with the next commit, and the chain does not know them."""
+        put(ledger, "mem_1_000001", "one")
+        ledger.note("default", recall_entry("yamo_recall_1_000001", clock))
+        assert ledger.recalls("default", 10) == []
+        put(ledger, "mem_1_000002", "two")
+        (block,) = ledger.recalls("default", 10)
+        assert block.entry == recall_entry("yamo_recall_1_000001", clock)
+        assert (block.position, block.hash, block.prev_hash) == (None, None, None)
+        assert len(ledger.blocks("default", 0, 10)) == 2
+
+    def test_sixty_four_recall_blocks_wait_no_longer(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """Nor does any at close."""
+        put(ledger, "mem_1_000001", "one")
+        for number in range(65):
+            ledger.note("default", recall_entry(f"yamo_recall_1_{number:06x}", clock))
+        assert len(ledger.recalls("default", 100)) == 64
+        ledger.close()
+        assert len(self.open_ledger(clock).recalls("default", 100)) == 65
+
+    def test_a_sink_moves_on_after_five_failures(self, ledger: Ledger) -> None:
+        """Each failure counts; the fifth gives the commit up, and the cursor never goes back."""
+        put(ledger, "mem_1_000001", "one")
+        assert ledger.sink_cursor("default", "s") == (0, 0)
+        for attempt in range(1, 5):
+            ledger.sink_moved("default", "s", 1, "refused")
+            assert ledger.sink_cursor("default", "s") == (0, attempt)
+        ledger.sink_moved("default", "s", 1, "refused")
+        assert ledger.sink_cursor("default", "s") == (1, 0)
+        ledger.sink_moved("default", "s", 3, None)
+        ledger.sink_moved("default", "s", 2, None)
+        assert ledger.sink_cursor("default", "s") == (3, 0)
+
+    def test_a_vector_is_written_with_its_memory(self, ledger: Ledger) -> None:
+        """In the same transaction, under the same seq, and counted by verify."""
+        memory = made("mem_1_000001", "tea is hot")
+
+        def decide(rivals: Rivals) -> Commit:
+            vector = Vector(memory.id, SPACE, b"\0" * 16)
+            return replace(stored(rivals, memory, "tea is hot"), vectors=(vector,))
+
+        ledger.commit("default", Wanted(), decide)
+        assert ledger.verify("default").checked["vector rows"] == 1
+
+
+def made(id_: str, text: str, **fields: object) -> Memory:
+    """A memory whose times are set at its commit."""
+    never = datetime(1970, 1, 1, tzinfo=UTC)
+    return Memory(id=id_, text=text, created_at=never, recorded_from=never, **fields)  # type: ignore[arg-type]  # fields of a test
+
+
+def put(ledger: Ledger, id_: str, text: str, key: str | None = None, **fields: object) -> Memory:
+    """Commit one new memory and return it as it was written."""
+    memory = made(id_, text, **fields)
+    commit = ledger.commit("default", Wanted(), lambda rivals: stored(rivals, memory, text, key))
+    return commit.puts[0].memory
+
+
+def put_many(ledger: Ledger, texts: list[str]) -> None:
+    """Commit several new memories at once."""
+
+    def decide(rivals: Rivals) -> Commit:
+        parts = [
+            stored(rivals, made(f"mem_1_{number:06x}", text), text)
+            for number, text in enumerate(texts)
+        ]
+        return Commit(
+            puts=tuple(put for part in parts for put in part.puts),
+            observations=tuple(seen for part in parts for seen in part.observations),
+            entries=tuple(entry for part in parts for entry in part.entries),
+        )
+
+    ledger.commit("default", Wanted(), decide)
+
+
+def stored(rivals: Rivals, memory: Memory, text: str, key: str | None = None) -> Commit:
+    """The commit of one new memory."""
+    born = replace(memory, created_at=rivals.at, recorded_from=rivals.at)
+    wording = word(text)
+    return Commit(
+        puts=(Put(born, wording),),
+        observations=(Observation(born.id, wording.hash, Outcome.STORED, "contract", key),),
+        entries=(entry(rivals, born.id),),
+    )
+
+
+def change(ledger: Ledger, memory: Memory, **fields: object) -> None:
+    """Commit a new version of a memory."""
+
+    def decide(rivals: Rivals) -> Commit:
+        new = replace(memory, recorded_from=rivals.at, **fields)  # type: ignore[arg-type]  # of a test
+        wording = word(new.text) if new.text != memory.text else None
+        return Commit(puts=(Put(new, wording),), entries=(entry(rivals, new.id),))
+
+    ledger.commit("default", Wanted(), decide)
+
+
+def entry(rivals: Rivals, memory_id: str) -> Entry:
+    """A block entry that names the memory; its number is the commit's time."""
+    number = 0
+    while rivals.taken(id_ := f"yamo_retain_1_{memory_id[-6:]}{number:02x}"):
+        number += 1
+    return Entry(id_, Operation.RETAIN, "contract", rivals.at, (memory_id,), "wire", {})
+
+
+def recall_entry(id_: str, clock: Clock) -> Entry:
+    """A recall block's entry."""
+    return Entry(id_, Operation.RECALL, "contract", clock.now(), (), "wire", {"use": "search"})
+
+
+def look(ledger: Ledger, wanted: Wanted) -> Rivals:
+    """What a decision would see; the functions among it are called while it may."""
+    found: list[Rivals] = []
+
+    def decide(rivals: Rivals) -> Commit:
+        known = {id_: list(rivals.history(id_)) for id_ in wanted.ids}
+        taken = {id_: rivals.taken(id_) for id_ in wanted.ids}
+        found.append(
+            replace(
+                rivals,
+                history=lambda id_: known.get(id_, []),
+                taken=lambda id_: taken.get(id_, False),
+            )
+        )
+        return Commit()
+
+    ledger.commit("default", wanted, decide)
+    return found[0]
+
+
+def found(ledger: Ledger, words: str, lens: Lens) -> list[str]:
+    """The texts that keyword search finds, best first."""
+    with ledger.read("default") as snapshot:
+        matches = snapshot.match(words.split(), lens, 10).found
+        memories = snapshot.load([match.version for match in matches])
+    return [memories[match.version].text for match in matches]
