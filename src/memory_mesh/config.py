@@ -1,0 +1,164 @@
+"""One frozen Config, and the only reader of environment and configuration file.
+
+What is stated in code or on the command line beats the environment, which beats the file, which
+beats the defaults. `Config.origins` says where each value came from.
+"""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypedDict
+
+from memory_mesh.errors import InvalidInput
+
+APP = "memory-mesh"
+_ENVIRONMENT = {
+    "db_dir": "MEMORY_MESH_DIR",
+    "namespace": "MEMORY_MESH_NAMESPACE",
+    "agent_id": "MEMORY_MESH_AGENT",
+    "project": "MEMORY_MESH_PROJECT",
+    "allow_network_folder": "MEMORY_MESH_ALLOW_NETWORK_FOLDER",
+}
+CONFIG_FILE = "MEMORY_MESH_CONFIG"
+_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Every setting, RFC-0011 §4.2's options among them."""
+
+    db_dir: Path = Path()
+    namespace: str = "default"
+    agent_id: str = "YAMO_AGENT"
+    project: str | None = None
+    session: str | None = None
+    allow_network_folder: bool = False
+    enable_yamo: bool = True
+    enable_memory: bool = True
+    enable_llm: bool = True
+    llm_provider: str | None = None
+    llm_model: str | None = None
+    llm_api_key: str | None = field(default=None, repr=False)
+    llm_max_tokens: int | None = None
+    skill_directories: tuple[str, ...] = ()
+    enable_wisdom_distillation: bool = False
+    lesson_min_confidence: float = 0.7
+    lesson_retention_days: int = 365
+    enable_heritage_tracking: bool = False
+    max_heritage_depth: int = 5
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+
+class Settings(TypedDict, total=False):
+    """The settings a constructor takes; one that is absent or None is not stated."""
+
+    db_dir: str | PathLike[str] | None
+    namespace: str | None
+    agent_id: str | None
+    project: str | None
+    session: str | None
+    allow_network_folder: bool | None
+    enable_yamo: bool | None
+    enable_memory: bool | None
+    enable_llm: bool | None
+    llm_provider: str | None
+    llm_model: str | None
+    llm_api_key: str | None
+    llm_max_tokens: int | None
+    skill_directories: str | Sequence[str] | None
+    enable_wisdom_distillation: bool | None
+    lesson_min_confidence: float | None
+    lesson_retention_days: int | None
+    enable_heritage_tracking: bool | None
+    max_heritage_depth: int | None
+
+
+def load(
+    stated: Mapping[str, object] | None = None, environment: Mapping[str, str] | None = None
+) -> Config:
+    """The effective configuration; `None` among the stated values means not stated."""
+    environment = os.environ if environment is None else environment
+    path = config_path(environment)
+    layers: list[tuple[str, Mapping[str, object]]] = [
+        ("default", {"db_dir": data_folder(environment)}),
+        (f"file {path}", _from_file(path)),
+        ("environment", _from_environment(environment)),
+        ("option", {key: value for key, value in (stated or {}).items() if value is not None}),
+    ]
+    config, origins = Config(), {}
+    known = {item.name for item in fields(Config)} - {"origins"}
+    for origin, values in layers:
+        for name, value in values.items():
+            if name not in known:
+                message = (
+                    f"{origin}: there is no setting {name!r}; known are {', '.join(sorted(known))}"
+                )
+                raise InvalidInput(message)
+            fitted: dict[str, Any] = {name: _fitted(name, value)}
+            config = replace(config, **fitted)
+            origins[name] = (
+                f"environment {_ENVIRONMENT[name]}" if origin == "environment" else origin
+            )
+    return replace(config, origins=origins)
+
+
+def data_folder(environment: Mapping[str, str]) -> Path:
+    """Where a store lies by the platform's convention."""
+    home = Path(environment.get("HOME") or Path.home())
+    if sys.platform == "win32":
+        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / APP
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / APP
+    return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / APP
+
+
+def config_path(environment: Mapping[str, str]) -> Path:
+    """Where the configuration file is looked for."""
+    if environment.get(CONFIG_FILE):
+        return Path(environment[CONFIG_FILE])
+    home = Path(environment.get("HOME") or Path.home())
+    if sys.platform in {"win32", "darwin"}:
+        return data_folder(environment) / "config.toml"
+    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / APP / "config.toml"
+
+
+def _from_file(path: Path) -> dict[str, object]:
+    if not path.is_file():
+        return {}
+    import tomllib
+
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except tomllib.TOMLDecodeError as error:
+        message = f"the configuration file {path} is not valid TOML: {error}"
+        raise InvalidInput(message) from None
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    return {
+        name: environment[variable]
+        for name, variable in _ENVIRONMENT.items()
+        if environment.get(variable)
+    }
+
+
+def _fitted(name: str, value: object) -> object:
+    """The value in the setting's type, or an error that names the setting."""
+    if name == "db_dir":
+        return Path(str(value)).expanduser()
+    if name == "skill_directories":
+        paths = [value] if isinstance(value, str | Path) else value
+        return tuple(str(path) for path in paths)  # type: ignore[attr-defined]  # checked below
+    expected = type(getattr(Config(), name))
+    if expected is bool and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
+        return value.lower() in _TRUE
+    if expected is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if expected is not type(None) and not isinstance(value, expected):
+        message = f"the setting {name!r} must be {expected.__name__}, not {value!r}"
+        raise InvalidInput(message)
+    return value

@@ -1,0 +1,48 @@
+"""A file that gets every block as one line of JSON: an audit trail outside the store."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from memory_mesh.model import Block
+
+
+class JsonLinesSink:
+    """Appends one line per block in a single write, so that lines of two processes never mix."""
+
+    def __init__(self, path: Path, name: str = "jsonl") -> None:
+        self._path = path
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The name its cursor is kept under."""
+        return self._name
+
+    def deliver(self, namespace: str, blocks: Sequence[Block]) -> None:
+        """Append the commit's blocks and wait for the disk."""
+        lines = "".join(json.dumps(_plain(namespace, block)) + "\n" for block in blocks)
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(descriptor, lines.encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _plain(namespace: str, block: Block) -> dict[str, object]:
+    return {
+        "namespace": namespace,
+        "seq": block.seq,
+        "position": block.position,
+        "id": block.entry.id,
+        "operation": block.entry.operation,
+        "agent": block.entry.agent,
+        "timestamp": block.entry.at.isoformat(),
+        "memories": list(block.entry.memories),
+        "yamo_text": block.entry.wire,
+        "metadata": dict(block.entry.metadata),
+        "block_hash": block.hash.hex() if block.hash else None,
+        "prev_hash": block.prev_hash.hex() if block.prev_hash else None,
+    }

@@ -1,0 +1,354 @@
+"""`MemoryMesh`, blocking and thread-safe: one short method per verb.
+
+The async face `memory_mesh.MemoryMesh` is generated from this file; see `tools/generate_async.py`.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Self, Unpack
+
+from memory_mesh import config as configuration
+from memory_mesh import recall as reading
+from memory_mesh import remember as writing
+from memory_mesh import upkeep
+from memory_mesh.cache import CacheStats
+from memory_mesh.errors import Closed, InvalidInput, NotFound
+from memory_mesh.formats import rfc11
+from memory_mesh.model import (
+    Block,
+    Channel,
+    Draft,
+    Hit,
+    Memory,
+    Page,
+    Query,
+    Receipt,
+    Scope,
+    Stats,
+    Status,
+    Verification,
+)
+from memory_mesh.policy import audit
+from memory_mesh.policy.audience import sees
+from memory_mesh.policy.intake import Details, alteration, draft_of, lens_of
+from memory_mesh.policy.metadata import check_text
+from memory_mesh.ports import Clock, Sink
+from memory_mesh.wiring import Parts, assemble
+
+_PARTING_SECONDS = 0.2  # close() feeds the sinks for at most this long
+_MOST = 1_000  # memories one call may return
+
+
+class MemoryMesh:
+    """Long-term memory in one namespace of one store, shared by any number of processes."""
+
+    def __init__(
+        self,
+        *,
+        channel: Channel = Channel.LIBRARY,
+        clock: Clock | None = None,
+        sinks: Sequence[Sink] = (),
+        **settings: Unpack[configuration.Settings],
+    ) -> None:
+        """Take the settings; nothing is opened before the first use or `init`."""
+        self._config = configuration.load(settings)
+        self._channel, self._clock, self._sinks = channel, clock, tuple(sinks)
+        self._parts: Parts | None = None
+        self._closed = False
+        self._opening = threading.Lock()
+
+    @property
+    def config(self) -> configuration.Config:
+        """The effective settings."""
+        return self._config
+
+    @property
+    def folder(self) -> Path:
+        """Where the store lies."""
+        return self._opened().folder
+
+    def __enter__(self) -> Self:
+        """Open the store."""
+        self.init()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    def init(self) -> None:
+        """Open the store; calling it twice is fine, and every other method does it if needed."""
+        self._opened()
+
+    def close(self) -> None:
+        """Write what waits, feed the sinks for at most 0.2 seconds and release every file."""
+        with self._opening:
+            parts, self._parts, self._closed = self._parts, None, True
+        if parts is None:
+            return
+        try:
+            upkeep.drain(parts.ledger, self._config.namespace, parts.sinks, _PARTING_SECONDS)
+        finally:
+            parts.ledger.close()
+            parts.cleanup.close()
+
+    def add(
+        self,
+        content: str,
+        metadata: Mapping[str, object] | None = None,
+        **details: Unpack[Details],
+    ) -> Receipt:
+        """Store one memory; the receipt says what became of it and why."""
+        return self.add_many([self._draft(content, metadata, details)])[0]
+
+    def ingest(
+        self,
+        content: str,
+        metadata: Mapping[str, object] | None = None,
+        **details: Unpack[Details],
+    ) -> Receipt:
+        """The same as `add`, for ever."""
+        return self.add(content, metadata, **details)
+
+    def add_many(
+        self,
+        items: Iterable[str | Mapping[str, object] | Draft],
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Receipt]:
+        """Store many in slices of 256, each one transaction; a receipt for each, in order.
+
+        An item is a text, or a mapping with `content`, `metadata` and any detail of `add`. Give
+        each a `key` and an interrupted load can simply be run again. `progress` hears the count.
+        """
+        drafts = [self._drafted(item) for item in items]
+        return writing.remember(self._desk(), drafts, progress)
+
+    def get(
+        self,
+        memory_id: str,
+        *,
+        scope: Scope | None = None,
+        as_of: datetime | str | None = None,
+        include: Iterable[Status | str] = (),
+    ) -> Memory | None:
+        """One memory, or None when there is none to see; opening it counts as use."""
+        found = self.get_many([memory_id], scope=scope, as_of=as_of, include=include)
+        return found[0] if found else None
+
+    def get_many(
+        self,
+        ids: Sequence[str],
+        *,
+        scope: Scope | None = None,
+        as_of: datetime | str | None = None,
+        include: Iterable[Status | str] = (),
+    ) -> list[Memory]:
+        """Those of the memories that can be seen, in the order asked."""
+        parts = self._opened()
+        lens = lens_of(parts.clock.now(), self._reader(scope), as_of=as_of, include=include)
+        return reading.open_memories(parts.reader(self._config), list(ids), lens)
+
+    def get_all(
+        self,
+        *,
+        limit: int = 100,
+        filter: str | None = None,
+        cursor: str | None = None,
+        scope: Scope | None = None,
+        across: Iterable[str] = (),
+        include: Iterable[Status | str] = (),
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+    ) -> Page:
+        """Memories newest first, `limit` at a time; the list's `cursor` asks for the rest."""
+        parts = self._opened()
+        lens = lens_of(
+            parts.clock.now(),
+            self._reader(scope),
+            filter=filter,
+            across=across,
+            include=include,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
+        with parts.ledger.read(self._config.namespace) as snapshot:
+            return snapshot.page(lens, _checked_limit(limit), cursor)
+
+    def history(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
+        """Every recorded version of one memory, oldest first."""
+        with self._opened().ledger.read(self._config.namespace) as snapshot:
+            versions = snapshot.history(memory_id)
+        reader = self._reader(scope)
+        return [version for version in versions if sees(reader, version.scope)]
+
+    def update(
+        self,
+        memory_id: str,
+        content: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        reader: Scope | None = None,
+        reason: str = "updated by the caller",
+        **details: Unpack[Details],
+    ) -> Memory:
+        """Record a new version; what is not given stays, metadata is replaced as a whole."""
+        alter = alteration(content, metadata, details)
+        return writing.update(self._desk(), memory_id, self._reader(reader), alter, reason)
+
+    def pin(self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None) -> Memory:
+        """Mark a memory as always wanted, or take the mark away."""
+        return writing.pin(self._desk(), memory_id, self._reader(scope), pinned=pinned)
+
+    def delete(
+        self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
+    ) -> None:
+        """Hide a memory from every read of the present; restorable for 30 days."""
+        writing.delete(self._desk(), memory_id, self._reader(scope), reason)
+
+    def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
+        """Bring a deleted memory back as it was."""
+        return writing.restore(self._desk(), memory_id, self._reader(scope))
+
+    def rate(self, memory_id: str, *, helpful: bool) -> None:
+        """Say whether a recalled memory was of use; votes are counted, nothing else changes."""
+        self._opened().ledger.vote(self._config.namespace, memory_id, helpful=helpful)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        filter: str | None = None,
+        use_cache: bool = True,
+        scope: Scope | None = None,
+        across: Iterable[str] = (),
+        include: Iterable[Status | str] = (),
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        profile: str = "mesh",
+    ) -> list[Hit]:
+        """The best memories for a question, best first, each with the parts of its score."""
+        parts = self._opened()
+        lens = lens_of(
+            parts.clock.now(),
+            self._reader(scope),
+            filter=filter,
+            across=across,
+            include=include,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
+        question = Query(check_text(query, "query"), lens, _checked_limit(limit), profile)
+        return reading.recall(parts.reader(self._config), question, use_cache=use_cache)
+
+    def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
+        """The audit chain's blocks, oldest first, whole writes only."""
+        return self._opened().ledger.blocks(self._config.namespace, after_seq, limit)
+
+    def recalls(self, *, limit: int = 100) -> list[Block]:
+        """The latest recall blocks, newest first; those that still wait in a process are not."""
+        return self._opened().ledger.recalls(self._config.namespace, limit)
+
+    def stats(self) -> Stats:
+        """The namespace in numbers."""
+        with self._opened().ledger.read(self._config.namespace) as snapshot:
+            return snapshot.stats()
+
+    def verify(
+        self,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        against: str | PathLike[str] | None = None,
+    ) -> Verification:
+        """Check the chain and every invariant; write a checkpoint, or compare with one."""
+        parts = self._opened()
+        held = None if against is None else _read(against)
+        verification = upkeep.verify(parts.ledger, self._config.namespace, held)
+        if checkpoint is not None:
+            if verification.head is None:
+                message = (
+                    f"the namespace {self._config.namespace!r} is empty: nothing to checkpoint"
+                )
+                raise NotFound(message)
+            mark = audit.checkpoint(verification.head, parts.clock.now())
+            Path(checkpoint).write_text(mark + "\n", encoding="utf-8")
+        return verification
+
+    def namespaces(self) -> list[str]:
+        """The names of all namespaces in the store, sorted."""
+        return list(self._opened().ledger.namespaces())
+
+    def clear_cache(self) -> None:
+        """Forget cached answers."""
+        self._opened().cache.clear()
+
+    def get_cache_stats(self) -> CacheStats:
+        """How the search cache does."""
+        return self._opened().cache.stats()
+
+    def format_results(self, results: Sequence[Hit]) -> str:
+        """RFC-0011's prompt text for search results."""
+        return rfc11.results(results)
+
+    def _opened(self) -> Parts:
+        parts = self._parts
+        if parts is not None:
+            return parts
+        with self._opening:
+            if self._closed:
+                raise Closed
+            if self._parts is None:
+                self._parts = assemble(self._config, self._clock, self._sinks)
+            return self._parts
+
+    def _desk(self) -> writing.Desk:
+        return self._opened().desk(self._config)
+
+    def _reader(self, scope: Scope | None) -> Scope:
+        """Who is asking: this mesh's own project, agent and session, where not given otherwise."""
+        given = scope or Scope()
+        return Scope(
+            given.project or self._config.project,
+            given.agent or self._config.agent_id,
+            given.session or self._config.session,
+        )
+
+    def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
+        """What is added is for this mesh's project and session unless the caller says otherwise."""
+        details = {"scope": Scope(self._config.project, None, self._config.session)} | dict(details)
+        return draft_of(
+            content, metadata, details, agent_id=self._config.agent_id, channel=self._channel
+        )
+
+    def _drafted(self, item: str | Mapping[str, object] | Draft) -> Draft:
+        if isinstance(item, Draft):
+            return item
+        if isinstance(item, str):
+            return self._draft(item, None, {})
+        details = {k: v for k, v in item.items() if k not in {"content", "metadata"}}
+        return self._draft(item.get("content"), item.get("metadata"), details)
+
+
+def _checked_limit(limit: int) -> int:
+    if not 1 <= limit <= _MOST:
+        message = f"limit must be a whole number from 1 to {_MOST}, not {limit!r}"
+        raise InvalidInput(message)
+    return limit
+
+
+def _read(path: str | PathLike[str]) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        message = f"there is no file {path}"
+        raise NotFound(message) from None
