@@ -1,0 +1,45 @@
+"""What every test may ask for; and no test may reach the network."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.testing import FrozenClock
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture
+def mesh(tmp_path: Path, clock: FrozenClock) -> Iterator[MemoryMesh]:
+    with MemoryMesh(db_dir=tmp_path / "store", clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting or store of the person who runs the tests is read or written."""
+    home = tmp_path_factory.mktemp("home")
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "MEMORY_MESH_CONFIG", "MEMORY_MESH_PROJECT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("MEMORY_MESH_DIR", str(home / "store"))
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        host = address[0] if isinstance(address, tuple) else address
+        if self.family != socket.AF_UNIX and host not in {"127.0.0.1", "::1", "localhost"}:
+            message = f"a test reached for the network: {host!r}"
+            raise AssertionError(message)
+        connect(self, address)  # type: ignore[arg-type]  # passed on as it came
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)

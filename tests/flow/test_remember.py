@@ -1,0 +1,288 @@
+"""The write story, told through the blocking face on a real store."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory_mesh.errors import IdempotencyConflict, InvalidInput, NotFound, NotRestorable
+from memory_mesh.model import Kind, Outcome, Scope, SourceKind, Status, Tier
+from memory_mesh.sync import MemoryMesh
+
+STATED = {
+    "type": "event",
+    "source": "MyAgent",
+    "tags": ["#lesson_learned", "free form"],
+    "rationale": "it was asked for",
+    "hypothesis": "useful at the next deploy",
+    "skill_name": "deploy",
+    "session_id": "s1",
+}
+
+
+@pytest.mark.req("R-000-107", "R-000-141")
+def test_add_returns_a_record_with_outcome_and_reasons(mesh):
+    receipt = mesh.add("tea is hot", {"type": "fact"})
+    assert re.fullmatch(r"mem_\d+_[0-9a-f]{6}", receipt.id)
+    assert receipt.content == "tea is hot"
+    assert receipt.metadata == {"type": "fact"}
+    assert receipt.created_at == "2026-01-01T00:00:00.000Z"
+    assert receipt.outcome is Outcome.STORED
+    assert receipt.reasons
+
+
+@pytest.mark.req("R-000-108", "R-000-255")
+def test_ingest_is_add(mesh):
+    stored = mesh.ingest("tea is hot", {"type": "fact"})
+    assert mesh.get(stored.id).content == "tea is hot"
+    assert mesh.add("tea is hot", {"type": "fact"}).id == stored.id
+
+
+@pytest.mark.req(
+    "R-000-023", "R-000-024", "R-000-025", "R-000-026", "R-000-027", "R-000-028", "R-000-029",
+    "R-000-241",
+)  # fmt: skip
+def test_conventional_metadata_comes_back_as_it_was_given(mesh):
+    stored = mesh.add("the deploy went well", STATED)
+    memory = mesh.get(stored.id, scope=Scope(session="s1"))
+    assert memory.metadata == STATED
+    assert memory.kind is Kind.EVENT
+    assert memory.tags == ("#lesson_learned", "free form")
+    assert memory.source.agent == "MyAgent"
+
+
+@pytest.mark.req("R-000-030")
+def test_unknown_metadata_keys_round_trip_unchanged(mesh):
+    given = {"née": {"a": [1, 2.5, None, True, {"b": "c"}]}, "": "", "x.y": -0.0, "ключ": "值"}
+    assert mesh.get(mesh.add("text", given).id).metadata == given
+
+
+@pytest.mark.req("R-000-258")
+def test_metadata_that_could_bite_is_rejected_and_nothing_is_stored(mesh):
+    with pytest.raises(InvalidInput):
+        mesh.add("text", {"__proto__": {"admin": True}})
+    assert mesh.stats().memories == 0
+
+
+def test_every_stated_field_is_kept(mesh, clock):
+    details = {
+        "scope": Scope("p", "a", "s"), "kind": "decision", "speaker": "Ann", "role": "user",
+        "order": 7, "occurred_at": clock.now(), "valid_from": clock.now(),
+        "valid_until": clock.now() + timedelta(days=1), "importance": "high", "confidence": 0.25,
+        "tags": ["t"], "tier": "short_term", "pinned": True, "source_kind": "document",
+        "source_agent": "crawler", "source_ref": "page 3",
+    }  # fmt: skip
+    stored = mesh.add("text", **details)
+    memory = mesh.get(stored.id, scope=Scope("p", "a", "s"))
+    assert (memory.scope, memory.kind, memory.speaker) == (Scope("p", "a", "s"), "decision", "Ann")
+    assert (memory.role, memory.order, memory.occurred_at) == ("user", 7, clock.now())
+    assert memory.valid_until - memory.valid_from == timedelta(days=1)
+    assert (memory.importance, memory.confidence, memory.tags) == (0.8, 0.25, ("t",))
+    assert (memory.tier, memory.pinned) == (Tier.SHORT_TERM, True)
+    assert (memory.source.kind, memory.source.ref) == (SourceKind.DOCUMENT, "page 3")
+    assert memory.source.channel == "library"
+
+
+@pytest.mark.parametrize(
+    ("details", "said"),
+    [
+        ({"importance": 2}, "importance"),
+        ({"importance": "huge"}, "importance"),
+        ({"confidence": True}, "confidence"),
+        ({"occurred_at": datetime(2026, 1, 1)}, "time zone"),  # noqa: DTZ001  # that is the point
+        ({"occurred_at": "yesterday"}, "ISO 8601"),
+        ({"valid_from": "2026-02-01", "valid_until": "2026-01-01"}, "later"),
+        ({"order": 1.5}, "whole number"),
+        ({"tags": "one"}, "list"),
+        ({"tier": "eternal"}, "one of"),
+        ({"source_kind": "god"}, "one of"),
+        ({"speaker": ""}, "speaker"),
+        ({"scope": "p"}, "Scope"),
+        ({"nonsense": 1}, "nonsense"),
+        ({"key": "k" * 513}, "key"),
+    ],
+)
+def test_a_bad_detail_is_named(mesh, details, said):
+    with pytest.raises(InvalidInput, match=said):
+        mesh.add("text", **details)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ({"type": 3}, "type"),
+        ({"source": ["x"]}, "source"),
+        ({"tags": "x"}, "tags"),
+        ({"tags": [1]}, "tags"),
+        ({"importance_score": 7}, "importance_score"),
+        ({"type": "session"}, "session_id"),
+    ],
+)
+def test_bad_conventional_metadata_is_named(mesh, metadata, said):
+    with pytest.raises(InvalidInput, match=said):
+        mesh.add("text", metadata)
+
+
+@pytest.mark.req("R-000-008", "R-000-009", "R-000-010")
+def test_memory_types_are_audiences(mesh, tmp_path, clock):
+    mesh.add("tea global", {"type": "global"})
+    mesh.add("tea session", {"type": "session", "session_id": "s1"})
+    mesh.add("tea agent", {"type": "agent"})
+    other = MemoryMesh(db_dir=tmp_path / "store", agent_id="other", clock=clock)
+    seen = lambda who, **more: {hit.content for hit in who.search("tea", **more)}  # noqa: E731
+    assert seen(mesh) == {"tea global", "tea agent"}
+    assert seen(mesh, scope=Scope(session="s1")) == {"tea global", "tea agent", "tea session"}
+    assert seen(other) == {"tea global"}
+    assert seen(other, scope=Scope(session="s2")) == {"tea global"}
+    other.close()
+
+
+def test_the_same_text_for_the_same_audience_is_merged(mesh):
+    first = mesh.add("tea is hot")
+    again = mesh.add("tea is hot", {"source": "someone else"})
+    assert (again.id, again.outcome) == (first.id, Outcome.MERGED)
+    assert first.id in again.reasons[0]
+    assert mesh.stats().memories == 1
+    assert mesh.add("tea is hot", scope=Scope(project="p")).outcome is Outcome.STORED
+    assert mesh.add("tea is hot", allow_duplicate=True).outcome is Outcome.STORED
+
+
+def test_twins_within_one_batch_are_merged_too(mesh):
+    outcomes = [receipt.outcome for receipt in mesh.add_many(["a b", "c d", "a b"])]
+    assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.MERGED]
+
+
+def test_a_deleted_text_may_be_learned_anew(mesh):
+    first = mesh.add("tea is hot")
+    mesh.delete(first.id)
+    again = mesh.add("tea is hot")
+    assert again.outcome is Outcome.STORED
+    assert again.id != first.id
+
+
+def test_a_key_gives_the_same_receipt_and_refuses_another_content(mesh):
+    first = mesh.add("tea is hot", key="once")
+    again = mesh.add("tea is hot", key="once")
+    assert (again.id, again.outcome, again.created_at) == (
+        first.id,
+        Outcome.STORED,
+        first.created_at,
+    )
+    assert mesh.stats().blocks == 1
+    with pytest.raises(IdempotencyConflict):
+        mesh.add("tea is cold", key="once")
+
+
+def test_a_key_repeated_in_one_batch_is_one_memory(mesh):
+    items = [{"content": "tea is hot", "key": "once"}] * 3
+    assert len({receipt.id for receipt in mesh.add_many(items)}) == 1
+    assert mesh.stats().blocks == 1
+
+
+def test_an_interrupted_load_is_simply_run_again(mesh):
+    items = [{"content": f"fact {n}", "key": f"load-{n}"} for n in range(600)]
+    mesh.add_many(items[:300])
+    heard: list[int] = []
+    receipts = mesh.add_many(items, progress=heard.append)
+    assert len({receipt.id for receipt in receipts}) == 600
+    assert mesh.stats().memories == 600
+    assert heard == [256, 512, 600]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 100_001])
+def test_what_cannot_be_stored_is_refused_without_an_exception(mesh, text):
+    receipt = mesh.add(text)
+    assert (receipt.id, receipt.outcome) == (None, Outcome.REFUSED)
+    assert receipt.reasons
+    assert mesh.stats().memories == 0
+    assert mesh.namespaces() == ["default"]
+
+
+@pytest.mark.parametrize("text", [None, 3, b"bytes", "a\0b", "\ud800"])
+def test_content_that_is_no_text_is_an_error(mesh, text):
+    with pytest.raises(InvalidInput, match="content"):
+        mesh.add(text)
+
+
+def test_an_update_keeps_what_is_not_given(mesh, clock):
+    stored = mesh.add("tea is hot", {"source": "me", "x": 1}, importance=0.3, speaker="Ann")
+    clock.advance(timedelta(hours=1))
+    memory = mesh.update(stored.id, "tea is cold", importance=0.9)
+    assert (memory.text, memory.importance, memory.speaker) == ("tea is cold", 0.9, "Ann")
+    assert memory.metadata == {"source": "me", "importance_score": 0.9, "x": 1}
+    assert mesh.get(stored.id).recorded_from == clock.now()
+    assert mesh.get(stored.id).created_at < clock.now()
+    assert [version.text for version in mesh.history(stored.id)] == ["tea is hot", "tea is cold"]
+
+
+def test_an_update_that_changes_nothing_leaves_no_trace(mesh):
+    stored = mesh.add("tea is hot", importance=0.5)
+    mesh.update(stored.id, "tea is hot", importance=0.5)
+    mesh.pin(stored.id, pinned=False)
+    assert mesh.stats().blocks == 1
+    assert len(mesh.history(stored.id)) == 1
+
+
+def test_metadata_is_replaced_as_a_whole(mesh):
+    stored = mesh.add("tea", {"a": 1, "b": 2})
+    assert mesh.update(stored.id, metadata={"b": 3}).metadata == {"b": 3}
+
+
+def test_pin_and_unpin(mesh):
+    stored = mesh.add("tea")
+    assert mesh.pin(stored.id).pinned
+    assert [memory.id for memory in mesh.get_all(filter="pinned = true")] == [stored.id]
+    assert not mesh.pin(stored.id, pinned=False).pinned
+
+
+@pytest.mark.req("R-000-111", "R-000-256")
+def test_delete_hides_from_every_read_and_returns_nothing(mesh):
+    stored = mesh.add("tea is hot")
+    assert mesh.delete(stored.id) is None
+    assert mesh.get(stored.id) is None
+    assert mesh.search("tea") == []
+    assert mesh.get_all() == []
+    assert mesh.stats().memories == 0
+    assert [hit.id for hit in mesh.search("tea", include=["deleted"])] == [stored.id]
+
+
+@pytest.mark.parametrize("verb", ["delete", "update", "pin", "restore"])
+def test_a_verb_on_nothing_says_so(mesh, verb):
+    with pytest.raises(NotFound):
+        getattr(mesh, verb)("mem_1_000000")
+
+
+@pytest.mark.parametrize("verb", ["delete", "update", "pin"])
+def test_a_memory_of_another_audience_cannot_be_changed(mesh, verb):
+    stored = mesh.add("tea", scope=Scope(session="s1"))
+    with pytest.raises(NotFound):
+        getattr(mesh, verb)(stored.id)
+    assert mesh.get(stored.id, scope=Scope(session="s1")).status is Status.ACTIVE
+
+
+def test_restore_brings_it_back_for_30_days(mesh, clock):
+    stored = mesh.add("tea is hot")
+    mesh.delete(stored.id)
+    clock.advance(timedelta(days=30))
+    assert mesh.restore(stored.id).status is Status.ACTIVE
+    assert [hit.id for hit in mesh.search("tea")] == [stored.id]
+    with pytest.raises(NotRestorable):
+        mesh.restore(stored.id)
+    mesh.delete(stored.id)
+    clock.advance(timedelta(days=30, seconds=1))
+    with pytest.raises(NotRestorable):
+        mesh.restore(stored.id)
+
+
+def test_times_are_kept_to_the_microsecond_and_in_utc(mesh):
+    stored = mesh.add("tea", occurred_at="2026-03-01T12:00:00.123456+02:00")
+    moment = mesh.get(stored.id).occurred_at
+    assert moment == datetime(2026, 3, 1, 10, 0, 0, 123456, tzinfo=UTC)
+
+
+def test_a_memory_says_what_it_was_and_why_in_its_blocks(mesh):
+    stored = mesh.add("tea is hot")
+    mesh.update(stored.id, "tea is cold", reason="the user corrected it")
+    _, block = mesh.blocks()
+    assert block.entry.metadata["changed"] == ["text"]
+    assert block.entry.metadata["why"] == "the user corrected it"

@@ -1,0 +1,174 @@
+"""Small parts of the SQLite engine: file names, mounts, migrations, selection, the cache."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_mesh.cache import ENTRIES, LIFETIME, SearchCache
+from memory_mesh.errors import InvalidInput, StoreIsNewer, UnsafeFolder
+from memory_mesh.ledgers import migrations, mounts
+from memory_mesh.ledgers.sqlite import names, schema
+from memory_mesh.model import Scope
+from memory_mesh.policy import audience, selective
+from memory_mesh.policy.scoring import keyword_relevance
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PRINTABLE = st.text(min_size=1, max_size=18).filter(str.isprintable)
+
+
+@given(PRINTABLE)
+def test_a_namespace_finds_its_file_again(namespace):
+    name = names.file_name(namespace)
+    assert names.namespace(name) == namespace
+    assert "/" not in name
+    assert "\\" not in name
+    assert name == name.lower()
+    assert not name.startswith(".")
+
+
+@given(PRINTABLE, PRINTABLE)
+def test_two_namespaces_never_share_a_file(one, two):
+    assert (one == two) == (names.file_name(one) == names.file_name(two))
+
+
+@pytest.mark.parametrize("namespace", ["", "x" * 81, "a\nb", "a\0b", "\u202e"])
+def test_what_cannot_be_a_namespace_is_refused(namespace):
+    with pytest.raises(InvalidInput):
+        names.file_name(namespace)
+
+
+@pytest.mark.parametrize(
+    "namespace", ["con", "aux", "com1", "..", ".hidden", "../../etc/passwd", "NUL"]
+)
+def test_names_a_file_system_would_misread_are_encoded(namespace):
+    name = names.file_name(namespace)
+    assert "%" in name
+    assert names.namespace(name) == namespace
+
+
+def test_other_files_are_no_namespaces():
+    assert names.namespace("default.lock") is None
+    assert names.namespace("default.db-wal") is None
+
+
+MOUNTS = """\
+22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+41 27 0:40 / /net rw - {kind} server:/export rw
+42 41 0:41 / /net/local rw - ext4 /dev/vdb rw
+43 27 0:42 / /with\\040blank rw - {kind} server:/b rw
+"""
+
+
+@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p"])
+@pytest.mark.parametrize("folder", ["/net/store", "/net", "/with blank/store"])
+def test_a_network_folder_is_refused_and_the_way_out_is_named(kind, folder):
+    with pytest.raises(UnsafeFolder, match="MEMORY_MESH_ALLOW_NETWORK_FOLDER"):
+        mounts.refuse_network_folder(Path(folder), MOUNTS.format(kind=kind))
+
+
+@pytest.mark.parametrize("folder", ["/home/me", "/net/local/store", "/network", "/"])
+def test_a_local_folder_is_accepted(folder):
+    mounts.refuse_network_folder(Path(folder), MOUNTS.format(kind="nfs"))
+
+
+def test_this_machine_can_be_asked(tmp_path):
+    mounts.refuse_network_folder(tmp_path)
+
+
+def test_migrations_run_once_in_order_after_a_backup(tmp_path):
+    for number in (1, 2, 3):
+        (tmp_path / f"000{number}_step.sql").write_text(f"step {number}")
+    done: list[object] = []
+    run = lambda version: migrations.migrate(  # noqa: E731
+        tmp_path, version, lambda n: done.append(f"backup {n}"), lambda s: done.append(s.sql)
+    )
+    assert run(0) == 3
+    assert done == ["step 1", "step 2", "step 3"]
+    done.clear()
+    assert run(1) == 3
+    assert done == ["backup 1", "step 2", "step 3"]
+    done.clear()
+    assert run(3) == 3
+    assert done == []
+    with pytest.raises(StoreIsNewer):
+        run(4)
+
+
+def test_a_gap_between_migrations_is_an_error(tmp_path):
+    (tmp_path / "0002_step.sql").write_text("")
+    with pytest.raises(ValueError, match="numbered"):
+        migrations.steps(tmp_path)
+
+
+def test_the_engine_knows_its_newest_migration():
+    assert len(migrations.steps(schema._FOLDER)) == schema.NEWEST
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=3), st.integers(0, 50_000), max_size=12))
+def test_selection_never_spends_more_than_the_budget(postings):
+    chosen = selective.select(list(postings), postings, 1_000_000)
+    assert sum(postings[term] for term in chosen.kept) <= selective.BUDGET
+    known = {term for term, count in postings.items() if count}
+    assert set(chosen.kept) | set(chosen.dropped) == known
+    assert not set(chosen.kept) & set(chosen.dropped)
+    if chosen.kept and chosen.dropped:
+        assert max(postings[t] for t in chosen.kept) <= min(postings[t] for t in chosen.dropped)
+
+
+@given(st.floats(0, 100), st.floats(0, 100), st.floats(0.001, 50))
+def test_relevance_stays_between_0_and_1_and_keeps_the_order(one, two, ceiling):
+    low, high = sorted((one, two))
+    assert 0 <= keyword_relevance(low, ceiling) <= keyword_relevance(high, ceiling) <= 1
+
+
+@pytest.mark.parametrize("part", ["project", "agent", "session"])
+def test_each_part_of_an_audience_is_empty_or_equal(part):
+    only = Scope(**{part: "x"})
+    assert audience.sees(only, Scope())
+    assert audience.sees(only, only)
+    assert not audience.sees(Scope(), only)
+    assert not audience.sees(Scope(**{part: "y"}), only)
+
+
+@pytest.mark.req("R-000-168")
+def test_the_cache_holds_500_and_drops_the_least_recently_used():
+    cache = SearchCache()
+    assert ENTRIES == 500
+    for number in range(ENTRIES):
+        cache.put((number,), (), NOW, None)
+    assert cache.get((0,), NOW) == ()
+    cache.put(("one more",), (), NOW, None)
+    assert cache.get((1,), NOW) is None
+    assert cache.get((0,), NOW) == ()
+    assert cache.stats().size == ENTRIES
+
+
+@pytest.mark.req("R-000-168")
+def test_a_cached_answer_lives_five_minutes():
+    cache = SearchCache()
+    cache.put(("q",), (), NOW, None)
+    assert timedelta(minutes=5) == LIFETIME
+    assert cache.get(("q",), NOW + LIFETIME - timedelta(microseconds=1)) == ()
+    assert cache.get(("q",), NOW + LIFETIME) is None
+
+
+def test_a_cached_answer_ends_at_the_next_validity_bound():
+    cache = SearchCache()
+    bound = NOW + timedelta(seconds=10)
+    cache.put(("q",), (), NOW, bound)
+    assert cache.get(("q",), bound - timedelta(microseconds=1)) == ()
+    assert cache.get(("q",), bound) is None
+
+
+def test_cache_statistics_count_and_clear():
+    cache = SearchCache()
+    cache.get(("q",), NOW)
+    cache.put(("q",), (), NOW, None)
+    cache.get(("q",), NOW)
+    assert (cache.stats().hits, cache.stats().misses, cache.stats().size) == (1, 1, 1)
+    cache.clear()
+    assert (cache.stats().hits, cache.stats().misses, cache.stats().size) == (0, 0, 0)
