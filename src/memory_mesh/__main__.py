@@ -1,0 +1,7 @@
+"""`python -m memory_mesh`: the command line."""
+
+import sys
+
+from memory_mesh.cli import main
+
+sys.exit(main())

@@ -1,0 +1,91 @@
+"""The command line: `memory-mesh <command>`.
+
+Here a command line finds its command and every failure its exit code. How options are read is in
+`parsing`, what they open in `opening`, how things are shown in `printing`; each command is a module
+of its own, loaded only when it is the one that was asked for.
+"""
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+
+from memory_mesh.errors import MeshError
+
+FAILED, MISUSED, CRASHED = 1, 2, 70  # 70: EX_SOFTWARE of sysexits.h
+INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as shells report it
+_GARBAGE = 100_000  # objects: starting up makes half as many, and none of them is garbage
+
+
+def main() -> int:
+    """The process `memory-mesh`: run what its command line asks for."""
+    gc.set_threshold(_GARBAGE)  # a command is over before its garbage is worth collecting
+    code = run(sys.argv[1:])
+    gc.freeze()  # nor need the interpreter go through everything once more to leave
+    return code
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command and return its exit code; errors are one line on standard error."""
+    from memory_mesh.cli import parsing
+
+    _survive_any_text()
+    try:
+        command, options = parsing.read(argv)
+        code = command.run(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except parsing.UsageError as error:
+        return _fail(str(error), MISUSED)
+    except MeshError as error:
+        return _fail(str(error), FAILED)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        _drop_output()
+        return PIPE_CLOSED
+    except OSError as error:
+        _drop_output()
+        what = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+        return _fail(what, FAILED)
+    except Exception as error:  # noqa: BLE001  # the surface's last line
+        return _crash(error)
+
+
+def _survive_any_text() -> None:
+    """Show what an old terminal's encoding lacks as its code instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _fail(message: str, code: int) -> int:
+    from memory_mesh.formats.terminal import safe_text
+
+    print(f"[MemoryMesh Error] {safe_text(message)}", file=sys.stderr)
+    return code
+
+
+def _crash(error: Exception) -> int:
+    if os.environ.get("MEMORY_MESH_DEBUG") == "1":
+        import traceback
+
+        from memory_mesh.formats.terminal import safe_text
+
+        print(safe_text("".join(traceback.format_exception(error))), file=sys.stderr)
+    return _fail(
+        f"{type(error).__name__}: {error}. This is a fault of memory-mesh: please report it with "
+        "the output of the same command under MEMORY_MESH_DEBUG=1.",
+        CRASHED,
+    )
+
+
+def _drop_output() -> None:
+    """Where standard output takes no more, let the interpreter's own last flush go nowhere."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

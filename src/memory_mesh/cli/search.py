@@ -1,0 +1,41 @@
+"""`memory-mesh search`."""
+
+import argparse
+from collections.abc import Sequence
+
+from memory_mesh.cli import opening, printing, reading
+from memory_mesh.formats import rfc11
+from memory_mesh.model import Hit
+
+EXAMPLE = 'memory-mesh search "dark themes" --limit 5'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("query", nargs="+", help="the words to look for")
+    reading.add_view(parser, limit=10)
+    parser.add_argument("--explain", action="store_true", help="add the parts of each score")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print RFC-0011 §9.2's text for the best memories."""
+    with opening.mesh_of(options) as mesh:
+        view = reading.view_of(options, mesh.config)
+        hits = mesh.search(" ".join(options.query), **view)
+    if options.json:
+        printing.say_json([rfc11.record(hit) for hit in hits])
+        return 0
+    printing.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
+    if options.explain:
+        printing.say(f"\n{_explanation(hits)}")
+    if not hits and view["scope"].project and not view["across"]:
+        printing.hint(f"Only {view['scope'].project} was searched; try --all-projects.")
+    return 0
+
+
+def _explanation(hits: Sequence[Hit]) -> str:
+    lines = ["[EXPLANATION]"]
+    for number, hit in enumerate(hits, start=1):
+        parts = ", ".join(f"{name} {part:.4g}" for name, part in hit.parts.items())
+        lines.append(f"--- MEMORY {number}: score {hit.score:.4g}; {parts}")
+    return "\n".join(lines)

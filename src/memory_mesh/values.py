@@ -1,0 +1,199 @@
+"""The standard frozen, slotted `dataclass`, for a tenth of its price at start-up.
+
+`dataclasses` loads `inspect` and compiles six methods for each class; for our fifty nouns that cost
+more than all else a command does. Here the methods are shared, and `__init__` is compiled when the
+first value is made. Type checkers see the standard ones, and `dataclasses.fields`, `replace` and
+`asdict`, pattern matching, pickling and copying treat these values as any other dataclass.
+"""
+# ruff: noqa: ANN401 - written for any class, as the standard one is
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import inspect
+
+__all__ = ["dataclass", "field", "fields", "replace"]
+
+Value = TypeVar("Value")
+_NOTHING = object()  # no default was stated
+
+
+class _Field:
+    """One field: what it is called, what it holds, and what it holds when nothing is said."""
+
+    __slots__ = ("default", "default_factory", "kw_only", "name", "repr", "type")
+
+    def __init__(
+        self,
+        default: object = _NOTHING,
+        default_factory: Callable[[], object] | None = None,
+        *,
+        repr: bool = True,  # noqa: A002  # the standard's name
+    ) -> None:
+        self.default, self.default_factory, self.repr = default, default_factory, repr
+
+    def belongs(self, name: str, type_: object, *, kw_only: bool) -> None:
+        """Take a place in a class."""
+        self.name, self.type, self.kw_only = name, type_, kw_only
+
+
+def _field(**options: Any) -> Any:
+    """State a default factory, or that a field is not for every eye."""
+    return _Field(**options)
+
+
+def _fields(value: Any) -> tuple[_Field, ...]:
+    """The fields of a value or of its class, in order."""
+    return tuple(value.__value_fields__.values())
+
+
+def _replace(value: Any, /, **changes: object) -> Any:
+    """A copy of the value in which something is different."""
+    kept = {name: getattr(value, name) for name in value.__value_fields__ if name not in changes}
+    return value.__class__(**kept, **changes)
+
+
+def _dataclass(
+    *, frozen: bool, slots: bool, kw_only: bool = False
+) -> Callable[[type[Value]], type[Value]]:
+    """Turn a class of annotated fields into a value; only the frozen, slotted kind is made here."""
+    if not (frozen and slots):
+        message = "a value is frozen and slotted; for anything else take the standard dataclass"
+        raise TypeError(message)
+    return lambda plain: _made(plain, kw_only=kw_only)
+
+
+def _made(plain: type[Value], *, kw_only: bool) -> type[Value]:
+    """The class once more, with slots for its fields and the methods all values share."""
+    inherited: Mapping[str, _Field] = getattr(plain, "__value_fields__", {})
+    own: dict[str, _Field] = {}
+    for name, type_ in plain.__annotations__.items():
+        stated = plain.__dict__.get(name, _NOTHING)
+        own[name] = stated if isinstance(stated, _Field) else _Field(stated)
+        own[name].belongs(name, type_, kw_only=kw_only)
+    every = {**inherited, **own}
+    replaced = {*own, "__dict__", "__weakref__"}
+    body = _SHARED | {
+        "__slots__": tuple(name for name in own if name not in inherited),
+        "__value_fields__": every,
+        "__match_args__": tuple(name for name, item in every.items() if not item.kw_only),
+    }
+    body |= {name: item for name, item in plain.__dict__.items() if name not in replaced}
+    made: Any = type(plain.__name__, plain.__bases__, body)
+    made.__qualname__ = plain.__qualname__
+
+    def first(self: Any, /, *args: object, **options: object) -> None:
+        made.__init__ = _initializer(made)  # from now on the compiled one
+        made.__init__(self, *args, **options)
+
+    made.__init__ = first
+    turned: type[Value] = made
+    return turned
+
+
+def _initializer(cls: Any) -> Callable[..., None]:
+    """`__init__` with the fields as its parameters, compiled from its text as the standard does."""
+    known: dict[str, Any] = {"_NOTHING": _NOTHING}
+    positional, named, lines = ["self"], list[str](), list[str]()
+    for name, item in cls.__value_fields__.items():
+        known[f"_set_{name}"] = getattr(cls, name).__set__  # the slot: assignment is refused
+        parameter = value = name
+        if item.default_factory is not None:
+            known[f"_make_{name}"] = item.default_factory
+            parameter = f"{name}=_NOTHING"
+            value = f"_make_{name}() if {name} is _NOTHING else {name}"
+        elif item.default is not _NOTHING:
+            known[f"_default_{name}"] = item.default
+            parameter = f"{name}=_default_{name}"
+        (named if item.kw_only else positional).append(parameter)
+        lines.append(f"    _set_{name}(self, {value})")
+    parameters = ", ".join([*positional, *(["*", *named] if named else [])])
+    exec("\n".join([f"def __init__({parameters}):", *(lines or ["    pass"])]), known)  # noqa: S102  # our own names
+    compiled: Callable[..., None] = known["__init__"]
+    types = {name: item.type for name, item in cls.__value_fields__.items()}
+    compiled.__annotations__ = types | {"return": None}
+    compiled.__qualname__ = f"{cls.__qualname__}.__init__"
+    return compiled
+
+
+class _OnDemand:
+    """An attribute of a class that is worked out when somebody asks for it."""
+
+    def __init__(self, work_out: Callable[[Any], object]) -> None:
+        self._work_out = work_out
+
+    def __get__(self, instance: object, owner: type) -> object:
+        return self._work_out(owner)
+
+
+def _standard_fields(cls: Any) -> Mapping[str, object]:
+    """What makes the standard library's functions see a dataclass."""
+    import dataclasses
+
+    stated = []
+    for item in _fields(cls):
+        options: dict[str, Any] = {"repr": item.repr, "kw_only": item.kw_only}
+        if item.default_factory is not None:
+            options["default_factory"] = item.default_factory
+        elif item.default is not _NOTHING:
+            options["default"] = item.default
+        stated.append((item.name, item.type, dataclasses.field(**options)))
+    standard = dataclasses.make_dataclass(cls.__name__, stated)
+    return {item.name: item for item in dataclasses.fields(standard)}
+
+
+def _signature(cls: Any) -> "inspect.Signature":
+    """What `help` and `inspect` show."""
+    import inspect
+
+    signature = inspect.signature(_initializer(cls))
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+def _state(self: Any) -> list[object]:
+    return [getattr(self, name) for name in self.__value_fields__]
+
+
+def _restore(self: Any, state: list[object]) -> None:
+    for name, held in zip(self.__value_fields__, state, strict=True):
+        getattr(type(self), name).__set__(self, held)
+
+
+def _equal(self: Any, other: object) -> bool:
+    return _state(self) == _state(other) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(tuple(_state(self)))
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{item.name}={getattr(self, item.name)!r}" for item in _fields(self) if item.repr)
+    return f"{self.__class__.__qualname__}({', '.join(shown)})"
+
+
+def _refuse(_self: object, name: str, *_value: object) -> None:
+    from dataclasses import FrozenInstanceError
+
+    message = f"cannot change {name!r}: a value is frozen; make another one with replace()"
+    raise FrozenInstanceError(message)
+
+
+_SHARED: dict[str, object] = {
+    "__dataclass_fields__": _OnDemand(_standard_fields),
+    "__signature__": _OnDemand(_signature),
+    "__getstate__": _state,
+    "__setstate__": _restore,
+    "__eq__": _equal,
+    "__hash__": _hash,
+    "__repr__": _repr,
+    "__replace__": _replace,
+    "__setattr__": _refuse,
+    "__delattr__": _refuse,
+}
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass, field, fields, replace
+else:
+    dataclass, field, fields, replace = _dataclass, _field, _fields, _replace

@@ -1,0 +1,463 @@
+"""Every command in a real process, its text byte for byte."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memory_mesh import __version__
+from tests.surface import golden
+from tests.surface.command import SCRIPT, CommandLine
+
+COMMANDS = (
+    "store", "search", "get", "list", "update", "pin", "delete", "restore", "stats", "verify",
+    "namespaces", "config", "completion",
+)  # fmt: skip
+DARK = "The user prefers dark themes"
+RFC_SEARCH = """\
+[MemoryMesh] Found {N} matches.
+
+[ATTENTION DIRECTIVE]
+- ALIGN attention to entries with [IMPORTANCE >= 0.8]
+- TREAT entries with [IMPORTANCE <= 0.4] as auxiliary
+
+[MEMORY CONTEXT]
+--- MEMORY 1: {id} [IMPORTANCE: {score}] ---
+Type: {type} | Source: {source}
+{content}
+"""
+
+
+# --- RFC-0011 §9.1 and §9.2 -----------------------------------------------------------------------
+
+
+@pytest.mark.req("R-000-214", "R-000-227")
+def test_store_takes_the_named_flags_and_prints_the_id(cli: CommandLine) -> None:
+    done = cli(
+        "store", "--content", DARK, "--type", "preference", "--rationale", "asked twice",
+        "--hypothesis", "helps when a page is made", "--metadata", '{"ticket": 7}',
+    )  # fmt: skip
+    found = json.loads(cli("list", "--json").out)["memories"]
+    assert [memory["content"] for memory in found] == [DARK]
+    assert done.out == f"[MemoryMesh] Ingested record {found[0]['id']}\n"
+    assert found[0]["metadata"] == {
+        "type": "preference",
+        "rationale": "asked twice",
+        "hypothesis": "helps when a page is made",
+        "ticket": 7,
+    }
+    assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.req("R-000-215", "R-000-228", "R-000-229", "R-000-230")
+def test_search_prints_the_text_of_the_rfc(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK, "--type", "preference", "--source", "survey")
+    cli.stored("Dark roast in the morning", "--type", "event")
+    hits = json.loads(
+        cli(
+            "search", "dark themes", "--limit", "1", "--filter", "type = 'preference'", "--json"
+        ).out
+    )
+    done = cli("search", "dark themes", "--limit", "1", "--filter", "type = 'preference'")
+    assert done.out == RFC_SEARCH.format(
+        N=1,
+        id=id_,
+        score=f"{hits[0]['score']:.2f}",
+        type="preference",
+        source="survey",
+        content=DARK,
+    )
+    assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.req("R-000-217", "R-000-231", "R-000-232", "R-000-233", "R-000-234")
+def test_stats_prints_four_lines(cli: CommandLine) -> None:
+    cli.stored(DARK)
+    assert cli("stats").out == (
+        "[MemoryMesh] Total Memories: 1\n"
+        "[MemoryMesh] Total Skills: 0\n"
+        f"[MemoryMesh] DB Path: {cli.store}\n"
+        "[MemoryMesh] Status: connected\n"
+    )
+
+
+@pytest.mark.req("R-000-234", "R-000-237")
+def test_stats_of_a_broken_store_says_disconnected(cli: CommandLine) -> None:
+    cli.stored(DARK)
+    (file,) = (path for path in cli.store.rglob("*") if path.suffix in {".db", ".sqlite"})
+    for path in file.parent.glob(f"{file.name}*"):
+        path.unlink()
+    file.write_bytes(b"this is no database, however long you look at it" * 100)
+    done = cli("stats")
+    assert done.out.splitlines()[-1] == "[MemoryMesh] Status: disconnected"
+    assert done.err.startswith("[MemoryMesh Error] ")
+    assert done.code == 1
+
+
+@pytest.mark.req("R-000-219")
+def test_get_prints_one_memory(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK, "--type", "preference")
+    done = cli("get", "--id", id_)
+    assert done.out.splitlines()[0].split() == ["id:", id_]
+    assert done.out.endswith(f"\n\n{DARK}\n")
+
+
+@pytest.mark.req("R-000-220", "R-000-235")
+def test_delete_hides_a_memory_and_says_so(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK)
+    assert cli("delete", "--id", id_).out == f"[MemoryMesh] Deleted record {id_}\n"
+    assert cli("get", "--id", id_).code == 1
+    assert cli("list").out == ""
+    assert cli("restore", "--id", id_).out == f"[MemoryMesh] Restored record {id_}\n"
+    assert cli("get", "--id", id_).code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "commands"),
+    [
+        ("store", [
+            ("store", "--content", DARK, "--type", "preference"),
+            ("store", "--content", DARK),
+            ("store", "--content", DARK, "--allow-duplicate"),
+        ]),
+        ("search", [
+            ("store", "--content", DARK, "--type", "preference", "--source", "survey"),
+            ("store", "--content", "Two lines:\n\tthe second is about themes"),
+            ("search", "dark themes"),
+            ("search", "dark", "themes", "--limit", "1"),
+            ("search", "zebra"),
+        ]),
+        ("stats", [("stats",), ("store", "--content", DARK), ("stats",)]),
+        ("delete", [
+            ("store", "--content", DARK),
+            ("delete", "--id", "{1}"),
+            ("delete", "--id", "{1}"),
+            ("restore", "--id", "{1}"),
+            ("restore", "--id", "{1}"),
+        ]),
+        ("get", [
+            ("store", "--content", DARK, "--tag", "ui", "--importance", "high", "--meta", "seen=2"),
+            ("get", "--id", "{1}"),
+            ("update", "--id", "{1}", "--content", "The user prefers light themes"),
+            ("pin", "--id", "{1}"),
+            ("get", "--id", "{1}"),
+            ("pin", "--id", "{1}", "--unpin"),
+        ]),
+        ("errors", [
+            (),
+            ("serch", "dark"),
+            ("store",),
+            ("store", '{"content": "dark"}'),
+            ("search", '{"query": "dark"}'),
+            ("store", "--content", ""),
+            ("store", "--content", "x", "--metadata", "{broken"),
+            ("store", "--content", "x", "--metadata", "[1]"),
+            ("store", "--content", "x", "--meta", "novalue"),
+            ("store", "--content", "x", "--importance", "huge"),
+            ("store", "--content", "x", "--occurred-at", "yesterday"),
+            ("get", "--id", "mem_1_000000"),
+            ("search", "x", "--filter", "nope = 1"),
+            ("search", "x", "--limit", "0"),
+            ("list", "--limit", "many"),
+            ("--nonsense", "list"),
+            ("verify", "--against", "missing.json"),
+        ]),
+    ],
+)  # fmt: skip
+def test_transcripts_are_as_they_were(
+    cli: CommandLine, name: str, commands: list[tuple[str, ...]]
+) -> None:
+    golden.check(name, cli, commands)
+
+
+# --- RFC-0011 §9.3: failing -----------------------------------------------------------------------
+
+
+@pytest.mark.req("R-000-236", "R-000-237", "R-000-238")
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("get", "--id", "mem_1_000000"), 1),
+        (("store", "--content", " "), 1),
+        (("search", "x", "--filter", "type ="), 1),
+        (("restore", "--id", "mem_1_000000"), 1),
+        (("--namespace", "n" * 2000, "list"), 1),
+        (("store",), 2),
+        (("nonsense",), 2),
+        ((), 2),
+    ],
+)
+def test_a_failure_is_one_prefixed_message_on_standard_error(
+    cli: CommandLine, words: tuple[str, ...], code: int
+) -> None:
+    done = cli(*words)
+    assert done.err.startswith("[MemoryMesh Error] ")
+    assert "Traceback" not in done.err
+    assert (done.out, done.code) == ("", code)
+
+
+@pytest.mark.req("R-000-213", "R-000-254")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_positional_json_is_refused_by_every_command(cli: CommandLine, command: str) -> None:
+    done = cli(command, '{"content": "dark"}')
+    assert done.code == 2
+    assert done.err.startswith("[MemoryMesh Error] JSON is not taken as an argument")
+    if command == "store":
+        assert 'store --content "..."' in done.err
+    assert not cli.store.exists()
+
+
+def test_a_fault_of_ours_asks_for_a_report_and_shows_its_trace_only_when_asked(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    plain = _broken(cli, tmp_path, "ZeroDivisionError('ouch')")("stats")
+    assert (plain.code, plain.out) == (70, "")
+    assert plain.err.startswith("[MemoryMesh Error] ZeroDivisionError: ouch.")
+    assert "Traceback" not in plain.err
+    traced = _broken(cli, tmp_path, "ZeroDivisionError('ouch')", MEMORY_MESH_DEBUG="1")("stats")
+    assert "Traceback" in traced.err
+
+
+def _broken(cli: CommandLine, folder: Path, fault: str, **variables: str) -> CommandLine:
+    """A command line in which asking for statistics raises the fault."""
+    (folder / "sitecustomize.py").write_text(
+        "import memory_mesh.sync as sync\n"
+        f"def broken(*args): raise {fault}\n"
+        "sync.MemoryMesh.stats = broken\n"
+    )
+    return CommandLine(cli.home, variables={"PYTHONPATH": str(folder), **variables})
+
+
+def test_a_reader_that_leaves_early_is_no_error(cli: CommandLine) -> None:
+    for number in range(3):
+        cli.stored(f"memory {number} " + "long " * 15_000)
+    command = [*cli.start, "list"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=cli.environment, cwd=cli.home
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_an_interrupt_ends_with_130_and_no_trace(cli: CommandLine, tmp_path: Path) -> None:
+    done = _broken(cli, tmp_path, "KeyboardInterrupt")("stats")
+    assert (done.code, done.out, done.err) == (130, "", "[MemoryMesh Error] interrupted\n")
+
+
+def test_an_unknown_word_is_answered_with_the_nearest_command(cli: CommandLine) -> None:
+    assert "did you mean search?" in cli("saerch", "x").err
+    assert "did you mean" not in cli("zzz").err
+
+
+# --- Around every command -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(cli: CommandLine, command: str) -> None:
+    done = cli(command, "--help")
+    assert done.code == 0
+    assert f"example:\n  memory-mesh {command}" in done.out
+
+
+def test_the_overview_names_every_command(cli: CommandLine) -> None:
+    done = cli("--help")
+    assert done.code == 0
+    listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")]
+    assert set(COMMANDS) <= set(listed)
+
+
+def test_the_script_and_the_module_are_the_same_program(cli: CommandLine) -> None:
+    script = CommandLine(cli.home, start=(str(SCRIPT),))
+    assert script("--version").out == cli("--version").out == f"memory-mesh {__version__}\n"
+    script.stored(DARK)
+    assert cli("search", "dark").out == script("search", "dark").out
+
+
+def test_common_options_are_understood_before_and_after_the_command(cli: CommandLine) -> None:
+    folder = str(cli.home / "elsewhere")
+    cli("--db-dir", folder, "--namespace=work", "store", "--content", DARK)
+    before = cli("--db-dir", folder, "--namespace", "work", "list")
+    after = cli("list", "--namespace", "work", f"--db-dir={folder}")
+    assert before.out == after.out
+    assert DARK in before.out
+    assert cli("namespaces", "--db-dir", folder).out == "work\n"
+    assert not cli.store.exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_every_command(cli: CommandLine, shell: str) -> None:
+    done = cli("completion", shell)
+    assert done.code == 0, done.err
+    assert all(command in done.out for command in COMMANDS)
+    assert "--all-projects" in done.out or "all-projects" in done.out
+
+
+def test_the_bash_completion_is_valid_bash(cli: CommandLine) -> None:
+    script = cli("completion", "bash").out
+    subprocess.run(["bash", "-n"], input=script.encode(), check=True)
+
+
+# --- What the commands do -------------------------------------------------------------------------
+
+
+def test_store_reads_standard_input(cli: CommandLine) -> None:
+    done = cli("store", "--content", "-", stdin="from a pipe, ünd more\n".encode())
+    assert done.code == 0
+    assert (
+        json.loads(cli("list", "--json").out)["memories"][0]["content"] == "from a pipe, ünd more"
+    )
+    wrong = cli("store", "--content", "-", stdin=b"\xff\xfe")
+    assert (wrong.code, wrong.err) == (1, "[MemoryMesh Error] standard input is not UTF-8 text\n")
+
+
+def test_store_keeps_every_detail(cli: CommandLine) -> None:
+    id_ = cli.stored(
+        DARK, "--speaker", "Ada", "--role", "user", "--order", "3", "--occurred-at",
+        "2026-01-02T03:04:05Z", "--valid-from", "2026-01-01", "--valid-until", "2099-01-01",
+        "--importance", "0.25", "--tag", "ui", "--tag", "taste", "--session", "s1",
+        "--agent", "bot",
+        "--meta", "color=blue", "--metadata", '{"color": "red", "depth": {"n": 1}}',
+    )  # fmt: skip
+    memory = json.loads(cli("get", "--id", id_, "--session", "s1", "--json").out)
+    expected = {
+        "speaker": "Ada", "role": "user", "order": 3, "occurred_at": "2026-01-02T03:04:05.000Z",
+        "valid_from": "2026-01-01T00:00:00.000Z", "valid_until": "2099-01-01T00:00:00.000Z",
+        "importance": 0.25, "tags": ["ui", "taste"], "session": "s1", "source": "bot",
+    }  # fmt: skip
+    assert {name: memory[name] for name in expected} == expected
+    assert memory["metadata"]["color"] == "blue"
+    assert memory["metadata"]["depth"] == {"n": 1}
+    assert cli("get", "--id", id_).code == 1  # another session's
+
+
+def test_the_same_key_gives_the_same_record_and_another_text_is_a_conflict(
+    cli: CommandLine,
+) -> None:
+    first = cli("store", "--content", DARK, "--key", "k1")
+    assert cli("store", "--content", DARK, "--key", "k1").out == first.out
+    conflict = cli("store", "--content", "something else", "--key", "k1")
+    assert conflict.code == 1
+    assert "idempotency key" in conflict.err
+
+
+def test_update_changes_what_is_given_and_keeps_the_rest(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK, "--type", "preference", "--meta", "a=1", "--tag", "ui")
+    assert cli("update", "--id", id_, "--meta", "b=2").out == f"[MemoryMesh] Updated record {id_}\n"
+    memory = json.loads(cli("get", "--id", id_, "--json").out)
+    assert memory["metadata"] == {"type": "preference", "tags": ["ui"], "a": "1", "b": "2"}
+    assert cli("update", "--id", id_).code == 2
+
+
+def test_time_travel_reads_the_past(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK)
+    stored = json.loads(cli("get", "--id", id_, "--json").out)["created_at"]
+    cli("update", "--id", id_, "--content", "The user prefers light themes")
+    soon = stored.replace("Z", "999Z")
+    assert DARK in cli("get", "--id", id_, "--as-of", soon).out
+    assert DARK in cli("search", "dark themes", "--as-of", soon).out
+    assert DARK not in cli("search", "dark themes").out
+
+
+def test_deleted_memories_are_listed_only_when_asked_for(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK)
+    cli("delete", "--id", id_)
+    assert cli("list").out == ""
+    assert id_ in cli("list", "--include", "deleted").out
+    assert "status:     deleted" in cli("get", "--id", id_, "--deleted").out
+
+
+def test_list_is_separated_by_tabs_and_goes_on_at_its_cursor(cli: CommandLine) -> None:
+    ids = [cli.stored(f"memory\tnumber {number}\nand a second line") for number in range(5)]
+    lines = cli("list").out.splitlines()
+    assert [line.split("\t")[0] for line in lines] == ids[::-1]
+    assert {len(line.split("\t")) for line in lines} == {4}
+    first = json.loads(cli("list", "--limit", "2", "--json").out)
+    rest = json.loads(cli("list", "--cursor", first["cursor"], "--json").out)
+    assert [memory["id"] for memory in first["memories"] + rest["memories"]] == ids[::-1]
+    assert rest["cursor"] is None
+
+
+def test_on_a_terminal_a_list_is_aligned_and_colour_can_be_refused(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK + " and a great deal more" * 20)
+    shown = cli.on_terminal("list").out
+    assert "\x1b[1m" in shown
+    assert len(shown.splitlines()) == 1
+    plain = CommandLine(cli.home, variables={"NO_COLOR": "1"}).on_terminal("list").out
+    assert "\x1b" not in plain
+    assert plain.startswith(f"{id_}  ")
+    assert len(plain.rstrip("\n")) <= 80
+
+
+def test_explain_adds_the_parts_below_the_text_of_the_rfc(cli: CommandLine) -> None:
+    cli.stored(DARK)
+    plain = cli("search", "dark").out
+    explained = cli("search", "dark", "--explain").out
+    assert explained.startswith(plain)
+    assert "\n[EXPLANATION]\n--- MEMORY 1: score 0." in explained
+
+
+def test_verify_says_what_it_checked_and_fails_on_a_finding(cli: CommandLine) -> None:
+    cli.stored(DARK)
+    mark = cli.home / "mark.json"
+    sound = cli("verify", "--checkpoint", str(mark))
+    assert sound.code == 0
+    assert sound.out.startswith("Namespace default: 0 findings\n")
+    assert any(line.split()[:2] == ["checked", "1"] for line in sound.out.splitlines())
+    assert cli("verify", "--against", str(mark)).code == 0
+    forged = json.loads(mark.read_text()) | {"hash": "00" * 32}
+    mark.write_text(json.dumps(forged))
+    wrong = cli("verify", "--against", str(mark), "--json")
+    assert wrong.code == 1
+    assert json.loads(wrong.out)["ok"] is False
+    assert wrong.err == "[MemoryMesh Error] 1 findings in the namespace default\n"
+    assert "\n  wrong " in cli("verify", "--against", str(mark)).out
+
+
+def test_verify_that_cannot_write_its_checkpoint_says_which_file(cli: CommandLine) -> None:
+    cli.stored(DARK)
+    done = cli("verify", "--checkpoint", "no/such/folder/mark.json")
+    assert (done.code, "no/such/folder/mark.json" in done.err) == (1, True)
+    assert "Traceback" not in done.err
+
+
+def test_config_says_where_each_setting_comes_from_and_keeps_secrets(cli: CommandLine) -> None:
+    file = cli.home / ".config/memory-mesh/config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('namespace = "work"\nllm_api_key = "sk-123"\n')
+    stated = CommandLine(cli.home, variables={"MEMORY_MESH_AGENT": "bot"})
+    settings = json.loads(stated("config", "--json", "--project", "p").out)
+    assert settings["namespace"] == {"value": "work", "origin": f"file {file}"}
+    assert settings["agent_id"] == {"value": "bot", "origin": "environment MEMORY_MESH_AGENT"}
+    assert settings["project"] == {"value": "p", "origin": "option"}
+    assert settings["llm_api_key"]["value"] == "***"
+    assert "sk-123" not in stated("config").out
+
+
+def test_json_is_plain_ascii(cli: CommandLine) -> None:
+    cli.stored("naïve 日本 \u202e")
+    for words in (("list",), ("search", "naïve")):
+        out = cli(*words, "--json").out
+        assert out.isascii()
+        assert out.replace("\n", "").isprintable()
+
+
+def test_a_full_output_disk_is_an_error(cli: CommandLine) -> None:
+    if not os.path.exists("/dev/full"):  # noqa: PTH110
+        pytest.skip("no /dev/full here")
+    cli.stored(DARK)
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [*cli.start, "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=cli.environment,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"[MemoryMesh Error] ")
