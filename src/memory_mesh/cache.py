@@ -7,10 +7,10 @@ some memory starts or ceases to be valid.
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory_mesh.model import Hit
+from memory_mesh.model import Hits
+from memory_mesh.values import dataclass
 
 ENTRIES = 500
 LIFETIME = timedelta(minutes=5)
@@ -30,29 +30,29 @@ class SearchCache:
     """Least recently used of 500; safe in threads."""
 
     def __init__(self) -> None:
-        self._entries: OrderedDict[tuple[object, ...], tuple[datetime, tuple[Hit, ...]]]
+        self._entries: OrderedDict[tuple[object, ...], tuple[datetime, datetime, Hits]]
         self._entries = OrderedDict()
         self._hits = self._misses = 0
         self._mutex = threading.Lock()
 
-    def get(self, key: tuple[object, ...], now: datetime) -> tuple[Hit, ...] | None:
+    def get(self, key: tuple[object, ...], now: datetime) -> Hits | None:
         """The answer, if it still holds."""
         with self._mutex:
             found = self._entries.get(key)
-            if found is None or now >= found[0]:
+            if found is None or not found[0] <= now < found[1]:  # a clock may go back, too
                 self._misses += 1
                 return None
             self._hits += 1
             self._entries.move_to_end(key)
-            return found[1]
+            return found[2]
 
     def put(
-        self, key: tuple[object, ...], hits: tuple[Hit, ...], now: datetime, bound: datetime | None
+        self, key: tuple[object, ...], hits: Hits, now: datetime, bound: datetime | None
     ) -> None:
         """Keep an answer until its lifetime or the bound is over."""
         until = now + LIFETIME if bound is None else min(bound, now + LIFETIME)
         with self._mutex:
-            self._entries[key] = (until, hits)
+            self._entries[key] = (now, until, hits)
             self._entries.move_to_end(key)
             while len(self._entries) > ENTRIES:
                 self._entries.popitem(last=False)

@@ -3,12 +3,16 @@
 SQLite's own mutexes are copied by fork in the state they have. A child made while another thread
 holds one would hang at its first statement. So every use of SQLite passes a gate, fork waits until
 the gate is empty, and the child starts with fresh locks and fresh connections.
+
+SQLite also keeps one table per process of the files it has open and locked. A child would inherit
+it, but not the locks: it would believe to hold what it does not, and its parent's last close would
+remove the write-ahead log under it. So idle connections are closed before a fork.
 """
 
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
@@ -20,6 +24,13 @@ class Forkable(Protocol):
 
     def after_fork(self) -> None:
         """Forget them, without closing anything the parent still uses."""
+
+
+class Releasable(Forkable, Protocol):
+    """Something that can let go of its connections for a moment."""
+
+    def before_fork(self) -> None:
+        """Close every connection that nobody uses; they are opened again when needed."""
 
 
 class _Gate:
@@ -63,6 +74,7 @@ class _Gate:
 
 _gate = _Gate()
 _forkables: "weakref.WeakSet[Forkable]" = weakref.WeakSet()
+_releasables: "weakref.WeakSet[Releasable]" = weakref.WeakSet()
 
 
 def inside_sqlite() -> AbstractContextManager[None]:
@@ -75,13 +87,25 @@ def protect(forkable: Forkable) -> None:
     _forkables.add(forkable)
 
 
+def release(releasable: Releasable) -> None:
+    """Have `before_fork` called in the parent, and `after_fork` in every child."""
+    _releasables.add(releasable)
+    protect(releasable)
+
+
+def _before_fork() -> None:
+    _gate.before_fork()
+    for releasable in list(_releasables):
+        releasable.before_fork()
+
+
 def _after_fork_in_child() -> None:
     _gate.start_anew()
     for forkable in list(_forkables):
         forkable.after_fork()
 
 
-def bury(connections: list[object]) -> None:
+def bury(connections: Sequence[object]) -> None:
     """Keep the parent's connections referenced for ever: closing one here could harm the parent."""
     if connections:
         import ctypes
@@ -92,7 +116,7 @@ def bury(connections: list[object]) -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_gate.before_fork,
+        before=_before_fork,
         after_in_parent=_gate.after_fork_in_parent,
         after_in_child=_after_fork_in_child,
     )

@@ -4,10 +4,10 @@ A step is a file `NNNN_name.sql` beside its engine. A store at version n has run
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from memory_mesh.errors import StoreIsNewer
+from memory_mesh.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

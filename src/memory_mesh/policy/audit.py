@@ -10,25 +10,17 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.model import Block, Entry, Head, Json
+from memory_mesh.model import Block, Checkpoint, Entry, Head, Json
 
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A place in a chain, kept where the chain's owner cannot reach it."""
-
-    namespace: str
-    position: int
-    hash: bytes
-
-
+SALT = 16  # bytes
 _FORM = 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+_COMPACT = json.JSONEncoder(separators=(",", ":"))  # dumps() makes one a call
+_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def genesis(namespace: str) -> bytes:
@@ -38,7 +30,7 @@ def genesis(namespace: str) -> bytes:
 
 def metadata_text(metadata: Mapping[str, Json]) -> str:
     """A block's metadata in the one form that is stored and hashed."""
-    return json.dumps(dict(metadata), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _SORTED.encode(dict(metadata))
 
 
 def digest(wire: str | None, metadata: str, salt: bytes) -> bytes:
@@ -62,7 +54,7 @@ def block_hash(
         digested.hex(),
         prev_hash.hex(),
     ]
-    return hashlib.sha256(json.dumps(form, separators=(",", ":")).encode()).digest()
+    return hashlib.sha256(_COMPACT.encode(form).encode()).digest()
 
 
 def seal(entry: Entry, seq: int, position: int, prev_hash: bytes, salt: bytes) -> Block:
@@ -87,14 +79,17 @@ def flaw(block: Block, position: int, prev_hash: bytes) -> str | None:
         return "does not follow the block before it"
     if block.digest is None or len(block.digest) != hashlib.sha256().digest_size:
         return "has no digest"
-    if block.salt is not None:
+    said = block.entry.wire is not None or bool(block.entry.metadata)
+    if block.erased and (said or block.salt is not None):
+        return "is marked erased and still says something"
+    if not block.erased:
+        if block.salt is None or len(block.salt) != SALT:  # HMAC pads a short key with zeros
+            return "its salt was changed"
         if (
             digest(block.entry.wire, metadata_text(block.entry.metadata), block.salt)
             != block.digest
         ):
             return "its text or metadata was changed"
-    elif not block.erased:
-        return "has no salt and is not marked erased"
     if block_hash(block.entry, position, block.seq, block.digest, prev_hash) != block.hash:
         return "its header or hash was changed"
     return None

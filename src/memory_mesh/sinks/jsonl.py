@@ -1,5 +1,6 @@
 """A file that gets every block as one line of JSON: an audit trail outside the store."""
 
+import errno
 import json
 import os
 from collections.abc import Sequence
@@ -22,13 +23,22 @@ class JsonLinesSink:
 
     def deliver(self, namespace: str, blocks: Sequence[Block]) -> None:
         """Append the commit's blocks and wait for the disk."""
-        lines = "".join(json.dumps(_plain(namespace, block)) + "\n" for block in blocks)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        lines = "".join(json.dumps(_plain(namespace, block)) + "\n" for block in blocks).encode()
+        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(descriptor, lines.encode())
+            if _cut_off(descriptor):
+                lines = b"\n" + lines
+            if os.write(descriptor, lines) < len(lines):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _cut_off(descriptor: int) -> bool:
+    """True when the file ends within a line: a full disk took only a part of it."""
+    size = os.fstat(descriptor).st_size
+    return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
 
 
 def _plain(namespace: str, block: Block) -> dict[str, object]:

@@ -1,17 +1,30 @@
 """The SQLite ledger: a file per namespace, one transaction per write, any number of processes."""
 
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from memory_mesh.errors import NotFound
+from memory_mesh.errors import NotFound, StoreError
 from memory_mesh.ledgers import forks
 from memory_mesh.ledgers.mounts import refuse_network_folder
-from memory_mesh.ledgers.sqlite import rows, schema, writing
+from memory_mesh.ledgers.sqlite import rows, schema, vectors, writing
 from memory_mesh.ledgers.sqlite.buffer import RecallBuffer
 from memory_mesh.ledgers.sqlite.files import Files
 from memory_mesh.ledgers.sqlite.reading import SqliteSnapshot
-from memory_mesh.model import Block, Commit, Entry, Rivals, Verification, Wanted
+from memory_mesh.ledgers.sqlite.tail import Tails
+from memory_mesh.model import (
+    Block,
+    Body,
+    Checkpoint,
+    Commit,
+    Entry,
+    Rivals,
+    Space,
+    Stats,
+    Verification,
+    Wanted,
+)
 from memory_mesh.ports import Clock, Snapshot
 
 _GIVE_UP = 5  # failures after which a sink's commit goes to the dead letters
@@ -28,7 +41,9 @@ class SqliteLedger:
         self._clock = clock
         self._files = Files(folder / "namespaces")
         self._waiting = RecallBuffer()
+        self._tails = Tails()
         forks.protect(self._waiting)
+        forks.protect(self._tails)
 
     def commit(self, namespace: str, wanted: Wanted, decide: Callable[[Rivals], Commit]) -> Commit:
         """Take the lock, read the rivals, let `decide` decide, write all of it or nothing."""
@@ -44,12 +59,8 @@ class SqliteLedger:
     @contextmanager
     def read(self, namespace: str) -> Iterator[Snapshot]:
         """One read transaction; a namespace that does not exist reads as empty."""
-        with self._files.reading(namespace) as db:
-            if db is not None:
-                yield SqliteSnapshot(db, lambda: self._files.size(namespace))
-                return
-        with schema.empty(namespace) as nothing:
-            yield SqliteSnapshot(nothing, lambda: 0)
+        with self._reading(namespace) as db:
+            yield SqliteSnapshot(db, self._tails)
 
     def note(self, namespace: str, entry: Entry) -> None:
         """Record a recall block soon: with the next commit, when 64 wait, or at close."""
@@ -80,9 +91,7 @@ class SqliteLedger:
 
     def blocks(self, namespace: str, after_seq: int, limit: int) -> list[Block]:
         """Chained blocks of the next commits, whole commits only, oldest first."""
-        with self._files.reading(namespace) as db:
-            if db is None:
-                return []
+        with self._reading(namespace) as db:
             found = db.execute(
                 f"SELECT {rows.BLOCK} FROM block WHERE seq > ? AND seq <= coalesce((SELECT seq "  # noqa: S608
                 "FROM block WHERE seq > ? ORDER BY position LIMIT 1 OFFSET ?), ?) "
@@ -93,9 +102,7 @@ class SqliteLedger:
 
     def recalls(self, namespace: str, limit: int) -> list[Block]:
         """The latest recall blocks, newest first."""
-        with self._files.reading(namespace) as db:
-            if db is None:
-                return []
+        with self._reading(namespace) as db:
             found = db.execute(
                 "SELECT id, 'recall', agent, at, memories, wire, metadata FROM recall "
                 "ORDER BY number DESC LIMIT ?",
@@ -103,31 +110,40 @@ class SqliteLedger:
             )
             return [Block(rows.entry(row)) for row in found]
 
-    def block_at(self, namespace: str, position: int) -> Block | None:
-        """The chained block at a position."""
-        with self._files.reading(namespace) as db:
-            if db is None:
-                return None
-            row = db.execute(
-                f"SELECT {rows.BLOCK} FROM block WHERE position = ?",  # noqa: S608  # own names
-                (position,),
-            ).fetchone()
-            return None if row is None else rows.block(row)
-
-    def verify(self, namespace: str) -> Verification:
-        """Walk the chain and every invariant; report, never repair."""
+    def verify(self, namespace: str, against: Checkpoint | None = None) -> Verification:
+        """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
         from memory_mesh.ledgers.sqlite import checking
 
-        with self._files.reading(namespace) as db:
-            if db is not None:
-                return checking.verify(db)
-        return Verification(namespace, {})
+        with self._reading(namespace) as db:
+            return checking.verify(db, against)
+
+    def stats(self, namespace: str) -> Stats:
+        """The namespace in numbers."""
+        from memory_mesh.ledgers.sqlite import counting
+
+        with self._reading(namespace) as db:
+            return counting.stats(db, self._files.size(namespace))
+
+    def vectors(
+        self, namespace: str, space: Space, after: int
+    ) -> Iterator[Sequence[tuple[int, bytes]]]:
+        """A space's vectors above a number, in order; each block is read in its own moment."""
+        while True:
+            with self._reading(namespace) as db:
+                block = vectors.above(db, space, after)
+            if not block:
+                return
+            yield block
+            after = block[-1][0]
+
+    def absorbed(self, namespace: str, space: Space, body: Body | None) -> None:
+        """Name the body that counts from now on."""
+        with self._files.writing(namespace) as db:
+            vectors.name_body(db, space, body)
 
     def sink_cursor(self, namespace: str, sink: str) -> tuple[int, int]:
         """How far a sink has come (seq) and how often the next commit failed."""
-        with self._files.reading(namespace) as db:
-            if db is None:
-                return 0, 0
+        with self._reading(namespace) as db:
             row = db.execute("SELECT seq, attempts FROM sink WHERE name = ?", (sink,)).fetchone()
             return (row[0], row[1]) if row else (0, 0)
 
@@ -160,9 +176,22 @@ class SqliteLedger:
         finally:
             self._files.close()
 
+    @contextmanager
+    def _reading(self, namespace: str) -> Iterator[sqlite3.Connection]:
+        with self._files.reading(namespace) as db:
+            if db is not None:
+                yield db
+                return
+        with forks.inside_sqlite(), schema.empty(namespace) as nothing:
+            yield nothing
+
     def _flush(self, namespace: str) -> None:
+        """Recall blocks are worth a write, never a failed read: a full disk drops them."""
         if not self._files.exists(namespace):  # never make a file to say it was empty
             self._waiting.drop(namespace)
             return
-        with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
-            writing.record_recalls(db, waiting)
+        try:
+            with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
+                writing.record_recalls(db, waiting)
+        except StoreError:
+            self._waiting.drop(namespace)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from memory_mesh.ledgers.sqlite import rows
-from memory_mesh.model import Finding, Verification
+from memory_mesh.model import Block, Checkpoint, Finding, Json, Operation, Verification
 from memory_mesh.policy import audit
 
 _SHOWN = 20  # findings listed per check; the rest is counted
@@ -57,10 +57,11 @@ _INVARIANTS = {
 _COUNTED = ("memory", "version", "text", "observation", "link", "vector", "block", "recall")
 
 
-def verify(db: sqlite3.Connection) -> Verification:
+def verify(db: sqlite3.Connection, against: Checkpoint | None = None) -> Verification:
     """Everything that can be checked without changing anything, with what was looked at."""
     checked: Counter[str] = Counter()
-    findings = [*_pages(db, checked), *_chain(db, checked), *_texts(db, checked)]
+    told: set[int] = set()
+    findings = [*_pages(db, checked), *_chain(db, checked, told), *_texts(db, checked, told)]
     for name, statement in _INVARIANTS.items():
         broken = [str(row[0]) for row in db.execute(statement)]
         checked[name] += 1
@@ -68,6 +69,8 @@ def verify(db: sqlite3.Connection) -> Verification:
     for table in _COUNTED:
         checked[f"{table} rows"] = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
     head = rows.head(db)
+    if against is not None:
+        findings += _held(db, head.namespace, against, checked)
     return Verification(head.namespace, dict(checked), tuple(findings), head)
 
 
@@ -79,34 +82,78 @@ def _pages(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
             yield Finding("database pages", line)
 
 
-def _chain(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
+def _chain(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Iterator[Finding]:
     """Every block at its place, unchanged, following the one before, up to the recorded head."""
     head = rows.head(db)
     position, before = 0, audit.genesis(head.namespace)
+    erased: dict[str, tuple[str, ...]] = {}
+    erasures: set[str] = set()
     for row in db.execute(f"SELECT {rows.BLOCK} FROM block ORDER BY position"):  # noqa: S608
         position += 1
         checked["chained blocks"] += 1
-        try:
-            block = rows.block(row)
-        except (ValueError, TypeError, OverflowError):
-            yield Finding("chain", f"the block at {row[0]} cannot be read")
-            before = row[-1]
+        block, wrong = _read(row, position, before)
+        before = row[-1]
+        if block is None:
+            yield Finding("chain", f"block {row[1]} at {row[0]}: {wrong}")
+            position = row[0]
             continue
-        wrong = audit.flaw(block, position, before)
-        if wrong is not None:
-            yield Finding("chain", f"block {block.entry.id} at {block.position}: {wrong}")
-            position = block.position or position
-        before = block.hash or b""
+        told.add(_said(block.entry.memories[:1], block.entry.metadata.get("content_sha256")))
+        if block.erased:
+            erased[block.entry.id] = block.entry.memories
+        if block.entry.operation is Operation.ERASE:
+            erasures.update(block.entry.memories)
     if (position, before) != (head.position, head.hash):
         yield Finding("chain", f"ends at {position}, but the store says {head.position}")
+    for id_, memories in erased.items():
+        if not erasures.intersection(memories):
+            yield Finding("chain", f"block {id_} is marked erased, and no erase block says so")
 
 
-def _texts(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
-    """Every text has the hash it was stored under."""
-    for number, content, stored in db.execute("SELECT number, content, hash FROM text"):
+def _read(row: rows.Row, position: int, before: bytes) -> tuple[Block | None, str]:
+    """The block that stands at its place unchanged, or what is wrong with it."""
+    try:
+        block = rows.block(row)
+        wrong = audit.flaw(block, position, before)
+        said = None if block.erased else audit.metadata_text(block.entry.metadata)
+    except (ValueError, TypeError, AttributeError, OverflowError):  # not a value that we write
+        return None, "cannot be read"
+    memories, wire, metadata = row[6], row[7], row[10]
+    if (memories, metadata) != (rows.dumped(block.entry.memories), said) or wire == "":
+        wrong = wrong or "is not in the form it was written in"
+    return (block, "") if wrong is None else (None, wrong)
+
+
+def _texts(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Iterator[Finding]:
+    """Every text has the hash it was stored under, and a block tells of it."""
+    for number, content, stored, memory in db.execute(
+        "SELECT t.number, t.content, t.hash, m.id FROM text t JOIN memory m ON m.number = t.memory"
+    ):
         checked["text hashes"] += 1
-        if hashlib.sha256(content.encode()).digest() != stored:
+        if hashlib.sha256(str(content).encode()).digest() != stored:
             yield Finding("text hashes", f"text {number} is not what was stored")
+        elif _said((memory,), stored.hex()) not in told:
+            yield Finding("text hashes", f"no block tells of text {number}")
+
+
+def _said(memories: tuple[str, ...], content_sha256: Json) -> int:
+    """That a block told of a text, in eight bytes: a namespace may have a million."""
+    return hash((memories, str(content_sha256)))
+
+
+def _held(
+    db: sqlite3.Connection, namespace: str, mark: Checkpoint, checked: Counter[str]
+) -> Iterator[Finding]:
+    """The chain still holds the block that was checkpointed, where it was."""
+    checked["checkpoint position"] = mark.position
+    row = db.execute("SELECT hash FROM block WHERE position = ?", (mark.position,)).fetchone()
+    there = row[0] if row is not None else None
+    if not mark.position:
+        there = audit.genesis(namespace)
+    if there is None:
+        yield Finding("checkpoint", f"the chain is shorter than the checkpoint at {mark.position}")
+    elif there != mark.hash:
+        detail = f"the block at {mark.position} is not the one that was checkpointed"
+        yield Finding("checkpoint", detail)
 
 
 def _listed(name: str, broken: list[str]) -> Iterator[Finding]:

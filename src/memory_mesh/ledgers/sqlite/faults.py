@@ -34,7 +34,10 @@ def translated() -> Iterator[None]:
         if code in _FAULTS:
             raise _FAULTS[code] from error
         if code in _REFUSED:
-            message = f"the disk refused: {error}. Nothing was stored; check disk and permissions."
+            message = (
+                f"the disk refused: {error}. Nothing is half stored, but a write that failed at "
+                "its very end may be there: look before you repeat it, or repeat it with its key."
+            )
             raise StoreError(message) from error
         raise
     except OSError as error:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.errors import Closed
+from memory_mesh.errors import Closed, StoreError
 from memory_mesh.ledgers import forks
 from memory_mesh.ledgers.locks import FairLock
 from memory_mesh.ledgers.sqlite import names, schema
@@ -22,6 +22,16 @@ OPEN_FILES = 64
 _IDLE = 4  # connections kept per file
 _CACHE_KIB = 8192  # page cache a connection may grow to
 _BUSY_SECONDS = 10.0  # for foreign writers that do not take our lock
+_FORKED = (
+    "this process was forked while its parent was inside a long statement on this namespace, so "
+    "that SQLite's locks cannot be trusted here. Open the store in a process of its own."
+)
+
+
+class Connection(sqlite3.Connection):
+    """A connection that remembers how far it saw its file migrated; no file ever goes back."""
+
+    migrated = 0
 
 
 class NamespaceFile:
@@ -32,13 +42,13 @@ class NamespaceFile:
         self.path = folder / names.file_name(namespace)
         self.lock = FairLock(self.path.with_suffix(".lock"))
         self.users = 0
-        self._idle: list[sqlite3.Connection] = []
-        self._known: set[sqlite3.Connection] = set()
+        self._idle: list[Connection] = []
+        self._known: set[Connection] = set()
         self._inode: int | None = None
         self._mutex = threading.Lock()
 
     @contextmanager
-    def connection(self) -> Iterator[sqlite3.Connection]:
+    def connection(self) -> Iterator[Connection]:
         """A connection for one thread; after an error it is closed instead of kept."""
         db = self._take()
         try:
@@ -59,24 +69,32 @@ class NamespaceFile:
         except FileNotFoundError:
             return False
 
-    def close(self) -> None:
-        """Close every idle connection; those in use are closed by their users."""
+    def release(self) -> None:
+        """Close every idle connection."""
         with self._mutex:
             idle, self._idle = self._idle, []
-            self._known.clear()
+            self._known.difference_update(idle)
         for db in idle:
             with suppress(sqlite3.Error):
                 db.close()
+
+    def close(self) -> None:
+        """Close every idle connection and the lock; those in use are closed by their users."""
+        self.release()
+        with self._mutex:
+            self._known.clear()
         self.lock.close()
 
-    def after_fork(self) -> None:
-        """Forget the parent's connections without closing them."""
-        forks.bury(list(self._known))
+    def after_fork(self) -> bool:
+        """Forget the parent's connections without closing them; True when there were some."""
+        inherited = list(self._known)
+        forks.bury(inherited)
         self._mutex = threading.Lock()
         self._idle, self._known, self.users = [], set(), 0
         self.lock.after_fork()
+        return bool(inherited)
 
-    def _take(self) -> sqlite3.Connection:
+    def _take(self) -> Connection:
         inode = self.path.stat().st_ino
         with self._mutex:
             stale, self._inode = self._inode not in {None, inode}, inode
@@ -92,7 +110,7 @@ class NamespaceFile:
             self._known.add(db)
         return db
 
-    def _discard(self, db: sqlite3.Connection) -> None:
+    def _discard(self, db: Connection) -> None:
         with self._mutex:
             self._known.discard(db)
         with suppress(sqlite3.Error):
@@ -107,17 +125,19 @@ class Files:
         self._open: OrderedDict[str, NamespaceFile] = OrderedDict()
         self._mutex = threading.Lock()
         self._closed = False
-        forks.protect(self)
+        self._torn: set[str] = set()
+        forks.release(self)
 
     @contextmanager
-    def reading(self, namespace: str) -> Iterator[sqlite3.Connection | None]:
+    def reading(self, namespace: str) -> Iterator[Connection | None]:
         """One read transaction, or None for a namespace that does not exist."""
         with self._used(namespace) as file, translated(), forks.inside_sqlite():
             if not file.exists():
                 yield None
                 return
             with file.connection() as db:
-                if not schema.version(db):
+                db.migrated = db.migrated or schema.version(db)
+                if not db.migrated:
                     yield None
                     return
                 db.execute("BEGIN")
@@ -129,15 +149,18 @@ class Files:
                         db.execute("COMMIT")
 
     @contextmanager
-    def writing(self, namespace: str) -> Iterator[sqlite3.Connection]:
+    def writing(self, namespace: str) -> Iterator[Connection]:
         """The lock, then one write transaction: committed whole or not at all."""
         with self._used(namespace) as file, translated():
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not file.exists():
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with file.lock.held(), forks.inside_sqlite():
                 if not file.exists():
                     create(file.path)
                 with file.connection() as db:
-                    schema.ensure(db, file.path, namespace)
+                    if db.migrated < schema.NEWEST:
+                        schema.ensure(db, file.path, namespace)
+                        db.migrated = schema.NEWEST
                     db.execute("BEGIN IMMEDIATE")
                     try:
                         schema.check_writer(db)
@@ -167,45 +190,60 @@ class Files:
         """Close every file."""
         with self._mutex:
             self._closed = True
-            files, self._open = list(self._open.values()), OrderedDict()
+            files = list(self._open.values())
         with forks.inside_sqlite():
             for file in files:
-                file.close()
+                file.release()
+        for file in files:  # outside the gate: this waits for a thread that is still writing
+            file.close()
+
+    def before_fork(self) -> None:
+        """Let go of every file that nobody is using."""
+        with self._mutex:
+            files = list(self._open.values())
+        for file in files:
+            file.release()
 
     def after_fork(self) -> None:
         """Start anew in a child."""
         self._mutex = threading.Lock()
-        for file in self._open.values():
-            file.after_fork()
+        self._torn |= {name for name, file in self._open.items() if file.after_fork()}
 
     @contextmanager
     def _used(self, namespace: str) -> Iterator[NamespaceFile]:
-        file, evicted = self._enter(namespace)
-        if evicted is not None:
-            with forks.inside_sqlite():
-                evicted.close()
+        file = self._enter(namespace)
+        if len(self._open) > OPEN_FILES:
+            self._evict()
         try:
             yield file
         finally:
             with self._mutex:
                 file.users -= 1
 
-    def _enter(self, namespace: str) -> tuple[NamespaceFile, NamespaceFile | None]:
+    def _enter(self, namespace: str) -> NamespaceFile:
         with self._mutex:
             if self._closed:
                 raise Closed
+            if namespace in self._torn:
+                raise StoreError(_FORKED)
             file = self._open.get(namespace)
             if file is None:
                 file = self._open[namespace] = NamespaceFile(self.folder, namespace)
             self._open.move_to_end(namespace)
             file.users += 1
-            if len(self._open) <= OPEN_FILES:
-                return file, None
-            unused = next((name for name, other in self._open.items() if not other.users), None)
-            return file, self._open.pop(unused) if unused is not None else None
+            return file
+
+    def _evict(self) -> None:
+        """Close the least recently used file that nobody is using; no fork comes between."""
+        with forks.inside_sqlite():
+            with self._mutex:
+                unused = next((name for name, file in self._open.items() if not file.users), None)
+                evicted = None if unused is None else self._open.pop(unused)
+            if evicted is not None:
+                evicted.close()
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> Connection:
     """A connection to an existing file that waits for its disk at every commit."""
     db = sqlite3.connect(
         f"file:{names.quoted(str(path))}?mode=rw",
@@ -214,6 +252,7 @@ def connect(path: Path) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
         cached_statements=256,
+        factory=Connection,
     )
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")

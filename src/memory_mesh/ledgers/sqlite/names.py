@@ -25,11 +25,19 @@ def file_name(namespace: str) -> str:
     return name
 
 
-def namespace(file_name: str) -> str | None:
+def namespace(entry: str) -> str | None:
     """The namespace a file holds, or None for any other file."""
-    if not file_name.endswith(SUFFIX):
+    if not entry.endswith(SUFFIX):
         return None
-    raw = file_name.removesuffix(SUFFIX)
+    try:
+        name = _plain_name(entry.removesuffix(SUFFIX))
+        return name if file_name(name) == entry else None
+    except (ValueError, InvalidInput):  # somebody else's file
+        return None
+
+
+def _plain_name(raw: str) -> str:
+    """Percent signs and two digits as the bytes they stand for."""
     out = bytearray()
     while raw:
         head, _, raw = raw.partition("%")

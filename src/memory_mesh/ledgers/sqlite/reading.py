@@ -1,29 +1,28 @@
 """One read transaction: keyword search, lookups and listings, each under its lens.
 
 Scope, status, validity and the caller's filter are part of every statement that decides what is
-returned. Keyword search ranks at most BUDGET postings, newest first where more match, so its cost
-does not grow with the namespace once words are common.
+returned. Numbers go in as one JSON array, so that a statement is prepared once for any count.
 """
 
-import heapq
-import itertools
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.ledgers.sqlite import rows
+from memory_mesh.ledgers.sqlite import keywords, rows, vectors
+from memory_mesh.ledgers.sqlite.tail import Tails
 from memory_mesh.model import (
     Head,
     Lens,
-    Match,
     Matches,
     Memory,
+    Nearest,
     Page,
-    Stats,
+    Pending,
+    Question,
+    Space,
     Status,
 )
-from memory_mesh.policy import selective
 from memory_mesh.policy.filter_sql import compile_sql
 
 _BATCH = 128  # candidates checked against their rows at a time
@@ -33,37 +32,59 @@ _LIVE = frozenset({Status.ACTIVE})
 class SqliteSnapshot:
     """A namespace at one moment."""
 
-    def __init__(self, db: sqlite3.Connection, size: Callable[[], int]) -> None:
+    def __init__(self, db: sqlite3.Connection, tails: Tails) -> None:
         self._db = db
-        self._size = size
+        self._tails = tails
 
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
         return rows.head(self._db)
 
     def match(self, terms: Sequence[str], lens: Lens, limit: int) -> Matches:
-        """The best versions by keyword; common words only count beside all the others."""
+        """The best versions by keyword among those the lens sees."""
         present = lens.as_of is None and lens.statuses == _LIVE
         tables = ("live",) if present else ("live", "rest")
-        postings = {term: self._postings(tables, term) for term in terms}
-        total = self._db.execute("SELECT max(number) FROM text").fetchone()[0] or 0
-        chosen = selective.select(terms, postings, total)
-        known = [*chosen.kept, *chosen.dropped]
-        if not known:
-            return Matches()
-        found = self._seen(self._ranked(tables, _expression(chosen)), lens, limit)
-        if len(found) < limit and chosen.dropped:  # the rare words were not for this reader
-            wider = self._seen(self._ranked(tables, _any_of(known)), lens, limit)
-            found = {match.version: match for match in (*wider.values(), *found.values())}
-        best = sorted(found.values(), key=lambda match: (-match.bm25, -match.version))[:limit]
-        return Matches(tuple(best), chosen.ceiling, chosen.dropped)
+        source = "version v" if lens.where is None else rows.JOINED  # only a filter asks for more
+        condition, values = _predicate(lens)
+
+        def visible(texts: Sequence[int]) -> list[tuple[int, int]]:
+            return self._db.execute(
+                f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
+                f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}",
+                [rows.dumped(texts), *values],
+            ).fetchall()
+
+        return keywords.match(self._db, tables, terms, limit, visible)
+
+    def near(self, question: Question, lens: Lens) -> Nearest:
+        """The best versions by meaning, exact above the body that the question may ask."""
+        condition, values = _predicate(lens)
+
+        def visible(numbers: Sequence[int]) -> dict[int, int]:
+            found: dict[int, int] = {}
+            for start in range(0, len(numbers), _BATCH):
+                batch = numbers[start : start + _BATCH]
+                found |= dict(
+                    self._db.execute(
+                        f"SELECT x.number, v.number FROM vector x JOIN {rows.JOINED_ON_TEXT} "  # noqa: S608
+                        f"WHERE x.number IN ({_marks(batch)}) AND {condition}",
+                        [*batch, *values],
+                    ).fetchall()
+                )
+            return found
+
+        return vectors.near(self._db, self._tails, self.head().namespace, question, visible)
+
+    def pending(self, space: Space, limit: int) -> Pending:
+        """How many texts wait for a vector in a space, and the first `limit` of them."""
+        return vectors.pending(self._db, space, limit)
 
     def load(self, versions: Sequence[int]) -> dict[int, Memory]:
         """Versions by their number."""
         found = self._db.execute(
             f"SELECT v.number, {rows.MEMORY} FROM {rows.JOINED} "  # noqa: S608  # own names only
-            f"WHERE v.number IN ({_marks(versions)})",
-            list(versions),
+            "WHERE v.number IN (SELECT value FROM json_each(?))",
+            (rows.dumped(versions),),
         )
         return {row[0]: rows.memory(row[1:]) for row in found}
 
@@ -111,63 +132,6 @@ class SqliteSnapshot:
         ]
         return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
 
-    def stats(self) -> Stats:
-        """The namespace in numbers; counting is linear in its memories."""
-        by_status = dict(
-            self._db.execute("SELECT status, count(*) FROM memory GROUP BY status").fetchall()
-        )
-        head = self.head()
-        (recalls,) = self._db.execute("SELECT count(*) FROM recall").fetchone()
-        return Stats(
-            namespace=head.namespace,
-            memories=by_status.get(Status.ACTIVE.value, 0),
-            skills=0,
-            by_status=by_status,
-            blocks=head.position,
-            recalls=recalls,
-            seq=head.seq,
-            bytes=self._size(),
-        )
-
-    def _postings(self, tables: Iterable[str], term: str) -> int:
-        """How many texts hold a term, counted no further than the budget goes."""
-        return sum(
-            self._db.execute(
-                f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)",  # noqa: S608
-                (_quoted(term), selective.BUDGET + 1),
-            ).fetchone()[0]
-            for table in tables
-        )
-
-    def _ranked(self, tables: Sequence[str], expression: str) -> Iterator[tuple[float, int]]:
-        """(minus BM25, text) from best to worst."""
-        if not expression:
-            return iter(())
-        return heapq.merge(*(self._table_ranked(table, expression) for table in tables))
-
-    def _table_ranked(self, table: str, expression: str) -> Iterator[tuple[float, int]]:
-        return self._db.execute(
-            f"SELECT score, number FROM (SELECT rowid AS number, bm25({table}) AS score "  # noqa: S608
-            f"FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?) ORDER BY score",
-            (expression, selective.BUDGET),
-        )
-
-    def _seen(
-        self, ranked: Iterator[tuple[float, int]], lens: Lens, limit: int
-    ) -> dict[int, Match]:
-        """The first `limit` candidates that the lens sees."""
-        condition, values = _predicate(lens)
-        found: dict[int, Match] = {}
-        while len(found) < limit and (batch := list(itertools.islice(ranked, _BATCH))):
-            scores = {text: -score for score, text in batch}
-            visible = self._db.execute(
-                f"SELECT v.text, v.number FROM {rows.JOINED} "  # noqa: S608  # own names only
-                f"WHERE v.text IN ({_marks(batch)}) AND {condition}",
-                [*scores, *values],
-            )
-            found |= {version: Match(version, scores[text]) for text, version in visible}
-        return found
-
 
 def _predicate(lens: Lens) -> tuple[str, list[object]]:
     """The lens as SQL over JOINED, every value bound."""
@@ -197,22 +161,6 @@ def _predicate(lens: Lens) -> tuple[str, list[object]]:
         parts.append(f"({fragment})")
         values += bound
     return " AND ".join(parts), values
-
-
-def _expression(chosen: selective.Selection) -> str:
-    """Any rare word, or all words together."""
-    everything = " AND ".join(_quoted(term) for term in (*chosen.kept, *chosen.dropped))
-    if not chosen.dropped:
-        return _any_of(chosen.kept)
-    return f"{_any_of(chosen.kept)} OR ({everything})" if chosen.kept else everything
-
-
-def _any_of(terms: Iterable[str]) -> str:
-    return " OR ".join(_quoted(term) for term in terms)
-
-
-def _quoted(term: str) -> str:
-    return '"' + term.replace('"', '""') + '"'
 
 
 def _marks(values: Iterable[object]) -> str:

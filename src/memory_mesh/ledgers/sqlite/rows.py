@@ -24,6 +24,7 @@ from memory_mesh.model import (
 Row: TypeAlias = tuple[Any, ...]  # what sqlite3 returns
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # dumps() makes one a call
 
 MEMORY = """
     m.id, m.created, m.status, m.uses, m.last_used, m.helpful, m.harmful, t.content,
@@ -33,6 +34,10 @@ MEMORY = """
     v.confidence, v.tier, v.pinned, v.tags, v.extra
 """
 JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
+JOINED_ON_TEXT = (
+    "version v ON v.text = x.text JOIN memory m ON m.number = v.memory "
+    "JOIN text t ON t.number = v.text"
+)
 BLOCK = (
     "position, id, seq, operation, agent, at, memories, wire, salt, erased, metadata, digest, "
     "prev_hash, hash"
@@ -136,8 +141,8 @@ def memory(row: Row) -> Memory:
         confidence=confidence,
         tier=Tier(tier),
         pinned=bool(pinned),
-        tags=tuple(json.loads(tags)),
-        extra=json.loads(extra),
+        tags=() if tags == "[]" else tuple(json.loads(tags)),
+        extra={} if extra == "{}" else json.loads(extra),
     )
 
 
@@ -201,4 +206,4 @@ def millis(moment_: datetime) -> int:
 
 def dumped(value: Json) -> str:
     """Compact JSON text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode(value)

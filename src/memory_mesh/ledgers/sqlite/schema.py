@@ -39,6 +39,8 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
     if found >= NEWEST:
         return
     if not found:
+        if db.execute("SELECT 1 FROM sqlite_master").fetchone():  # a database, but not of ours
+            raise StoreIsDamaged
         db.execute(f"PRAGMA page_size = {PAGE}")
         db.execute("PRAGMA journal_mode = WAL")
     migrations.migrate(
@@ -60,7 +62,12 @@ def check_writer(db: sqlite3.Connection) -> None:
 
 
 def _check(db: sqlite3.Connection, column: str) -> None:
-    row = db.execute(f"SELECT {column} FROM store").fetchone()  # noqa: S608  # two fixed names
+    try:
+        row = db.execute(f"SELECT {column} FROM store").fetchone()  # noqa: S608  # two fixed names
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # no such table: a foreign database
+            raise StoreIsDamaged from error
+        raise
     if row is None:
         raise StoreIsDamaged
     if row[0] > NEWEST:

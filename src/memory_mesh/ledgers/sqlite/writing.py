@@ -2,10 +2,10 @@
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.ledgers.sqlite import rows
+from memory_mesh.ledgers.sqlite import rows, vectors
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -22,8 +22,6 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.policy import audit
-
-_SALT = 16
 
 
 def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Rivals:
@@ -46,22 +44,18 @@ def recorded_time(head: Head, now: datetime) -> datetime:
 def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> None:
     """Everything the commit changes, under the next seq."""
     seq = head.seq + 1
-    for put in commit.puts:
-        _put(db, put, seq, at)
-    _observe(db, commit.observations, at)
+    before = vectors.last_text(db)
+    numbers = {put.memory.id: _put(db, put, seq, at) for put in commit.puts}
+    _observe(db, commit.observations, at, numbers)
     for link in commit.links:
         db.execute(
             "INSERT OR IGNORE INTO link SELECT a.number, b.number, ?, ? "
             "FROM memory a, memory b WHERE a.id = ? AND b.id = ?",
             (link.type, seq, link.source, link.target),
         )
-    for vector in commit.vectors:
-        space = _space(db, vector.space, len(vector.data) // 4)
-        db.execute(
-            "INSERT OR REPLACE INTO vector SELECT v.text, ?, ?, ?, ? FROM version v "
-            "JOIN memory m ON m.number = v.memory WHERE m.id = ? AND v.recorded_until IS NULL",
-            (space, vector.part, seq, vector.data, vector.memory),
-        )
+    for late in commit.vectors:
+        vectors.add(db, late.text, late.space, late.vectors, seq)
+    vectors.keep_count(db, before, commit)
     position, hashed = _chain(db, head, seq, commit.entries)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
@@ -88,33 +82,40 @@ def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
         )
 
 
-def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> None:
-    """One new version; an earlier one of the same memory is closed, never changed."""
+def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
+    """One new version, and its memory's number; an earlier version is closed, never changed."""
     memory = put.memory
-    row = db.execute(
-        "SELECT m.number, v.number, v.text, v.status FROM memory m JOIN version v "
-        "ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
-        (memory.id,),
-    ).fetchone()
-    if row is None:
-        number = db.execute(
-            "INSERT INTO memory (id, created, status) VALUES (?, ?, ?)",
-            (memory.id, rows.micros(memory.created_at), memory.status),
-        ).lastrowid
-        text = None
+    born = db.execute(
+        "INSERT INTO memory (id, created, status) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        (memory.id, rows.micros(memory.created_at), memory.status),
+    )
+    if born.rowcount:
+        number, text = born.lastrowid or 0, None
     else:
-        number, version, text, was = row
-        db.execute(
-            "UPDATE version SET recorded_until = ? WHERE number = ?", (rows.micros(at), version)
-        )
-        db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
-        _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and _lives(memory))
+        number, text = _close(db, put, at)
     if put.wording:
         text = _word(db, number, put.wording, "live" if _lives(memory) else "rest")
+        if put.wording.space is not None:
+            vectors.add(db, text, put.wording.space, put.wording.vectors, seq)
     db.execute(
         f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(29)})",  # noqa: S608  # own names
         rows.version_values(memory, number, text, seq),
     )
+    return number
+
+
+def _close(db: sqlite3.Connection, put: Put, at: datetime) -> tuple[int, int]:
+    """End a memory's open version; the memory's number and the text it had."""
+    memory = put.memory
+    number, version, text, was = db.execute(
+        "SELECT m.number, v.number, v.text, v.status FROM memory m JOIN version v "
+        "ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
+        (memory.id,),
+    ).fetchone()
+    db.execute("UPDATE version SET recorded_until = ? WHERE number = ?", (rows.micros(at), version))
+    db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
+    _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and _lives(memory))
+    return number, text
 
 
 def _lives(memory: Memory) -> bool:
@@ -122,14 +123,14 @@ def _lives(memory: Memory) -> bool:
     return memory.status is Status.ACTIVE
 
 
-def _word(db: sqlite3.Connection, memory: int | None, wording: Wording, table: str) -> int | None:
+def _word(db: sqlite3.Connection, memory: int, wording: Wording, table: str) -> int:
     """A new text, and its terms in the keyword table they belong to."""
     number = db.execute(
         "INSERT INTO text (memory, content, hash, terms) VALUES (?, ?, ?, ?)",
         (memory, wording.text, wording.hash, wording.terms),
     ).lastrowid
     db.execute(f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)", (number, wording.terms))  # noqa: S608
-    return number
+    return number or 0
 
 
 def _settle(db: sqlite3.Connection, text: int | None, *, was: bool, live: bool) -> None:
@@ -145,15 +146,33 @@ def _settle(db: sqlite3.Connection, text: int | None, *, was: bool, live: bool) 
     db.execute(f"INSERT INTO {target} (rowid, terms) VALUES (?, ?)", (text, terms))  # noqa: S608
 
 
-def _observe(db: sqlite3.Connection, observations: Sequence[Observation], at: datetime) -> None:
+def _observe(
+    db: sqlite3.Connection,
+    observations: Sequence[Observation],
+    at: datetime,
+    numbers: Mapping[str, int],
+) -> None:
+    """Observations of memories that this commit put, or that were there."""
     db.executemany(
         "INSERT INTO observation (memory, at, hash, outcome, origin, key) "
-        "SELECT number, ?, ?, ?, ?, ? FROM memory WHERE id = ?",
+        "VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (rows.micros(at), seen.hash, seen.outcome, seen.origin, seen.key, seen.memory)
+            (
+                numbers.get(seen.memory) or _number(db, seen.memory),
+                rows.micros(at),
+                seen.hash,
+                seen.outcome,
+                seen.origin,
+                seen.key,
+            )
             for seen in observations
         ],
     )
+
+
+def _number(db: sqlite3.Connection, memory_id: str) -> int:
+    number: int = db.execute("SELECT number FROM memory WHERE id = ?", (memory_id,)).fetchone()[0]
+    return number
 
 
 def _chain(
@@ -161,9 +180,9 @@ def _chain(
 ) -> tuple[int, bytes]:
     """Seal the entries one after another; the new end of the chain."""
     position, hashed = head.position, head.hash
-    salts = os.urandom(_SALT * len(entries))
+    salts = os.urandom(audit.SALT * len(entries))
     for number, entry in enumerate(entries):
-        salt = salts[number * _SALT : (number + 1) * _SALT]
+        salt = salts[number * audit.SALT : (number + 1) * audit.SALT]
         block = audit.seal(entry, seq, position + 1, hashed, salt)
         db.execute(
             f"INSERT INTO block ({rows.BLOCK}) VALUES ({_marks(14)})",  # noqa: S608  # own names
@@ -188,18 +207,17 @@ def _chain(
     return position, hashed
 
 
-def _space(db: sqlite3.Connection, name: str, dimension: int) -> int:
-    db.execute("INSERT OR IGNORE INTO space (name, dimension) VALUES (?, ?)", (name, dimension))
-    number: int = db.execute("SELECT number FROM space WHERE name = ?", (name,)).fetchone()[0]
-    return number
-
-
 def _twins(
     db: sqlite3.Connection, twins: Sequence[tuple[bytes, Scope]]
 ) -> dict[tuple[bytes, Scope], Memory]:
     """Active memories with the same text for the same audience; the oldest where several are."""
+    hashes = [hashed for hashed, _ in twins]
+    known = db.execute(f"SELECT hash FROM text WHERE hash IN ({_marks(len(hashes))})", hashes)  # noqa: S608
+    seen = {hashed for (hashed,) in known}  # most texts are new: one look for all of them
     found: dict[tuple[bytes, Scope], Memory] = {}
     for hashed, scope in twins:
+        if hashed not in seen:
+            continue
         row = db.execute(
             f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.hash = ? AND v.project IS ? "  # noqa: S608
             "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "

@@ -128,17 +128,30 @@ CREATE INDEX recall_at ON recall (at);
 CREATE TABLE space (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
-    dimension INTEGER NOT NULL
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    revision TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    max_tokens INTEGER NOT NULL,
+    normalised INTEGER NOT NULL,
+    query_prefix TEXT NOT NULL,
+    text_prefix TEXT NOT NULL,
+    reached INTEGER NOT NULL DEFAULT 0,  -- every text up to this number has its vectors here
+    body_version INTEGER,                -- the index that counts; what lies above it is the tail
+    body_highest INTEGER,
+    body_rows INTEGER
 );
+
+-- A number is never used twice and always means the same vector: the index holds nothing else.
 CREATE TABLE vector (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
     text INTEGER NOT NULL REFERENCES text (number),
     space INTEGER NOT NULL REFERENCES space (number),
-    part INTEGER NOT NULL,         -- a long text has a vector per window
+    part INTEGER NOT NULL,               -- a long text has a vector per window
     seq INTEGER NOT NULL,
-    data BLOB NOT NULL,
-    PRIMARY KEY (text, space, part)
+    data BLOB NOT NULL,                  -- little-endian float32
+    UNIQUE (text, space, part)
 );
-CREATE INDEX vector_seq ON vector (space, seq);
 
 CREATE TABLE sink (
     name TEXT PRIMARY KEY,

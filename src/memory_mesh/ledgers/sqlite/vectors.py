@@ -1,0 +1,216 @@
+"""Vectors in the ledger: written with their text, found by exact scan and by the body, counted.
+
+A space's `reached` is the text number up to which every text has its vectors there: pending is only
+what lies above, so asking for it costs nothing when nothing is pending.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from memory_mesh.ledgers.sqlite import tail as scan
+from memory_mesh.model import Body, Commit, Near, Nearest, Pending, Question, Space
+
+if TYPE_CHECKING:
+    from memory_mesh.ledgers.sqlite.tail import Floats
+
+_PAGE = 256  # candidates checked against their rows at a time
+Visible = Callable[[Sequence[int]], dict[int, int]]  # vector number -> version the lens sees
+Pager = Callable[[int, int], list[tuple[float, int]]]  # skip, count -> (cosine, vector number)
+
+
+def space_number(db: sqlite3.Connection, space: Space) -> int:
+    """The space's row, made at its first vector."""
+    db.execute(
+        "INSERT OR IGNORE INTO space (name, provider, model, revision, dimension, max_tokens, "
+        "normalised, query_prefix, text_prefix) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            space.name,
+            space.provider,
+            space.model,
+            space.revision,
+            space.dimension,
+            space.max_tokens,
+            space.normalised,
+            space.query_prefix,
+            space.text_prefix,
+        ),
+    )
+    number: int = db.execute("SELECT number FROM space WHERE name = ?", (space.name,)).fetchone()[0]
+    return number
+
+
+def add(
+    db: sqlite3.Connection, text: int, space: Space, vectors: Sequence[bytes], seq: int
+) -> None:
+    """A text's vectors, one per window; a text that has them already keeps the ones it has."""
+    size = 4 * space.dimension
+    if any(len(vector) != size for vector in vectors):
+        message = f"a vector of {space.name} has {space.dimension} dimensions"
+        raise ValueError(message)
+    number = space_number(db, space)
+    db.executemany(
+        "INSERT OR IGNORE INTO vector (text, space, part, seq, data) "
+        "SELECT number, ?, ?, ?, ? FROM text WHERE number = ?",
+        [(number, part, seq, vector, text) for part, vector in enumerate(vectors)],
+    )
+
+
+def last_text(db: sqlite3.Connection) -> int:
+    """The highest text number there is."""
+    number: int | None = db.execute("SELECT max(number) FROM text").fetchone()[0]
+    return number or 0
+
+
+def keep_count(db: sqlite3.Connection, before: int, commit: Commit) -> None:
+    """Move each space's `reached` as far as this commit completed it."""
+    worded = [put.wording for put in commit.puts if put.wording is not None]
+    for space in {wording.space for wording in worded if wording.space is not None}:
+        if all(wording.space == space for wording in worded):
+            db.execute(
+                "UPDATE space SET reached = ? WHERE name = ? AND reached = ?",
+                (last_text(db), space.name, before),
+            )
+    for space in {late.space for late in commit.vectors}:
+        db.execute(
+            "UPDATE space SET reached = coalesce((SELECT min(t.number) - 1 FROM text t "
+            "WHERE t.number > space.reached AND NOT EXISTS (SELECT 1 FROM vector x "
+            "WHERE x.text = t.number AND x.space = space.number)), ?) WHERE name = ?",
+            (last_text(db), space.name),
+        )
+
+
+def pending(db: sqlite3.Connection, space: Space, limit: int) -> Pending:
+    """How many texts wait for a vector in this space, and the first of them."""
+    row = db.execute("SELECT number, reached FROM space WHERE name = ?", (space.name,)).fetchone()
+    number, reached = row or (0, 0)
+    count = db.execute(
+        "SELECT (SELECT count(*) FROM text WHERE number > ?) - "
+        "(SELECT count(DISTINCT text) FROM vector WHERE space = ? AND text > ?)",
+        (reached, number, reached),
+    ).fetchone()[0]
+    if not count or not limit:
+        return Pending(count)
+    first = db.execute(
+        "SELECT t.number, t.content FROM text t WHERE t.number > ? AND NOT EXISTS "
+        "(SELECT 1 FROM vector x WHERE x.text = t.number AND x.space = ?) "
+        "ORDER BY t.number LIMIT ?",
+        (reached, number, limit),
+    ).fetchall()
+    return Pending(count, tuple(first))
+
+
+def above(db: sqlite3.Connection, space: Space, after: int) -> list[tuple[int, bytes]]:
+    """The next block of a space's vectors above a number."""
+    return db.execute(
+        "SELECT x.number, x.data FROM vector x JOIN space s ON s.number = x.space "
+        "WHERE x.number > ? AND s.name = ? ORDER BY x.number LIMIT ?",
+        (after, space.name, scan.BLOCK),
+    ).fetchall()
+
+
+def name_body(db: sqlite3.Connection, space: Space, body: Body | None) -> None:
+    """From now on this is the index of the space."""
+    db.execute(
+        "UPDATE space SET body_version = ?, body_highest = ?, body_rows = ? WHERE name = ?",
+        (
+            body.version if body else None,
+            body.highest if body else None,
+            body.rows if body else None,
+            space.name,
+        ),
+    )
+
+
+def near(
+    db: sqlite3.Connection, tails: scan.Tails, namespace: str, question: Question, visible: Visible
+) -> Nearest:
+    """The nearest versions that are visible, from body and tail together."""
+    import numpy as np
+
+    space = question.space
+    row = db.execute(
+        "SELECT number, body_version, body_highest, body_rows FROM space WHERE name = ?",
+        (space.name,),
+    ).fetchone()
+    if row is None:
+        return Nearest()
+    vector = np.frombuffer(question.vector, np.float32)
+    body = Body(*row[1:]) if row[1] is not None and question.body is not None else None
+    found = _from_body(question, body, visible)
+    if found is None:  # there is none, or it is gone: the ledger still holds all of it
+        body, found = None, {}
+    floor = body.highest if body else 0
+    page = _tail_page(db, tails, (namespace, row[0]), floor, vector)
+    for version, cosine in _gather(page, question.limit, visible).items():
+        found[version] = max(cosine, found.get(version, -1.0))
+    best = sorted(found.items(), key=lambda pair: (-pair[1], -pair[0]))[: question.limit]
+    others = [version for version in question.also if version not in found]
+    return Nearest(
+        tuple(Near(*pair) for pair in best),
+        tuple(_cosines(db, row[0], others, vector)),
+        body.rows if body else 0,
+    )
+
+
+def _from_body(question: Question, body: Body | None, visible: Visible) -> dict[int, float] | None:
+    """What the index finds, or None where there is no index to ask."""
+    ask = question.body
+    if body is None or ask is None or ask(body, 1) is None:
+        return None
+
+    def page(skip: int, count: int) -> list[tuple[float, int]]:
+        found = ask(body, skip + count) or []
+        return [(cosine, number) for number, cosine in found[skip:]]
+
+    return _gather(page, question.limit, visible)
+
+
+def _tail_page(
+    db: sqlite3.Connection,
+    tails: scan.Tails,
+    key: tuple[str, int],
+    floor: int,
+    vector: "Floats",
+) -> Pager:
+    """The exact scan in pages, from memory where it fits and from the ledger where not."""
+    highest = db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0
+    if (highest - floor) * vector.nbytes > scan.CAP_BYTES:
+        return lambda skip, count: scan.stream(db, key[1], floor, vector, skip + count)[skip:]
+    ranked = tails.tail(db, key, len(vector), floor).against(vector)
+    return lambda skip, count: ranked(skip + count)[skip:]
+
+
+def _gather(page: Pager, limit: int, visible: Visible) -> dict[int, float]:
+    """Page on until `limit` versions are visible or nothing is left; the best window counts."""
+    found: dict[int, float] = {}
+    skip, count = 0, max(_PAGE, 2 * limit)
+    while len(found) < limit and (batch := page(skip, count)):
+        shown = visible([number for _, number in batch])
+        for cosine, number in batch:
+            if number in shown:
+                version = shown[number]
+                found[version] = max(cosine, found.get(version, -1.0))
+        skip, count = skip + len(batch), 2 * count
+    return found
+
+
+def _cosines(
+    db: sqlite3.Connection, space: int, versions: Sequence[int], vector: "Floats"
+) -> Iterator[Near]:
+    """How near versions found otherwise are."""
+    import numpy as np
+
+    best: dict[int, float] = {}
+    for start in range(0, len(versions), _PAGE):
+        batch = versions[start : start + _PAGE]
+        marks = ", ".join("?" * len(batch))
+        found = db.execute(
+            "SELECT v.number, x.data FROM version v JOIN vector x ON x.text = v.text "  # noqa: S608
+            f"AND x.space = ? WHERE v.number IN ({marks})",
+            [space, *batch],
+        )
+        for version, data in found:
+            cosine = float(np.frombuffer(data, np.float32) @ vector)
+            best[version] = max(cosine, best.get(version, -1.0))
+    return (Near(*pair) for pair in best.items())

@@ -1,0 +1,63 @@
+"""After fork() parent and child both go on, whatever the parent's threads were doing."""
+
+import threading
+
+import pytest
+
+from memory_mesh.errors import StoreError
+from memory_mesh.ledgers import forks
+from memory_mesh.sync import MemoryMesh
+from tests.faults import forking
+from tests.faults.processes import Child, call
+
+SEED = 20260304
+pytestmark = pytest.mark.slow
+
+
+def test_fork_at_any_moment_loses_nothing_and_never_hangs(tmp_path):
+    rounds = 3 * len(forking.SCENARIOS)
+    report = forking.fork_rounds(tmp_path, rounds=rounds, seed=SEED)
+    report.holds()
+    assert report.figures["rounds"] == rounds
+
+
+def test_recall_blocks_are_not_doubled_by_fork(tmp_path):
+    forking.recalls_after_fork(tmp_path, seed=SEED).holds()
+
+
+def test_a_child_of_a_long_statement_refuses_instead_of_losing_writes(tmp_path):
+    told, refused = call(forking._quietly, _fork_in_a_long_statement, tmp_path)
+    assert told == "stored"
+    assert "forked" in refused
+
+
+def _fork_in_a_long_statement(folder):
+    """A fork that has waited long enough goes ahead; the child must know what it may not do."""
+    forks._PATIENCE = 0.2
+    reading, done = threading.Event(), threading.Event()
+    mesh = MemoryMesh(db_dir=folder)
+    mesh.add("something")
+
+    def read_for_long():
+        with mesh._opened().ledger.read("default"):
+            reading.set()
+            done.wait(20)
+
+    thread = threading.Thread(target=read_for_long)
+    thread.start()
+    reading.wait(20)
+    child = Child(_refusal, mesh)
+    done.set()
+    thread.join()
+    told = mesh.add("in the parent").outcome.value
+    refused = child.result(20)
+    mesh.close()
+    return told, refused
+
+
+def _refusal(mesh):
+    try:
+        mesh.add("in the child")
+    except StoreError as error:
+        return str(error)
+    return "stored"

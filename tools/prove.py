@@ -1,0 +1,192 @@
+"""Run the fault suites with their full counts and write what they showed to docs/proof/.
+
+    python tools/prove.py                 every suite
+    python tools/prove.py fork as-of      these two
+    python tools/prove.py --resume        what this commit and seed have not shown yet
+
+A suite writes its file when it is done, so an interrupted run loses one suite at most.
+"""
+
+import argparse
+import json
+import platform
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.faults import (  # noqa: E402  # the suites are found from the root
+    crash,
+    crashpoints,
+    disk,
+    forking,
+    machine,
+    namespaces,
+    race,
+    tamper,
+)
+from tests.faults.report import Progress, Report  # noqa: E402
+
+PROOF = ROOT / "docs" / "proof"
+SEED = 2026
+Suite = Callable[[Path, int, Progress], Report]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the chosen suites one after another; 1 when a promise was broken."""
+    options = _options(arguments)
+    broken = []
+    for name in options.suites or SUITES:
+        if options.resume and _shown(name, options.seed):
+            print(f"== {name}: shown before by this commit and seed")
+            continue
+        print(f"== {name}", flush=True)
+        proof = prove(name, options.seed)
+        path = PROOF / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(proof, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        if not proof["held"]:
+            broken.append(name)
+            print(json.dumps(proof["failures"], indent=2), file=sys.stderr)
+        print(f"   {'held' if proof['held'] else 'BROKEN'} in {proof['seconds']} s", flush=True)
+    if broken:
+        print(f"broken: {', '.join(broken)}", file=sys.stderr)
+    return 1 if broken else 0
+
+
+def prove(name: str, seed: int) -> dict[str, object]:
+    """One suite's figures, with all that is needed to repeat it."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="memory-mesh-proof-") as folder:
+        try:
+            report = SUITES[name](Path(folder), seed, _show)
+        except AssertionError as error:  # a machine's shortest story of what went wrong
+            report = Report(failures=[str(error) or repr(error)])
+            print(error, *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
+        failures = [failure.replace(folder, "STORE") for failure in report.failures]
+    return {
+        "suite": name,
+        "held": not failures,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain", "--", "src", "tests", "tools")),
+        "seed": seed,
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "system": f"{platform.system()} {platform.machine()}",
+        "seconds": round(time.monotonic() - begun, 1),
+        "figures": report.figures,
+        "failures": failures,
+    }
+
+
+def _processes(folder: Path, seed: int, progress: Progress) -> Report:
+    report = race.many_processes(
+        folder / "race", processes=8, operations=500, seed=seed, progress=progress
+    )
+    ids = race.draw_ids_at_once(folder / "ids", processes=8, each=2_000)
+    return _joined(report, ids=ids)
+
+
+def _fork(folder: Path, seed: int, progress: Progress) -> Report:
+    rounds = 30 * len(forking.SCENARIOS)
+    report = forking.fork_rounds(folder / "rounds", rounds=rounds, seed=seed, progress=progress)
+    return _joined(report, recalls=forking.recalls_after_fork(folder / "recalls", seed=seed))
+
+
+def _namespaces(folder: Path, seed: int, progress: Progress) -> Report:
+    report = namespaces.created_at_once(folder / "new", rounds=100, progress=progress)
+    juggled = namespaces.many_open(folder / "many", namespaces=200, operations=300, seed=seed)
+    return _joined(report, many=juggled)
+
+
+def _audit(folder: Path, seed: int, progress: Progress) -> Report:
+    report = tamper.tampering(folder / "all", mutations=1_000, seed=seed, progress=progress)
+    edits = tamper.every_edit(folder / "edits", seed=seed, progress=progress)
+    return _joined(report, every_edit=edits)
+
+
+def _disk_errors(folder: Path, seed: int, progress: Progress) -> Report:
+    if not disk.can_inject_errors():
+        return Report(failures=["libfiu is missing: install fiu-utils"])
+    return disk.disk_errors(folder, rounds=50, operations=400, seed=seed, progress=progress)
+
+
+def _system_calls(folder: Path, seed: int, progress: Progress) -> Report:
+    if not crashpoints.can_trace():
+        return Report(failures=["strace is missing or not allowed"])
+    return crashpoints.crash_in_system_calls(folder, seed=seed, progress=progress)
+
+
+SUITES: dict[str, Suite] = {
+    "crash-one-writer": lambda folder, seed, progress: crash.crash_random(
+        folder, kills=100, writers=1, seed=seed, progress=progress
+    ),
+    "crash-three-writers": lambda folder, seed, progress: crash.crash_random(
+        folder, kills=100, writers=3, seed=seed, progress=progress
+    ),
+    "crash-points": lambda folder, seed, progress: crashpoints.crash_enumerated(
+        folder, seed=seed, progress=progress
+    ),
+    "crash-system-calls": _system_calls,
+    "disk-full": lambda folder, seed, progress: disk.disk_full(
+        folder, rounds=40, seed=seed, progress=progress
+    ),
+    "disk-errors": _disk_errors,
+    "processes": _processes,
+    "fork": _fork,
+    "as-of": lambda _folder, seed, _progress: machine.as_of(examples=1_000, seed_=seed),
+    "audit": _audit,
+    "audit-speed": lambda folder, _seed, _progress: tamper.verify_many(folder, blocks=100_000),
+    "namespaces": _namespaces,
+}
+
+
+def _joined(report: Report, **parts: Report) -> Report:
+    """One report of several; the parts' figures stand under their names."""
+    for name, part in parts.items():
+        report.figures[name] = dict(part.figures)
+        report.failures += part.failures
+    return report
+
+
+def _shown(name: str, seed: int) -> bool:
+    """True when the suite's file says that this very commit and seed have held."""
+    try:
+        proof = json.loads((PROOF / f"{name}.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return False
+    now = _git("rev-parse", "HEAD")
+    return bool(proof["held"]) and (proof["commit"], proof["seed"]) == (now, seed)
+
+
+def _git(*command: str) -> str | None:
+    done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _show(line: str) -> None:
+    print(f"   {line}", flush=True)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--resume", action="store_true", help="leave out what was shown already")
+    options = parser.parse_args(arguments)
+    for name in options.suites:
+        if name not in SUITES:
+            parser.error(f"there is no suite {name!r}; choose of: {', '.join(SUITES)}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())
