@@ -1,11 +1,13 @@
 """What every test may ask for; and no test may reach the network."""
 
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from memory_mesh.embedders.onnx import OnnxEmbedder
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 
@@ -29,6 +31,25 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEMORY_MESH_DIR", str(home / "store"))
+    monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "none")  # tests about meaning ask for the model
+
+
+@pytest.fixture(scope="session")
+def model_folder() -> Path:
+    """The real model's folder; without it the tests that need it fail and say what to do."""
+    folder = os.environ.get("MEMORY_MESH_MODEL_DIR", "")
+    if not (Path(folder) / "model.onnx").is_file():
+        pytest.fail(
+            "these tests need the real model: run `memory-mesh models pull` and set "
+            "MEMORY_MESH_MODEL_DIR to its folder"
+        )
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def real_embedder(model_folder: Path) -> OnnxEmbedder:
+    """The real model, loaded once."""
+    return OnnxEmbedder(model_folder)
 
 
 @pytest.fixture(autouse=True)

@@ -7,12 +7,12 @@ beats the defaults. `Config.origins` says where each value came from.
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypedDict
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.values import dataclass, field, fields, replace
 
 APP = "memory-mesh"
 _ENVIRONMENT = {
@@ -21,7 +21,18 @@ _ENVIRONMENT = {
     "agent_id": "MEMORY_MESH_AGENT",
     "project": "MEMORY_MESH_PROJECT",
     "allow_network_folder": "MEMORY_MESH_ALLOW_NETWORK_FOLDER",
+    "embedder": "MEMORY_MESH_EMBEDDER",
+    "embedder_model": "MEMORY_MESH_EMBEDDER_MODEL",
+    "embedder_api_key": "MEMORY_MESH_EMBEDDER_API_KEY",
+    "embedder_base_url": "MEMORY_MESH_EMBEDDER_BASE_URL",
+    "embedder_dimension": "MEMORY_MESH_EMBEDDER_DIMENSION",
+    "embedder_threads": "MEMORY_MESH_EMBEDDER_THREADS",
+    "model_dir": "MEMORY_MESH_MODEL_DIR",
+    "models_dir": "MEMORY_MESH_MODELS_DIR",
 }
+_PROVIDER_KEYS = {"openai": ("OPENAI_API_KEY",), "cohere": ("COHERE_API_KEY", "CO_API_KEY")}
+_FOLDERS = {"db_dir", "model_dir", "models_dir"}
+_COUNTS = {"embedder_dimension", "embedder_threads"}
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
@@ -49,6 +60,14 @@ class Config:
     lesson_retention_days: int = 365
     enable_heritage_tracking: bool = False
     max_heritage_depth: int = 5
+    embedder: str | None = None
+    embedder_model: str | None = None
+    embedder_api_key: str | None = field(default=None, repr=False)
+    embedder_base_url: str | None = None
+    embedder_dimension: int | None = None
+    embedder_threads: int = 0
+    model_dir: Path | None = None
+    models_dir: Path = Path()
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -74,6 +93,14 @@ class Settings(TypedDict, total=False):
     lesson_retention_days: int | None
     enable_heritage_tracking: bool | None
     max_heritage_depth: int | None
+    embedder: str | None
+    embedder_model: str | None
+    embedder_api_key: str | None
+    embedder_base_url: str | None
+    embedder_dimension: int | None
+    embedder_threads: int | None
+    model_dir: str | PathLike[str] | None
+    models_dir: str | PathLike[str] | None
 
 
 def load(
@@ -82,8 +109,9 @@ def load(
     """The effective configuration; `None` among the stated values means not stated."""
     environment = os.environ if environment is None else environment
     path = config_path(environment)
+    folder = data_folder(environment)
     layers: list[tuple[str, Mapping[str, object]]] = [
-        ("default", {"db_dir": data_folder(environment)}),
+        ("default", {"db_dir": folder, "models_dir": folder / "models"}),
         (f"file {path}", _from_file(path)),
         ("environment", _from_environment(environment)),
         ("option", {key: value for key, value in (stated or {}).items() if value is not None}),
@@ -102,7 +130,7 @@ def load(
             origins[name] = (
                 f"environment {_ENVIRONMENT[name]}" if origin == "environment" else origin
             )
-    return replace(config, origins=origins)
+    return _with_provider_key(replace(config, origins=origins), environment)
 
 
 def data_folder(environment: Mapping[str, str]) -> Path:
@@ -146,10 +174,23 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     }
 
 
+def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config:
+    """A provider's own variable is read only for the provider that was chosen."""
+    if config.embedder_api_key is not None:
+        return config
+    for variable in _PROVIDER_KEYS.get(config.embedder or "", ()):
+        if environment.get(variable):
+            origins = {**config.origins, "embedder_api_key": f"environment {variable}"}
+            return replace(config, embedder_api_key=environment[variable], origins=origins)
+    return config
+
+
 def _fitted(name: str, value: object) -> object:
     """The value in the setting's type, or an error that names the setting."""
-    if name == "db_dir":
+    if name in _FOLDERS:
         return Path(str(value)).expanduser()
+    if name in _COUNTS:
+        return _count(name, value)
     if name == "skill_directories":
         paths = [value] if isinstance(value, str | Path) else value
         return tuple(str(path) for path in paths)  # type: ignore[attr-defined]  # checked below
@@ -162,3 +203,12 @@ def _fitted(name: str, value: object) -> object:
         message = f"the setting {name!r} must be {expected.__name__}, not {value!r}"
         raise InvalidInput(message)
     return value
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    message = f"the setting {name!r} must be a whole number of at least 0, not {value!r}"
+    raise InvalidInput(message)

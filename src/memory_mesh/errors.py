@@ -6,6 +6,12 @@
     ├── InvalidInput            a value the caller handed in is not acceptable
     │   ├── FilterError         a search filter could not be understood
     │   └── BlockError          a YAMO block could not be read
+    ├── EmbeddingError          no embedder answered
+    ├── MissingExtra            a package that an extra brings is not installed
+    ├── NotAfterFork            the index library was loaded before this process was forked
+    ├── ModelError              a model folder cannot be used
+    ├── NetworkError            a service did not answer as it should
+    │   └── ForbiddenAddress    a request would go where none may go
     ├── NotFound                no memory with that id is visible here
     ├── IdempotencyConflict     one key, two different contents
     ├── NotRestorable           the memory is not deleted, or for too long
@@ -37,6 +43,35 @@ class FilterError(InvalidInput):
 
 class BlockError(InvalidInput):
     """The text is not a YAMO block."""
+
+
+class EmbeddingError(MeshError):
+    """No embedder answered. Search goes on by keyword; install a model: memory-mesh models pull."""
+
+
+class ModelError(MeshError):
+    """The model folder cannot be used. Fetch it anew: memory-mesh models pull."""
+
+
+class NetworkError(MeshError):
+    """The service did not answer. Check that it runs and can be reached, then try again."""
+
+
+class ForbiddenAddress(NetworkError):
+    """That address may not be asked."""
+
+
+class MissingExtra(MeshError):
+    """A package that is not always needed is not installed."""
+
+    @classmethod
+    def of(cls, extra: str, purpose: str) -> "MissingExtra":
+        """The error that names the command which brings the extra."""
+        return cls(f"{purpose} needs a package more: pip install 'memory-mesh[{extra}]'")
+
+
+class NotAfterFork(MeshError):
+    """The index does not work in a process forked after its use; start processes by spawn."""
 
 
 class NotFound(MeshError):

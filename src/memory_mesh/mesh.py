@@ -18,19 +18,22 @@ from memory_mesh import sync
 from memory_mesh.cache import CacheStats
 from memory_mesh.model import (
     Block,
+    Body,
     Channel,
     Draft,
     Hit,
+    Hits,
     Memory,
     Page,
     Receipt,
     Scope,
     Stats,
     Status,
+    UpkeepReport,
     Verification,
 )
 from memory_mesh.policy.intake import Details
-from memory_mesh.ports import Clock, Sink
+from memory_mesh.ports import Clock, Embedder, Sink
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -49,10 +52,13 @@ class MemoryMesh:
         channel: Channel = Channel.LIBRARY,
         clock: Clock | None = None,
         sinks: Sequence[Sink] = (),
+        custom_embedder: Embedder | None = None,
         **settings: Unpack[configuration.Settings],
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`."""
-        self._sync = sync.MemoryMesh(channel=channel, clock=clock, sinks=sinks, **settings)
+        self._sync = sync.MemoryMesh(
+            channel=channel, clock=clock, sinks=sinks, custom_embedder=custom_embedder, **settings
+        )
         self._pool: ThreadPoolExecutor | None = None
         self._pool_pid = 0
 
@@ -176,13 +182,24 @@ class MemoryMesh:
         content: str | None = None,
         metadata: Mapping[str, object] | None = None,
         *,
+        merge: bool = False,
         reader: Scope | None = None,
         reason: str = "updated by the caller",
         **details: Unpack[Details],
     ) -> Memory:
-        """Record a new version; what is not given stays, metadata is replaced as a whole."""
+        """Record a new version; what is not given stays.
+
+        Metadata is replaced as a whole, or with `merge` key by key.
+        """
         return await self._run(
-            self._sync.update, memory_id, content, metadata, reader=reader, reason=reason, **details
+            self._sync.update,
+            memory_id,
+            content,
+            metadata,
+            merge=merge,
+            reader=reader,
+            reason=reason,
+            **details,
         )
 
     async def pin(
@@ -218,8 +235,13 @@ class MemoryMesh:
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
         profile: str = "mesh",
-    ) -> list[Hit]:
-        """The best memories for a question, best first, each with the parts of its score."""
+        keyword_only: bool = False,
+    ) -> Hits:
+        """The best memories for a question, best first, each with the parts of its score.
+
+        The list's `explanation` says which legs answered, how many memories still wait for their
+        vector and whether an embedder was down.
+        """
         return await self._run(
             self._sync.search,
             query,
@@ -232,6 +254,7 @@ class MemoryMesh:
             as_of=as_of,
             valid_at=valid_at,
             profile=profile,
+            keyword_only=keyword_only,
         )
 
     async def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
@@ -254,6 +277,17 @@ class MemoryMesh:
     ) -> Verification:
         """Check the chain and every invariant; write a checkpoint, or compare with one."""
         return await self._run(self._sync.verify, checkpoint=checkpoint, against=against)
+
+    async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
+        """Give waiting texts their vectors, grow the index where it pays, feed the sinks.
+
+        May be interrupted at any point and run again. `progress` hears how many were embedded.
+        """
+        return await self._run(self._sync.upkeep, progress=progress)
+
+    async def rebuild_index(self) -> list[Body]:
+        """Make the index anew from the ledger; nothing is ever lost with it."""
+        return await self._run(self._sync.rebuild_index)
 
     async def namespaces(self) -> list[str]:
         """The names of all namespaces in the store, sorted."""

@@ -1,20 +1,27 @@
 """The outside things, as small Protocols: what a flow may ask of an engine."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
 from memory_mesh.model import (
     Block,
+    Body,
+    Checkpoint,
     Commit,
+    Embedding,
     Entry,
     Head,
     Lens,
     Matches,
     Memory,
+    Nearest,
     Page,
+    Pending,
+    Question,
     Rivals,
+    Space,
     Stats,
     Verification,
     Wanted,
@@ -37,6 +44,12 @@ class Snapshot(Protocol):
     def match(self, terms: Sequence[str], lens: Lens, limit: int) -> Matches:
         """The best versions by keyword among those the lens sees."""
 
+    def near(self, question: Question, lens: Lens) -> Nearest:
+        """The best versions by meaning, exact above the body that the question may ask."""
+
+    def pending(self, space: Space, limit: int) -> Pending:
+        """How many texts wait for a vector in a space, and the first `limit` of them."""
+
     def load(self, versions: Sequence[int]) -> dict[int, Memory]:
         """Versions by their number, as found by `match`."""
 
@@ -51,9 +64,6 @@ class Snapshot(Protocol):
 
     def next_bound(self, now: datetime) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid."""
-
-    def stats(self) -> Stats:
-        """The namespace in numbers."""
 
 
 class Ledger(Protocol):
@@ -80,11 +90,19 @@ class Ledger(Protocol):
     def recalls(self, namespace: str, limit: int) -> list[Block]:
         """The latest recall blocks, newest first."""
 
-    def verify(self, namespace: str) -> Verification:
-        """Walk the chain and every invariant; report, never repair."""
+    def verify(self, namespace: str, against: Checkpoint | None = None) -> Verification:
+        """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
 
-    def block_at(self, namespace: str, position: int) -> Block | None:
-        """The chained block at a position."""
+    def stats(self, namespace: str) -> Stats:
+        """The namespace in numbers."""
+
+    def vectors(
+        self, namespace: str, space: Space, after: int
+    ) -> Iterator[Sequence[tuple[int, bytes]]]:
+        """A space's vectors above a number, in order, block by block."""
+
+    def absorbed(self, namespace: str, space: Space, body: Body | None) -> None:
+        """Name the body that counts from now on."""
 
     def sink_cursor(self, namespace: str, sink: str) -> tuple[int, int]:
         """How far a sink has come (seq) and how often the next commit failed."""
@@ -97,6 +115,70 @@ class Ledger(Protocol):
 
     def close(self) -> None:
         """Write what waits and release every file."""
+
+
+class Embedder(Protocol):
+    """Text to vectors: little-endian float32, never NaN, of length 1 where the space says so."""
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
+        """Vectors in the order of the texts, no window longer than the space's max tokens.
+
+        A query has exactly one vector. Raises EmbeddingError when no vector can be had.
+        """
+
+    def close(self) -> None:
+        """Release the model."""
+
+
+class Index(Protocol):
+    """Vectors by number, absorbed from the ledger, per namespace and space.
+
+    A number grows with time, is never used twice and always means the same vector. The ledger
+    names the `Body` that counts. One that is gone or unreadable loses nothing: scan the ledger.
+    """
+
+    def absorb(
+        self,
+        namespace: str,
+        space: str,
+        *,
+        dimension: int,
+        base: Body | None,
+        rows: Callable[[int], Iterable[Sequence[tuple[int, bytes]]]],
+    ) -> Body | None:
+        """The body that holds `base` and all rows above it, each once, for the ledger to name.
+
+        `rows(n)` gives the rows above number n in order; n is 0 where `base` is None or gone. The
+        answer is `base` when nothing is new or another owner is at work, and None for no rows.
+        """
+
+    def forget(
+        self, namespace: str, space: str, *, base: Body, numbers: Collection[int]
+    ) -> Body | None:
+        """The body without these numbers, for the ledger to name; None where nothing is left."""
+
+    def near(
+        self, namespace: str, space: str, *, body: Body, vector: bytes, limit: int
+    ) -> list[tuple[int, float]] | None:
+        """The nearest as (number, cosine), best first; None when this body cannot be read here.
+
+        A higher limit looks deeper; it reaches every row, each once.
+        """
+
+    def holds(self, namespace: str, space: str, body: Body) -> bool:
+        """This very body is there and can be read here."""
+
+    def numbers(self, namespace: str, space: str, body: Body) -> Iterator[int]:
+        """Every number the body holds; nothing where there is no such body."""
+
+    def drop(self, namespace: str, space: str | None = None) -> None:
+        """Remove the body of a space, or everything of a namespace."""
+
+    def hindrance(self) -> str | None:
+        """Why this process cannot use the index, in words; None when it can."""
+
+    def close(self) -> None:
+        """Release what is open."""
 
 
 class Sink(Protocol):

@@ -3,30 +3,45 @@
 ::
 
     Query ── analyze ──▶ terms
-               │
-        ledger.read(namespace)                 one read transaction
-               │  head ──▶ cached for this seq? then that is the answer
-               │  match(terms, lens)           scope, status, validity and filter inside
-               ▼
-            relevance ──▶ best `limit` ──▶ load ──▶ Hit(memory, score, parts)
-               │
-            note a recall block                recorded soon, never chained, nobody waits
+      │  └── embed ────▶ vector, in the space of the embedder that answered; or keywords only
+      │                  what waits for a vector in that space gets one, up to a bound
+      ▼
+    ledger.read(namespace)                     one read transaction
+      │  head ──▶ cached for this seq? then that is the answer
+      │  match(terms, lens)                    scope, status, validity and filter inside
+      │  near(vector, lens)                    body by index, tail by exact scan, same checks
+      ▼
+    fuse ──▶ best `limit` ──▶ load ──▶ Hits(Hit(memory, score, parts) …, explanation)
+      │
+    note a recall block                        recorded soon, never chained, nobody waits
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from memory_mesh.cache import SearchCache
-from memory_mesh.errors import InvalidInput, StoreIsFull
+from memory_mesh.errors import EmbeddingError, InvalidInput, StoreError, StoreIsFull
 from memory_mesh.formats import yamo
-from memory_mesh.model import Entry, Hit, Json, Lens, Matches, Memory, Operation, Query
-from memory_mesh.policy import analyze, filters
-from memory_mesh.policy.scoring import keyword_relevance
-from memory_mesh.ports import Ids, Ledger, Snapshot
+from memory_mesh.model import (
+    Body,
+    Entry,
+    Explanation,
+    Hit,
+    Hits,
+    Json,
+    Lens,
+    Memory,
+    Operation,
+    Query,
+    Question,
+    Space,
+)
+from memory_mesh.policy import analyze, fusion
+from memory_mesh.ports import Embedder, Ids, Index, Ledger, Snapshot
+from memory_mesh.remember import embed_waiting
+from memory_mesh.values import dataclass, replace
 
-DEPTH = 100  # candidates per leg, or more when more are asked for
-PROFILES = ("mesh",)
+CATCH_UP = 32  # waiting texts one search embeds at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +54,38 @@ class Reader:
     namespace: str
     agent: str
     yamo: bool = True
+    embedder: Embedder | None = None
+    index: Index | None = None
 
 
-def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> list[Hit]:
-    """The best memories for a question, from best to worst, each with the parts of its score."""
-    if query.profile not in PROFILES:
-        message = f"there is no profile {query.profile!r}; choose one of: {', '.join(PROFILES)}"
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question by meaning: its vector and space, or why there is none."""
+
+    space: Space | None = None
+    vector: bytes = b""
+    note: str | None = None
+
+
+def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> Hits:
+    """The best memories for a question, from best to worst, and how they were found."""
+    if query.profile not in fusion.PROFILES:
+        known = ", ".join(fusion.PROFILES)
+        message = f"there is no profile {query.profile!r}; choose one of: {known}"
         raise InvalidInput(message)
+    asked = _embedded(reader, query)
+    _catch_up(reader, asked)
     with reader.ledger.read(reader.namespace) as snapshot:
-        key = _cache_key(reader.namespace, snapshot.head().seq, query)
+        key = _cache_key(reader.namespace, snapshot.head().seq, query, asked)
         hits = reader.cache.get(key, query.lens.now) if use_cache else None
         if hits is None:
-            hits = _answer(snapshot, query)
+            hits = _answer(reader, snapshot, query, asked)
             if use_cache:
                 bound = snapshot.next_bound(query.lens.now)
                 reader.cache.put(key, hits, query.lens.now, bound)
     if reader.yamo:
         reader.ledger.note(reader.namespace, _recall_entry(reader, query, hits))
-    return list(hits)
+    return Hits(hits, replace(hits.explanation, note=asked.note))
 
 
 def open_memories(reader: Reader, ids: Sequence[str], lens: Lens) -> list[Memory]:
@@ -73,43 +102,97 @@ def open_memories(reader: Reader, ids: Sequence[str], lens: Lens) -> list[Memory
     return found
 
 
-def _answer(snapshot: Snapshot, query: Query) -> tuple[Hit, ...]:
-    terms = analyze.query_terms(query.text)
-    matches = snapshot.match(terms, query.lens, max(DEPTH, query.limit))
-    best = matches.found[: query.limit]
-    memories = snapshot.load([match.version for match in best])
-    return tuple(Hit(memories[match.version], *_scored(match.bm25, matches)) for match in best)
+def _embedded(reader: Reader, query: Query) -> Asked:
+    """The query's vector; without one the words alone are asked, and the answer says why."""
+    if reader.embedder is None or query.keyword_only or not query.text.strip():
+        return Asked()
+    try:
+        embedding = reader.embedder.embed([query.text], query=True)
+    except EmbeddingError as error:
+        return Asked(note=str(error))
+    return Asked(embedding.space, embedding.vectors[0][0], embedding.note)
 
 
-def _scored(bm25: float, matches: Matches) -> tuple[float, Mapping[str, float]]:
-    """The relevance and what it was made of."""
-    relevance = keyword_relevance(bm25, matches.ceiling)
-    return relevance, {
-        "keyword": relevance,
-        "bm25": bm25,
-        "bm25_ceiling": matches.ceiling,
-        "terms_dropped": float(len(matches.dropped)),
-    }
+def _catch_up(reader: Reader, asked: Asked) -> None:
+    """Texts stored without a vector get one before they are looked for, a few at a time."""
+    if reader.embedder is None or asked.space is None:
+        return
+    try:
+        embed_waiting(reader.ledger, reader.namespace, reader.embedder, asked.space, CATCH_UP)
+    except (EmbeddingError, StoreError):  # they go on waiting, and the answer counts them
+        return
 
 
-def _cache_key(namespace: str, seq: int, query: Query) -> tuple[object, ...]:
+def _answer(reader: Reader, snapshot: Snapshot, query: Query, asked: Asked) -> Hits:
+    depth = fusion.depth(query.profile, query.limit)
+    matches = snapshot.match(_terms(query), query.lens, depth)
+    legs, explanation = fusion.Legs(matches), Explanation(query.profile, dropped=matches.dropped)
+    if asked.space is not None:
+        also = tuple(match.version for match in matches.found) if query.profile == "mesh" else ()
+        question = Question(
+            asked.space, asked.vector, depth, also, _body_search(reader, asked, asked.space)
+        )
+        nearest = snapshot.near(question, query.lens)
+        legs = fusion.Legs(matches, (*nearest.found, *nearest.also))
+        explanation = replace(
+            explanation,
+            space=asked.space.name,
+            pending=snapshot.pending(asked.space, 0).count,
+            found_by_vector=len(nearest.found),
+            from_body=nearest.from_body,
+        )
+    best = fusion.fuse(query.profile, legs, query.limit)
+    memories = snapshot.load([candidate.version for candidate in best])
+    return Hits(
+        (Hit(memories[found.version], found.score, found.parts) for found in best),
+        replace(explanation, found_by_keyword=len(matches.found)),
+    )
+
+
+def _terms(query: Query) -> list[str]:
+    """Profile `rrf` looks up RFC-0011's tokens, the others every term of ours."""
+    if query.profile == "rrf":
+        return analyze.query_terms(" ".join(analyze.rfc_tokens(query.text)))
+    return analyze.query_terms(query.text)
+
+
+def _body_search(
+    reader: Reader, asked: Asked, space: Space
+) -> Callable[[Body, int], list[tuple[int, float]] | None] | None:
+    """How the ledger asks the index, while it checks what it finds."""
+    index = reader.index
+    if index is None:
+        return None
+    return lambda body, limit: index.near(
+        reader.namespace, space.name, body=body, vector=asked.vector, limit=limit
+    )
+
+
+def _cache_key(namespace: str, seq: int, query: Query, asked: Asked) -> tuple[object, ...]:
     """RFC-0011's query, limit and filter, and all else that can change the answer."""
     lens = query.lens
-    where = filters.canonical(lens.where) if lens.where is not None else None
+    where = _filter_text(lens)
     return (
-        "search", query.text, query.limit, where, namespace, seq, query.profile, lens.scope,
-        lens.across, lens.statuses, lens.as_of, lens.valid_at, lens.any_validity,
+        "search", query.text, query.limit, where, namespace, seq, query.profile, asked.space,
+        lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at, lens.any_validity,
     )  # fmt: skip
+
+
+def _filter_text(lens: Lens) -> str | None:
+    if lens.where is None:
+        return None
+    from memory_mesh.policy import filters
+
+    return filters.canonical(lens.where)
 
 
 def _recall_entry(reader: Reader, query: Query, hits: Sequence[Hit]) -> Entry:
     top = max((hit.score for hit in hits), default=0.0)
-    where = query.lens.where
     block = yamo.recall(
         query.text,
         agent_id=reader.agent,
         limit=query.limit,
-        filter=filters.canonical(where) if where is not None else None,
+        filter=_filter_text(query.lens),
         at=query.lens.now,
         results=len(hits),
         top_score=top,

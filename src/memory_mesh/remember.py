@@ -2,9 +2,9 @@
 
 ::
 
-    Draft ── word ──▶ Wording (hash, terms)            slow work, before any lock
+    Draft ── word, embed ──▶ Wording (hash, terms, vectors)     slow work, before any lock
                         │
-      ledger.commit(wanted, decide)                    lock, one transaction
+      ledger.commit(wanted, decide)                             lock, one transaction
                         │  rivals: twins, keys, the memories named by id
                         ▼
                      judge ──▶ Keep | Merge | Repeat | Refuse
@@ -13,14 +13,14 @@
 
 A change of a memory (update, pin, delete, restore) is the same story with one memory as its rival.
 Nothing is silent: every write leaves a block, and every draft gets a receipt with its reasons.
+Where no embedder answers, the text is stored all the same and waits for its vector.
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 
-from memory_mesh.errors import NotFound, NotRestorable
+from memory_mesh.errors import EmbeddingError, NotFound, NotRestorable
 from memory_mesh.formats import rfc11, yamo
 from memory_mesh.model import (
     Commit,
@@ -40,14 +40,17 @@ from memory_mesh.model import (
     Rivals,
     Scope,
     Seen,
+    Space,
     Statement,
     Status,
+    TextVectors,
     Wanted,
     Wording,
 )
 from memory_mesh.policy import analyze, audience
 from memory_mesh.policy.judge import judge
-from memory_mesh.ports import Ids, Ledger
+from memory_mesh.ports import Embedder, Ids, Ledger
+from memory_mesh.values import dataclass, fields, replace
 
 SLICE = 256  # drafts per transaction: no other writer waits longer than one slice takes
 RESTORABLE = timedelta(days=30)
@@ -62,14 +65,16 @@ class Desk:
     namespace: str
     agent: str
     yamo: bool = True
+    embedder: Embedder | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What is done to a memory, and why."""
+    """What is done to a memory, why, and the wording it gets if its text changes."""
 
     what: str
     why: str
+    wording: Wording | None = None
 
 
 def remember(
@@ -89,11 +94,50 @@ def word(text: str) -> Wording:
     return Wording(text, hashlib.sha256(text.encode()).digest(), " ".join(analyze.terms(text)))
 
 
+def prepare(desk: Desk, texts: Sequence[str]) -> list[Wording]:
+    """Texts made ready, with vectors where an embedder answers; without them they wait."""
+    wordings = [word(text) for text in texts]
+    worthy = [number for number, text in enumerate(texts) if text.strip()]
+    if desk.embedder is None or not worthy:
+        return wordings
+    try:
+        embedding = desk.embedder.embed([texts[number] for number in worthy])
+    except EmbeddingError:
+        return wordings
+    for number, vectors in zip(worthy, embedding.vectors, strict=True):
+        wordings[number] = replace(wordings[number], space=embedding.space, vectors=vectors)
+    return wordings
+
+
+def embed_waiting(
+    ledger: Ledger, namespace: str, embedder: Embedder, space: Space, limit: int
+) -> int:
+    """Give texts that wait in a space their vectors, at most `limit`; how many got them."""
+    with ledger.read(namespace) as snapshot:
+        waiting = snapshot.pending(space, limit).texts
+    if not waiting:
+        return 0
+    embedding = embedder.embed([text for _, text in waiting])
+    late = tuple(
+        TextVectors(number, embedding.space, vectors)
+        for (number, _), vectors in zip(waiting, embedding.vectors, strict=True)
+    )
+    ledger.commit(namespace, Wanted(), lambda _: Commit(vectors=late))
+    return len(late) if embedding.space == space else 0
+
+
 def update(
-    desk: Desk, memory_id: str, reader: Scope, alter: Callable[[Memory], Memory], reason: str
+    desk: Desk,
+    memory_id: str,
+    reader: Scope,
+    alter: Callable[[Memory], Memory],
+    *,
+    text: str | None,
+    reason: str,
 ) -> Memory:
     """Record a new version of a memory; the earlier one stays readable as of its time."""
-    return _change(desk, memory_id, reader, Deed("update", reason), alter)
+    wording = prepare(desk, [text])[0] if text is not None else None
+    return _change(desk, memory_id, reader, Deed("update", reason, wording), alter)
 
 
 def pin(desk: Desk, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
@@ -125,7 +169,7 @@ def restore(desk: Desk, memory_id: str, reader: Scope) -> Memory:
 
 
 def _remember_slice(desk: Desk, drafts: Sequence[Draft]) -> tuple[Receipt, ...]:
-    worded = [(draft, word(draft.text)) for draft in drafts]
+    worded = list(zip(drafts, prepare(desk, [draft.text for draft in drafts]), strict=True))
     wanted = Wanted(
         twins=tuple((wording.hash, draft.scope) for draft, wording in worded),
         keys=tuple(draft.key for draft in drafts if draft.key is not None),
@@ -253,7 +297,7 @@ def _changed(desk: Desk, rivals: Rivals, old: Memory, new: Memory, deed: Deed) -
     ]
     if not differing:
         return Commit(after=old)
-    wording = word(new.text) if new.text != old.text else None
+    wording = deed.wording if new.text != old.text else None
     metadata: dict[str, Json] = {"changed": differing}
     if wording is not None:
         metadata["content_sha256"] = wording.hash.hex()

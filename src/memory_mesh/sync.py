@@ -16,13 +16,16 @@ from memory_mesh import recall as reading
 from memory_mesh import remember as writing
 from memory_mesh import upkeep
 from memory_mesh.cache import CacheStats
-from memory_mesh.errors import Closed, InvalidInput, NotFound
+from memory_mesh.errors import Closed, InvalidInput, MissingExtra, NotFound
 from memory_mesh.formats import rfc11
+from memory_mesh.ledgers import forks
 from memory_mesh.model import (
     Block,
+    Body,
     Channel,
     Draft,
     Hit,
+    Hits,
     Memory,
     Page,
     Query,
@@ -30,15 +33,17 @@ from memory_mesh.model import (
     Scope,
     Stats,
     Status,
+    UpkeepReport,
     Verification,
 )
 from memory_mesh.policy import audit
 from memory_mesh.policy.audience import sees
 from memory_mesh.policy.intake import Details, alteration, draft_of, lens_of
 from memory_mesh.policy.metadata import check_text
-from memory_mesh.ports import Clock, Sink
+from memory_mesh.ports import Clock, Embedder, Sink
 from memory_mesh.wiring import Parts, assemble
 
+_UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
 _PARTING_SECONDS = 0.2  # close() feeds the sinks for at most this long
 _MOST = 1_000  # memories one call may return
 
@@ -52,11 +57,13 @@ class MemoryMesh:
         channel: Channel = Channel.LIBRARY,
         clock: Clock | None = None,
         sinks: Sequence[Sink] = (),
+        custom_embedder: Embedder | None = None,
         **settings: Unpack[configuration.Settings],
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`."""
         self._config = configuration.load(settings)
         self._channel, self._clock, self._sinks = channel, clock, tuple(sinks)
+        self._embedder = custom_embedder
         self._parts: Parts | None = None
         self._closed = False
         self._opening = threading.Lock()
@@ -91,15 +98,14 @@ class MemoryMesh:
 
     def close(self) -> None:
         """Write what waits, feed the sinks for at most 0.2 seconds and release every file."""
-        with self._opening:
+        with forks.inside_sqlite(), self._opening:
             parts, self._parts, self._closed = self._parts, None, True
         if parts is None:
             return
         try:
             upkeep.drain(parts.ledger, self._config.namespace, parts.sinks, _PARTING_SECONDS)
         finally:
-            parts.ledger.close()
-            parts.cleanup.close()
+            parts.close()
 
     def add(
         self,
@@ -156,7 +162,7 @@ class MemoryMesh:
         """Those of the memories that can be seen, in the order asked."""
         parts = self._opened()
         lens = lens_of(parts.clock.now(), self._reader(scope), as_of=as_of, include=include)
-        return reading.open_memories(parts.reader(self._config), list(ids), lens)
+        return reading.open_memories(parts.reader(), list(ids), lens)
 
     def get_all(
         self,
@@ -197,13 +203,19 @@ class MemoryMesh:
         content: str | None = None,
         metadata: Mapping[str, object] | None = None,
         *,
+        merge: bool = False,
         reader: Scope | None = None,
         reason: str = "updated by the caller",
         **details: Unpack[Details],
     ) -> Memory:
-        """Record a new version; what is not given stays, metadata is replaced as a whole."""
-        alter = alteration(content, metadata, details)
-        return writing.update(self._desk(), memory_id, self._reader(reader), alter, reason)
+        """Record a new version; what is not given stays.
+
+        Metadata is replaced as a whole, or with `merge` key by key.
+        """
+        alter = alteration(content, metadata, details, merge=merge)
+        return writing.update(
+            self._desk(), memory_id, self._reader(reader), alter, text=content, reason=reason
+        )
 
     def pin(self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None) -> Memory:
         """Mark a memory as always wanted, or take the mark away."""
@@ -236,8 +248,13 @@ class MemoryMesh:
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
         profile: str = "mesh",
-    ) -> list[Hit]:
-        """The best memories for a question, best first, each with the parts of its score."""
+        keyword_only: bool = False,
+    ) -> Hits:
+        """The best memories for a question, best first, each with the parts of its score.
+
+        The list's `explanation` says which legs answered, how many memories still wait for their
+        vector and whether an embedder was down.
+        """
         parts = self._opened()
         lens = lens_of(
             parts.clock.now(),
@@ -248,8 +265,10 @@ class MemoryMesh:
             as_of=as_of,
             valid_at=valid_at,
         )
-        question = Query(check_text(query, "query"), lens, _checked_limit(limit), profile)
-        return reading.recall(parts.reader(self._config), question, use_cache=use_cache)
+        question = Query(
+            check_text(query, "query"), lens, _checked_limit(limit), profile, keyword_only
+        )
+        return reading.recall(parts.reader(), question, use_cache=use_cache)
 
     def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
         """The audit chain's blocks, oldest first, whole writes only."""
@@ -261,8 +280,7 @@ class MemoryMesh:
 
     def stats(self) -> Stats:
         """The namespace in numbers."""
-        with self._opened().ledger.read(self._config.namespace) as snapshot:
-            return snapshot.stats()
+        return self._opened().ledger.stats(self._config.namespace)
 
     def verify(
         self,
@@ -275,7 +293,7 @@ class MemoryMesh:
         held = None if against is None else _read(against)
         verification = upkeep.verify(parts.ledger, self._config.namespace, held)
         if checkpoint is not None:
-            if verification.head is None:
+            if verification.head is None or not verification.head.position:
                 message = (
                     f"the namespace {self._config.namespace!r} is empty: nothing to checkpoint"
                 )
@@ -283,6 +301,27 @@ class MemoryMesh:
             mark = audit.checkpoint(verification.head, parts.clock.now())
             Path(checkpoint).write_text(mark + "\n", encoding="utf-8")
         return verification
+
+    def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
+        """Give waiting texts their vectors, grow the index where it pays, feed the sinks.
+
+        May be interrupted at any point and run again. `progress` hears how many were embedded.
+        """
+        parts, namespace = self._opened(), self._config.namespace
+        embedded = upkeep.embed_all(parts.desk(), progress)
+        states = parts.ledger.stats(namespace).spaces
+        index = parts.index() if any(map(upkeep.worth_an_index, states)) else None
+        bodies = upkeep.absorb(parts.ledger, index, namespace) if index is not None else []
+        told = upkeep.drain(parts.ledger, namespace, parts.sinks, _UPKEEP_SECONDS)
+        return UpkeepReport(embedded, tuple(bodies), sinks_told=told)
+
+    def rebuild_index(self) -> list[Body]:
+        """Make the index anew from the ledger; nothing is ever lost with it."""
+        parts = self._opened()
+        index = parts.index()
+        if index is None:
+            raise MissingExtra.of("lance", "the index of large stores")
+        return upkeep.rebuild(parts.ledger, index, self._config.namespace)
 
     def namespaces(self) -> list[str]:
         """The names of all namespaces in the store, sorted."""
@@ -304,15 +343,16 @@ class MemoryMesh:
         parts = self._parts
         if parts is not None:
             return parts
-        with self._opening:
+        # past the gate: no child is made while this lock is held
+        with forks.inside_sqlite(), self._opening:
             if self._closed:
                 raise Closed
             if self._parts is None:
-                self._parts = assemble(self._config, self._clock, self._sinks)
+                self._parts = assemble(self._config, self._clock, self._sinks, self._embedder)
             return self._parts
 
     def _desk(self) -> writing.Desk:
-        return self._opened().desk(self._config)
+        return self._opened().desk()
 
     def _reader(self, scope: Scope | None) -> Scope:
         """Who is asking: this mesh's own project, agent and session, where not given otherwise."""

@@ -1,14 +1,63 @@
-"""Keeping a store in order: feeding the sinks, holding the chain against a checkpoint."""
+"""Keeping a store in order: vectors that wait, the index, the sinks, the chain.
+
+Nothing here runs by itself: a host, a command or the library's own `upkeep` calls it. Each part can
+be interrupted at any point and run again.
+"""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.model import Block, Finding, Verification
+from memory_mesh.errors import InvalidInput, StoreError
+from memory_mesh.model import Block, Body, SpaceState, Verification
 from memory_mesh.policy import audit
-from memory_mesh.ports import Ledger, Sink
+from memory_mesh.ports import Index, Ledger, Sink
+from memory_mesh.remember import SLICE, Desk, embed_waiting
+from memory_mesh.values import replace
 
+TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
+TAIL_SHARE = 0.2  # of the body: how much the tail of a large store may grow
 _COMMITS = 64  # blocks read per step
+_PROBE = "which space is this"
+
+
+def embed_all(desk: Desk, progress: Callable[[int], None] | None = None) -> int:
+    """Give every text that waits its vector in the embedder's space; how many got one."""
+    if desk.embedder is None:
+        return 0
+    space = desk.embedder.embed([_PROBE], query=True).space
+    done = 0
+    while count := embed_waiting(desk.ledger, desk.namespace, desk.embedder, space, SLICE):
+        done += count
+        if progress is not None:
+            progress(done)
+    return done
+
+
+def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
+    """Take tails that outgrew a scan into the index, and dead rows out of it."""
+    return [
+        body
+        for state in ledger.stats(namespace).spaces
+        if worth_an_index(state)
+        and (body := _absorb_one(ledger, index, namespace, state)) is not None
+    ]
+
+
+def worth_an_index(state: SpaceState) -> bool:
+    """True when the tail costs more to scan than an index to ask."""
+    absorbed = state.body.rows if state.body is not None else 0
+    return state.vectors - absorbed > max(TAIL_ROWS, TAIL_SHARE * absorbed)
+
+
+def rebuild(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
+    """Make every index anew from the ledger, whatever its size."""
+    bodies = []
+    for state in ledger.stats(namespace).spaces:
+        ledger.absorbed(namespace, state.space, None)
+        index.drop(namespace, state.space.name)
+        body = _absorb_one(ledger, index, namespace, replace(state, body=None))
+        bodies += [body] if body is not None else []
+    return bodies
 
 
 def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float) -> bool:
@@ -19,28 +68,26 @@ def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float)
 
 
 def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
-    """The ledger's own check, and the chain held against a checkpoint kept elsewhere."""
-    verification = ledger.verify(namespace)
-    if against is None:
-        return verification
-    mark = audit.read_checkpoint(against)
-    if mark.namespace != namespace:
+    """The ledger's own check, held against a checkpoint kept elsewhere if there is one."""
+    mark = None if against is None else audit.read_checkpoint(against)
+    if mark is not None and mark.namespace != namespace:
         message = f"the checkpoint is of the namespace {mark.namespace!r}, not of {namespace!r}"
         raise InvalidInput(message)
-    block = ledger.block_at(namespace, mark.position) if mark.position else None
-    held = block.hash if block is not None else None
-    if not mark.position:
-        held = audit.genesis(namespace)
-    checked = {**verification.checked, "checkpoint position": mark.position}
-    if held == mark.hash:
-        return Verification(namespace, checked, verification.findings, verification.head)
-    detail = (
-        f"the chain is shorter than the checkpoint at {mark.position}"
-        if held is None
-        else f"the block at {mark.position} is not the one that was checkpointed"
+    return ledger.verify(namespace, mark)
+
+
+def _absorb_one(ledger: Ledger, index: Index, namespace: str, state: SpaceState) -> Body | None:
+    """The ledger names a body only after it is whole on disk: a kill in between changes nothing."""
+    body = index.absorb(
+        namespace,
+        state.space.name,
+        dimension=state.space.dimension,
+        base=state.body,
+        rows=lambda after: ledger.vectors(namespace, state.space, after),
     )
-    findings = (*verification.findings, Finding("checkpoint", detail))
-    return Verification(namespace, checked, findings, verification.head)
+    if body is not None and body != state.body:
+        ledger.absorbed(namespace, state.space, body)
+    return body
 
 
 def _drain_one(ledger: Ledger, namespace: str, sink: Sink, end: float) -> bool:
@@ -62,7 +109,10 @@ def _deliver(ledger: Ledger, namespace: str, sink: Sink, commit: list[Block]) ->
         sink.deliver(namespace, commit)
     except Exception as error:  # noqa: BLE001  # whatever a sink does, writes go on
         failure = f"{type(error).__name__}: {error}"
-    ledger.sink_moved(namespace, sink.name, commit[0].seq or 0, failure)
+    try:
+        ledger.sink_moved(namespace, sink.name, commit[0].seq or 0, failure)
+    except StoreError:  # the cursor stays where it was, and this commit is told once more
+        return False
     return failure is None
 
 

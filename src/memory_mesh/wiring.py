@@ -1,9 +1,8 @@
-"""Config to parts: the one place that chooses engines."""
+"""Config to parts: the one place that chooses engines, and each only when it is needed."""
 
-import tempfile
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from memory_mesh.cache import SearchCache
@@ -12,42 +11,106 @@ from memory_mesh.config import Config
 from memory_mesh.ids import MonotonicIds
 from memory_mesh.ledgers import forks
 from memory_mesh.ledgers.sqlite import SqliteLedger
-from memory_mesh.ports import Clock, Ids, Ledger, Sink
+from memory_mesh.ports import Clock, Embedder, Index, Ledger, Sink
 from memory_mesh.recall import Reader
 from memory_mesh.remember import Desk
 
 
-@dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything one open mesh consists of."""
+    """Everything one open mesh consists of; embedder and index come with their first use."""
 
-    folder: Path
-    ledger: Ledger
-    clock: Clock
-    ids: Ids
-    cache: SearchCache
-    sinks: tuple[Sink, ...]
-    cleanup: ExitStack
+    def __init__(
+        self, config: Config, clock: Clock, sinks: Sequence[Sink], embedder: Embedder | None
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        self.sinks = tuple(sinks)
+        self._cleanup = ExitStack()
+        self.folder = self._own_folder() if not config.enable_memory else config.db_dir
+        self.ledger: Ledger = SqliteLedger(
+            self.folder, clock, allow_network=config.allow_network_folder
+        )
+        self.ids = MonotonicIds(clock)
+        self.cache = SearchCache()
+        self._embedder = embedder
+        self._chosen = embedder is not None
+        self._index: Index | None = None
+        self._choosing = threading.Lock()
+        forks.protect(self.cache)
+        forks.protect(self)
 
-    def desk(self, config: Config) -> Desk:
+    def desk(self) -> Desk:
         """The write side."""
-        return Desk(self.ledger, self.ids, config.namespace, config.agent_id, config.enable_yamo)
-
-    def reader(self, config: Config) -> Reader:
-        """The read side."""
-        return Reader(
-            self.ledger, self.ids, self.cache, config.namespace, config.agent_id, config.enable_yamo
+        config = self.config
+        return Desk(
+            self.ledger,
+            self.ids,
+            config.namespace,
+            config.agent_id,
+            config.enable_yamo,
+            self.embedder(),
         )
 
+    def reader(self) -> Reader:
+        """The read side; where no index was ever made, none is opened."""
+        config = self.config
+        return Reader(
+            self.ledger,
+            self.ids,
+            self.cache,
+            config.namespace,
+            config.agent_id,
+            config.enable_yamo,
+            self.embedder(),
+            self.index() if (self.folder / "index").is_dir() else None,
+        )
 
-def assemble(config: Config, clock: Clock | None = None, sinks: Sequence[Sink] = ()) -> Parts:
-    """Open the parts; with persistence switched off the store is a temporary folder."""
-    cleanup = ExitStack()
-    folder = config.db_dir
-    if not config.enable_memory:
-        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="memory-mesh-")))
-    clock = clock or SystemClock()
-    ledger = SqliteLedger(folder, clock, allow_network=config.allow_network_folder)
-    cache = SearchCache()
-    forks.protect(cache)
-    return Parts(folder, ledger, clock, MonotonicIds(clock), cache, tuple(sinks), cleanup)
+    def embedder(self) -> Embedder | None:
+        """The configured embedder; choosing it loads no model."""
+        if self.config.embedder == "none" and not self._chosen:
+            return None
+        with self._choosing:
+            if not self._chosen:
+                from memory_mesh.embedders import embedder_of
+
+                self._embedder, self._chosen = embedder_of(self.config, self.clock), True
+            return self._embedder
+
+    def index(self) -> Index | None:
+        """The index of large stores, or None where its package is not installed."""
+        with self._choosing:
+            if self._index is None:
+                from memory_mesh.indexes.lance import LanceIndex
+
+                index = LanceIndex(self.folder / "index")
+                self._index = index if index.hindrance() is None else None
+            return self._index
+
+    def close(self) -> None:
+        """Release everything."""
+        with self._cleanup:
+            self.ledger.close()
+            if self._embedder is not None:
+                self._embedder.close()
+            if self._index is not None:
+                self._index.close()
+
+    def after_fork(self) -> None:
+        """A child chooses under its own lock."""
+        self._choosing = threading.Lock()
+
+    def _own_folder(self) -> Path:
+        """Persistence is switched off: the store goes when the mesh is closed."""
+        import tempfile
+
+        return Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="memory-mesh-")))
+
+
+def assemble(
+    config: Config,
+    clock: Clock | None = None,
+    sinks: Sequence[Sink] = (),
+    embedder: Embedder | None = None,
+) -> Parts:
+    """Open the parts."""
+    return Parts(config, clock or SystemClock(), sinks, embedder)

@@ -228,6 +228,12 @@ def test_metadata_is_replaced_as_a_whole(mesh):
     assert mesh.update(stored.id, metadata={"b": 3}).metadata == {"b": 3}
 
 
+def test_metadata_is_merged_key_by_key_when_asked(mesh):
+    stored = mesh.add("tea", {"a": 1, "source": "me", "tags": ["t"]})
+    merged = mesh.update(stored.id, metadata={"b": 3, "source": "you"}, merge=True)
+    assert merged.metadata == {"a": 1, "b": 3, "source": "you", "tags": ["t"]}
+
+
 def test_pin_and_unpin(mesh):
     stored = mesh.add("tea")
     assert mesh.pin(stored.id).pinned

@@ -399,7 +399,8 @@ def test_explain_adds_the_parts_below_the_text_of_the_rfc(cli: CommandLine) -> N
     plain = cli("search", "dark").out
     explained = cli("search", "dark", "--explain").out
     assert explained.startswith(plain)
-    assert "\n[EXPLANATION]\n--- MEMORY 1: score 0." in explained
+    assert "\n[EXPLANATION]\n" in explained
+    assert "\n--- MEMORY 1: score 0." in explained
 
 
 def test_verify_says_what_it_checked_and_fails_on_a_finding(cli: CommandLine) -> None:

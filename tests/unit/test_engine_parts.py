@@ -11,11 +11,12 @@ from memory_mesh.cache import ENTRIES, LIFETIME, SearchCache
 from memory_mesh.errors import InvalidInput, StoreIsNewer, UnsafeFolder
 from memory_mesh.ledgers import migrations, mounts
 from memory_mesh.ledgers.sqlite import names, schema
-from memory_mesh.model import Scope
+from memory_mesh.model import Hits, Scope
 from memory_mesh.policy import audience, selective
 from memory_mesh.policy.scoring import keyword_relevance
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+NONE = Hits()
 PRINTABLE = st.text(min_size=1, max_size=18).filter(str.isprintable)
 
 
@@ -139,35 +140,35 @@ def test_the_cache_holds_500_and_drops_the_least_recently_used():
     cache = SearchCache()
     assert ENTRIES == 500
     for number in range(ENTRIES):
-        cache.put((number,), (), NOW, None)
-    assert cache.get((0,), NOW) == ()
-    cache.put(("one more",), (), NOW, None)
+        cache.put((number,), NONE, NOW, None)
+    assert cache.get((0,), NOW) == NONE
+    cache.put(("one more",), NONE, NOW, None)
     assert cache.get((1,), NOW) is None
-    assert cache.get((0,), NOW) == ()
+    assert cache.get((0,), NOW) == NONE
     assert cache.stats().size == ENTRIES
 
 
 @pytest.mark.req("R-000-168")
 def test_a_cached_answer_lives_five_minutes():
     cache = SearchCache()
-    cache.put(("q",), (), NOW, None)
+    cache.put(("q",), NONE, NOW, None)
     assert timedelta(minutes=5) == LIFETIME
-    assert cache.get(("q",), NOW + LIFETIME - timedelta(microseconds=1)) == ()
+    assert cache.get(("q",), NOW + LIFETIME - timedelta(microseconds=1)) == NONE
     assert cache.get(("q",), NOW + LIFETIME) is None
 
 
 def test_a_cached_answer_ends_at_the_next_validity_bound():
     cache = SearchCache()
     bound = NOW + timedelta(seconds=10)
-    cache.put(("q",), (), NOW, bound)
-    assert cache.get(("q",), bound - timedelta(microseconds=1)) == ()
+    cache.put(("q",), NONE, NOW, bound)
+    assert cache.get(("q",), bound - timedelta(microseconds=1)) == NONE
     assert cache.get(("q",), bound) is None
 
 
 def test_cache_statistics_count_and_clear():
     cache = SearchCache()
     cache.get(("q",), NOW)
-    cache.put(("q",), (), NOW, None)
+    cache.put(("q",), NONE, NOW, None)
     cache.get(("q",), NOW)
     assert (cache.stats().hits, cache.stats().misses, cache.stats().size) == (1, 1, 1)
     cache.clear()

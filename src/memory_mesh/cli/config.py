@@ -8,7 +8,7 @@ from memory_mesh.config import Config
 from memory_mesh.model import Json
 
 EXAMPLE = "memory-mesh config"
-_SECRETS = {"llm_api_key"}
+_SECRETS = {"embedder_api_key", "llm_api_key"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

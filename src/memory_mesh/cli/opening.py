@@ -9,9 +9,14 @@ from memory_mesh.model import Channel, Scope
 from memory_mesh.sync import MemoryMesh
 
 
-def mesh_of(options: argparse.Namespace) -> MemoryMesh:
-    """The mesh that the options name, to be used in a `with`."""
+def mesh_of(options: argparse.Namespace, *, meaning: bool = False) -> MemoryMesh:
+    """The mesh that the options name, to be used in a `with`.
+
+    Loading a model takes a second: only a command that needs meaning has one. What the others store
+    waits for its vector, and the next search or upkeep gives it one.
+    """
     return MemoryMesh(
+        embedder=None if meaning else "none",
         channel=Channel.CLI,
         db_dir=options.db_dir,
         namespace=options.namespace,

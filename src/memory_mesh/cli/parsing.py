@@ -23,7 +23,9 @@ COMMANDS = {
     "restore": "bring a deleted memory back",
     "stats": "show how much there is and where",
     "verify": "check the audit chain and every invariant",
+    "upkeep": "embed what waits for a vector, and grow the index",
     "namespaces": "list the namespaces of the store",
+    "models": "list, fetch or install models for search by meaning",
     "config": "show the settings and where each comes from",
     "completion": "print a completion script for a shell",
 }

@@ -1,11 +1,10 @@
 """`memory-mesh search`."""
 
 import argparse
-from collections.abc import Sequence
 
 from memory_mesh.cli import opening, printing, reading
 from memory_mesh.formats import rfc11
-from memory_mesh.model import Hit
+from memory_mesh.model import Hits
 
 EXAMPLE = 'memory-mesh search "dark themes" --limit 5'
 
@@ -14,14 +13,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("query", nargs="+", help="the words to look for")
     reading.add_view(parser, limit=10)
+    parser.add_argument(
+        "--keyword", action="store_true", help="look for words only and load no model"
+    )
     parser.add_argument("--explain", action="store_true", help="add the parts of each score")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print RFC-0011 §9.2's text for the best memories."""
-    with opening.mesh_of(options) as mesh:
+    with opening.mesh_of(options, meaning=not options.keyword) as mesh:
         view = reading.view_of(options, mesh.config)
-        hits = mesh.search(" ".join(options.query), **view)
+        hits = mesh.search(" ".join(options.query), keyword_only=options.keyword, **view)
     if options.json:
         printing.say_json([rfc11.record(hit) for hit in hits])
         return 0
@@ -33,8 +35,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _explanation(hits: Sequence[Hit]) -> str:
-    lines = ["[EXPLANATION]"]
+def _explanation(hits: Hits) -> str:
+    how = hits.explanation
+    lines = [
+        "[EXPLANATION]",
+        f"Profile: {how.profile} | Space: {how.space or 'none'}",
+        f"Found by keyword: {how.found_by_keyword} | By meaning: {how.found_by_vector}",
+        f"Waiting for a vector: {how.pending}",
+    ]
+    lines += [f"Note: {how.note}"] if how.note else []
     for number, hit in enumerate(hits, start=1):
         parts = ", ".join(f"{name} {part:.4g}" for name, part in hit.parts.items())
         lines.append(f"--- MEMORY {number}: score {hit.score:.4g}; {parts}")

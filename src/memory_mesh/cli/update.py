@@ -4,8 +4,6 @@ import argparse
 
 from memory_mesh.cli import details, naming, opening, printing
 from memory_mesh.cli.parsing import UsageError
-from memory_mesh.model import Json, Scope
-from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh update --id mem_1767225600000_0a1b2c --content "Light themes, since May"'
 
@@ -28,12 +26,11 @@ def run(options: argparse.Namespace) -> int:
     with opening.mesh_of(options) as mesh:
         reader = opening.reader_of(mesh.config)
         with naming.looked_up(options.id, reader):
-            if metadata is not None and options.metadata is None:
-                metadata = _known(mesh, options.id, reader) | metadata
             memory = mesh.update(
                 options.id,
                 content,
                 metadata,
+                merge=options.metadata is None,  # single fields; --metadata replaces the whole
                 reader=reader,
                 reason=options.reason or "updated by the caller",
                 **said,
@@ -43,9 +40,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         printing.say(f"[MemoryMesh] Updated record {memory.id}")
     return 0
-
-
-def _known(mesh: MemoryMesh, memory_id: str, reader: Scope) -> dict[str, Json]:
-    """Today's metadata: single fields are changed in it, --metadata replaces it as a whole."""
-    versions = mesh.history(memory_id, scope=reader)
-    return versions[-1].metadata if versions else {}

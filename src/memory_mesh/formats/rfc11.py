@@ -1,11 +1,11 @@
 """RFC-0011's words for our values: metadata, memory_type, record times and result text."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Draft, Hit, Json, Kind, Memory, Receipt, Statement
+from memory_mesh.values import replace
 
 MEMORY_TYPES = ("global", "session", "agent", "lesson", "reflection")
 NO_SOURCE = "unknown"
@@ -103,10 +103,15 @@ def results(hits: Sequence[Hit]) -> str:
     for number, hit in enumerate(hits, start=1):
         lines += [
             f"--- MEMORY {number}: {hit.id} [IMPORTANCE: {hit.score:.2f}] ---",
-            f"Type: {shown_type(hit.memory)} | Source: {shown_source(hit.memory)}",
+            _line(f"Type: {shown_type(hit.memory)} | Source: {shown_source(hit.memory)}"),
             hit.content,
         ]
     return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    """The text on one line: no label or source may add a line that looks like ours."""
+    return " ".join(text.splitlines())
 
 
 def _text(rest: dict[str, Json], name: str) -> str | None:

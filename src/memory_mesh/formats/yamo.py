@@ -7,11 +7,11 @@ hashes, and where it is kept, is not known here.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NoReturn, TypeAlias
 
 from memory_mesh.errors import BlockError
+from memory_mesh.values import dataclass
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 

@@ -14,13 +14,13 @@ Nothing of the text reaches SQL: filter_sql.py turns names into our own columns 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from functools import lru_cache
 from typing import NoReturn, TypeAlias
 
 from memory_mesh.errors import FilterError
+from memory_mesh.values import dataclass
 
 MAX_LENGTH = 2_000
 MAX_DEPTH = 32

@@ -1,7 +1,6 @@
 """What callers hand in, checked at the edge and turned into the values the core trusts."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar
@@ -22,6 +21,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.filters import parse
 from memory_mesh.policy.metadata import check_metadata, check_text
+from memory_mesh.values import replace
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 AUDIENCE = frozenset({"project", "agent", "session"})
@@ -76,9 +76,16 @@ def draft_of(
 
 
 def alteration(
-    content: object | None, metadata: object | None, details: Mapping[str, object]
+    content: object | None,
+    metadata: object | None,
+    details: Mapping[str, object],
+    *,
+    merge: bool = False,
 ) -> Callable[[Memory], Memory]:
-    """How `update` changes a memory: what is given replaces, what is not stays."""
+    """How `update` changes a memory: what is given replaces, what is not stays.
+
+    Metadata is replaced as a whole, or with `merge` key by key, inside the transaction.
+    """
     _known(details)
     text = None if content is None else check_text(content, "content")
     if text is not None and not text.strip():
@@ -90,8 +97,8 @@ def alteration(
         draft = Draft(text=memory.text, **{name: getattr(memory, name) for name in _CARRIED})
         draft = _detailed(draft, details)
         if given is not None:
-            cleared = replace(draft, extra={})
-            draft = rfc11.promote(cleared, given, memory.scope.agent or "")
+            whole = memory.metadata | given if merge else given
+            draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
         _check_validity(draft.valid_from, draft.valid_until)
         carried = {name: getattr(draft, name) for name in _CARRIED}
         return replace(memory, text=memory.text if text is None else text, **carried)

@@ -10,3 +10,13 @@ def keyword_relevance(bm25: float, ceiling: float) -> float:
     if bm25 <= 0 or ceiling <= 0:
         return 0.0
     return 1 - math.exp(-_STEEPNESS * bm25 / ceiling)
+
+
+def cosine_relevance(cosine: float) -> float:
+    """How near in meaning: 1 for the same, 0 for unrelated or opposed."""
+    return min(1.0, max(0.0, cosine))
+
+
+def similarity(distance: float) -> float:
+    """RFC-0011 §5.2: a cosine distance from 0 to 2 as a similarity, in two decimals."""
+    return round(max(0.0, min(1.0, 1.0 - distance / 2.0)), 2)

@@ -1,6 +1,7 @@
 """Shipped with the product for those who test against it, or write an engine for it."""
 
 from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.embedder_contract import EmbedderContract
 from memory_mesh.testing.ledger_contract import LedgerContract
 
-__all__ = ["FrozenClock", "LedgerContract"]
+__all__ = ["EmbedderContract", "FrozenClock", "LedgerContract"]

@@ -1,5 +1,7 @@
 """What every Ledger promises, as tests: inherit, provide `open_ledger`, and run with pytest."""
 
+import struct
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -8,6 +10,7 @@ import pytest
 
 from memory_mesh.errors import NotFound
 from memory_mesh.model import (
+    Body,
     Commit,
     Entry,
     Lens,
@@ -15,12 +18,15 @@ from memory_mesh.model import (
     Observation,
     Operation,
     Outcome,
+    Pending,
     Put,
+    Question,
     Rivals,
     Scope,
     Seen,
+    Space,
     Status,
-    Vector,
+    TextVectors,
     Wanted,
     Wording,
 )
@@ -28,7 +34,7 @@ from memory_mesh.policy import audit
 from memory_mesh.ports import Clock, Ledger
 from memory_mesh.testing.clock import FrozenClock
 
-SPACE = "contract"
+SPACE = Space("contract", "axes", "1", dimension=4, max_tokens=8)
 _SECOND = timedelta(seconds=1)
 
 
@@ -67,7 +73,7 @@ class LedgerContract:
         with ledger.read("other") as snapshot:
             assert snapshot.head().seq == 0
             assert not snapshot.match(["tea"], Lens(clock.now()), 10).found
-            assert snapshot.stats().memories == 0
+        assert ledger.stats("other").memories == 0
         assert list(ledger.namespaces()) == ["default"]
 
     def test_an_exception_in_decide_leaves_nothing(self, ledger: Ledger) -> None:
@@ -81,7 +87,7 @@ class LedgerContract:
             ledger.commit("default", Wanted(), decide)
         with ledger.read("default") as snapshot:
             assert snapshot.head().seq == 1
-            assert snapshot.stats().memories == 1
+        assert ledger.stats("default").memories == 1
 
     def test_decide_sees_twins_keys_and_memories(self, ledger: Ledger) -> None:
         """What bears on a write is read inside its transaction."""
@@ -215,7 +221,6 @@ class LedgerContract:
         assert first.prev_hash == audit.genesis("default")
         assert second.prev_hash == first.hash
         assert [first.position, second.position] == [1, 2]
-        assert ledger.block_at("default", 2) == second
         verification = ledger.verify("default")
         assert verification.ok, verification.findings
         assert verification.checked["chained blocks"] == 2
@@ -281,16 +286,88 @@ class LedgerContract:
         ledger.sink_moved("default", "s", 2, None)
         assert ledger.sink_cursor("default", "s") == (3, 0)
 
-    def test_a_vector_is_written_with_its_memory(self, ledger: Ledger) -> None:
-        """In the same transaction, under the same seq, and counted by verify."""
-        memory = made("mem_1_000001", "tea is hot")
+    def test_a_vector_is_written_with_its_text(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """In the same transaction, and found by meaning at once; the best window counts."""
+        put(ledger, "mem_1_000001", "tea", vectors=(axis(0), axis(1)))
+        put(ledger, "mem_1_000002", "cake", vectors=(axis(2),))
+        assert near(ledger, axis(1), Lens(clock.now())) == [("tea", 1.0), ("cake", 0.0)]
+        assert [state.vectors for state in ledger.stats("default").spaces] == [3]
 
-        def decide(rivals: Rivals) -> Commit:
-            vector = Vector(memory.id, SPACE, b"\0" * 16)
-            return replace(stored(rivals, memory, "tea is hot"), vectors=(vector,))
+    def test_spaces_are_never_mixed(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """A question in one space does not see vectors of another."""
+        put(ledger, "mem_1_000001", "tea", vectors=(axis(0),))
+        other = replace(SPACE, model="other")
+        assert near(ledger, axis(0), Lens(clock.now()), other) == []
 
-        ledger.commit("default", Wanted(), decide)
-        assert ledger.verify("default").checked["vector rows"] == 1
+    def test_scope_and_time_hold_for_meaning_too(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """A candidate is checked against its row before it is returned."""
+        memory = put(ledger, "mem_1_000001", "tea", scope=Scope(session="s"), vectors=(axis(0),))
+        before = clock.now()
+        clock.advance(_SECOND)
+        seen = Lens(clock.now(), scope=Scope(session="s"))
+        assert near(ledger, axis(0), Lens(clock.now())) == []
+        assert near(ledger, axis(0), seen) == [("tea", 1.0)]
+        change(ledger, memory, status=Status.DELETED)
+        assert near(ledger, axis(0), seen) == []
+        assert near(ledger, axis(0), replace(seen, as_of=before)) == [("tea", 1.0)]
+
+    def test_texts_wait_until_their_vector_comes(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Pending is counted, handed out in order, and ends when the vectors are committed."""
+        put(ledger, "mem_1_000001", "tea")
+        put(ledger, "mem_1_000002", "cake", vectors=(axis(1),))
+        put(ledger, "mem_1_000003", "pie")
+        with ledger.read("default") as snapshot:
+            waiting = snapshot.pending(SPACE, 10)
+        assert [text for _, text in waiting.texts] == ["tea", "pie"]
+        assert waiting.count == 2
+        late = tuple(TextVectors(text, SPACE, (axis(0),)) for text, _ in waiting.texts)
+        ledger.commit("default", Wanted(), lambda _: Commit(vectors=late))
+        put(ledger, "mem_1_000004", "jam", vectors=(axis(2),))
+        with ledger.read("default") as snapshot:
+            assert snapshot.pending(SPACE, 10) == Pending(0)
+        assert len(near(ledger, axis(0), Lens(clock.now()))) == 4
+        assert ledger.verify("default").ok
+
+    def test_the_body_answers_for_what_it_absorbed(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """Below its highest number the body is asked, above it the scan is exact."""
+        for number in range(4):
+            put(ledger, f"mem_1_{number:06x}", f"tea {number}", vectors=(axis(number),))
+        numbers = [number for block in ledger.vectors("default", SPACE, 0) for number, _ in block]
+        assert len(numbers) == 4
+        ledger.absorbed("default", SPACE, Body(7, numbers[1], 2))
+        asked: list[tuple[Body, int]] = []
+
+        def body(which: Body, limit: int) -> list[tuple[int, float]]:
+            asked.append((which, limit))
+            return [(numbers[0], 0.5)][:limit]
+
+        found = near(ledger, axis(3), Lens(clock.now()), body=body)
+        assert found == [("tea 3", 1.0), ("tea 0", 0.5), ("tea 2", 0.0)]
+        assert asked[0][0] == Body(7, numbers[1], 2)
+        gone = near(ledger, axis(0), Lens(clock.now()), body=lambda _body, _limit: None)
+        assert gone[0] == ("tea 0", 1.0)
+        assert len(gone) == 4
+
+
+def axis(number: int) -> bytes:
+    """A unit vector along one of the contract space's axes."""
+    return struct.pack("<4f", *(float(place == number) for place in range(4)))
+
+
+def near(
+    ledger: Ledger,
+    vector: bytes,
+    lens: Lens,
+    space: Space | None = None,
+    body: Callable[[Body, int], list[tuple[int, float]] | None] | None = None,
+) -> list[tuple[str, float]]:
+    """The texts that vector search finds with their cosines, best first."""
+    with ledger.read("default") as snapshot:
+        found = snapshot.near(Question(space or SPACE, vector, 10, (), body), lens).found
+        memories = snapshot.load([hit.version for hit in found])
+    return [(memories[hit.version].text, hit.cosine) for hit in found]
 
 
 def made(id_: str, text: str, **fields: object) -> Memory:
@@ -299,11 +376,26 @@ def made(id_: str, text: str, **fields: object) -> Memory:
     return Memory(id=id_, text=text, created_at=never, recorded_from=never, **fields)  # type: ignore[arg-type]  # fields of a test
 
 
-def put(ledger: Ledger, id_: str, text: str, key: str | None = None, **fields: object) -> Memory:
+def put(
+    ledger: Ledger,
+    id_: str,
+    text: str,
+    *,
+    key: str | None = None,
+    vectors: tuple[bytes, ...] = (),
+    **fields: object,
+) -> Memory:
     """Commit one new memory and return it as it was written."""
     memory = made(id_, text, **fields)
-    commit = ledger.commit("default", Wanted(), lambda rivals: stored(rivals, memory, text, key))
-    return commit.puts[0].memory
+
+    def decide(rivals: Rivals) -> Commit:
+        commit = stored(rivals, memory, text, key)
+        if not vectors:
+            return commit
+        wording = replace(word(text), space=SPACE, vectors=vectors)
+        return replace(commit, puts=(Put(commit.puts[0].memory, wording),))
+
+    return ledger.commit("default", Wanted(), decide).puts[0].memory
 
 
 def put_many(ledger: Ledger, texts: list[str]) -> None:
@@ -330,7 +422,7 @@ def stored(rivals: Rivals, memory: Memory, text: str, key: str | None = None) ->
     return Commit(
         puts=(Put(born, wording),),
         observations=(Observation(born.id, wording.hash, Outcome.STORED, "contract", key),),
-        entries=(entry(rivals, born.id),),
+        entries=(entry(rivals, born.id, wording),),
     )
 
 
@@ -340,17 +432,18 @@ def change(ledger: Ledger, memory: Memory, **fields: object) -> None:
     def decide(rivals: Rivals) -> Commit:
         new = replace(memory, recorded_from=rivals.at, **fields)  # type: ignore[arg-type]  # of a test
         wording = word(new.text) if new.text != memory.text else None
-        return Commit(puts=(Put(new, wording),), entries=(entry(rivals, new.id),))
+        return Commit(puts=(Put(new, wording),), entries=(entry(rivals, new.id, wording),))
 
     ledger.commit("default", Wanted(), decide)
 
 
-def entry(rivals: Rivals, memory_id: str) -> Entry:
-    """A block entry that names the memory; its number is the commit's time."""
+def entry(rivals: Rivals, memory_id: str, wording: Wording | None) -> Entry:
+    """A block entry that names the memory and tells of its text."""
+    told = {} if wording is None else {"content_sha256": wording.hash.hex()}
     number = 0
     while rivals.taken(id_ := f"yamo_retain_1_{memory_id[-6:]}{number:02x}"):
         number += 1
-    return Entry(id_, Operation.RETAIN, "contract", rivals.at, (memory_id,), "wire", {})
+    return Entry(id_, Operation.RETAIN, "contract", rivals.at, (memory_id,), "wire", told)
 
 
 def recall_entry(id_: str, clock: Clock) -> Entry:

@@ -1,0 +1,76 @@
+"""Clocks and summaries: nothing here knows what is measured."""
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+Figures: TypeAlias = dict[str, float | int | None]
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """How long one call takes."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What each call of one side took, by the clock and of the processor."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def take(self, call: Callable[[], object]) -> None:
+        """Time one more call."""
+        wall, cpu = time.perf_counter(), time.thread_time()
+        call()
+        self.cpu.append(time.thread_time() - cpu)
+        self.wall.append(time.perf_counter() - wall)
+
+
+def alternate(
+    rounds: int, first: Callable[[int], object], second: Callable[[int], object]
+) -> tuple[Times, Times]:
+    """Time two calls side by side, taking turns at going first, so that noise meets both."""
+    one, two = Times(), Times()
+    sides = [(first, one), (second, two)]
+    for number in range(rounds):
+        for call, times in sides:
+            times.take(partial(call, number))
+        sides.reverse()
+    return one, two
+
+
+def median_ms(times: Sequence[float]) -> float:
+    """The median in milliseconds."""
+    return rounded(statistics.median(times) * 1e3)
+
+
+def percentile_ms(times: Sequence[float], share: float) -> float:
+    """The time that this share of the calls stays under, in milliseconds."""
+    return rounded(sorted(times)[math.ceil(share * len(times)) - 1] * 1e3)
+
+
+def median_ratio(over: Sequence[float], under: Sequence[float]) -> float:
+    """The median of the pairwise ratios."""
+    return rounded(statistics.median(a / b for a, b in zip(over, under, strict=True)))
+
+
+def ratio_of_medians(over: Sequence[float], under: Sequence[float]) -> float:
+    """How the medians compare."""
+    return rounded(statistics.median(over) / statistics.median(under))
+
+
+def rounded(value: float) -> float:
+    """Three significant digits say all that a noisy machine can."""
+    return float(f"{value:.3g}")
+
+
+def say(line: str) -> None:
+    """Progress, at once."""
+    print(line, flush=True)

@@ -1,0 +1,133 @@
+"""The body as the product uses it, beside the exact scan that it replaces, at several sizes.
+
+    python -m bench.vectors_scale --data DATA --cache CACHE --out docs/benchmarks
+
+For each size: absorb from nothing and again with a fifth more, recall@10, and the time of a warm
+question by exact scan (numpy, one matrix product) and by the body, taking turns in one process.
+"""
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bench.vectors_index import K, exact, real_vectors, recall
+from bench.vectors_report import Figures, median_ms, percentile_ms, rounded, say, write
+from memory_mesh.indexes.lance import LanceIndex
+from memory_mesh.model import Body
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_NAME = ("bench", "scale")
+_BATCH = 4_096
+_DEPTH = 100  # what a search fetches before it fuses
+
+
+def main() -> None:
+    """Measure every size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 25_000, 50_000, 100_000])
+    parser.add_argument("--name", default="vectors-scale")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    results = []
+    for rows in options.rows:
+        vectors, questions = real_vectors(options.data, options.cache, rows)
+        results.append(measured(vectors, questions))
+        say(f"{results[-1]}")
+    if options.out:
+        write(options.out / f"{options.name}.json", {"sizes": results})
+
+
+def measured(vectors: "NDArray[np.float32]", questions: "NDArray[np.float32]") -> Figures:
+    """One size."""
+    with tempfile.TemporaryDirectory(prefix="vectors-") as folder:
+        index = LanceIndex(Path(folder))
+        first, built = absorbed(index, vectors, len(vectors) * 5 // 6, None)
+        body, grown = absorbed(index, vectors, len(vectors), first)
+        wide = _found(index, body, questions, _DEPTH)
+        found = _found(index, body, questions, K)
+        truth = exact(vectors, questions)
+        by_scan, by_body = list[float](), list[float]()
+        for question in questions:  # in turns, so that noise meets both
+            by_scan.append(_seconds(partial(scan, vectors, question, _DEPTH)))
+            by_body.append(_seconds(partial(_near, index, body, question, _DEPTH)))
+        return {
+            "rows": len(vectors),
+            "recall_at_10": recall(found, truth),
+            "recall_at_10_of_100_fetched": recall([numbers[:K] for numbers in wide], truth),
+            "recall_at_100": recall(wide, exact(vectors, questions, _DEPTH)),
+            "scan_ms": median_ms(by_scan),
+            "body_ms": median_ms(by_body),
+            "body_p95_ms": percentile_ms(by_body, 0.95),
+            "body_over_scan": rounded(median_ms(by_body) / median_ms(by_scan)),
+            "first_absorb_seconds": built[0],
+            "first_absorb_cpu_seconds": built[1],
+            "next_absorb_seconds": grown[0],
+            "next_absorb_cpu_seconds": grown[1],
+            "disk_megabytes": rounded(_size(Path(folder)) / 1e6),
+            "peak_megabytes": rounded(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        }
+
+
+def absorbed(
+    index: LanceIndex, vectors: "NDArray[np.float32]", last: int, base: Body | None
+) -> tuple[Body, tuple[float, float]]:
+    """The body after an absorb, and its seconds and CPU seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    body = index.absorb(*_NAME, dimension=vectors.shape[1], base=base, rows=_source(vectors, last))
+    assert body is not None  # noqa: S101  # there are rows
+    return body, (rounded(time.perf_counter() - wall), rounded(time.process_time() - cpu))
+
+
+def scan(vectors: "NDArray[np.float32]", question: "NDArray[np.float32]", count: int) -> list[int]:
+    """Exact, as the ledger does it over its tail."""
+    cosines = vectors @ question
+    best = np.argpartition(cosines, -count)[-count:]
+    ranked: list[int] = best[np.argsort(-cosines[best])].tolist()
+    return ranked
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _source(
+    vectors: "NDArray[np.float32]", last: int
+) -> Callable[[int], Iterable[Sequence[tuple[int, bytes]]]]:
+    def above(number: int) -> Iterator[Sequence[tuple[int, bytes]]]:
+        for start in range(number, last, _BATCH):
+            stop = min(last, start + _BATCH)
+            yield [(n + 1, vectors[n].tobytes()) for n in range(start, stop)]
+
+    return above
+
+
+def _near(index: LanceIndex, body: Body, question: "NDArray[np.float32]", count: int) -> list[int]:
+    found = index.near(*_NAME, body=body, vector=question.tobytes(), limit=count) or []
+    return [number - 1 for number, _ in found]
+
+
+def _found(
+    index: LanceIndex, body: Body, questions: "NDArray[np.float32]", count: int
+) -> list[list[int]]:
+    return [_near(index, body, question, count) for question in questions]
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""What a read is made of: the lens, the question, both legs, the hits; and a store in numbers."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memory_mesh.model.memories import Json, Memory, Scope, Status
+from memory_mesh.model.writes import Body, Space
+from memory_mesh.values import dataclass
+
+if TYPE_CHECKING:
+    from memory_mesh.policy.filters import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """What one read may see. `across` names audience tests left out; the namespace never is."""
+
+    now: datetime
+    scope: Scope = Scope()
+    across: frozenset[str] = frozenset()
+    statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+    where: "Filter | None" = None
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    any_validity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question and how to answer it."""
+
+    text: str
+    lens: Lens
+    limit: int = 10
+    profile: str = "mesh"
+    keyword_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A version found by keyword, with BM25 as the ledger computes it (higher is better)."""
+
+    version: int
+    bm25: float
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """What the keyword leg found, and how it asked."""
+
+    found: tuple[Match, ...] = ()
+    ceiling: float = 0.0
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A version found by meaning; of a long text the best window counts."""
+
+    version: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """What the vector leg found, how near `also` are, and how much of it an index answered."""
+
+    found: tuple[Near, ...] = ()
+    also: tuple[Near, ...] = ()
+    from_body: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query's vector and where to look; `also` names versions found otherwise."""
+
+    space: Space
+    vector: bytes
+    limit: int
+    also: tuple[int, ...] = ()
+    body: "Callable[[Body, int], list[tuple[int, float]] | None] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """How many texts wait for a vector in a space, and the first of them."""
+
+    count: int = 0
+    texts: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a search was answered: which legs spoke, what was left out, and what went wrong."""
+
+    profile: str
+    space: str | None = None
+    note: str | None = None
+    pending: int = 0
+    dropped: tuple[str, ...] = ()
+    found_by_keyword: int = 0
+    found_by_vector: int = 0
+    from_body: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A version with its relevance 0-1 and the parts of it."""
+
+    version: int
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked answer: the memory, its relevance 0-1 and the parts of that score."""
+
+    memory: Memory
+    score: float
+    parts: Mapping[str, float]
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+    @property
+    def content(self) -> str:
+        """The memory's text."""
+        return self.memory.text
+
+    @property
+    def metadata(self) -> dict[str, Json]:
+        """The memory's RFC-0011 metadata."""
+        return self.memory.metadata
+
+    @property
+    def created_at(self) -> str:
+        """When the memory was first recorded, ISO 8601."""
+        from memory_mesh.formats import rfc11
+
+        return rfc11.iso(self.memory.created_at)
+
+
+class Hits(list[Hit]):
+    """Ranked answers, best first, and how they came about."""
+
+    def __init__(self, hits: Iterable[Hit] = (), explanation: Explanation | None = None) -> None:
+        super().__init__(hits)
+        self.explanation = explanation or Explanation("mesh")
+
+
+class Page(list[Memory]):
+    """Part of a listing; `cursor` asks for the rest and is None at the end."""
+
+    def __init__(self, memories: Iterable[Memory] = (), cursor: str | None = None) -> None:
+        super().__init__(memories)
+        self.cursor = cursor
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a namespace stands: its counter and the end of its chain."""
+
+    namespace: str
+    seq: int
+    position: int
+    hash: bytes
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A place in a chain, kept where the chain's owner cannot reach it."""
+
+    namespace: str
+    position: int
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceState:
+    """How far one space has come: its vectors, the texts that wait, and its index."""
+
+    space: Space
+    vectors: int
+    pending: int
+    body: Body | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A namespace in numbers."""
+
+    namespace: str
+    memories: int
+    skills: int
+    by_status: Mapping[str, int]
+    blocks: int
+    recalls: int
+    seq: int
+    bytes: int
+    spaces: tuple[SpaceState, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepReport:
+    """What `upkeep` did."""
+
+    embedded: int
+    bodies: tuple[Body, ...]
+    sinks_told: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One broken invariant."""
+
+    check: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What `verify` looked at, how many of each, and what it found wrong."""
+
+    namespace: str
+    checked: Mapping[str, int]
+    findings: tuple[Finding, ...] = ()
+    head: Head | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing is wrong."""
+        return not self.findings

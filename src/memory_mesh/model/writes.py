@@ -1,0 +1,207 @@
+"""What a write is made of: wordings, vectors, the verdict, the commit, its blocks and receipt."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from memory_mesh.model.memories import Json, Memory, Operation, Outcome, Scope
+from memory_mesh.values import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A text made ready for the ledger: its hash, its keyword terms, its vectors if there are."""
+
+    text: str
+    hash: bytes
+    terms: str
+    space: "Space | None" = None
+    vectors: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Where vectors of one making live; vectors of two spaces are never compared."""
+
+    provider: str
+    model: str
+    revision: str
+    dimension: int
+    max_tokens: int
+    normalised: bool = True
+    query_prefix: str = ""
+    text_prefix: str = ""
+
+    @property
+    def name(self) -> str:
+        """One text that no other space has."""
+        parts = (self.provider, self.model, self.revision, str(self.dimension))
+        prefixes = f"|{self.query_prefix}|{self.text_prefix}" if self.query_prefix else ""
+        return "/".join(parts) + prefixes
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Vectors of some texts, all of one space; a long text has one per window."""
+
+    space: Space
+    vectors: tuple[tuple[bytes, ...], ...]
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextVectors:
+    """Vectors that come after their text: it waited for them under this number."""
+
+    text: int
+    space: Space
+    vectors: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One version of an index, which never changes: how far it reaches and how much it holds."""
+
+    version: int
+    highest: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A new version of a memory, the first one or a later one; no wording keeps the text."""
+
+    memory: Memory
+    wording: Wording | None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """That a text came in once more: from whom, under which key, with which result."""
+
+    memory: str
+    hash: bytes
+    outcome: Outcome
+    origin: str
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A typed edge between two memories."""
+
+    source: str
+    target: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A block before it is sealed into the chain."""
+
+    id: str
+    operation: Operation
+    agent: str | None
+    at: datetime
+    memories: tuple[str, ...]
+    wire: str | None
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A recorded block; position, prev_hash and hash are None for a recall block."""
+
+    entry: Entry
+    position: int | None = None
+    seq: int | None = None
+    salt: bytes | None = None
+    digest: bytes | None = None
+    prev_hash: bytes | None = None
+    hash: bytes | None = None
+    erased: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a write needs to read inside its transaction before it decides."""
+
+    twins: tuple[tuple[bytes, Scope], ...] = ()
+    keys: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An earlier observation under an idempotency key."""
+
+    hash: bytes
+    outcome: Outcome
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """What the ledger holds, at the moment of decision, that bears on a write."""
+
+    at: datetime
+    twins: Mapping[tuple[bytes, Scope], Memory]
+    keys: Mapping[str, Seen]
+    memories: Mapping[str, Memory]
+    taken: Callable[[str], bool]
+    history: Callable[[str], Sequence[Memory]]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of one write, and why; a refused one has no id and is no exception."""
+
+    id: str | None
+    content: str
+    metadata: Mapping[str, Json]
+    created_at: str | None
+    outcome: Outcome
+    reasons: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Everything one write changes, all or nothing, and what its caller is told."""
+
+    puts: tuple[Put, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    links: tuple[Link, ...] = ()
+    vectors: tuple[TextVectors, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    receipts: tuple[Receipt, ...] = ()
+    after: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Nothing stands against the draft: store it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """The same text is known to the same audience: observe it once more."""
+
+    into: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The same write under the same key: answer as the first time."""
+
+    seen: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The draft cannot be stored, and here is why."""
+
+    reason: str
+
+
+Verdict: TypeAlias = Keep | Merge | Repeat | Refuse

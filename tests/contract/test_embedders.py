@@ -1,0 +1,92 @@
+"""Every embedder keeps the promises of the contract, with the vectors of a real model."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from memory_mesh.embedders.chain import Chain
+from memory_mesh.embedders.fastembed import FastembedEmbedder
+from memory_mesh.embedders.http import HttpEmbedder
+from memory_mesh.embedders.onnx import OnnxEmbedder
+from memory_mesh.ports import Embedder
+from memory_mesh.testing import EmbedderContract, FrozenClock
+from memory_mesh.testing.embedder_contract import closeness
+from tests.embedding import BASES, model_folder, provider, real_embedder
+from tests.servers import serve
+
+
+class TestOnnxEmbedder(EmbedderContract):
+    """The local model."""
+
+    def open_embedder(self) -> Embedder:
+        return OnnxEmbedder(model_folder())
+
+    @pytest.mark.req("R-000-197")
+    def test_the_default_model_is_minilm_and_needs_no_key(self, embedder):
+        found = embedder.embed(["That is a happy person"])
+        assert found.space.provider == "local"
+        assert found.space.dimension == 384
+        assert found.space.max_tokens == 256
+        assert len(found.space.revision) == 12
+
+    @pytest.mark.req("R-000-197")
+    def test_the_vectors_are_those_of_the_model_card(self, embedder):
+        texts = [
+            "That is a happy person",
+            "That is a happy dog",
+            "That is a very happy person",
+            "Today is a sunny day",
+        ]
+        (person,), *others = embedder.embed(texts).vectors
+        assert [round(closeness(person, other), 3) for (other,) in others] == [0.695, 0.943, 0.257]
+
+
+class TestFastembedEmbedder(EmbedderContract):
+    """The same files through fastembed."""
+
+    def open_embedder(self) -> Embedder:
+        name = "sentence-transformers/all-MiniLM-L6-v2"
+        return FastembedEmbedder(name, folder=model_folder())
+
+
+class _Service(EmbedderContract):
+    """A service on this machine that answers with the vectors of the real model."""
+
+    provider = ""
+
+    @pytest.fixture(autouse=True)
+    def _served(self) -> Iterator[None]:
+        real_embedder()
+        with serve(provider(self.provider)) as server:
+            self.url = server.url + BASES[self.provider]
+            yield
+
+    def open_embedder(self) -> Embedder:
+        return HttpEmbedder(self.provider, base_url=self.url, api_key="a-key-for-the-test")
+
+
+class TestOpenAI(_Service):
+    """OpenAI, LM Studio, vLLM."""
+
+    provider = "openai"
+
+
+class TestOllama(_Service):
+    """Ollama."""
+
+    provider = "ollama"
+
+
+class TestCohere(_Service):
+    """Cohere."""
+
+    provider = "cohere"
+
+
+class TestChain(EmbedderContract):
+    """The local model behind a primary that is down."""
+
+    def open_embedder(self) -> Embedder:
+        primary = HttpEmbedder("ollama", base_url="http://127.0.0.1:9")  # nobody listens there
+        local = OnnxEmbedder(model_folder())
+        return Chain({"ollama all-minilm": primary, "local all-MiniLM-L6-v2": local}, FrozenClock())

@@ -1,0 +1,206 @@
+"""Semantic search with the real model: exact when small, consistent always, never in the way."""
+
+import hashlib
+import math
+import struct
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from memory_mesh.embedders.chain import Chain
+from memory_mesh.errors import EmbeddingError
+from memory_mesh.model import Embedding, Scope, Space
+from memory_mesh.sync import MemoryMesh
+
+FACTS = [
+    "The user prefers dark themes",
+    "Deploys happen on Fridays after the stand-up",
+    "The database password is rotated every month",
+    "Ann plays the cello in an orchestra",
+    "The invoice must be paid within 14 days",
+]
+
+
+class Flaky:
+    """A small deterministic embedder of its own space that fails as often as it is told to."""
+
+    def __init__(self, model: str = "flaky", dimension: int = 8, failing: float = 0.0) -> None:
+        self.space = Space("test", model, "1", dimension, 256)
+        self.failing = failing
+        self.asked = 0
+        self._random = Random(7)
+
+    def embed(self, texts, *, query=False):
+        self.asked += 1
+        if self._random.random() < self.failing:
+            raise EmbeddingError
+        return Embedding(self.space, tuple((self._vector(text),) for text in texts))
+
+    def close(self):
+        pass
+
+    def _vector(self, text):
+        random = Random(hashlib.sha256(text.lower().encode()).digest())
+        values = [random.gauss(0, 1) for _ in range(self.space.dimension)]
+        length = math.sqrt(sum(value * value for value in values))
+        return struct.pack(f"<{len(values)}f", *(value / length for value in values))
+
+
+@pytest.fixture
+def meaning(tmp_path, clock, real_embedder):
+    with MemoryMesh(db_dir=tmp_path / "store", clock=clock, custom_embedder=real_embedder) as mesh:
+        yield mesh
+
+
+@pytest.mark.req("R-000-015", "R-000-014", "R-000-001")
+def test_dark_mode_finds_dark_themes(meaning):
+    meaning.add_many(FACTS)
+    hits = meaning.search("which colour scheme suits me, dark mode?")
+    assert hits[0].content == FACTS[0]
+    assert meaning.search("musical instrument")[0].content == FACTS[3]
+    assert meaning.search("when do we release?")[0].content == FACTS[1]
+    assert hits.explanation.space is not None
+    assert hits.explanation.pending == 0
+
+
+@pytest.mark.req("R-000-198", "R-000-251")
+def test_constructing_a_mesh_loads_no_model(tmp_path, model_folder):
+    from tests.flow.fresh import modules_after
+
+    heavy = {"numpy", "onnxruntime", "tokenizers", "lance", "lancedb", "pyarrow"}
+    script = f"from memory_mesh.sync import MemoryMesh; m = MemoryMesh(db_dir={str(tmp_path)!r})"
+    environment = {"MEMORY_MESH_MODEL_DIR": str(model_folder), "MEMORY_MESH_EMBEDDER": "local"}
+    assert not heavy & modules_after(script + "; m.init()", environment)
+    assert {"numpy", "onnxruntime"} <= modules_after(script + "; m.add('tea')", environment)
+
+
+def test_the_last_sentence_of_a_long_text_is_found_by_meaning(meaning):
+    filler = "The meeting went on about the budget of the second quarter. " * 60
+    meaning.add(filler + "Finally, Bob adopted a small kitten.")
+    meaning.add_many(FACTS)
+    assert "kitten" in meaning.search("who has a new pet?", limit=1)[0].content
+
+
+def test_meaning_respects_audience_time_and_status(meaning, clock):
+    stored = meaning.add("Ann plays the cello", scope=Scope(session="s1"))
+    seen = {"scope": Scope(session="s1")}
+    then = clock.now()
+    clock.advance(timedelta(hours=1))
+    assert meaning.search("musical instrument") == []
+    assert meaning.search("musical instrument", **seen)
+    meaning.update(stored.id, "Ann sold her car", reader=Scope(session="s1"))
+    assert meaning.search("vehicle", **seen)[0].content == "Ann sold her car"
+    assert (
+        meaning.search("musical instrument", as_of=then, **seen)[0].content == "Ann plays the cello"
+    )
+    meaning.delete(stored.id, scope=Scope(session="s1"))
+    assert meaning.search("vehicle", **seen) == []
+
+
+def test_a_text_stored_without_a_model_is_found_by_meaning_once_there_is_one(
+    tmp_path, real_embedder
+):
+    with MemoryMesh(db_dir=tmp_path) as plain:
+        plain.add_many(FACTS)
+        assert plain.search("musical instrument") == []
+        assert plain.search("cello")
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=real_embedder) as mesh:
+        hits = mesh.search("musical instrument")
+        assert hits[0].content == FACTS[3]
+        assert hits.explanation.pending == 0
+
+
+def test_a_search_embeds_no_more_than_a_few_and_upkeep_the_rest(tmp_path):
+    with MemoryMesh(db_dir=tmp_path) as plain:
+        plain.add_many([f"fact {n}" for n in range(600)])
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=Flaky()) as mesh:
+        assert mesh.search("fact 1").explanation.pending == 600 - 32
+        heard: list[int] = []
+        assert mesh.upkeep(progress=heard.append).embedded == 600 - 32
+        assert heard == [256, 512, 568]
+        assert mesh.search("fact 1").explanation.pending == 0
+
+
+def test_keyword_only_leaves_the_model_alone(tmp_path):
+    flaky = Flaky()
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=flaky) as mesh:
+        mesh.add("tea is hot")
+        asked = flaky.asked
+        assert mesh.search("tea", keyword_only=True).explanation.space is None
+        assert flaky.asked == asked
+
+
+def test_an_embedder_that_is_down_is_said_and_keywords_answer(tmp_path, clock):
+    flaky = Flaky()
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=flaky, clock=clock) as mesh:
+        mesh.add("tea is hot")
+        flaky.failing = 1.0
+        assert mesh.add("tea is green").outcome == "stored"
+        hits = mesh.search("tea")
+        assert len(hits) == 2
+        assert "No embedder answered" in (hits.explanation.note or "")
+        flaky.failing = 0.0
+        again = mesh.search("tea")
+        assert again.explanation.note is None
+        assert again.explanation.pending == 0
+
+
+def test_a_fallback_writes_its_own_space_and_nothing_is_mixed(tmp_path, clock):
+    first, second = Flaky("first", 8), Flaky("second", 16)
+    chain = Chain({"first": first, "second": second}, clock)
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=chain, clock=clock) as mesh:
+        mesh.add("tea is hot")
+        first.failing = 1.0
+        mesh.add("tea is green")
+        hits = mesh.search("something else")
+        assert hits.explanation.space == second.space.name
+        assert "first" in (hits.explanation.note or "")
+        first.failing = 0.0
+        clock.advance(timedelta(seconds=61))
+        assert mesh.search("something new").explanation.space == first.space.name
+        states = {state.space.name: state for state in mesh.stats().spaces}
+        assert states[first.space.name].pending == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_hour_of_a_failing_and_replaced_embedder_loses_nothing(tmp_path, clock, seed):
+    random = Random(seed)
+    old, new = Flaky("old", 8), Flaky("new", 24)
+    stored = 0
+    for minute in range(60):
+        old.failing, new.failing = random.random(), random.random()
+        embedder = None if random.random() < 0.2 else old if minute < 30 else new
+        with MemoryMesh(db_dir=tmp_path, custom_embedder=embedder, clock=clock) as mesh:
+            assert mesh.add(f"fact of minute {minute}").outcome == "stored"
+            stored += 1
+            found = {hit.content for hit in mesh.search(f"minute {minute}", limit=100)}
+            assert f"fact of minute {minute}" in found
+        clock.advance(timedelta(minutes=1))
+    new.failing = 0.0
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=new, clock=clock) as mesh:
+        mesh.upkeep()
+        assert mesh.stats().memories == stored
+        states = {state.space.name: state for state in mesh.stats().spaces}
+        assert states[new.space.name].pending == 0
+        assert states[new.space.name].vectors == stored
+        assert mesh.verify().ok
+
+
+def test_a_vector_of_the_wrong_length_is_never_stored(tmp_path):
+    broken = Flaky()
+    broken.space = Space("test", "flaky", "1", 9, 256)
+    broken._vector = lambda text: b"\0" * 32  # type: ignore[method-assign]
+    with (
+        MemoryMesh(db_dir=tmp_path, custom_embedder=broken) as mesh,
+        pytest.raises(ValueError, match="9 dimensions"),
+    ):
+        mesh.add("tea")
+
+
+@pytest.mark.parametrize("profile", ["mesh", "rrf"])
+def test_both_profiles_explain_their_parts(meaning, profile):
+    meaning.add_many(FACTS)
+    hit = meaning.search("dark themes", profile=profile)[0]
+    assert hit.content == FACTS[0]
+    assert {"keyword", "vector", "bm25", "cosine"} <= hit.parts.keys()
