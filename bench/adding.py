@@ -40,16 +40,16 @@ _ROWS = {
 def against_bare(work: Path, adds: int) -> Figures:
     """The bar: a keyword-only add costs at most twice the bare commit."""
     texts = list(corpus.texts(BASE, BASE + adds))
-    ours, bare, source = (_fresh(work, name) for name in ("ours", "bare", "source"))
+    ours, bare, source = (fresh(work, name) for name in ("ours", "bare", "source"))
     with stores.keyword_mesh(source) as mesh:
         for text in texts:
             mesh.add(text)
-    rows = list(_written(stores.file_of(source), adds))
+    rows = list(written(stores.file_of(source), adds))
     db = sqlite3.connect(stores.file_of(bare), isolation_level=None)
     db.execute("PRAGMA synchronous = FULL")
     with stores.keyword_mesh(ours) as mesh:
         added, committed = measure.alternate(
-            adds, lambda number: mesh.add(texts[number]), lambda number: _commit(db, rows[number])
+            adds, lambda number: mesh.add(texts[number]), lambda number: commit(db, rows[number])
         )
     db.close()
     return {
@@ -69,11 +69,11 @@ def syncs(work: Path) -> Figures:
     if shutil.which("strace") is None:
         say("  strace is missing: syncs not counted")
         return {"syncs_per_add": None}
-    none, many = (_traced(_fresh(work, f"traced-{count}"), count) for count in (0, _TRACED))
+    none, many = (_traced(fresh(work, f"traced-{count}"), count) for count in (0, _TRACED))
     return {"syncs_per_add": measure.rounded((many - none) / _TRACED)}
 
 
-def _fresh(work: Path, name: str) -> Path:
+def fresh(work: Path, name: str) -> Path:
     """A copy of one and the same beginning."""
     base = work / "add-base"
     stores.loaded(base, BASE)
@@ -83,7 +83,7 @@ def _fresh(work: Path, name: str) -> Path:
     return folder
 
 
-def _written(path: Path, adds: int) -> Iterator[list[Row]]:
+def written(path: Path, adds: int) -> Iterator[list[Row]]:
     """What the last adds wrote, add by add, one row for each of _INSERTS."""
     db = sqlite3.connect(path)
     last = db.execute("SELECT count(*) FROM memory").fetchone()[0]
@@ -92,12 +92,14 @@ def _written(path: Path, adds: int) -> Iterator[list[Row]]:
     db.close()
 
 
-def _commit(db: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """One add by hand."""
+def commit(db: sqlite3.Connection, rows: Sequence[Row], vector: Row | None = None) -> None:
+    """One add by hand, with a vector or without."""
     block = rows[-1]
     db.execute("BEGIN IMMEDIATE")
     for statement, row in zip(_INSERTS.values(), rows, strict=True):
         db.execute(statement, row)
+    if vector is not None:
+        db.execute("INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?)", vector)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
         (block[2], block[5], block[0], block[13]),

@@ -40,6 +40,11 @@ BARS = (
     Bar("growth", "large_over_small", "search in the large store / in the small one", 4.0),
     Bar("namespaces", "hot_ratio", "search among all namespaces / in one alone, file open", 1.5),
     Bar("namespaces", "cold_ratio", "the same, file closed and opened each time", 1.5),
+    Bar("meaning", "add_over_parts", "add with a vector / embedding + a bare FULL commit", 1.5),
+    Bar("meaning", "search_over_parts", "hybrid search / embed + FTS5 + vector search", 1.25),
+    Bar("meaning", "large_over_small", "hybrid search in the large store / in the small", 1.5),
+    Bar("meaning", "add_large_over_small", "add in the large store / in one of 10,000", 3.0),
+    Bar("meaning", "after_absorb_over_before", "search after an absorb / before it", 1.2),
 )
 
 

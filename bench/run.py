@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import adding, loading, namespaces, report, searching, stores
-from bench.measure import Figures, rounded, say
+from bench.measure import Figures, ratio_of_medians, rounded, say
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
 
@@ -98,12 +98,35 @@ def load(plan: Plan) -> tuple[Figures, dict[str, int]]:
     return figures, {"memories": plan.small, "adds of each writer": plan.adds // 4}
 
 
+def hybrid(plan: Plan) -> tuple[Figures, dict[str, int]]:
+    """Search and add with vectors, at both sizes, and around an absorb."""
+    from bench import meaning
+
+    embedder = meaning.model()
+    space = embedder.embed(["which space"]).space
+    figures = meaning.adds(plan.work, embedder)
+    small = meaning.loaded(plan.work / f"meaning-{plan.small}", plan.small, space)
+    before = meaning.timed(small, embedder)
+    figures["absorb_small_s"] = rounded(meaning.absorbed(small, space))
+    after = meaning.timed(small, embedder)
+    figures["after_absorb_over_before"] = ratio_of_medians(after.wall, before.wall)
+    figures |= meaning.searches(small, embedder)
+    tiny = meaning.loaded(plan.work / "meaning-10000", 10_000, space)
+    if plan.large > plan.small:
+        large = meaning.loaded(plan.work / f"meaning-{plan.large}", plan.large, space)
+        figures["absorb_large_s"] = rounded(meaning.absorbed(large, space))
+        figures |= meaning.across(small, large, embedder)
+        figures |= meaning.growing_adds(tiny, large, space)
+    return figures, {"small": plan.small, "large": plan.large}
+
+
 PARTS: dict[str, Callable[[Plan], tuple[Figures, dict[str, int]]]] = {
     "add": add,
     "search": search,
     "load": load,
     "namespaces": many,
     "growth": growth,
+    "meaning": hybrid,
 }
 
 

@@ -9,6 +9,7 @@ A suite writes its file when it is done, so an interrupted run loses one suite a
 
 import argparse
 import json
+import os
 import platform
 import sqlite3
 import subprocess
@@ -27,7 +28,9 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     crashpoints,
     disk,
     forking,
+    index,
     machine,
+    meaning,
     namespaces,
     race,
     tamper,
@@ -125,6 +128,27 @@ def _system_calls(folder: Path, seed: int, progress: Progress) -> Report:
     return crashpoints.crash_in_system_calls(folder, seed=seed, progress=progress)
 
 
+def _meaning_processes(folder: Path, _seed: int, progress: Progress) -> Report:
+    model = os.environ.get("MEMORY_MESH_MODEL_DIR")
+    if not model:
+        return Report(failures=["set MEMORY_MESH_MODEL_DIR to a model's folder"])
+    return meaning.read_your_writes(
+        folder, Path(model), processes=8, rounds=1_000, progress=progress
+    )
+
+
+def _meaning_index(folder: Path, seed: int, _progress: Progress) -> Report:
+    report = meaning.never_less(folder / "less", texts=5_000, searches=500, seed=seed)
+    removed = meaning.index_removed(folder / "gone", texts=10_000, queries=200, seed=seed)
+    return _joined(report, removed=removed)
+
+
+def _index_kills(folder: Path, seed: int, progress: Progress) -> Report:
+    report = meaning.killed_absorbs(folder / "mesh", rounds=50, seed=seed, progress=progress)
+    alone = index.killed_absorbs(folder / "index", rounds=50, seed=seed, progress=progress)
+    return _joined(report, alone=alone)
+
+
 SUITES: dict[str, Suite] = {
     "crash-one-writer": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=1, seed=seed, progress=progress
@@ -146,6 +170,9 @@ SUITES: dict[str, Suite] = {
     "audit": _audit,
     "audit-speed": lambda folder, _seed, _progress: tamper.verify_many(folder, blocks=100_000),
     "namespaces": _namespaces,
+    "meaning-processes": _meaning_processes,
+    "meaning-index": _meaning_index,
+    "index-kills": _index_kills,
 }
 
 

@@ -73,7 +73,10 @@ class Parts:
             if not self._chosen:
                 from memory_mesh.embedders import embedder_of
 
-                self._embedder, self._chosen = embedder_of(self.config, self.clock), True
+                chain = embedder_of(self.config, self.clock)
+                if chain is not None:
+                    forks.protect(chain)
+                self._embedder, self._chosen = chain, True
             return self._embedder
 
     def index(self) -> Index | None:
