@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.vectors_report import Figures, rounded, say, write
-from memory_mesh.indexes.lance import PROBES, REFINE, LanceIndex
+from memory_mesh.indexes.lance import COMPARED, PROBES, LanceIndex
 from memory_mesh.indexes.places import Place
 
 ROWS = 20_000
@@ -106,7 +106,7 @@ def _body(folder: Path) -> str:
 def _run(name: str, place: str) -> Figures:
     code = _MEASURE.replace("OPENING", _OPENING[name]).replace("ASKING", _ASKING.get(name, ""))
     ran = subprocess.run(
-        [sys.executable, "-c", code, place, str(PROBES), str(REFINE)],
+        [sys.executable, "-c", code, place, str(PROBES), str(COMPARED // 10)],
         capture_output=True,
         text=True,
         check=True,

@@ -7,6 +7,7 @@ is enumerated by strace, which kills at the n-th system call of a kind. After ea
 must verify, be in a state between two transactions of the operation, and take the next write.
 """
 
+import itertools
 import json
 import os
 import random
@@ -15,7 +16,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,25 +132,25 @@ def _traced(room: Path, case: Case, kind: str, point: int | None) -> int:
 
 
 def _enumerate(case: Case, room: Path, dice: random.Random, share: float, report: Report) -> int:
-    """All points of one operation; how many events it has."""
+    """All points of one operation, up to the first that it does not reach; how many it has."""
     template, allowed = room / "template", _allowed(case, room)
     total = call(_counted, template, room / "count", case)
-    points = list(range(1, total + 1))
+    points: Iterable[int] = itertools.count(1)
     if share < 1 and total > MANY:
-        points = sorted(dice.sample(points, int(total * share)))
+        points = sorted(dice.sample(range(1, total + 1), int(total * share)))
     for point in points:
         here = room / "case"
         shutil.copytree(template, here)
         child = Child(_killed_at, here, case, point)
         child.join()
-        report.count("points")
         where = f"{case.name}, event {point} of {total}"
-        if child.code == 0:
-            report.count("never reached")
-        elif child.code != -signal.SIGKILL:
+        if child.code not in {0, -signal.SIGKILL}:
             report.broken("torn", f"{where}: ended with {child.code}")
         _check(here, allowed, case, where, report)
         shutil.rmtree(here)
+        if child.code == 0:
+            return point - 1
+        report.count("points")
     return total
 
 

@@ -19,7 +19,7 @@ def test_no_acknowledged_write_is_lost_by_random_kills(tmp_path, writers):
 def test_a_kill_at_any_statement_or_file_operation_leaves_before_or_after(tmp_path):
     report = crashpoints.crash_enumerated(tmp_path, seed=SEED, share=0.1)
     report.holds()
-    assert "never reached" not in report.figures
+    assert report.figures["points"]
 
 
 @pytest.mark.skipif(not crashpoints.can_trace(), reason="strace is missing or not allowed")

@@ -33,9 +33,8 @@ Rows: TypeAlias = Sequence[tuple[int, bytes]]
 # Why these: docs/decisions/0016-index-parameters.md
 KIND = "IVF_RQ"
 ROWS_A_PARTITION = 2_000
-PROBES = 1_000_000  # all there are: of real questions, fewer lose answers and save little
-REFINE = 2  # times the rows wanted are compared exactly, up to so many rows wanted:
-REFINED = 100
+PROBES = 1_000_000  # all there are: on real questions fewer lose answers and save little
+COMPARED = 200  # rows at least whose cosines are computed from the vectors themselves
 CACHE_BYTES = 512 * 1024 * 1024  # of index pages, all bodies of a process together
 DEAD_SHARE = 0.1  # of a body's rows: more are compacted away
 KEEP = timedelta(minutes=10)  # how long a version outlives the one that replaced it
@@ -105,6 +104,8 @@ class LanceIndex:
         """The nearest as (number, cosine), best first; None when this body cannot be read here."""
         if self.hindrance() is not None:
             return None
+        if limit < 1:
+            return []
         place = Place(self._folder, namespace, space)
         for _ in range(2):  # a handle may be older than the files: then once more, freshly opened
             dataset = self._handles.get(place.uri, body)
@@ -276,7 +277,7 @@ def _nearest(dataset: "LanceDataset", vector: bytes, count: int) -> list[tuple[i
         "q": question,
         "k": count,
         "nprobes": PROBES,
-        "refine_factor": REFINE if count <= REFINED else 1,
+        "refine_factor": max(1, -(-COMPARED // count)),
     }
     try:
         found = dataset.to_table(columns=["number", "_distance"], nearest=asked)

@@ -153,7 +153,7 @@ class IndexContract:
         """However few rows the first look considered."""
         vectors = clustered(3_000)
         body = absorb(index, vectors)
-        for limit in (1, 10, 1_000, 3_000, 9_999):
+        for limit in (0, 1, 10, 1_000, 3_000, 9_999):
             found = [number for number, _ in near(index, body, vectors[0], limit)]
             assert len(found) == len(set(found)) == min(limit, 3_000)
 

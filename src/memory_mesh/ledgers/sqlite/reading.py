@@ -5,7 +5,7 @@ returned. Numbers go in as one JSON array, so that a statement is prepared once 
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from memory_mesh.errors import InvalidInput
@@ -44,36 +44,12 @@ class SqliteSnapshot:
         """The best versions by keyword among those the lens sees."""
         present = lens.as_of is None and lens.statuses == _LIVE
         tables = ("live",) if present else ("live", "rest")
-        source = "version v" if lens.where is None else rows.JOINED  # only a filter asks for more
-        condition, values = _predicate(lens)
-
-        def visible(texts: Sequence[int]) -> list[tuple[int, int]]:
-            return self._db.execute(
-                f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
-                f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}",
-                [rows.dumped(texts), *values],
-            ).fetchall()
-
-        return keywords.match(self._db, tables, terms, limit, visible)
+        return keywords.match(self._db, tables, terms, limit, self._visible(lens))
 
     def near(self, question: Question, lens: Lens) -> Nearest:
         """The best versions by meaning, exact above the body that the question may ask."""
-        condition, values = _predicate(lens)
-
-        def visible(numbers: Sequence[int]) -> dict[int, int]:
-            found: dict[int, int] = {}
-            for start in range(0, len(numbers), _BATCH):
-                batch = numbers[start : start + _BATCH]
-                found |= dict(
-                    self._db.execute(
-                        f"SELECT x.number, v.number FROM vector x JOIN {rows.JOINED_ON_TEXT} "  # noqa: S608
-                        f"WHERE x.number IN ({_marks(batch)}) AND {condition}",
-                        [*batch, *values],
-                    ).fetchall()
-                )
-            return found
-
-        return vectors.near(self._db, self._tails, self.head().namespace, question, visible)
+        namespace = self.head().namespace
+        return vectors.near(self._db, self._tails, namespace, question, self._visible(lens))
 
     def pending(self, space: Space, limit: int) -> Pending:
         """How many texts wait for a vector in a space, and the first `limit` of them."""
@@ -131,6 +107,16 @@ class SqliteSnapshot:
             for column in ("valid_from", "valid_until")
         ]
         return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
+
+    def _visible(self, lens: Lens) -> Callable[[Sequence[int]], list[tuple[int, int]]]:
+        """The check every candidate passes: texts to (text, the version that the lens sees)."""
+        source = "version v" if lens.where is None else rows.JOINED  # only a filter asks for more
+        condition, values = _predicate(lens)
+        statement = (
+            f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
+            f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}"
+        )
+        return lambda texts: self._db.execute(statement, [rows.dumped(texts), *values]).fetchall()
 
 
 def _predicate(lens: Lens) -> tuple[str, list[object]]:

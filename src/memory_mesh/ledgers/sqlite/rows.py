@@ -34,10 +34,6 @@ MEMORY = """
     v.confidence, v.tier, v.pinned, v.tags, v.extra
 """
 JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
-JOINED_ON_TEXT = (
-    "version v ON v.text = x.text JOIN memory m ON m.number = v.memory "
-    "JOIN text t ON t.number = v.text"
-)
 BLOCK = (
     "position, id, seq, operation, agent, at, memories, wire, salt, erased, metadata, digest, "
     "prev_hash, hash"

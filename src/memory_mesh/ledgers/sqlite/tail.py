@@ -33,41 +33,42 @@ class Tail:
         self.rows = 0
         self._dimension = dimension
         self._matrix: Floats = np.empty((_FIRST, dimension), np.float32)
-        self._numbers: Numbers = np.empty(_FIRST, np.int64)
+        self._texts: Numbers = np.empty(_FIRST, np.int64)
         self._mutex = threading.Lock()
 
     @property
     def bytes(self) -> int:
         """Memory held."""
-        return int(self._matrix.nbytes + self._numbers.nbytes)
+        return int(self._matrix.nbytes + self._texts.nbytes)
 
     def extend(self, db: sqlite3.Connection, space: int) -> None:
         """Take in what was written since."""
         with self._mutex:
-            for numbers, block in read_blocks(db, space, self.last, self._dimension):
-                self._append(numbers, block)
+            for last, texts, block in read_blocks(db, space, self.last, self._dimension):
+                self._append(texts, block)
+                self.last = last
 
     def against(self, vector: "Floats") -> Callable[[int], list[tuple[float, int]]]:
-        """A function that gives the n nearest as (cosine, number), nearest first."""
+        """A function that gives the n nearest as (cosine, text), nearest first."""
         with self._mutex:
-            numbers, matrix = self._numbers[: self.rows], self._matrix[: self.rows]
+            texts, matrix = self._texts[: self.rows], self._matrix[: self.rows]
         cosines = matrix @ vector
-        return lambda count: nearest(numbers, cosines, count)
+        return lambda count: nearest(texts, cosines, count)
 
-    def _append(self, numbers: "Numbers", block: "Floats") -> None:
+    def _append(self, texts: "Numbers", block: "Floats") -> None:
         import numpy as np
 
-        needed = self.rows + len(numbers)
-        if needed > len(self._numbers):
-            room = max(needed, 2 * len(self._numbers))
+        needed = self.rows + len(texts)
+        if needed > len(self._texts):
+            room = max(needed, 2 * len(self._texts))
             matrix = np.empty((room, self._dimension), np.float32)
             matrix[: self.rows] = self._matrix[: self.rows]
             grown = np.empty(room, np.int64)
-            grown[: self.rows] = self._numbers[: self.rows]
-            self._matrix, self._numbers = matrix, grown
+            grown[: self.rows] = self._texts[: self.rows]
+            self._matrix, self._texts = matrix, grown
         self._matrix[self.rows : needed] = block
-        self._numbers[self.rows : needed] = numbers
-        self.rows, self.last = needed, int(numbers[-1])
+        self._texts[self.rows : needed] = texts
+        self.rows = needed
 
 
 class Tails:
@@ -102,38 +103,38 @@ class Tails:
 
 def read_blocks(
     db: sqlite3.Connection, space: int, after: int, dimension: int
-) -> Iterator[tuple["Numbers", "Floats"]]:
-    """Vectors above a number, block by block."""
+) -> Iterator[tuple[int, "Numbers", "Floats"]]:
+    """Vectors above a number, block by block: the last number, their texts, their values."""
     import numpy as np
 
     cursor = db.execute(
-        "SELECT number, data FROM vector WHERE number > ? AND space = ? ORDER BY number",
+        "SELECT number, text, data FROM vector WHERE number > ? AND space = ? ORDER BY number",
         (after, space),
     )
     while rows := cursor.fetchmany(BLOCK):
-        numbers = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-        block = np.frombuffer(b"".join(row[1] for row in rows), np.float32)
-        yield numbers, block.reshape(len(rows), dimension)
+        texts = np.fromiter((row[1] for row in rows), np.int64, len(rows))
+        block = np.frombuffer(b"".join(row[2] for row in rows), np.float32)
+        yield rows[-1][0], texts, block.reshape(len(rows), dimension)
 
 
 def stream(
     db: sqlite3.Connection, space: int, after: int, vector: "Floats", count: int
 ) -> list[tuple[float, int]]:
-    """The `count` nearest above a number without holding more than a block."""
+    """The `count` nearest above a number as (cosine, text), holding no more than a block."""
     best: list[tuple[float, int]] = []
-    for numbers, block in read_blocks(db, space, after, len(vector)):
-        best += nearest(numbers, block @ vector, count)
+    for _, texts, block in read_blocks(db, space, after, len(vector)):
+        best += nearest(texts, block @ vector, count)
         best = sorted(best, reverse=True)[:count]
     return best
 
 
-def nearest(numbers: "Numbers", cosines: "Floats", count: int) -> list[tuple[float, int]]:
-    """The `count` largest, largest first."""
+def nearest(texts: "Numbers", cosines: "Floats", count: int) -> list[tuple[float, int]]:
+    """The `count` largest as (cosine, text), largest first."""
     import numpy as np
 
-    if not len(numbers):
+    if not len(texts):
         return []
-    count = min(count, len(numbers))
+    count = min(count, len(texts))
     chosen = np.argpartition(cosines, -count)[-count:]
-    pairs = zip(cosines[chosen].tolist(), numbers[chosen].tolist(), strict=True)
+    pairs = zip(cosines[chosen].tolist(), texts[chosen].tolist(), strict=True)
     return sorted(pairs, reverse=True)

@@ -5,18 +5,18 @@ what lies above, so asking for it costs nothing when nothing is pending.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from memory_mesh.ledgers.sqlite import rows
 from memory_mesh.ledgers.sqlite import tail as scan
 from memory_mesh.model import Body, Commit, Near, Nearest, Pending, Question, Space
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.sqlite.tail import Floats
 
-_PAGE = 256  # candidates checked against their rows at a time
-Visible = Callable[[Sequence[int]], dict[int, int]]  # vector number -> version the lens sees
-Pager = Callable[[int, int], list[tuple[float, int]]]  # skip, count -> (cosine, vector number)
+Visible = Callable[[Sequence[int]], Iterable[tuple[int, int]]]  # texts -> (text, version)
+Pager = Callable[[int, int], list[tuple[float, int]]]  # skip, count -> (cosine, text), best first
 
 
 def space_number(db: sqlite3.Connection, space: Space) -> int:
@@ -137,7 +137,7 @@ def near(
         return Nearest()
     vector = np.frombuffer(question.vector, np.float32)
     body = Body(*row[1:]) if row[1] is not None and question.body is not None else None
-    found = _from_body(question, body, visible)
+    found = _from_body(db, question, body, visible)
     if found is None:  # there is none, or it is gone: the ledger still holds all of it
         body, found = None, {}
     floor = body.highest if body else 0
@@ -153,15 +153,19 @@ def near(
     )
 
 
-def _from_body(question: Question, body: Body | None, visible: Visible) -> dict[int, float] | None:
+def _from_body(
+    db: sqlite3.Connection, question: Question, body: Body | None, visible: Visible
+) -> dict[int, float] | None:
     """What the index finds, or None where there is no index to ask."""
     ask = question.body
-    if body is None or ask is None or ask(body, 1) is None:
+    first = ask(body, _first_page(question.limit)) if body is not None and ask is not None else None
+    if first is None or body is None or ask is None:
         return None
 
     def page(skip: int, count: int) -> list[tuple[float, int]]:
-        found = ask(body, skip + count) or []
-        return [(cosine, number) for number, cosine in found[skip:]]
+        found = (ask(body, skip + count) or [])[skip:] if skip else first
+        texts = _texts(db, [number for number, _ in found])
+        return [(cosine, texts.get(number, 0)) for number, cosine in found]
 
     return _gather(page, question.limit, visible)
 
@@ -184,15 +188,29 @@ def _tail_page(
 def _gather(page: Pager, limit: int, visible: Visible) -> dict[int, float]:
     """Page on until `limit` versions are visible or nothing is left; the best window counts."""
     found: dict[int, float] = {}
-    skip, count = 0, max(_PAGE, 2 * limit)
+    skip, count = 0, _first_page(limit)
     while len(found) < limit and (batch := page(skip, count)):
-        shown = visible([number for _, number in batch])
-        for cosine, number in batch:
-            if number in shown:
-                version = shown[number]
-                found[version] = max(cosine, found.get(version, -1.0))
+        shown = dict(visible([text for _, text in batch]))
+        for cosine, text in batch:
+            if text in shown:
+                found.setdefault(shown[text], cosine)  # pages come best first
         skip, count = skip + len(batch), 2 * count
     return found
+
+
+def _first_page(limit: int) -> int:
+    """A little more than is wanted: few candidates are hidden."""
+    return limit + max(32, limit // 4)
+
+
+def _texts(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, int]:
+    """Which text each vector is of; one that was erased is of none."""
+    return dict(
+        db.execute(
+            "SELECT number, text FROM vector WHERE number IN (SELECT value FROM json_each(?))",
+            (rows.dumped(numbers),),
+        ).fetchall()
+    )
 
 
 def _cosines(
@@ -201,16 +219,16 @@ def _cosines(
     """How near versions found otherwise are."""
     import numpy as np
 
+    found = db.execute(
+        "SELECT v.number, x.data FROM version v JOIN vector x ON x.text = v.text AND x.space = ? "
+        "WHERE v.number IN (SELECT value FROM json_each(?))",
+        (space, rows.dumped(versions)),
+    ).fetchall()
+    if not found:
+        return
+    matrix = np.frombuffer(b"".join(data for _, data in found), np.float32)
+    cosines = (matrix.reshape(len(found), -1) @ vector).tolist()
     best: dict[int, float] = {}
-    for start in range(0, len(versions), _PAGE):
-        batch = versions[start : start + _PAGE]
-        marks = ", ".join("?" * len(batch))
-        found = db.execute(
-            "SELECT v.number, x.data FROM version v JOIN vector x ON x.text = v.text "  # noqa: S608
-            f"AND x.space = ? WHERE v.number IN ({marks})",
-            [space, *batch],
-        )
-        for version, data in found:
-            cosine = float(np.frombuffer(data, np.float32) @ vector)
-            best[version] = max(cosine, best.get(version, -1.0))
-    return (Near(*pair) for pair in best.items())
+    for (version, _), cosine in zip(found, cosines, strict=True):
+        best[version] = max(cosine, best.get(version, -1.0))
+    yield from (Near(*pair) for pair in best.items())
