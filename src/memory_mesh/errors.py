@@ -7,10 +7,12 @@
     │   ├── FilterError         a search filter could not be understood
     │   └── BlockError          a YAMO block could not be read
     ├── EmbeddingError          no embedder answered
+    │   └── TextRefused         the embedder works, but does not take this text
     ├── MissingExtra            a package that an extra brings is not installed
     ├── NotAfterFork            the index library was loaded before this process was forked
     ├── ModelError              a model folder cannot be used
     ├── NetworkError            a service did not answer as it should
+    │   ├── RequestRefused      it does not take what it was asked
     │   └── ForbiddenAddress    a request would go where none may go
     ├── NotFound                no memory with that id is visible here
     ├── IdempotencyConflict     one key, two different contents
@@ -49,12 +51,20 @@ class EmbeddingError(MeshError):
     """No embedder answered. Search goes on by keyword; install a model: memory-mesh models pull."""
 
 
+class TextRefused(EmbeddingError):
+    """The embedder does not take this text. The text is stored and found by its words."""
+
+
 class ModelError(MeshError):
     """The model folder cannot be used. Fetch it anew: memory-mesh models pull."""
 
 
 class NetworkError(MeshError):
     """The service did not answer. Check that it runs and can be reached, then try again."""
+
+
+class RequestRefused(NetworkError):
+    """The service does not take what it was asked."""
 
 
 class ForbiddenAddress(NetworkError):

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memory_mesh._version import __version__
-from memory_mesh.errors import InvalidInput, NetworkError
+from memory_mesh.errors import InvalidInput, NetworkError, RequestRefused
 from memory_mesh.model import Json
 from memory_mesh.policy import address
 from memory_mesh.policy.address import Target
@@ -42,6 +42,7 @@ _LONGEST_WAIT = 10.0  # seconds; a server that asks for more is down for us
 _OK, _PARTIAL, _RANGE_REFUSED = 200, 206, 416
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 _REDIRECTS = {301, 302, 303, 307, 308}
+_REFUSED = {400, 413, 422}  # what was sent is the trouble, not the service
 _SHOWN = 200  # characters of what a server says about an error
 _PRINTABLE = re.compile(r"[\x20-\x7e]*")
 
@@ -234,7 +235,8 @@ class Client:
             return _Transient(reason, _retry_after(response))
         if response.status in _REDIRECTS:
             reason = f"answered {response.status}, a redirect, which is not followed"
-        return NetworkError(self._redacted(f"{self._base} {reason}"))
+        kind = RequestRefused if response.status in _REFUSED else NetworkError
+        return kind(self._redacted(f"{self._base} {reason}"))
 
     def _trouble(self, error: Exception) -> Exception:
         match error:

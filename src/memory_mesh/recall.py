@@ -20,12 +20,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from memory_mesh.cache import SearchCache
-from memory_mesh.errors import EmbeddingError, InvalidInput, StoreError, StoreIsFull
+from memory_mesh.errors import EmbeddingError, InvalidInput, StoreError
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Body,
     Entry,
     Explanation,
+    Head,
     Hit,
     Hits,
     Json,
@@ -76,7 +77,8 @@ def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> Hits:
     asked = _embedded(reader, query)
     _catch_up(reader, asked)
     with reader.ledger.read(reader.namespace) as snapshot:
-        key = _cache_key(reader.namespace, snapshot.head().seq, query, asked)
+        key = _cache_key(snapshot.head(), query, asked)
+        use_cache = use_cache and not _asks_for_use(query.lens)
         hits = reader.cache.get(key, query.lens.now) if use_cache else None
         if hits is None:
             hits = _answer(reader, snapshot, query, asked)
@@ -97,7 +99,7 @@ def open_memories(reader: Reader, ids: Sequence[str], lens: Lens) -> list[Memory
         entry = _use_entry(reader, used, lens.now) if reader.yamo else None
         try:
             reader.ledger.use(reader.namespace, used, entry)
-        except StoreIsFull:  # a full disk must not make what is stored unreadable
+        except StoreError:  # a disk that takes no writes must not hide what it holds
             return found
     return found
 
@@ -168,13 +170,20 @@ def _body_search(
     )
 
 
-def _cache_key(namespace: str, seq: int, query: Query, asked: Asked) -> tuple[object, ...]:
+def _asks_for_use(lens: Lens) -> bool:
+    """Counters of use move without the seq: an answer that depends on them is not kept."""
+    where = _filter_text(lens) or ""
+    return "access_count" in where or "last_accessed" in where
+
+
+def _cache_key(head: Head, query: Query, asked: Asked) -> tuple[object, ...]:
     """RFC-0011's query, limit and filter, and all else that can change the answer."""
     lens = query.lens
     where = _filter_text(lens)
     return (
-        "search", query.text, query.limit, where, namespace, seq, query.profile, asked.space,
-        lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at, lens.any_validity,
+        "search", query.text, query.limit, where, head.identity, head.seq, query.profile,
+        asked.space, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
+        lens.any_validity,
     )  # fmt: skip
 
 

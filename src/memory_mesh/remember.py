@@ -20,7 +20,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
-from memory_mesh.errors import EmbeddingError, NotFound, NotRestorable
+from memory_mesh.errors import EmbeddingError, NotFound, NotRestorable, TextRefused
 from memory_mesh.formats import rfc11, yamo
 from memory_mesh.model import (
     Commit,
@@ -101,11 +101,13 @@ def prepare(desk: Desk, texts: Sequence[str]) -> list[Wording]:
     if desk.embedder is None or not worthy:
         return wordings
     try:
-        embedding = desk.embedder.embed([texts[number] for number in worthy])
+        embedded = _embed_each(desk.embedder, [texts[number] for number in worthy])
     except EmbeddingError:
         return wordings
-    for number, vectors in zip(worthy, embedding.vectors, strict=True):
-        wordings[number] = replace(wordings[number], space=embedding.space, vectors=vectors)
+    for number, found in zip(worthy, embedded, strict=True):
+        if found is not None:
+            space, vectors = found
+            wordings[number] = replace(wordings[number], space=space, vectors=vectors)
     return wordings
 
 
@@ -117,13 +119,29 @@ def embed_waiting(
         waiting = snapshot.pending(space, limit).texts
     if not waiting:
         return 0
-    embedding = embedder.embed([text for _, text in waiting])
+    embedded = _embed_each(embedder, [text for _, text in waiting])
+    if not any(embedded):
+        raise TextRefused
     late = tuple(
-        TextVectors(number, embedding.space, vectors)
-        for (number, _), vectors in zip(waiting, embedding.vectors, strict=True)
+        TextVectors(number, *(found or (space, ())))
+        for (number, _), found in zip(waiting, embedded, strict=True)
     )
     ledger.commit(namespace, Wanted(), lambda _: Commit(vectors=late))
-    return len(late) if embedding.space == space else 0
+    return sum(1 for found in late if found.space == space)
+
+
+def _embed_each(
+    embedder: Embedder, texts: Sequence[str]
+) -> list[tuple[Space, tuple[bytes, ...]] | None]:
+    """Space and vectors of each text; None for one that the embedder does not take."""
+    try:
+        embedding = embedder.embed(texts)
+    except TextRefused:
+        if len(texts) == 1:
+            return [None]
+        half = len(texts) // 2
+        return _embed_each(embedder, texts[:half]) + _embed_each(embedder, texts[half:])
+    return [(embedding.space, vectors) for vectors in embedding.vectors]
 
 
 def update(
@@ -188,7 +206,8 @@ def _decide(desk: Desk, worded: Sequence[tuple[Draft, Wording]], rivals: Rivals)
         part, settled = _settle(desk, draft, wording, rivals)
         parts.append(part)
         if settled is not None:
-            twins.setdefault((wording.hash, draft.scope), settled)
+            key = (wording.hash, draft.scope)
+            twins[key] = (*twins.get(key, ()), settled)
             if draft.key is not None:
                 keys[draft.key] = Seen(wording.hash, part.receipts[0].outcome, settled)
     return Commit(
@@ -211,11 +230,10 @@ def _settle(
             reason = f"the same text is known as {into.id}"
             seen = _observation(into.id, wording, Outcome.MERGED, draft)
             entry = _change_entry(desk, rivals, into.id, Deed("merge", reason), {})
-            receipt = _receipt(into, Outcome.MERGED, reason)
+            receipt = _receipt(into, Outcome.MERGED, reason, *_not_taken(draft, into))
             return Commit(observations=(seen,), entries=(entry,), receipts=(receipt,)), into
         case Repeat(seen):
-            reason = "this key was seen before with the same text"
-            return Commit(receipts=(_receipt(seen.memory, seen.outcome, reason),)), None
+            return Commit(receipts=(_repeated(draft, seen),)), None
         case Refuse(reason):
             refused = Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
             return Commit(receipts=(refused,)), None
@@ -328,6 +346,29 @@ def _observation(memory_id: str, wording: Wording, outcome: Outcome, draft: Draf
 def _receipt(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
     created = rfc11.iso(memory.created_at)
     return Receipt(memory.id, memory.text, memory.metadata, created, outcome, reasons)
+
+
+def _repeated(draft: Draft, seen: Seen) -> Receipt:
+    """The first answer once more, and what became of the memory since."""
+    reasons = ["this key was seen before with the same text"]
+    if seen.memory.status is not Status.ACTIVE:
+        reasons.append(f"the memory is {seen.memory.status} since")
+    return replace(_receipt(seen.memory, seen.outcome, *reasons), content=draft.text)
+
+
+def _not_taken(draft: Draft, into: Memory) -> list[str]:
+    """A merge changes nothing of the known memory; the receipt says what was left behind."""
+    plain = Draft(text=draft.text)
+    left = [
+        "metadata" if name == "extra" else name
+        for name in _STATED
+        if name != "source"
+        and getattr(draft, name) != getattr(plain, name)
+        and getattr(draft, name) != getattr(into, name)
+    ]
+    if not left:
+        return []
+    return [f"not taken over: {', '.join(left)}; use update to change the known memory"]
 
 
 def _fresh(desk: Desk, prefix: str, rivals: Rivals) -> str:

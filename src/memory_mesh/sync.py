@@ -231,9 +231,14 @@ class MemoryMesh:
         """Bring a deleted memory back as it was."""
         return writing.restore(self._desk(), memory_id, self._reader(scope))
 
-    def rate(self, memory_id: str, *, helpful: bool) -> None:
+    def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
         """Say whether a recalled memory was of use; votes are counted, nothing else changes."""
-        self._opened().ledger.vote(self._config.namespace, memory_id, helpful=helpful)
+        parts, namespace = self._opened(), self._config.namespace
+        lens = lens_of(parts.clock.now(), self._reader(scope))
+        with parts.ledger.read(namespace) as snapshot:
+            if not snapshot.get([memory_id], lens):
+                raise NotFound
+        parts.ledger.vote(namespace, memory_id, helpful=helpful)
 
     def search(
         self,
@@ -380,7 +385,7 @@ class MemoryMesh:
 
 
 def _checked_limit(limit: int) -> int:
-    if not 1 <= limit <= _MOST:
+    if type(limit) is not int or not 1 <= limit <= _MOST:
         message = f"limit must be a whole number from 1 to {_MOST}, not {limit!r}"
         raise InvalidInput(message)
     return limit

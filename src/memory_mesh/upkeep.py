@@ -6,8 +6,9 @@ be interrupted at any point and run again.
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from memory_mesh.errors import InvalidInput, StoreError
+from memory_mesh.errors import InvalidInput, StoreError, TextRefused
 from memory_mesh.model import Block, Body, SpaceState, Verification
 from memory_mesh.policy import audit
 from memory_mesh.ports import Index, Ledger, Sink
@@ -26,10 +27,11 @@ def embed_all(desk: Desk, progress: Callable[[int], None] | None = None) -> int:
         return 0
     space = desk.embedder.embed([_PROBE], query=True).space
     done = 0
-    while count := embed_waiting(desk.ledger, desk.namespace, desk.embedder, space, SLICE):
-        done += count
-        if progress is not None:
-            progress(done)
+    with suppress(TextRefused):  # only such texts are left
+        while count := embed_waiting(desk.ledger, desk.namespace, desk.embedder, space, SLICE):
+            done += count
+            if progress is not None:
+                progress(done)
     return done
 
 

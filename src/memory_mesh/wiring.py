@@ -32,7 +32,7 @@ class Parts:
         )
         self.ids = MonotonicIds(clock)
         self.cache = SearchCache()
-        self._embedder = embedder
+        self._embedder = _checked(embedder)
         self._chosen = embedder is not None
         self._index: Index | None = None
         self._choosing = threading.Lock()
@@ -107,6 +107,14 @@ class Parts:
         import tempfile
 
         return Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="memory-mesh-")))
+
+
+def _checked(embedder: Embedder | None) -> Embedder | None:
+    if embedder is None:
+        return None
+    from memory_mesh.embedders.checked import Checked
+
+    return Checked(embedder)
 
 
 def assemble(

@@ -84,6 +84,7 @@ def test_verify_says_what_it_checked(mesh):
         ("UPDATE block SET operation = 'nonsense'", "chain"),
         ("UPDATE block SET memories = '{'", "chain"),
         ("DELETE FROM block WHERE position = 1", "chain"),
+        ("DELETE FROM text WHERE number = 1", "text hashes"),
         ("UPDATE version SET status = 'archived'", "today's status"),
         ("UPDATE version SET recorded_until = recorded_from + 1", "exactly one open version"),
         ("DELETE FROM observation", "observed"),

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from memory_mesh.embedders.chain import Chain
-from memory_mesh.errors import EmbeddingError
+from memory_mesh.errors import EmbeddingError, TextRefused
 from memory_mesh.model import Embedding, Scope, Space
 from memory_mesh.sync import MemoryMesh
 
@@ -187,15 +187,90 @@ def test_an_hour_of_a_failing_and_replaced_embedder_loses_nothing(tmp_path, cloc
         assert mesh.verify().ok
 
 
-def test_a_vector_of_the_wrong_length_is_never_stored(tmp_path):
-    broken = Flaky()
-    broken.space = Space("test", "flaky", "1", 9, 256)
-    broken._vector = lambda text: b"\0" * 32  # type: ignore[method-assign]
-    with (
-        MemoryMesh(db_dir=tmp_path, custom_embedder=broken) as mesh,
-        pytest.raises(ValueError, match="9 dimensions"),
-    ):
-        mesh.add("tea")
+class Broken(Flaky):
+    """Answers, but not as the port promises."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self._answer = answer
+
+    def embed(self, texts, *, query=False):
+        return self._answer(self.space, texts)
+
+
+def fails(space, texts):
+    raise ConnectionError("no route")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        fails,
+        lambda space, texts: Embedding(space, tuple((b"\0" * 36,) for _ in texts)),
+        lambda space, texts: Embedding(space, ()),
+        lambda space, texts: Embedding(space, tuple(() for _ in texts)),
+    ],
+    ids=["raises", "wrong length", "wrong count", "no window"],
+)
+def test_an_embedder_that_breaks_its_promise_loses_no_write(tmp_path, answer):
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=Broken(answer)) as mesh:
+        assert mesh.add("tea is hot").outcome == "stored"
+        hits = mesh.search("tea")
+        assert [hit.content for hit in hits] == ["tea is hot"]
+        assert hits.explanation.note
+        assert mesh.stats().spaces == ()
+
+
+class Choosy(Flaky):
+    """Does not take texts that hold the word poison."""
+
+    def embed(self, texts, *, query=False):
+        if any("poison" in text for text in texts):
+            raise TextRefused
+        return super().embed(texts, query=query)
+
+
+def test_one_text_the_embedder_refuses_keeps_no_other_waiting(tmp_path):
+    texts = [f"fact {n}" for n in range(40)]
+    texts[7] = "poison"
+    with MemoryMesh(db_dir=tmp_path) as plain:
+        plain.add_many(texts)
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=Choosy()) as mesh:
+        assert mesh.upkeep().embedded == 40
+        assert mesh.search("fact 3").explanation.pending == 0
+        assert mesh.search("poison", keyword_only=True)[0].content == "poison"
+        mesh.add_many(["more poison", "more facts"])
+        assert mesh.stats().spaces[0].vectors == 40
+
+
+def test_a_keyword_hit_far_down_the_vector_list_keeps_its_cosine(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=Flaky()) as mesh:
+        mesh.add_many([f"filler {n}" for n in range(400)])
+        mesh.add_many(["zebra one", "zebra two"])
+        parts = {hit.content: hit.parts for hit in mesh.search("zebra", limit=402)}
+        assert "cosine" in parts["zebra one"]
+        assert "cosine" in parts["zebra two"]
+
+
+def test_equal_vectors_of_many_audiences_hide_nobodys(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=Flaky()) as mesh:
+        mesh.add_many(
+            {"content": "the same text", "scope": Scope(project=f"p{n}")} for n in range(1_000)
+        )
+        for n in range(0, 1_000, 37):
+            (hit,) = mesh.search("the same text", scope=Scope(project=f"p{n}"))
+            assert "cosine" in hit.parts
+
+
+def test_a_namespace_made_anew_shares_nothing_with_the_old_one(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=Flaky()) as mesh:
+        mesh.add("dog one")
+        assert mesh.search("dog one")[0].parts["cosine"] == pytest.approx(1.0)
+        for path in (tmp_path / "namespaces").glob("default.db*"):
+            path.unlink()
+        mesh.add("cat one")
+        assert [hit.content for hit in mesh.search("cat one")] == ["cat one"]
+        assert mesh.search("cat one")[0].parts["cosine"] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("profile", ["mesh", "rrf"])

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.errors import Closed, FilterError, InvalidInput
+from memory_mesh.errors import Closed, FilterError, InvalidInput, NotFound
 from memory_mesh.model import Hit, Memory, Scope
 from memory_mesh.sync import MemoryMesh
 
@@ -41,7 +41,7 @@ def test_the_default_limit_is_ten(mesh):
     assert len(mesh.search("tea", limit=30)) == 30
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1001])
+@pytest.mark.parametrize("limit", [0, -1, 1001, 2.5, "5", True])
 def test_a_limit_out_of_bounds_is_refused(mesh, limit):
     with pytest.raises(InvalidInput, match="limit"):
         mesh.search("tea", limit=limit)
@@ -141,6 +141,20 @@ def test_get_returns_the_record_or_none_and_counts_as_use(mesh, clock):
     assert mesh.recalls()[0].entry.memories == (stored.id,)
 
 
+def test_an_answer_about_use_is_never_an_old_one(mesh):
+    stored = mesh.add("tea is hot")
+    assert mesh.search("tea", filter="access_count >= 1") == []
+    mesh.get(stored.id)
+    assert len(mesh.search("tea", filter="access_count >= 1")) == 1
+
+
+def test_a_vote_needs_a_memory_one_can_see(mesh):
+    stored = mesh.add("tea is hot", scope=Scope(session="s"))
+    with pytest.raises(NotFound):
+        mesh.rate(stored.id, helpful=False)
+    mesh.rate(stored.id, helpful=True, scope=Scope(session="s"))
+
+
 def test_search_counts_no_use(mesh):
     stored = mesh.add("tea is hot")
     mesh.search("tea")
@@ -161,8 +175,9 @@ def test_get_all_lists_pages_newest_first(mesh):
     rest = mesh.get_all(limit=3, cursor=first.cursor)
     assert [memory.id for memory in [*first, *rest]] == ids[::-1]
     assert rest.cursor is None
-    with pytest.raises(InvalidInput, match="cursor"):
-        mesh.get_all(cursor="1; DROP TABLE memory")
+    for cursor in ("1; DROP TABLE memory", "9" * 30):
+        with pytest.raises(InvalidInput, match="cursor"):
+            mesh.get_all(cursor=cursor)
 
 
 @pytest.mark.req("R-000-144", "R-000-126")

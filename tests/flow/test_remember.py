@@ -147,6 +147,21 @@ def test_the_same_text_for_the_same_audience_is_merged(mesh):
     assert mesh.add("tea is hot", allow_duplicate=True).outcome is Outcome.STORED
 
 
+def test_the_same_text_for_another_time_is_another_memory(mesh):
+    mesh.add("the office is closed", valid_until="2020-01-01")
+    again = mesh.add("the office is closed")
+    assert again.outcome is Outcome.STORED
+    assert [hit.id for hit in mesh.search("office")] == [again.id]
+    assert mesh.add("the office is closed").id == again.id
+
+
+def test_a_merge_says_what_it_did_not_take_over(mesh):
+    mesh.add("tea is hot", tags=["a"])
+    again = mesh.add("tea is hot", {"x": 1}, tags=["b"])
+    assert again.outcome is Outcome.MERGED
+    assert "tags, metadata" in again.reasons[1]
+
+
 def test_twins_within_one_batch_are_merged_too(mesh):
     outcomes = [receipt.outcome for receipt in mesh.add_many(["a b", "c d", "a b"])]
     assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.MERGED]
@@ -171,6 +186,16 @@ def test_a_key_gives_the_same_receipt_and_refuses_another_content(mesh):
     assert mesh.stats().blocks == 1
     with pytest.raises(IdempotencyConflict):
         mesh.add("tea is cold", key="once")
+
+
+def test_a_key_belongs_to_its_audience_and_remembers_its_text(mesh):
+    first = mesh.add("tea is hot", key="once")
+    with pytest.raises(IdempotencyConflict):
+        mesh.add("tea is hot", key="once", scope=Scope(project="p"))
+    mesh.update(first.id, "tea is cold")
+    assert mesh.add("tea is hot", key="once").content == "tea is hot"
+    mesh.delete(first.id)
+    assert "deleted" in mesh.add("tea is hot", key="once").reasons[1]
 
 
 def test_a_key_repeated_in_one_batch_is_one_memory(mesh):

@@ -33,7 +33,7 @@ def rivals(twins=None, keys=None):
     return Rivals(NOW, twins or {}, keys or {}, {}, lambda _: False, lambda _: [])
 
 
-TWIN = {(wording("tea is hot").hash, Scope()): KNOWN}
+TWIN = {(wording("tea is hot").hash, Scope()): (KNOWN,)}
 SEEN = {"k": Seen(wording("tea is hot").hash, Outcome.STORED, KNOWN)}
 
 
@@ -45,6 +45,7 @@ SEEN = {"k": Seen(wording("tea is hot").hash, Outcome.STORED, KNOWN)}
         (Draft(text="tea is cold"), rivals(TWIN), Keep()),
         (Draft(text="tea is hot", scope=Scope(session="s")), rivals(TWIN), Keep()),
         (Draft(text="tea is hot", allow_duplicate=True), rivals(TWIN), Keep()),
+        (Draft(text="tea is hot", valid_until=NOW), rivals(TWIN), Keep()),
         (Draft(text="tea is hot", key="k"), rivals(TWIN, SEEN), Repeat(SEEN["k"])),
         (Draft(text="tea is hot", key="other"), rivals({}, SEEN), Keep()),
         (Draft(text=" \n\t"), rivals(), Refuse("the text is empty")),

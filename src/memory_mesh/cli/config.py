@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print each setting, its value and where that came from; secrets stay secret."""
-    config = opening.mesh_of(options).config
+    config = opening.mesh_of(options, meaning=True).config
     settings = {
         item.name: (_shown(item.name, config), config.origins.get(item.name, "default"))
         for item in fields(Config)

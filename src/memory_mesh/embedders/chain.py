@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
-from memory_mesh.errors import EmbeddingError, MeshError
+from memory_mesh.errors import EmbeddingError, MeshError, TextRefused
 from memory_mesh.model import Embedding, Space
 from memory_mesh.ports import Clock, Embedder
 from memory_mesh.values import dataclass, replace
@@ -50,6 +50,8 @@ class Chain:
             self._tell(service.name, note)
             return replace(found, note=note)
         reasons = "; ".join(f"{failure.name}: {failure.reason}" for failure in failures)
+        if all(failure.of_the_text for failure in failures):
+            raise TextRefused(f"no embedder takes this text ({reasons})")
         raise EmbeddingError(
             f"no embedder answered ({reasons}). Search goes on by keyword and texts wait for their "
             "vectors. Mend the service, or install the local model: memory-mesh models pull"
@@ -92,6 +94,7 @@ class _Failure:
 
     name: str
     reason: str
+    of_the_text: bool = False
 
 
 class _Service:
@@ -116,6 +119,8 @@ class _Service:
             if known and fresh.space != space:  # the model was replaced; no vector of the old one
                 known, asked = {}, dict(zip(keys, texts, strict=True))
                 fresh = self._embedder.embed(list(asked.values()), query=query)
+        except TextRefused as error:  # the service is well: nothing to cool down
+            return _Failure(self.name, str(error).rstrip("."), of_the_text=True)
         except MeshError as error:
             failure = _Failure(self.name, str(error).rstrip("."))
             self._failed = (clock.now(), failure)  # after the attempt, which may have taken a while

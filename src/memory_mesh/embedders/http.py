@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memory_mesh.embedders import vectors, windows
-from memory_mesh.errors import EmbeddingError, NetworkError
+from memory_mesh.errors import EmbeddingError, NetworkError, RequestRefused, TextRefused
 from memory_mesh.http import Client, Limits, Resolve, resolve
 from memory_mesh.model import Embedding, Json, Space
 from memory_mesh.values import dataclass
@@ -108,6 +108,8 @@ class HttpEmbedder:
             payload = self._wire.ask(batch, Wish(self._model, query, self._wanted))
             try:
                 answer = self._clients[query].post_json(self._wire.path, payload)
+            except RequestRefused as error:
+                raise TextRefused(str(error)) from None
             except NetworkError as error:
                 raise EmbeddingError(str(error)) from None
             yield from self._checked(answer, len(batch))

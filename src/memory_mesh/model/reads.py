@@ -169,6 +169,7 @@ class Head:
     position: int
     hash: bytes
     recorded_at: datetime
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ class Rivals:
     """What the ledger holds, at the moment of decision, that bears on a write."""
 
     at: datetime
-    twins: Mapping[tuple[bytes, Scope], Memory]
+    twins: Mapping[tuple[bytes, Scope], Sequence[Memory]]
     keys: Mapping[str, Seen]
     memories: Mapping[str, Memory]
     taken: Callable[[str], bool]

@@ -26,6 +26,7 @@ from memory_mesh.values import replace
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 AUDIENCE = frozenset({"project", "agent", "session"})
 Member = TypeVar("Member", bound=StrEnum)
+_LARGEST = 2**63  # SQLite's integers
 _LONGEST_NAME = 512  # characters of a name: speaker, session, key …
 
 
@@ -151,7 +152,11 @@ def moment(name: str, value: object) -> datetime | None:
     if not isinstance(value, datetime) or value.tzinfo is None:
         message = f"{name} must say its time zone, for example 2026-03-01T12:00:00Z"
         raise InvalidInput(message)
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        message = f"{name} is out of the years 1 to 9999"
+        raise InvalidInput(message) from None
 
 
 def importance(value: object) -> float:
@@ -213,9 +218,9 @@ def _name_or_none(name: str, value: object) -> str | None:
 
 
 def _order(name: str, value: object) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+    if value is None or (type(value) is int and abs(value) < _LARGEST):
         return value
-    message = f"{name} must be a whole number"
+    message = f"{name} must be a whole number below 2**63"
     raise InvalidInput(message)
 
 

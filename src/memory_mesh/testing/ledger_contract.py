@@ -98,7 +98,7 @@ class LedgerContract:
             twins=((hashed, scope), (hashed, Scope())), keys=("once", "never"), ids=(memory.id,)
         )
         seen = look(ledger, wanted)
-        assert seen.twins == {(hashed, scope): memory}
+        assert seen.twins == {(hashed, scope): (memory,)}
         assert seen.keys == {"once": Seen(hashed, Outcome.STORED, memory)}
         assert seen.memories == {memory.id: memory}
         assert seen.history(memory.id) == [memory]

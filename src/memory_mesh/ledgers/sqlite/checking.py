@@ -97,7 +97,8 @@ def _chain(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Ite
             yield Finding("chain", f"block {row[1]} at {row[0]}: {wrong}")
             position = row[0]
             continue
-        told.add(_said(block.entry.memories[:1], block.entry.metadata.get("content_sha256")))
+        if (hashed := block.entry.metadata.get("content_sha256")) is not None:
+            told.add(_said(block.entry.memories[:1], hashed))
         if block.erased:
             erased[block.entry.id] = block.entry.memories
         if block.entry.operation is Operation.ERASE:
@@ -124,15 +125,20 @@ def _read(row: rows.Row, position: int, before: bytes) -> tuple[Block | None, st
 
 
 def _texts(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Iterator[Finding]:
-    """Every text has the hash it was stored under, and a block tells of it."""
+    """Every text has the hash it was stored under; blocks tell of these texts and no others."""
+    there: set[int] = set()
     for number, content, stored, memory in db.execute(
         "SELECT t.number, t.content, t.hash, m.id FROM text t JOIN memory m ON m.number = t.memory"
     ):
         checked["text hashes"] += 1
         if hashlib.sha256(str(content).encode()).digest() != stored:
             yield Finding("text hashes", f"text {number} is not what was stored")
-        elif _said((memory,), stored.hex()) not in told:
+        elif (said := _said((memory,), stored.hex())) not in told:
             yield Finding("text hashes", f"no block tells of text {number}")
+        else:
+            there.add(said)
+    if told - there:
+        yield Finding("text hashes", f"{len(told - there)} texts that blocks tell of are gone")
 
 
 def _said(memories: tuple[str, ...], content_sha256: Json) -> int:

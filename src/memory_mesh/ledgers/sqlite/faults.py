@@ -41,6 +41,8 @@ def translated() -> Iterator[None]:
             raise StoreError(message) from error
         raise
     except OSError as error:
+        if error.errno is None:  # not the file system's: an alarm of the caller, say
+            raise
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise StoreIsFull from error
         message = f"the store folder cannot be used: {error.strerror}. Check --db-dir."

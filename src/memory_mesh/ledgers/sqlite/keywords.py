@@ -24,7 +24,6 @@ Scored = tuple[int, float]  # a text and its BM25, higher is better
 
 _BATCH = 100  # candidates checked at a time, at least
 _RECENT = 1_000  # where every word is common, the newest texts that hold all of them are ranked
-_REACH = 20_000  # texts looked through for some that a reader may see
 _HEARD = 4  # common words that add to the score; the more common ones would add next to nothing
 
 
@@ -81,8 +80,8 @@ def _candidates(
         for table in tables:
             for (text,) in db.execute(
                 f"SELECT rowid FROM {table} WHERE {table} MATCH ? "  # noqa: S608  # own names only
-                "ORDER BY rowid DESC LIMIT ?",
-                (_quoted(term), _REACH),
+                "ORDER BY rowid DESC",
+                (_quoted(term),),
             ):
                 yield text, min(chosen.weights[term], below)
 

@@ -26,6 +26,7 @@ from memory_mesh.model import (
 from memory_mesh.policy.filter_sql import compile_sql
 
 _BATCH = 128  # candidates checked against their rows at a time
+_LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _LIVE = frozenset({Status.ACTIVE})
 
 
@@ -48,8 +49,8 @@ class SqliteSnapshot:
 
     def near(self, question: Question, lens: Lens) -> Nearest:
         """The best versions by meaning, exact above the body that the question may ask."""
-        namespace = self.head().namespace
-        return vectors.near(self._db, self._tails, namespace, question, self._visible(lens))
+        identity = self.head().identity
+        return vectors.near(self._db, self._tails, identity, question, self._visible(lens))
 
     def pending(self, space: Space, limit: int) -> Pending:
         """How many texts wait for a vector in a space, and the first `limit` of them."""
@@ -161,7 +162,7 @@ def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
 def _cursor(cursor: str | None) -> int | None:
     if cursor is None:
         return None
-    if not cursor.isascii() or not cursor.isdigit():
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > _LONGEST_CURSOR:
         message = f"{cursor[:40]!r} is not a cursor that a listing gave"
         raise InvalidInput(message)
     return int(cursor)

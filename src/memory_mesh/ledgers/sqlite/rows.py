@@ -97,10 +97,10 @@ def since_epoch(stored: int) -> datetime:
 
 def head(db: sqlite3.Connection) -> Head:
     """Where the namespace stands."""
-    namespace, seq, recorded, position, hashed = db.execute(
-        "SELECT namespace, seq, recorded, position, head FROM store"
+    namespace, seq, recorded, position, hashed, identity = db.execute(
+        "SELECT namespace, seq, recorded, position, head, identity FROM store"
     ).fetchone()
-    return Head(namespace, seq, position, hashed, since_epoch(recorded))
+    return Head(namespace, seq, position, hashed, since_epoch(recorded), identity)
 
 
 def memory(row: Row) -> Memory:

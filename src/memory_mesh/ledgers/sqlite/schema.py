@@ -88,7 +88,7 @@ def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> Non
             db.execute(statement)
         if step.number == 1:
             db.execute(
-                "INSERT INTO store VALUES (1, ?, 1, 1, 0, 0, 0, ?)",
+                "INSERT INTO store VALUES (1, ?, 1, 1, 0, 0, 0, ?, lower(hex(randomblob(16))))",
                 (namespace, audit.genesis(namespace)),
             )
         db.execute(f"PRAGMA user_version = {step.number}")

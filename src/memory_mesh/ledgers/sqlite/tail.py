@@ -129,12 +129,13 @@ def stream(
 
 
 def nearest(texts: "Numbers", cosines: "Floats", count: int) -> list[tuple[float, int]]:
-    """The `count` largest as (cosine, text), largest first."""
+    """The `count` largest as (cosine, text), largest first, ties with the last included."""
     import numpy as np
 
     if not len(texts):
         return []
-    count = min(count, len(texts))
-    chosen = np.argpartition(cosines, -count)[-count:]
-    pairs = zip(cosines[chosen].tolist(), texts[chosen].tolist(), strict=True)
-    return sorted(pairs, reverse=True)
+    if count < len(texts):  # and all that are as near as the last of them
+        last = np.partition(cosines, -count)[-count]
+        chosen = np.flatnonzero(cosines >= last)
+        texts, cosines = texts[chosen], cosines[chosen]
+    return sorted(zip(cosines.tolist(), texts.tolist(), strict=True), reverse=True)

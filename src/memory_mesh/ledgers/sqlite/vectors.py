@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory_mesh.ledgers.sqlite.tail import Floats
 
 Visible = Callable[[Sequence[int]], Iterable[tuple[int, int]]]  # texts -> (text, version)
-Pager = Callable[[int, int], list[tuple[float, int]]]  # skip, count -> (cosine, text), best first
+Best = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
 
 
 def space_number(db: sqlite3.Connection, space: Space) -> int:
@@ -43,12 +43,17 @@ def space_number(db: sqlite3.Connection, space: Space) -> int:
 def add(
     db: sqlite3.Connection, text: int, space: Space, vectors: Sequence[bytes], seq: int
 ) -> None:
-    """A text's vectors, one per window; a text that has them already keeps the ones it has."""
+    """A text's vectors, one per window, or that it will have none; what it has already stays."""
     size = 4 * space.dimension
     if any(len(vector) != size for vector in vectors):
         message = f"a vector of {space.name} has {space.dimension} dimensions"
         raise ValueError(message)
     number = space_number(db, space)
+    if not vectors:
+        db.execute(
+            "INSERT OR IGNORE INTO wordless SELECT number, ? FROM text WHERE number = ?",
+            (number, text),
+        )
     db.executemany(
         "INSERT OR IGNORE INTO vector (text, space, part, seq, data) "
         "SELECT number, ?, ?, ?, ? FROM text WHERE number = ?",
@@ -75,7 +80,9 @@ def keep_count(db: sqlite3.Connection, before: int, commit: Commit) -> None:
         db.execute(
             "UPDATE space SET reached = coalesce((SELECT min(t.number) - 1 FROM text t "
             "WHERE t.number > space.reached AND NOT EXISTS (SELECT 1 FROM vector x "
-            "WHERE x.text = t.number AND x.space = space.number)), ?) WHERE name = ?",
+            "WHERE x.text = t.number AND x.space = space.number) AND NOT EXISTS (SELECT 1 "
+            "FROM wordless w WHERE w.text = t.number AND w.space = space.number)), ?) "
+            "WHERE name = ?",
             (last_text(db), space.name),
         )
 
@@ -85,16 +92,18 @@ def pending(db: sqlite3.Connection, space: Space, limit: int) -> Pending:
     row = db.execute("SELECT number, reached FROM space WHERE name = ?", (space.name,)).fetchone()
     number, reached = row or (0, 0)
     count = db.execute(
-        "SELECT (SELECT count(*) FROM text WHERE number > ?) - "
-        "(SELECT count(DISTINCT text) FROM vector WHERE space = ? AND text > ?)",
-        (reached, number, reached),
+        "SELECT (SELECT count(*) FROM text WHERE number > ?1) - "
+        "(SELECT count(DISTINCT text) FROM vector WHERE space = ?2 AND text > ?1) - "
+        "(SELECT count(*) FROM wordless WHERE space = ?2 AND text > ?1)",
+        (reached, number),
     ).fetchone()[0]
     if not count or not limit:
         return Pending(count)
     first = db.execute(
-        "SELECT t.number, t.content FROM text t WHERE t.number > ? AND NOT EXISTS "
-        "(SELECT 1 FROM vector x WHERE x.text = t.number AND x.space = ?) "
-        "ORDER BY t.number LIMIT ?",
+        "SELECT t.number, t.content FROM text t WHERE t.number > ?1 AND NOT EXISTS "
+        "(SELECT 1 FROM vector x WHERE x.text = t.number AND x.space = ?2) AND NOT EXISTS "
+        "(SELECT 1 FROM wordless w WHERE w.text = t.number AND w.space = ?2) "
+        "ORDER BY t.number LIMIT ?3",
         (reached, number, limit),
     ).fetchall()
     return Pending(count, tuple(first))
@@ -123,7 +132,7 @@ def name_body(db: sqlite3.Connection, space: Space, body: Body | None) -> None:
 
 
 def near(
-    db: sqlite3.Connection, tails: scan.Tails, namespace: str, question: Question, visible: Visible
+    db: sqlite3.Connection, tails: scan.Tails, identity: str, question: Question, visible: Visible
 ) -> Nearest:
     """The nearest versions that are visible, from body and tail together."""
     import numpy as np
@@ -141,13 +150,14 @@ def near(
     if found is None:  # there is none, or it is gone: the ledger still holds all of it
         body, found = None, {}
     floor = body.highest if body else 0
-    page = _tail_page(db, tails, (namespace, row[0]), floor, vector)
-    for version, cosine in _gather(page, question.limit, visible).items():
+    best = _from_tail(db, tails, (identity, row[0]), floor, vector)
+    for version, cosine in _gather(best, question.limit, visible).items():
         found[version] = max(cosine, found.get(version, -1.0))
-    best = sorted(found.items(), key=lambda pair: (-pair[1], -pair[0]))[: question.limit]
-    others = [version for version in question.also if version not in found]
+    nearest = sorted(found.items(), key=lambda pair: (-pair[1], -pair[0]))[: question.limit]
+    kept = {version for version, _ in nearest}
+    others = [version for version in question.also if version not in kept]
     return Nearest(
-        tuple(Near(*pair) for pair in best),
+        tuple(Near(*pair) for pair in nearest),
         tuple(_cosines(db, row[0], others, vector)),
         body.rows if body else 0,
     )
@@ -156,46 +166,62 @@ def near(
 def _from_body(
     db: sqlite3.Connection, question: Question, body: Body | None, visible: Visible
 ) -> dict[int, float] | None:
-    """What the index finds, or None where there is no index to ask."""
+    """What the index finds, or None where there is no index, or it fails on the way."""
     ask = question.body
-    first = ask(body, _first_page(question.limit)) if body is not None and ask is not None else None
-    if first is None or body is None or ask is None:
+    if body is None or ask is None:
         return None
 
-    def page(skip: int, count: int) -> list[tuple[float, int]]:
-        found = (ask(body, skip + count) or [])[skip:] if skip else first
+    def best(count: int) -> list[tuple[float, int]]:
+        found = ask(body, count)
+        if found is None:
+            raise _Gone
         texts = _texts(db, [number for number, _ in found])
         return [(cosine, texts.get(number, 0)) for number, cosine in found]
 
-    return _gather(page, question.limit, visible)
+    try:
+        return _gather(best, question.limit, visible)
+    except _Gone:
+        return None
 
 
-def _tail_page(
+def _from_tail(
     db: sqlite3.Connection,
     tails: scan.Tails,
     key: tuple[str, int],
     floor: int,
     vector: "Floats",
-) -> Pager:
-    """The exact scan in pages, from memory where it fits and from the ledger where not."""
+) -> Best:
+    """The exact scan, from memory where it fits and from the ledger where not."""
     highest = db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0
     if (highest - floor) * vector.nbytes > scan.CAP_BYTES:
-        return lambda skip, count: scan.stream(db, key[1], floor, vector, skip + count)[skip:]
-    ranked = tails.tail(db, key, len(vector), floor).against(vector)
-    return lambda skip, count: ranked(skip + count)[skip:]
+        return lambda count: scan.stream(db, key[1], floor, vector, count)
+    return tails.tail(db, key, len(vector), floor).against(vector)
 
 
-def _gather(page: Pager, limit: int, visible: Visible) -> dict[int, float]:
-    """Page on until `limit` versions are visible or nothing is left; the best window counts."""
+def _gather(best: Best, limit: int, visible: Visible) -> dict[int, float]:
+    """Look deeper until `limit` versions are visible or nothing is left; the best window counts.
+
+    A deeper look need not begin with the same candidates: whatever was not seen yet is looked at.
+    """
     found: dict[int, float] = {}
-    skip, count = 0, _first_page(limit)
-    while len(found) < limit and (batch := page(skip, count)):
-        shown = dict(visible([text for _, text in batch]))
-        for cosine, text in batch:
+    seen: set[int] = set()
+    count = _first_page(limit)
+    while len(found) < limit:
+        candidates = best(count)
+        fresh = [(cosine, text) for cosine, text in candidates if text not in seen]
+        shown = dict(visible([text for _, text in fresh]))
+        for cosine, text in fresh:
             if text in shown:
-                found.setdefault(shown[text], cosine)  # pages come best first
-        skip, count = skip + len(batch), 2 * count
+                found[shown[text]] = max(cosine, found.get(shown[text], -1.0))
+        seen.update(text for _, text in fresh)
+        if len(candidates) < count:
+            break
+        count *= 4
     return found
+
+
+class _Gone(Exception):
+    """The body cannot be read any more."""
 
 
 def _first_page(limit: int) -> int:

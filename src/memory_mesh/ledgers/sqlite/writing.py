@@ -23,6 +23,8 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import audit
 
+_TWINS = 64  # of one text and audience that are compared: they differ in when they hold
+
 
 def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Rivals:
     """What the ledger holds that bears on a write, read inside its transaction."""
@@ -209,23 +211,23 @@ def _chain(
 
 def _twins(
     db: sqlite3.Connection, twins: Sequence[tuple[bytes, Scope]]
-) -> dict[tuple[bytes, Scope], Memory]:
-    """Active memories with the same text for the same audience; the oldest where several are."""
+) -> dict[tuple[bytes, Scope], tuple[Memory, ...]]:
+    """Active memories with the same text for the same audience, the oldest first."""
     hashes = [hashed for hashed, _ in twins]
     known = db.execute(f"SELECT hash FROM text WHERE hash IN ({_marks(len(hashes))})", hashes)  # noqa: S608
     seen = {hashed for (hashed,) in known}  # most texts are new: one look for all of them
-    found: dict[tuple[bytes, Scope], Memory] = {}
+    found: dict[tuple[bytes, Scope], tuple[Memory, ...]] = {}
     for hashed, scope in twins:
         if hashed not in seen:
             continue
-        row = db.execute(
+        same = db.execute(
             f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.hash = ? AND v.project IS ? "  # noqa: S608
             "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
-            "AND v.status = 'active' ORDER BY v.number LIMIT 1",
-            (hashed, scope.project, scope.agent, scope.session),
-        ).fetchone()
-        if row is not None:
-            found[hashed, scope] = rows.memory(row)
+            "AND v.status = 'active' ORDER BY v.number LIMIT ?",
+            (hashed, scope.project, scope.agent, scope.session, _TWINS),
+        ).fetchall()
+        if same:
+            found[hashed, scope] = tuple(map(rows.memory, same))
     return found
 
 

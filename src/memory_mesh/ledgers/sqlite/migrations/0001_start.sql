@@ -9,7 +9,8 @@ CREATE TABLE store (
     seq INTEGER NOT NULL,          -- the one counter: cache key, sink cursor, index watermark
     recorded INTEGER NOT NULL,     -- recorded time of the last commit; strictly increasing
     position INTEGER NOT NULL,     -- end of the chain
-    head BLOB NOT NULL
+    head BLOB NOT NULL,
+    identity TEXT NOT NULL         -- of this very file: a namespace made anew has another
 );
 
 CREATE TABLE memory (
@@ -152,6 +153,13 @@ CREATE TABLE vector (
     data BLOB NOT NULL,                  -- little-endian float32
     UNIQUE (text, space, part)
 );
+
+-- Texts that the space's embedder does not take: they are found by their words and wait no more.
+CREATE TABLE wordless (
+    text INTEGER NOT NULL REFERENCES text (number),
+    space INTEGER NOT NULL REFERENCES space (number),
+    PRIMARY KEY (text, space)
+) WITHOUT ROWID;
 
 CREATE TABLE sink (
     name TEXT PRIMARY KEY,

@@ -1,0 +1,38 @@
+"""An embedder of the caller's own, held to what the port promises."""
+
+from collections.abc import Sequence
+
+from memory_mesh.errors import EmbeddingError
+from memory_mesh.model import Embedding
+from memory_mesh.ports import Embedder
+
+_FLOAT_BYTES = 4
+
+
+class Checked:
+    """Whatever goes wrong inside becomes EmbeddingError: a text is stored all the same."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
+        """The embedder's vectors, if there is one of the right length for every text."""
+        try:
+            embedding = self._embedder.embed(texts, query=query)
+        except EmbeddingError:
+            raise
+        except Exception as error:  # a plug-in's errors are its own
+            message = f"the embedder failed: {type(error).__name__}: {error}"
+            raise EmbeddingError(message) from error
+        size = _FLOAT_BYTES * embedding.space.dimension
+        if len(embedding.vectors) != len(texts) or not all(embedding.vectors):
+            message = f"the embedder did not answer each of {len(texts)} texts"
+            raise EmbeddingError(message)
+        if any(len(vector) != size for parts in embedding.vectors for vector in parts):
+            message = f"a vector of {embedding.space.name} has another length than its space"
+            raise EmbeddingError(message)
+        return embedding
+
+    def close(self) -> None:
+        """Pass it on."""
+        self._embedder.close()
