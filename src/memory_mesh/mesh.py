@@ -218,9 +218,9 @@ class MemoryMesh:
         """Bring a deleted memory back as it was."""
         return await self._run(self._sync.restore, memory_id, scope=scope)
 
-    async def rate(self, memory_id: str, *, helpful: bool) -> None:
+    async def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
         """Say whether a recalled memory was of use; votes are counted, nothing else changes."""
-        await self._run(self._sync.rate, memory_id, helpful=helpful)
+        await self._run(self._sync.rate, memory_id, helpful=helpful, scope=scope)
 
     async def search(
         self,

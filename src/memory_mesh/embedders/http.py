@@ -59,6 +59,7 @@ class HttpEmbedder:
         self._wire = WIRES[provider]
         self._provider, self._model = provider, model or self._wire.model
         self._wanted, self._dimension, self._max_tokens = dimension, dimension, max_tokens
+        self._revision = base_url or ""  # one model's name at two addresses need not be one model
         self._lacks_key = self._wire.key is not None and not api_key and base_url is None
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._clients = {
@@ -94,7 +95,7 @@ class HttpEmbedder:
     def _space(self) -> Space:
         if self._dimension is None:
             raise EmbeddingError(f"{self._provider} has not said how long its vectors are")
-        return Space(self._provider, self._model, "", self._dimension, self._max_tokens)
+        return Space(self._provider, self._model, self._revision, self._dimension, self._max_tokens)
 
     def _vectors(self, asked: Sequence[str], *, query: bool) -> Iterator[bytes]:
         """A vector for each window, batch by batch."""
