@@ -53,14 +53,15 @@ def meaning(tmp_path, clock, real_embedder):
         yield mesh
 
 
-@pytest.mark.req("R-000-015", "R-000-014", "R-000-001")
+@pytest.mark.req("R-000-015", "R-000-018", "R-000-001")
 def test_dark_mode_finds_dark_themes(meaning):
     meaning.add_many(FACTS)
     hits = meaning.search("which colour scheme suits me, dark mode?")
     assert hits[0].content == FACTS[0]
     assert meaning.search("musical instrument")[0].content == FACTS[3]
     assert meaning.search("when do we release?")[0].content == FACTS[1]
-    assert hits.explanation.space is not None
+    (state,) = meaning.stats().spaces
+    assert (state.space.name, state.space.dimension) == (hits.explanation.space, 384)
     assert hits.explanation.pending == 0
 
 
