@@ -27,7 +27,7 @@ prove *ARGS:
 
 # Speed as ratios measured in one run: table and chart
 bench *ARGS:
-    python bench/run.py {{ ARGS }}
+    python -m bench.run {{ ARGS }}
 
 # Format, and mend what ruff can mend
 fix:

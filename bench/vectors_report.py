@@ -58,7 +58,9 @@ def _command() -> str:
         before.removeprefix("--").upper() if before in _PLACES else word
         for before, word in zip(["", *given], given, strict=False)
     ]
-    return " ".join(["python -m", f"bench.{Path(sys.argv[0]).stem}", *shown])
+    threads = os.environ.get("OPENBLAS_NUM_THREADS")
+    before = [f"OPENBLAS_NUM_THREADS={threads}"] if threads else []
+    return " ".join([*before, "python -m", f"bench.{Path(sys.argv[0]).stem}", *shown])
 
 
 def _version(package: str) -> str | None:

@@ -35,6 +35,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     race,
     tamper,
 )
+from tests.faults.processes import ChildFailed  # noqa: E402
 from tests.faults.report import Progress, Report  # noqa: E402
 
 PROOF = ROOT / "docs" / "proof"
@@ -70,7 +71,7 @@ def prove(name: str, seed: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory(prefix="memory-mesh-proof-") as folder:
         try:
             report = SUITES[name](Path(folder), seed, _show)
-        except AssertionError as error:  # a machine's shortest story of what went wrong
+        except (AssertionError, ChildFailed) as error:  # the other suites still run
             report = Report(failures=[str(error) or repr(error)])
             print(error, *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
         failures = [failure.replace(folder, "STORE") for failure in report.failures]

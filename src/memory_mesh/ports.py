@@ -101,8 +101,8 @@ class Ledger(Protocol):
     ) -> Iterator[Sequence[tuple[int, bytes]]]:
         """A space's vectors above a number, in order, block by block."""
 
-    def absorbed(self, namespace: str, space: Space, body: Body | None) -> None:
-        """Name the body that counts from now on."""
+    def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
+        """Name the body that counts from now on, unless another took the place of `base`."""
 
     def sink_cursor(self, namespace: str, sink: str) -> tuple[int, int]:
         """How far a sink has come (seq) and how often the next commit failed."""

@@ -315,7 +315,8 @@ class MemoryMesh:
         parts, namespace = self._opened(), self._config.namespace
         embedded = upkeep.embed_all(parts.desk(), progress)
         states = parts.ledger.stats(namespace).spaces
-        index = parts.index() if any(map(upkeep.worth_an_index, states)) else None
+        wanted = any(state.body or upkeep.worth_an_index(state) for state in states)
+        index = parts.index() if wanted else None
         bodies = upkeep.absorb(parts.ledger, index, namespace) if index is not None else []
         told = upkeep.drain(parts.ledger, namespace, parts.sinks, _UPKEEP_SECONDS)
         return UpkeepReport(embedded, tuple(bodies), sinks_told=told)

@@ -40,7 +40,7 @@ def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
     return [
         body
         for state in ledger.stats(namespace).spaces
-        if worth_an_index(state)
+        if (worth_an_index(state) or _lost(index, namespace, state))
         and (body := _absorb_one(ledger, index, namespace, state)) is not None
     ]
 
@@ -55,7 +55,7 @@ def rebuild(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
     """Make every index anew from the ledger, whatever its size."""
     bodies = []
     for state in ledger.stats(namespace).spaces:
-        ledger.absorbed(namespace, state.space, None)
+        ledger.absorbed(namespace, state.space, state.body, None)
         index.drop(namespace, state.space.name)
         body = _absorb_one(ledger, index, namespace, replace(state, body=None))
         bodies += [body] if body is not None else []
@@ -78,6 +78,11 @@ def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
     return ledger.verify(namespace, mark)
 
 
+def _lost(index: Index, namespace: str, state: SpaceState) -> bool:
+    """True when the ledger names an index that is not there any more."""
+    return state.body is not None and not index.holds(namespace, state.space.name, state.body)
+
+
 def _absorb_one(ledger: Ledger, index: Index, namespace: str, state: SpaceState) -> Body | None:
     """The ledger names a body only after it is whole on disk: a kill in between changes nothing."""
     body = index.absorb(
@@ -88,7 +93,7 @@ def _absorb_one(ledger: Ledger, index: Index, namespace: str, state: SpaceState)
         rows=lambda after: ledger.vectors(namespace, state.space, after),
     )
     if body is not None and body != state.body:
-        ledger.absorbed(namespace, state.space, body)
+        ledger.absorbed(namespace, state.space, state.body, body)
     return body
 
 

@@ -91,6 +91,11 @@ def word(number: int, prefix: str = "zq") -> str:
             return f"{prefix}{letters}x"
 
 
+def own_word(text: str) -> str:
+    """The word that only this text contains."""
+    return next(part for part in text.split() if part.startswith("zq"))
+
+
 class Journal:
     """Intents and acknowledgements in a file that outlives the writer."""
 
@@ -153,7 +158,7 @@ def perform(mesh: MemoryMesh, intent: Intent, model: Model) -> list[str]:
         case "rate":
             mesh.rate(id_, helpful=intent["flag"])
         case "search":
-            assert id_ in [hit.id for hit in mesh.search(model[id_].text.split()[-1])]
+            assert id_ in [hit.id for hit in mesh.search(own_word(model[id_].text))]
         case verb:
             raise ValueError(verb)
     return []
@@ -260,7 +265,7 @@ def _look(folder: Path, sought: list[str]) -> tuple[Model, dict[str, bool], list
     with MemoryMesh(db_dir=folder) as mesh:
         actual = contents(mesh)
         found = {
-            id_: any(hit.id == id_ for hit in mesh.search(actual[id_].text.split()[-1]))
+            id_: any(hit.id == id_ for hit in mesh.search(own_word(actual[id_].text)))
             for id_ in sought
             if id_ in actual
         }

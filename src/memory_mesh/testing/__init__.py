@@ -2,6 +2,7 @@
 
 from memory_mesh.testing.clock import FrozenClock
 from memory_mesh.testing.embedder_contract import EmbedderContract
+from memory_mesh.testing.index_contract import IndexContract
 from memory_mesh.testing.ledger_contract import LedgerContract
 
-__all__ = ["EmbedderContract", "FrozenClock", "LedgerContract"]
+__all__ = ["EmbedderContract", "FrozenClock", "IndexContract", "LedgerContract"]

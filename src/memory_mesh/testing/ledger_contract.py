@@ -336,7 +336,10 @@ class LedgerContract:
             put(ledger, f"mem_1_{number:06x}", f"tea {number}", vectors=(axis(number),))
         numbers = [number for block in ledger.vectors("default", SPACE, 0) for number, _ in block]
         assert len(numbers) == 4
-        ledger.absorbed("default", SPACE, Body(7, numbers[1], 2))
+        ledger.absorbed("default", SPACE, None, Body(7, numbers[1], 2))
+        ledger.absorbed(
+            "default", SPACE, None, Body(8, numbers[3], 4)
+        )  # too late
         asked: list[tuple[Body, int]] = []
 
         def body(which: Body, limit: int) -> list[tuple[int, float]]:

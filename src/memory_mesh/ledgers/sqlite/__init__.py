@@ -136,10 +136,10 @@ class SqliteLedger:
             yield block
             after = block[-1][0]
 
-    def absorbed(self, namespace: str, space: Space, body: Body | None) -> None:
-        """Name the body that counts from now on."""
+    def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
+        """Name the body that counts from now on, unless another took the place of `base`."""
         with self._files.writing(namespace) as db:
-            vectors.name_body(db, space, body)
+            vectors.name_body(db, space, base, body)
 
     def sink_cursor(self, namespace: str, sink: str) -> tuple[int, int]:
         """How far a sink has come (seq) and how often the next commit failed."""

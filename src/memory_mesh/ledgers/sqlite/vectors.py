@@ -118,16 +118,14 @@ def above(db: sqlite3.Connection, space: Space, after: int) -> list[tuple[int, b
     ).fetchall()
 
 
-def name_body(db: sqlite3.Connection, space: Space, body: Body | None) -> None:
-    """From now on this is the index of the space."""
+def name_body(db: sqlite3.Connection, space: Space, base: Body | None, body: Body | None) -> None:
+    """From now on this is the index of the space, if `base` still was."""
+    was = (base.version, base.highest, base.rows) if base is not None else (None, None, None)
+    now = (body.version, body.highest, body.rows) if body is not None else (None, None, None)
     db.execute(
-        "UPDATE space SET body_version = ?, body_highest = ?, body_rows = ? WHERE name = ?",
-        (
-            body.version if body else None,
-            body.highest if body else None,
-            body.rows if body else None,
-            space.name,
-        ),
+        "UPDATE space SET body_version = ?, body_highest = ?, body_rows = ? WHERE name = ? "
+        "AND body_version IS ? AND body_highest IS ? AND body_rows IS ?",
+        (*now, space.name, *was),
     )
 
 
