@@ -48,12 +48,21 @@ BARS = (
 )
 
 
-def stamped(figures: Figures, sizes: dict[str, int]) -> dict[str, object]:
+def code() -> dict[str, object]:
+    """Which code runs; to be asked at the start, for a checkout can move on during a long run."""
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain", "--", "src")),
+    }
+
+
+def stamped(
+    figures: Figures, sizes: dict[str, int], measured: dict[str, object]
+) -> dict[str, object]:
     """A part's figures with what was measured, when and on what."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain", "--", "src")),
+        **measured,
         "seed": corpus.SEED,
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,

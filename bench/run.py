@@ -35,6 +35,7 @@ class Plan:
 def main() -> None:
     """Run the chosen parts and write their figures."""
     options = _options()
+    code = report.code()
     with ExitStack() as stack:
         folder = options.work_dir or stack.enter_context(tempfile.TemporaryDirectory())
         plan = Plan(
@@ -50,7 +51,7 @@ def main() -> None:
             say(f"{name}:")
             figures, sizes = PARTS[name](plan)
             results = report.read(options.out)
-            report.write(options.out, results | {name: report.stamped(figures, sizes)})
+            report.write(options.out, results | {name: report.stamped(figures, sizes, code)})
             for figure, value in figures.items():
                 say(f"  {figure} = {value}")
 

@@ -371,7 +371,9 @@ class MemoryMesh:
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
         """What is added is for this mesh's project and session unless the caller says otherwise."""
-        details = {"scope": Scope(self._config.project, None, self._config.session)} | dict(details)
+        own = Scope(self._config.project, None, self._config.session)
+        if own != Scope() and "scope" not in details:
+            details = {"scope": own} | dict(details)
         return draft_of(
             content, metadata, details, agent_id=self._config.agent_id, channel=self._channel
         )

@@ -87,6 +87,8 @@ def parse(text: str) -> YamoBlock:
 
 def agent_name(agent_id: str) -> str:
     """The agent line's name for an agent id: anything but letters, digits and _ becomes _."""
+    if _plain(agent_id):
+        return "MemoryMesh_" + agent_id
     return "MemoryMesh_" + "".join(char if _plain(char) else "_" for char in agent_id)
 
 
@@ -215,12 +217,13 @@ def _unescape(value: str) -> str:
     return value
 
 
-def _plain(char: str) -> bool:
-    return char.isascii() and (char.isalnum() or char == "_")
+def _plain(name: str) -> bool:
+    """Letters, digits and _ and nothing else, at least one."""
+    return name.isascii() and name.replace("_", "0").isalnum()
 
 
 def _name(value: str, line: str) -> str:
-    if not value or not all(map(_plain, value)):
+    if not _plain(value):
         raise BlockError(f"The {line} is made of letters, digits and _, not {value[:40]!a}.")
     return value
 

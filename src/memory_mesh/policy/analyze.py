@@ -102,7 +102,8 @@ _known = lru_cache(maxsize=CACHED_CHUNKS)(_content)
 def _words(chunk: str) -> Iterator[str]:
     """The lowercase words of one chunk, cut at MAX_TERM."""
     if chunk.isascii():
-        yield from _identifier(chunk)
+        plain = chunk.isalpha() and chunk[1:].islower()  # most words, and nothing to take apart
+        yield from (chunk.lower()[:MAX_TERM],) if plain else _identifier(chunk)
         return
     for piece in _chunk_pattern().findall(_fold(chunk)):
         yield from _identifier(piece) if piece.isascii() else _foreign(piece)

@@ -63,13 +63,14 @@ def draft_of(
 ) -> Draft:
     """A draft from what `add` was given; raises InvalidInput and names the field."""
     _known(details)
-    draft = Draft(text=check_text(content, "content"), source=Source(channel=channel))
-    draft = _detailed(draft, details)
-    draft = replace(
-        draft,
+    draft = Draft(
+        text=check_text(content, "content"),
+        source=Source(channel=channel),
         key=_name("key", details.get("key")),
         allow_duplicate=bool(details.get("allow_duplicate")),
     )
+    if details:
+        draft = _detailed(draft, details)
     if metadata is not None:
         draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
     _check_validity(draft.valid_from, draft.valid_until)

@@ -337,9 +337,7 @@ class LedgerContract:
         numbers = [number for block in ledger.vectors("default", SPACE, 0) for number, _ in block]
         assert len(numbers) == 4
         ledger.absorbed("default", SPACE, None, Body(7, numbers[1], 2))
-        ledger.absorbed(
-            "default", SPACE, None, Body(8, numbers[3], 4)
-        )  # too late
+        ledger.absorbed("default", SPACE, None, Body(8, numbers[3], 4))  # too late
         asked: list[tuple[Body, int]] = []
 
         def body(which: Body, limit: int) -> list[tuple[int, float]]:
