@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from memory_mesh.cache import SearchCache
-from memory_mesh.errors import EmbeddingError, InvalidInput, StoreError
+from memory_mesh.errors import EmbeddingError, InvalidInput, StoreError, StoreIsFull
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Body,
@@ -99,7 +99,7 @@ def open_memories(reader: Reader, ids: Sequence[str], lens: Lens) -> list[Memory
         entry = _use_entry(reader, used, lens.now) if reader.yamo else None
         try:
             reader.ledger.use(reader.namespace, used, entry)
-        except StoreError:  # a disk that takes no writes must not hide what it holds
+        except StoreIsFull:  # a full disk must not hide what it holds; other faults are told
             return found
     return found
 

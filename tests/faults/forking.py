@@ -24,16 +24,19 @@ Round = Callable[[Path, float], Acknowledged]
 
 
 def fork_rounds(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
-    """Every scenario in turn on one namespace; each round in a process of its own."""
+    """Every scenario in turn, three times on one store; each round in a process of its own."""
     report = Report({"rounds": 0, "acknowledged": 0, "deadlocks": 0, "lost": 0, "findings": 0})
     dice = random.Random(seed)
     ticker = Ticker(progress, rounds)
     acknowledged: Acknowledged = {}
     for round_ in range(rounds):
         scenario = SCENARIOS[round_ % len(SCENARIOS)]
+        here = folder / f"store-{round_ // (3 * len(SCENARIOS))}"
+        if not here.exists():
+            acknowledged = {}
         where = f"round {round_}, {scenario.__name__}"
         try:
-            told = Child(_quietly, scenario, folder, dice.random()).result(_PATIENCE_SECONDS)
+            told = Child(_quietly, scenario, here, dice.random()).result(_PATIENCE_SECONDS)
         except ChildFailed as failure:
             kind = "deadlocks" if "in time" in str(failure) else "errors"
             report.broken(kind, f"{where}: {failure}")
@@ -41,9 +44,9 @@ def fork_rounds(folder: Path, *, rounds: int, seed: int, progress: Progress = si
         acknowledged |= told
         report.count("rounds")
         report.count("acknowledged", len(told))
-        for id_ in call(_missing, folder, acknowledged):
+        for id_ in call(_missing, here, acknowledged):
             report.broken("lost", f"{where}: {id_} {acknowledged.pop(id_)}")
-        for finding in call(_findings, folder):
+        for finding in call(_findings, here):
             report.broken("findings", f"{where}: {finding}")
         ticker.tick(round_ + 1, "rounds")
     return report

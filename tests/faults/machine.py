@@ -112,15 +112,14 @@ class AsOf(RuleBasedStateMachine):
     def _add(self, text: str, start: timedelta | None, end: timedelta | None) -> str:
         valid_from, valid_until = self._validity(start, end)
         receipt = self.mesh.add(text, valid_from=valid_from, valid_until=valid_until)
-        at = self._record()
+        new = Version(self._record(), text, valid_from=valid_from, valid_until=valid_until)
         id_ = str(receipt.id)
-        twins = [k for k, life in self.lives.items() if _open(life, text)]
+        twins = [k for k, life in self.lives.items() if _same_statement(life.versions[-1], new)]
         if twins:
             assert receipt.outcome == "merged"
             assert id_ in twins
         else:
             assert receipt.outcome == "stored"
-            new = Version(at, text, valid_from=valid_from, valid_until=valid_until)
             self.lives[id_] = Life([new])
         return id_
 
@@ -278,9 +277,11 @@ def as_of(*, examples: int, seed_: int, steps_each: int = 30) -> Report:
     return Report({"examples": AsOf.examples, "reads compared": AsOf.reads, "wrong": 0})
 
 
-def _open(life: Life, text: str) -> bool:
-    last = life.versions[-1]
-    return last.status is Status.ACTIVE and last.text == text
+def _same_statement(known: Version, new: Version) -> bool:
+    """The same text, true at the same times, and not deleted: the newcomer is merged."""
+    if known.status is not Status.ACTIVE:
+        return False
+    return replace(known, recorded_from=new.recorded_from, pinned=new.pinned) == new
 
 
 def _version(memory: Memory) -> Version:

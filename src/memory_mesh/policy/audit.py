@@ -71,8 +71,11 @@ def seal(entry: Entry, seq: int, position: int, prev_hash: bytes, salt: bytes) -
     )
 
 
-def flaw(block: Block, position: int, prev_hash: bytes) -> str | None:
-    """What is wrong with a block that should stand at this place, or None."""
+def flaw(block: Block, position: int, prev_hash: bytes, *, stored: str | None = None) -> str | None:
+    """What is wrong with a block that should stand at this place, or None.
+
+    `stored` is its metadata as the ledger holds it, where that need not be written anew.
+    """
     if block.position != position:
         return f"expected position {position}, found {block.position}"
     if block.prev_hash != prev_hash:
@@ -85,10 +88,8 @@ def flaw(block: Block, position: int, prev_hash: bytes) -> str | None:
     if not block.erased:
         if block.salt is None or len(block.salt) != SALT:  # HMAC pads a short key with zeros
             return "its salt was changed"
-        if (
-            digest(block.entry.wire, metadata_text(block.entry.metadata), block.salt)
-            != block.digest
-        ):
+        metadata = metadata_text(block.entry.metadata) if stored is None else stored
+        if digest(block.entry.wire, metadata, block.salt) != block.digest:
             return "its text or metadata was changed"
     if block_hash(block.entry, position, block.seq, block.digest, prev_hash) != block.hash:
         return "its header or hash was changed"

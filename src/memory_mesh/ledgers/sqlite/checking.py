@@ -112,14 +112,13 @@ def _chain(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Ite
 
 def _read(row: rows.Row, position: int, before: bytes) -> tuple[Block | None, str]:
     """The block that stands at its place unchanged, or what is wrong with it."""
+    memories, wire, metadata = row[6], row[7], row[10]
     try:
         block = rows.block(row)
-        wrong = audit.flaw(block, position, before)
-        said = None if block.erased else audit.metadata_text(block.entry.metadata)
+        wrong = audit.flaw(block, position, before, stored=metadata)
     except (ValueError, TypeError, AttributeError, OverflowError):  # not a value that we write
         return None, "cannot be read"
-    memories, wire, metadata = row[6], row[7], row[10]
-    if (memories, metadata) != (rows.dumped(block.entry.memories), said) or wire == "":
+    if memories != rows.dumped(block.entry.memories) or wire == "" or metadata == "":
         wrong = wrong or "is not in the form it was written in"
     return (block, "") if wrong is None else (None, wrong)
 
