@@ -4,6 +4,7 @@ A child reports by a pipe; what it reported survives its death. Nothing here wai
 """
 
 import ctypes
+import faulthandler
 import os
 import pickle
 import select
@@ -79,6 +80,8 @@ class Child(Generic[T]):
                 self.code = os.waitstatus_to_exitcode(status)
                 return
             if time.monotonic() >= end:
+                os.kill(self.pid, signal.SIGUSR1)  # it says where it hangs, on standard error
+                time.sleep(0.5)
                 os.kill(self.pid, signal.SIGKILL)
                 _, status = os.waitpid(self.pid, 0)
                 self.code = os.waitstatus_to_exitcode(status)
@@ -98,6 +101,7 @@ def _run(
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         report = pickle.dumps((True, function(*args, **kwargs)))
         code = 0
