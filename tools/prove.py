@@ -148,9 +148,11 @@ def _meaning_index(folder: Path, seed: int, _progress: Progress) -> Report:
 
 
 def _index_kills(folder: Path, seed: int, progress: Progress) -> Report:
-    report = meaning.killed_absorbs(folder / "mesh", rounds=50, seed=seed, progress=progress)
-    alone = index.killed_absorbs(folder / "index", rounds=50, seed=seed, progress=progress)
-    return _joined(report, alone=alone)
+    return meaning.killed_absorbs(folder, rounds=50, seed=seed, progress=progress)
+
+
+def _index_kills_alone(folder: Path, seed: int, progress: Progress) -> Report:
+    return index.killed_absorbs(folder, rounds=50, seed=seed, progress=progress)
 
 
 SUITES: dict[str, Suite] = {
@@ -177,6 +179,7 @@ SUITES: dict[str, Suite] = {
     "meaning-processes": _meaning_processes,
     "meaning-index": _meaning_index,
     "index-kills": _index_kills,
+    "index-kills-alone": _index_kills_alone,
 }
 
 
