@@ -28,9 +28,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     crashpoints,
     disk,
     forking,
-    index,
     machine,
-    meaning,
     namespaces,
     race,
     tamper,
@@ -41,19 +39,20 @@ from tests.faults.report import Progress, Report  # noqa: E402
 PROOF = ROOT / "docs" / "proof"
 SEED = 2026
 Suite = Callable[[Path, int, Progress], Report]
+Source = tuple[str | None, str | None]  # the commit, and what differs from it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen suites one after another; 1 when a promise was broken."""
     options = _options(arguments)
     os.environ["MEMORY_MESH_EMBEDDER"] = "none"  # the suites about meaning bring their own
-    broken = []
+    source, broken = _source(), []
     for name in options.suites or SUITES:
         if options.resume and _shown(name, options.seed):
             print(f"== {name}: shown before by this commit and seed")
             continue
         print(f"== {name}", flush=True)
-        proof = prove(name, options.seed)
+        proof = prove(name, options.seed, source)
         path = PROOF / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(proof, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -66,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if broken else 0
 
 
-def prove(name: str, seed: int) -> dict[str, object]:
+def prove(name: str, seed: int, source: Source) -> dict[str, object]:
     """One suite's figures, with all that is needed to repeat it."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="memory-mesh-proof-") as folder:
@@ -82,8 +81,8 @@ def prove(name: str, seed: int) -> dict[str, object]:
         "suite": name,
         "held": not failures,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain", "--", "src", "tests", "tools")),
+        "commit": source[0],
+        "dirty": bool(source[1]) or _source() != source,  # at the start, or changed since
         "seed": seed,
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
@@ -133,6 +132,8 @@ def _system_calls(folder: Path, seed: int, progress: Progress) -> Report:
 
 
 def _meaning_processes(folder: Path, _seed: int, progress: Progress) -> Report:
+    from tests.faults import meaning  # numpy brings threads, which the others fork without
+
     model = os.environ.get("MEMORY_MESH_MODEL_DIR")
     if not model:
         return Report(failures=["set MEMORY_MESH_MODEL_DIR to a model's folder"])
@@ -142,16 +143,22 @@ def _meaning_processes(folder: Path, _seed: int, progress: Progress) -> Report:
 
 
 def _meaning_index(folder: Path, seed: int, _progress: Progress) -> Report:
+    from tests.faults import meaning  # numpy brings threads, which the others fork without
+
     report = meaning.never_less(folder / "less", texts=5_000, searches=500, seed=seed)
     removed = meaning.index_removed(folder / "gone", texts=10_000, queries=200, seed=seed)
     return _joined(report, removed=removed)
 
 
 def _index_kills(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import meaning  # numpy brings threads, which the others fork without
+
     return meaning.killed_absorbs(folder, rounds=50, seed=seed, progress=progress)
 
 
 def _index_kills_alone(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import index  # numpy brings threads, which the others fork without
+
     return index.killed_absorbs(folder, rounds=50, seed=seed, progress=progress)
 
 
@@ -198,7 +205,13 @@ def _shown(name: str, seed: int) -> bool:
     except (FileNotFoundError, ValueError):
         return False
     now = _git("rev-parse", "HEAD")
-    return bool(proof["held"]) and (proof["commit"], proof["seed"]) == (now, seed)
+    whole = bool(proof["held"]) and not proof["dirty"]
+    return whole and (proof["commit"], proof["seed"]) == (now, seed)
+
+
+def _source() -> Source:
+    """What is proved: the modules were loaded when the run began."""
+    return _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--", "src", "tests", "tools")
 
 
 def _git(*command: str) -> str | None:
