@@ -1,0 +1,133 @@
+"""Layer 0: what a text goes through before it is stored and embedded (RFC-0011 section 6).
+
+::
+
+    text -> redact -> 1 structure -> 2 filtering -> 3 normalising -> content
+    content -> 4 chunking -> 5 annotating -> 6 validating -> chunks
+
+`content` is stored: readable Markdown, code untouched. The chunks' texts are embedded and indexed;
+they follow from the content alone (`chunks_of`). Nothing comes out that `redact` has not seen last,
+and an error anywhere lets nothing out.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeAlias
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.policy.scrub import chunking, structure
+from memory_mesh.policy.scrub.annotating import annotated
+from memory_mesh.policy.scrub.forms import Form, form_of
+from memory_mesh.policy.scrub.parts import (
+    IN_MESH,
+    STANDALONE,
+    Chunk,
+    Piece,
+    Scrubbed,
+    Settings,
+)
+from memory_mesh.policy.scrub.validating import checked, validated
+
+__all__ = [
+    "IN_MESH",
+    "STANDALONE",
+    "Chunk",
+    "Form",
+    "Scrubbed",
+    "Settings",
+    "chunks_of",
+    "form_of",
+    "scrub",
+]
+
+Redact: TypeAlias = Callable[[str], str]
+_PASSES = 10  # a page whose text is a page again, and so on
+
+
+def scrub(
+    text: str,
+    settings: Settings = STANDALONE,
+    *,
+    form: Form | None = None,
+    redact: Redact | None = None,
+    source: str | None = None,
+    at: datetime | None = None,
+) -> Scrubbed:
+    """The text made ready to be stored and embedded; equal in, equal out, and twice is once."""
+    hide = _once(redact)
+    removed: list[str] = []
+    content = _cleaned(hide(text), checked(settings), form, removed)
+    content, pieces = _hidden(content, settings, form, hide)
+    chunks, refused = validated(annotated(pieces, source=source, at=at), settings)
+    return Scrubbed(content, chunks, (*removed, *refused))
+
+
+def chunks_of(content: str) -> tuple[Chunk, ...]:
+    """The chunks that scrubbing in the mesh made, from the content that it stored."""
+    chunks, _ = validated(annotated(chunking.pieces_of(content, IN_MESH)), IN_MESH)
+    return chunks
+
+
+def _cleaned(text: str, settings: Settings, form: Form | None, removed: list[str]) -> str:
+    """Stages 1 to 3, until they find nothing more to do."""
+    if not settings.enabled:
+        return text if text.strip() else ""
+    for _ in range(_PASSES):
+        seen = form or form_of(text)
+        before, (text, gone) = text, structure.cleaned(text, seen)
+        removed += gone
+        if seen in (Form.HTML, Form.DOCUMENT):
+            from memory_mesh.policy.scrub import filtering, normalising
+
+            text, gone = filtering.filtered(text, settings.min_signal)
+            removed += gone
+            text = normalising.document(text)
+        if text == before:
+            break
+    return text
+
+
+def _hidden(
+    content: str, settings: Settings, form: Form | None, hide: Redact
+) -> tuple[str, list[Piece]]:
+    """The content and its pieces, such that neither, written or read, shows a private thing."""
+    for _ in range(_PASSES):
+        pieces = chunking.pieces_of(content, settings)
+        private = _private(content, pieces, hide)
+        if not private and hide(content) == content:
+            return content, pieces
+        for start, stop, text in reversed(private):
+            content = content[:start] + text + content[stop:]
+        content = _cleaned(hide(content), settings, form, [])
+    raise InvalidInput("private data could not be taken out of the text; it was not stored")
+
+
+def _private(content: str, pieces: list[Piece], hide: Redact) -> list[tuple[int, int, str]]:
+    """The stretches that only show a private thing without their markup, and what to put there."""
+    shown = [piece for piece in pieces if hide(piece.text) != piece.text]
+    if not shown:
+        return []
+    from memory_mesh.policy.scrub import outline
+
+    units = [unit for unit in outline.units_of(content) if hide(unit.text) != unit.text]
+    return [(part.start, part.stop, hide(part.text)) for part in units or shown]
+
+
+def _once(redact: Redact | None) -> Redact:
+    """Redaction that does not look again at what came out of it."""
+    if redact is None:
+        return _as_is
+    known: dict[str, str] = {}
+
+    def hide(text: str) -> str:
+        found = known.get(text)
+        if found is None:
+            found = known[text] = redact(text)
+            known[found] = found
+        return found
+
+    return hide
+
+
+def _as_is(text: str) -> str:
+    return text
