@@ -1,0 +1,170 @@
+"""Personal data and secrets are found by documented rules and replaced by placeholders.
+
+A placeholder such as `[EMAIL_3f9a2c41]` is the same for one value in one namespace, another one in
+the next, and says nothing without the store's key. The rules are loaded when a text first gives
+reason to; `suspicious` is what asks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from memory_mesh.policy.privacy.gate import suspicious
+from memory_mesh.policy.privacy.rule import Check, Finder, Found, Rule
+
+if TYPE_CHECKING:
+    from memory_mesh.model import Json
+    from memory_mesh.policy.privacy.scan import Scanner, Taken
+
+__all__ = [
+    "RULES",
+    "Check",
+    "Finder",
+    "Found",
+    "Redactor",
+    "Rule",
+    "masked",
+    "suspicious",
+    "user_rules",
+]
+
+_MARK = 8  # hexadecimal digits in a placeholder: 32 bits
+_LONGEST_KEY = 64  # a longer key of an object is no name for its value
+RULES: tuple[Rule, ...]
+
+
+class Redactor:
+    """Redacts for one namespace; `extra` rules are tried before ours."""
+
+    def __init__(self, key: bytes, namespace: str, extra: Sequence[Rule] = ()) -> None:
+        self._key, self._namespace, self._extra = key, namespace.encode(), tuple(extra)
+        self._scanner: Scanner | None = None
+
+    def text(self, value: str) -> str:
+        """The text with a placeholder for everything found; redacting it again changes nothing."""
+        while found := self._find(value):
+            value = _replaced(value, found, self._placeholder)
+        return value
+
+    def json(self, value: "Json") -> "Json":
+        """Every string and whole number in it, keys too; a key is context for its value."""
+        return self._json(value, "")
+
+    def find(self, value: str) -> list[Found]:
+        """What a first look finds, in the order of the text."""
+        return [Found(part.rule.name, part.start, part.stop) for part in self._find(value)]
+
+    def _find(self, value: str) -> "list[Taken]":
+        if not self._extra and not suspicious(value):
+            return []
+        if self._scanner is None:
+            self._scanner = _scanner(self._extra)
+        return self._scanner.find(value)
+
+    def _placeholder(self, part: "Taken") -> str:
+        import hashlib
+        import hmac
+
+        kind = part.rule.name
+        message = b"\0".join((self._namespace, kind.encode(), _normal(kind, part.plain)))
+        mark = hmac.new(self._key, message, hashlib.sha256).hexdigest()[:_MARK]
+        return f"[{part.rule.label}_{mark}]"
+
+    def _json(self, value: "Json", key: str) -> "Json":
+        match value:
+            case str():
+                return self._named(key, value)
+            case bool() | None | float():
+                return value
+            case int():
+                redacted = self._named(key, str(value))
+                return value if redacted == str(value) else redacted
+            case dict():
+                return self._object(value)
+            case _:
+                return [self._json(item, key) for item in value]
+
+    def _object(self, value: "dict[str, Json]") -> "dict[str, Json]":
+        result: dict[str, Json] = {}
+        for name, item in value.items():
+            redacted = self.text(name)
+            while redacted in result and redacted != name:  # two spellings of one value
+                redacted += "_"
+            result[redacted] = self._json(item, name)
+        return result
+
+    def _named(self, key: str, value: str) -> str:
+        """The text, read as what its key says it is."""
+        value = self.text(value)
+        if not key or len(key) > _LONGEST_KEY:
+            return value
+        opening = f'"{key}": "'
+        while found := self._within(value, opening):
+            value = _replaced(value, found, self._placeholder, -len(opening))
+        return value
+
+    def _within(self, value: str, opening: str) -> "list[Taken]":
+        end = len(opening) + len(value)
+        return [
+            part
+            for part in self._find(f'{opening}{value}"')
+            if len(opening) <= part.start and part.stop <= end
+        ]
+
+
+def masked(text: str) -> str:
+    """The text for logs and error messages: a bare label for everything found, no key needed."""
+    while suspicious(text) and (found := _scanner(()).find(text)):
+        text = _replaced(text, found, lambda part: f"[{part.rule.label}]")
+    return text
+
+
+def user_rules(
+    settings: Mapping[str, object] | Sequence[Mapping[str, object]],
+) -> tuple[Rule, ...]:
+    """The rules a user wrote in the configuration, checked, or an error that names the bad one."""
+    from memory_mesh.policy.privacy.user import read
+
+    return read(settings)
+
+
+def __getattr__(name: str) -> object:
+    if name != "RULES":
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from memory_mesh.policy.privacy.table import RULES
+
+    return RULES
+
+
+def _scanner(extra: tuple[Rule, ...]) -> "Scanner":
+    from memory_mesh.policy.privacy.scan import Scanner
+    from memory_mesh.policy.privacy.table import RULES, SCANNER
+
+    return Scanner((*extra, *RULES)) if extra else SCANNER
+
+
+def _replaced(
+    text: str, parts: "list[Taken]", name: "Callable[[Taken], str]", shift: int = 0
+) -> str:
+    pieces, at = [], 0
+    for part in parts:
+        pieces += [text[at : part.start + shift], name(part)]
+        at = part.stop + shift
+    return "".join([*pieces, text[at:]])
+
+
+def _normal(kind: str, plain: str) -> bytes:
+    """The value without what its writers differ in: case, spaces, dashes."""
+    if kind == "email":
+        plain = plain.lower()
+    elif kind == "ip":
+        from ipaddress import ip_address
+
+        plain = ip_address(plain).compressed
+    elif kind == "phone":
+        digits = "".join(letter for letter in plain if letter.isdigit())
+        plain = f"+{digits}" if "+" in plain else digits
+        plain = f"+{digits[2:]}" if plain.startswith("00") else plain
+    elif kind in {"card", "iban"} or kind[2:3] == "_":  # two letters of a country, as in us_ssn
+        plain = "".join(letter for letter in plain.upper() if letter.isalnum())
+    return plain.encode("utf-8", "surrogatepass")

@@ -1,0 +1,180 @@
+"""Secrets that nothing but their surroundings give away: headers, URLs, assignments, sentences."""
+
+import re
+from collections.abc import Iterator
+
+from memory_mesh.policy.privacy.rule import Rule, Span
+
+_SHORTEST, _LONGEST, _VARIED, _RANDOM = 6, 500, 3, 20
+_PLAIN = frozenset(("string", "required", "optional", "hidden", "bearer", "number", "invalid"))
+_WORDS = (
+    r"pass(?:word|wd|phrase|code)|passwort|kennwort|mot de passe|contraseña|senha|wachtwoord|пароль"
+    r"|pwd|secret(?:[ _-]?(?:access)?[ _-]?key)?(?:[ _-]base)?|token"
+    r"|(?:api|access|account|auth|private|signing|encryption)[ _-]?key|credentials?"
+    r"|密码|密碼|口令|密钥|令牌|パスワード|비밀번호"
+)
+_ABOUT = r"(?:\s(?:for|of|on|to)\s[^\n.:=]{1,40}?)?"
+_SAID = (
+    r"[\\\"'`\]]{0,3}(?:\s{0,3}(?:=>|:=|={1,3}|:)\s{0,3}|\s{0,2}[是为為は]\s{0,2}:?\s{0,2}"
+    rf"|{_ABOUT}\s(?:is|was|to|es|est|ist|é)(?:\s?:)?\s{{1,3}}|\s)"
+)
+_HINTS = (
+    "pass", "pwd", "secret", "token", "api_key", "apikey", "api-key", "api key", "access_key",
+    "accesskey", "access-key", "access key", "account_key", "accountkey", "private_key",
+    "privatekey", "signing_key", "encryption_key", "auth_key", "credential", "kennwort",
+    "mot de passe", "contrase", "senha", "wachtwoord", "密码", "密碼", "口令", "密钥", "令牌",
+    "パスワード", "비밀번호", "пароль",
+)  # fmt: skip
+_STANDS_FOR_ONE = (
+    r"(?i)\$[{(].*|\$[a-z_]\w*|\{.*\}|<.*>|\[.*\]|%\(.*|%[a-z_]+%|%s|\*+|x+|\.{3}.*"
+    r"|your[ _-].*|your(?:api|key|token|secret|pass).*|my[_-](?:api|key|token|secret|pass)[a-z_-]*"
+    r"|example|dummy|placeholder|redacted|none|null|true|false|undefined"
+    r"|(?:process\.env|os\.|env\[|getenv).*"
+)
+_NAME = r"[A-Za-z_]+"
+_ATTRIBUTE = (
+    r"[A-Za-z_]+(?:\.[A-Za-z_]+)+|(?:self|this|settings|config|cfg|conf|os|env|args|options|opts"
+    r"|request|req|ctx|app|secrets|process|user|client|params|kwargs|response|result|credentials"
+    r"|creds|auth|session|props|state|vault|var|local|module)\.[\w.]+"
+)
+_TYPE = r"(?:str|string|int|bool|bytes|float)\d*\??;?"
+_BARE = r"[!#-&*+\--:=?-Z^_a-z~|]{6,}"
+_JUST_WORDS = rf"(?:{_WORDS})[\"'`\\\]]*\s"
+_FLAG = r"--[a-zA-Z-]{0,20}\Z"
+_QUOTES, _BRACKETS = ('"', "'", "`"), ("(", "[", "{", "<")
+
+
+def secret(text: str, start: int, stop: int) -> Span | None:
+    """What follows was set by somebody; it is no mere word, variable, type or call."""
+    spoken = text[start:stop].lower()
+    first = stop + (text[stop : stop + 1] == "\\")
+    quoted = text[first : first + 1] in _QUOTES
+    first += quoted
+    if not quoted and _goes_on(text, start, spoken):
+        return None
+    last = _end(text, first, quoted=quoted)
+    value = text[first:last]
+    if len(value) < _SHORTEST or len(set(value)) < _VARIED or re.fullmatch(_STANDS_FOR_ONE, value):
+        return None
+    if re.fullmatch(_TYPE, value) or (value.isdigit() and "token" in spoken):
+        return None
+    if not quoted and (text[last : last + 1] in _BRACKETS or re.fullmatch(_ATTRIBUTE, value)):
+        return None
+    if re.search("[0-9]", value):
+        meant = " " not in value or "phrase" in spoken
+    else:
+        meant = _deliberate(text, (start, stop), value, quoted=quoted)
+    return (first, _uncut(text, first, last)) if meant else None
+
+
+def _goes_on(text: str, start: int, spoken: str) -> bool:
+    """The sentence goes on after the word for a secret: nothing is set, as it is after --token."""
+    just_words = re.fullmatch(_JUST_WORDS, spoken)
+    return bool(just_words) and not re.search(_FLAG, text[max(0, start - 24) : start])
+
+
+def _end(text: str, first: int, *, quoted: bool) -> int:
+    """Where the value ends: at its quote, or where a bare one must; a long one is cut."""
+    last = text.find(text[first - 1], first, first + _LONGEST) if quoted else -1
+    if last >= 0 and "\n" not in text[first:last]:
+        return first + len(text[first:last].rstrip("\\"))
+    run = re.match(_BARE, text[first : first + _LONGEST])
+    return first + len(run[0].rstrip(".,:;")) if run else first
+
+
+def _uncut(text: str, first: int, last: int) -> int:
+    """The end of a value that is longer than what was looked at to judge it."""
+    if last - first < _LONGEST:
+        return last
+    run = re.match(_BARE, text[first:])
+    return first + len(run[0]) if run else last
+
+
+def _deliberate(text: str, said: Span, value: str, *, quoted: bool) -> bool:
+    """Letters alone are a secret in a literal or after a bare =, and a word elsewhere."""
+    if re.search(_WORDS, value, re.IGNORECASE) or " " in value or value in _PLAIN:
+        return False
+    before, after = text[max(0, said[0] - 40) : said[1]], text[said[1] + len(value) :][:1]
+    if not before.rstrip().endswith(("=", ":", ">")):
+        return not re.fullmatch(_NAME, value.replace("-", ""))
+    if quoted or not re.fullmatch(_NAME, value.replace("-", "")):
+        return True
+    called_with = after in {",", ")"} and re.search(r"\w\([^)]*\Z", before)
+    return before.endswith("=") and "_" not in value and not called_with
+
+
+def bearer(text: str, start: int, stop: int) -> Span | None:
+    """A token, not the word that follows in a sentence."""
+    value = text[start:stop]
+    random = bool(re.search("[0-9]", value)) or len(set(value)) > _RANDOM
+    return (start, stop) if random else None
+
+
+def login(text: str, start: int, stop: int) -> Span | None:
+    """A name and a password, not the words for them."""
+    name, _, password = text[start:stop].partition(":")
+    if any(re.fullmatch(_STANDS_FOR_ONE, part) for part in (name, password)):
+        return None
+    spoken = {"pass", "password", "pwd", "secret", "token", "pw"}
+    return None if password.lower() in spoken else (start, stop)
+
+
+class _Assignments:
+    """The names of secrets and what leads from them to their values, in any case."""
+
+    _compiled: re.Pattern[str] | None = None
+
+    def finditer(self, text: str, /) -> Iterator[re.Match[str]]:
+        if self._compiled is None:
+            self._compiled = re.compile(f"(?:{_WORDS})(?:{_SAID})")
+        lowered = text.lower()  # searched so, the pattern is four times as fast
+        if len(lowered) != len(text):
+            lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+        return self._compiled.finditer(lowered)
+
+
+URL_LOGINS = (
+    Rule(
+        name="url_login",
+        label="LOGIN",
+        hints=("://",),
+        pattern=r"://(?P<value>[^\s/@:\"'<>\\]{0,64}:[^\s/@\"'<>\\]{1,128})@(?=[A-Za-z0-9\[])",
+        check=login,
+        why="name and password before the host of a URL",
+        example="postgres://admin:s3cret@db.example.com",
+    ),
+)
+LOGINS = (
+    Rule(
+        name="bearer",
+        label="BEARER_TOKEN",
+        hints=("bearer", "authorization"),
+        pattern=(
+            r"(?i:\bbearer\s{1,3}|authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:token|apikey|api-key)\s{1,3})"
+            r"(?P<value>[A-Za-z0-9._~+/-]{16,4000}={0,2})"
+        ),
+        check=bearer,
+        why="the token of an Authorization header, or after the word bearer",
+        example="Authorization: Bearer 0a1b2c3d4e5f6g7h8i9j",
+    ),
+    Rule(
+        name="basic_auth",
+        label="BASIC_LOGIN",
+        hints=("authorization",),
+        pattern=(
+            r"(?i:authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?basic\s{1,3})"
+            r"(?P<value>[A-Za-z0-9+/_-]{8,1000}={0,2})"
+        ),
+        why="the login of a basic Authorization header",
+        example="Authorization: Basic dXNlcjpodW50ZXIy",
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        hints=_HINTS,
+        pattern=_Assignments(),
+        check=secret,
+        why="what is assigned to a name such as password, token or api_key, or said to be one",
+        example="DB_PASSWORD=hunter22",
+    ),
+)

@@ -1,0 +1,124 @@
+"""Phone numbers: international ones by their form, national ones by the words around them.
+
+The matcher of phonenumbers wants one country and spaces between words; here the candidates are
+found by form, next to any script, and phonenumbers says which of them can be dialled.
+"""
+
+import re
+
+from memory_mesh.policy.privacy.rule import Rule, Span
+
+_FEWEST, _MOST = 7, 15
+_WORDS = (
+    r"(?i)(?:(?<![a-z])(?:(?:tele|i|smart|cell)?phones?(?: (?:no|nr|number))?|tel|cell|fax|sms|gsm"
+    r"|mobil(?:e|nummer|telefon)?|whats\s?app|telegram|signal|viber|handy|rufnummer|festnetz"
+    r"|telefon[a-zăéóő]*|t[ée]l[ée]phone|portable|tel[eé]fono?s?|m[oó]vil|celular|telefone"
+    r"|telem[oó]vel|cellulare|puhelin|contact number|(?:desk|office|home|work) ?:)(?![a-z])"
+    r"|телефон\w*|тел\.|моб\.|τηλ|هاتف|جوال|טלפון|电话|電話|手机|手機|携帯|전화|휴대폰|핸드폰|โทร)"
+    r"(?P<gap>[^0-9\n]{0,30}(?:\n\s{0,4})?)\Z"
+)
+_LINKS = frozenset(("number", "numbers", "nummer", "numero", "line", "home", "work", "called"))
+_VERBS = (
+    r"(?i)(?<![a-z])(?:call(?:ing|ed)?|ring|dial|reach|text|message|messages|phone|answering|contact)"
+    r"(?: (?:me|him|her|us|them|you|back|home|the \w{1,12})){0,2}"
+    r"(?: (?:at|on|to|under|via))?:? {0,2}\Z"
+)
+_AFTER = r"(?i)[ -]{1,2}(?:office|fax|mobile|cell|phone)(?![a-z])"
+_EXTENSION = r"(?i)\s?(?:x|ext\.?)\s?\d{1,6}\Z"
+_NOT_A_PHONE = (
+    r"(?:19|20)\d\d[-./ ]?(?:0[1-9]|1[0-2])[-./ ]?(?:0[1-9]|[12]\d|3[01])(?:\D.*)?"  # a date
+    r"|(?:0?[1-9]|[12]\d|3[01])[./-](?:0?[1-9]|1[0-2])[./-](?:19|20)\d\d(?:\D.*)?"
+    r"|1[4-9]\d{8}(?:\d{3}){0,2}"  # seconds, milliseconds or microseconds of our years
+    r"|\d+\.\d+"
+)
+
+
+def phone(text: str, start: int, stop: int) -> Span | None:
+    """A number that can be dialled from abroad, or one that is said to be a phone."""
+    start, stop = _balanced(text, start, stop)
+    value = text[start:stop]
+    digits = re.sub(r"\D", "", re.sub(_EXTENSION, "", value))
+    if not _FEWEST <= len(digits) <= _MOST + 2 * digits.startswith("00"):
+        return None
+    if value[0] == "+" or value.startswith("(+"):
+        return (start, stop) if _possible(f"+{digits}") else None
+    said = _said(text, start, value) or bool(re.match(_AFTER, text[stop : stop + 12]))
+    if (
+        digits.startswith("00")
+        and (said or len(value) > len(digits))
+        and _possible(f"+{digits[2:]}")
+    ):
+        return start, stop
+    if said and not re.fullmatch(_NOT_A_PHONE, value):
+        return start, stop
+    return (start, stop) if _american(value) else None
+
+
+def _balanced(text: str, start: int, stop: int) -> Span:
+    """The span without a parenthesis that does not close within it."""
+    value = text[start:stop]
+    if value.count("(") <= value.count(")"):
+        return start, stop
+    if value[0] == "(":
+        return start + 1, stop
+    return start, start + len(value[: value.rindex("(")].rstrip(" -./"))
+
+
+def _said(text: str, start: int, value: str) -> bool:
+    before = text[max(0, start - 60) : start]
+    if re.search(_VERBS, before):
+        return True
+    word = re.search(_WORDS, before)
+    if not word:
+        return False
+    return not value.isdigit() or value[0] == "0" or _links(word["gap"])
+
+
+def _links(gap: str) -> bool:
+    """Nothing but small words between: an ungrouped number may count something else."""
+    words = re.findall(r"[A-Za-z]{4,}", gap)
+    return all(word.lower() in _LINKS for word in words)
+
+
+def _american(value: str) -> bool:
+    """The three groups of North America, which nothing else is written in."""
+    form = r"(?:1[-. ])?(?:\([2-9]\d\d\) ?|[2-9]\d\d([-. ]))[2-9]\d\d[-. ]\d{4}"
+    return bool(re.fullmatch(form, re.sub(_EXTENSION, "", value))) and _valid(value)
+
+
+def _possible(number: str) -> bool:
+    import phonenumbers
+
+    try:
+        return phonenumbers.is_possible_number(phonenumbers.parse(number, None))
+    except phonenumbers.NumberParseException:
+        return False
+
+
+def _valid(number: str) -> bool:
+    import phonenumbers
+
+    try:
+        return phonenumbers.is_valid_number(phonenumbers.parse(number, "US"))
+    except phonenumbers.NumberParseException:
+        return False
+
+
+PHONES = (
+    Rule(
+        name="phone",
+        label="PHONE",
+        gate="number",
+        pattern=(
+            r"[0-9+(](?<![0-9A-Za-z_+].)(?<![0-9][.,:/-].)[+( ]{0,3}"
+            r"(?:[ ()./-]{0,3}[0-9]){6,17}(?: ?(?:x|ext\.?) ?[0-9]{1,6})?"
+            r"(?![0-9A-Za-z_]|[.,:/-][0-9])"
+        ),
+        check=phone,
+        why=(
+            "a + and a number possible in its country; North American groups; any number"
+            " beside a word for a phone"
+        ),
+        example="+44 20 7946 0958",
+    ),
+)

@@ -1,0 +1,112 @@
+"""Try the rules on a text and settle which of them takes which part.
+
+Rules are tried in the order of the table, and what an earlier one took no later one gets. A rule is
+tried only when its gate is open, and its pattern is compiled when it is first tried.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from memory_mesh.policy.privacy.gate import NEUTRAL, fold, has_long_word, has_number
+from memory_mesh.policy.privacy.rule import Finder, Rule, Span
+from memory_mesh.values import dataclass
+
+BEFORE, AFTER = 48, 24  # how far a context word may stand from its number
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The part of a text a rule took, and how it reads in plain characters."""
+
+    rule: Rule
+    plain: str
+    start: int
+    stop: int
+
+
+class Scanner:
+    """The rules, ready to be tried."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = [_Prepared(rule) for rule in rules]
+        labels = sorted({rule.label for rule in rules}, key=len, reverse=True)
+        self._placeholder = rf"\[(?:{'|'.join(labels)})(?:_[0-9a-f]{{8}})?\]"
+
+    def find(self, text: str) -> list[Taken]:
+        """What is found, in the order of the text."""
+        folded = self._without_placeholders(fold(text))
+        gates = {"open": True, "number": has_number(folded), "long word": has_long_word(folded)}
+        lowered, taken = folded.lower(), list[Taken]()
+        for prepared in self._rules:
+            if gates[prepared.rule.gate] and prepared.hinted(lowered):
+                _take(prepared, folded, taken)
+        return sorted(taken, key=lambda part: part.start)
+
+    def _without_placeholders(self, folded: str) -> str:
+        if "[" not in folded:
+            return folded
+        return re.sub(self._placeholder, lambda match: NEUTRAL * len(match[0]), folded)
+
+
+class _Prepared:
+    """A rule and, once it was needed, what finds its candidates."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule, self._hints = rule, rule.hints
+        self._finder: Finder | None = None
+        self._context: re.Pattern[str] | None = None
+
+    def hinted(self, lowered: str) -> bool:
+        for hint in self._hints:  # a third faster than any(), and asked of every rule
+            if hint in lowered:
+                return True
+        return not self._hints
+
+    def spans(self, folded: str) -> Iterator[Span]:
+        if self._finder is None:
+            self._finder = self._compiled()
+        end = 0
+        for hit in self._finder.finditer(folded):
+            start, stop = _value(hit) if isinstance(hit, re.Match) else hit.span()
+            if start < end:
+                continue
+            if self._context and not self._near(self._context, folded, start, stop):
+                continue
+            settled = self.rule.check(folded, start, stop) if self.rule.check else (start, stop)
+            if settled and NEUTRAL not in folded[settled[0] : settled[1]]:
+                end = settled[1]
+                yield settled
+
+    def _compiled(self) -> Finder:
+        if self.rule.context:
+            self._context = re.compile(self.rule.context, re.IGNORECASE)
+        pattern = self.rule.pattern
+        return re.compile(pattern) if isinstance(pattern, str) else pattern
+
+    def _near(self, context: re.Pattern[str], folded: str, start: int, stop: int) -> bool:
+        return bool(
+            context.search(folded, max(0, start - BEFORE), start)
+            or context.search(folded, stop, min(len(folded), stop + AFTER))
+        )
+
+
+def _value(match: re.Match[str]) -> Span:
+    return match.span("value") if "value" in match.re.groupindex else match.span()
+
+
+def _take(prepared: _Prepared, folded: str, taken: list[Taken]) -> None:
+    mine: list[Span] = []
+    for start, stop in prepared.spans(folded):
+        if start < stop and not _overlaps(start, stop, mine[-1:]):
+            mine.append((start, stop))
+    others = sorted((part.start, part.stop) for part in taken)
+    for start, stop in mine:
+        if not _overlaps(start, stop, others):
+            taken.append(Taken(prepared.rule, folded[start:stop], start, stop))
+
+
+def _overlaps(start: int, stop: int, others: Sequence[Span]) -> bool:
+    """One of the others, which are sorted and apart, has a part of it."""
+    after = bisect_left(others, (stop, 0))
+    return after > 0 and others[after - 1][1] > start

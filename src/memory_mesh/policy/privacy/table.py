@@ -1,0 +1,20 @@
+"""Every rule, in the order they are tried: what is longest and surest comes first."""
+
+from memory_mesh.policy.privacy.identities import IDENTITIES
+from memory_mesh.policy.privacy.issuers import ISSUERS, PRIVATE_KEYS
+from memory_mesh.policy.privacy.logins import LOGINS, URL_LOGINS
+from memory_mesh.policy.privacy.personal import PERSONAL
+from memory_mesh.policy.privacy.phones import PHONES
+from memory_mesh.policy.privacy.rule import Rule
+from memory_mesh.policy.privacy.scan import Scanner
+
+RULES: tuple[Rule, ...] = (
+    *PRIVATE_KEYS,
+    *URL_LOGINS,
+    *ISSUERS,
+    *LOGINS,
+    *PERSONAL,
+    *IDENTITIES,
+    *PHONES,
+)
+SCANNER = Scanner(RULES)

@@ -1,0 +1,63 @@
+r"""Rules a user adds in the configuration, in RE2's syntax, which takes linear time on any text.
+
+[[privacy.rules]]
+name = "ticket"
+pattern = 'ACME-\d{4,8}'
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.policy.privacy.rule import Finder, Rule
+
+_KNOWN = {"name", "label", "pattern", "why", "example"}
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,39}")
+
+
+def read(settings: Mapping[str, object] | Sequence[Mapping[str, object]]) -> tuple[Rule, ...]:
+    """The rules of a list of tables, or of one table from name to pattern."""
+    if isinstance(settings, Mapping):
+        settings = [{"name": name, "pattern": pattern} for name, pattern in settings.items()]
+    return tuple(_rule(table) for table in settings)
+
+
+def _rule(table: Mapping[str, object]) -> Rule:
+    name = table.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"a privacy rule needs a name of small letters, digits and _, not {name!r}"
+        )
+    strange = sorted(set(table) - _KNOWN)
+    if strange or not all(isinstance(value, str) for value in table.values()):
+        raise InvalidInput(f"the privacy rule {name!r} takes the texts {', '.join(sorted(_KNOWN))}")
+    label = str(table.get("label", name.upper()))
+    if not _LABEL.fullmatch(label):
+        raise InvalidInput(
+            f"the label of the privacy rule {name!r} must be capital letters, digits and _"
+        )
+    return Rule(
+        name=name,
+        label=label,
+        pattern=_compiled(name, str(table.get("pattern", ""))),
+        why=str(table.get("why", "a rule of yours")),
+        example=str(table.get("example", "")),
+    )
+
+
+def _compiled(name: str, pattern: str) -> Finder:
+    import re2  # type: ignore[import-untyped]  # it ships none
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled: Finder = re2.compile(pattern, options=options)
+    except re2.error as error:
+        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error
+        raise InvalidInput(
+            f"the pattern of the privacy rule {name!r} is not RE2: {reason}"
+        ) from None
+    if not pattern or any(True for _ in compiled.finditer("")):
+        raise InvalidInput(f"the pattern of the privacy rule {name!r} matches nothing at all")
+    return compiled

@@ -1,0 +1,135 @@
+"""One key per store, outside it, private, and the same for all who open the store at once."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.errors import InvalidInput, StoreError
+from memory_mesh.keys import KEY_FOLDER, KeyFile, key_folder, key_for
+
+RACE = """
+import sys, time
+from pathlib import Path
+from memory_mesh.keys import key_for
+while time.time() < float(sys.argv[2]):
+    pass
+print(key_for(Path(sys.argv[1])).hex())
+"""
+
+
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / "store"
+
+
+def test_a_key_is_made_once_and_found_again(store):
+    key = key_for(store)
+    assert len(key) == 32
+    assert key_for(store) == key
+
+
+def test_two_stores_have_two_keys(tmp_path):
+    assert key_for(tmp_path / "a") != key_for(tmp_path / "b")
+
+
+def test_the_key_is_private_and_not_in_the_store(store):
+    file = KeyFile.of(store)
+    secret = file.newest.secret
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
+    assert [path.name for path in store.rglob("*")] == ["identity"]
+    assert secret.hex() not in (store / "identity").read_text()
+    assert secret.hex() not in repr(file.newest)
+    assert [path.name for path in file.path.parent.iterdir()] == [file.path.name]
+
+
+def test_a_moved_store_keeps_its_key(store):
+    key = key_for(store)
+    assert key_for(store.rename(store.with_name("moved"))) == key
+
+
+def test_a_file_others_can_read_is_refused_with_what_to_run(store):
+    file = KeyFile.of(store)
+    file.keys()
+    file.path.chmod(0o640)
+    with pytest.raises(StoreError, match="chmod 600"):
+        file.keys()
+
+
+def test_a_folder_others_can_write_is_refused_with_what_to_run(store):
+    file = KeyFile.of(store)
+    file.keys()
+    file.path.parent.chmod(0o777)
+    with pytest.raises(StoreError, match="chmod 700"):
+        file.keys()
+
+
+def test_a_key_folder_inside_the_store_is_refused(store):
+    with pytest.raises(InvalidInput, match=KEY_FOLDER):
+        key_for(store, {KEY_FOLDER: str(store / "keys")})
+    assert not store.exists()
+
+
+def test_rotation_keeps_the_old_keys_and_uses_the_new(store):
+    file = KeyFile.of(store)
+    before = file.newest
+    after = file.rotate()
+    assert file.keys() == [before, after]
+    assert key_for(store) == after.secret != before.secret
+
+
+@pytest.mark.parametrize("content", ["# only words\n", "", "one two\n", "id zz 2026-01-01\n"])
+def test_a_damaged_file_is_never_replaced(store, content, monkeypatch):
+    monkeypatch.setattr("memory_mesh.keys._PATIENCE", 1)
+    file = KeyFile.of(store)
+    file.keys()
+    file.path.write_text(content)
+    with pytest.raises(StoreError, match="backup"):
+        file.keys()
+    assert file.path.read_text() == content
+
+
+def test_a_damaged_identity_is_an_error(store):
+    store.mkdir()
+    (store / "identity").write_text("../elsewhere\n")
+    with pytest.raises(StoreError, match="identity"):
+        key_for(store)
+
+
+def test_a_file_system_without_links_gets_its_files_too(store, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert key_for(store) == key_for(store)
+
+
+def test_processes_that_start_at_once_agree(store, tmp_path):
+    import time
+
+    start = str(time.time() + 1.5)
+    environment = os.environ | {KEY_FOLDER: str(tmp_path / "keys")}
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACE, str(store), start],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for _ in range(6)
+    ]
+    answers = {child.communicate()[0].strip() for child in children}
+    assert len(answers) == 1
+    assert len(answers.pop()) == 64
+    assert len(list((tmp_path / "keys").iterdir())) == 1
+
+
+def test_keys_lie_where_the_platform_keeps_settings():
+    assert key_folder({KEY_FOLDER: "/somewhere"}) == Path("/somewhere")
+    if sys.platform == "linux":
+        assert key_folder({"HOME": "/home/x"}) == Path("/home/x/.config/memory-mesh/keys")
+        assert key_folder({"XDG_CONFIG_HOME": "/c"}) == Path("/c/memory-mesh/keys")
