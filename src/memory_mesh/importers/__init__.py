@@ -1,0 +1,1 @@
+"""Stores of others, read and written: what comes in goes through the same doors as everything."""
