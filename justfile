@@ -34,9 +34,11 @@ fix:
     ruff format
     ruff check --fix
 
-# Write src/memory_mesh/mesh.py from sync.py
+# Write what is made by command: the async face, golden outputs, the table of privacy rules
 generate:
     python tools/generate_async.py
+    python tools/golden_learning.py
+    python tools/privacy_report.py --table
 
 # Write docs/conformance.md from the marks of the tests
 conformance *ARGS:
@@ -78,6 +80,7 @@ size:
 generated:
     @echo "== generated files"
     python tools/generate_async.py --check
+    python tools/golden_learning.py --check
     python tools/conformance.py --check
 
 [private]

@@ -23,7 +23,7 @@ _INSERTS = {
     "memory": "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     "text": "INSERT INTO text VALUES (?, ?, ?, ?, ?)",
     "live": "INSERT INTO live (rowid, terms) VALUES (?, ?)",
-    "version": f"INSERT INTO version VALUES ({', '.join('?' * 29)})",
+    "version": f"INSERT INTO version VALUES ({', '.join('?' * 35)})",
     "observation": "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?)",
     "block": f"INSERT INTO block VALUES ({', '.join('?' * 14)})",
 }
@@ -99,7 +99,7 @@ def commit(db: sqlite3.Connection, rows: Sequence[Row], vector: Row | None = Non
     for statement, row in zip(_INSERTS.values(), rows, strict=True):
         db.execute(statement, row)
     if vector is not None:
-        db.execute("INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?)", vector)
+        db.execute("INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)", vector)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
         (block[2], block[5], block[0], block[13]),

@@ -1,4 +1,4 @@
-"""Write `src/memory_mesh/mesh.py`, the async face, from `src/memory_mesh/sync.py`.
+"""Write `src/memory_mesh/mesh.py`, the async face, from `src/memory_mesh/sync.py` and its bases.
 
     python tools/generate_async.py            write it
     python tools/generate_async.py --check    exit 1 when the written one is not what this makes
@@ -19,6 +19,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src/memory_mesh/sync.py"
+BASES = (
+    ROOT / "src/memory_mesh/wisdom.py",
+    ROOT / "src/memory_mesh/practice.py",
+)  # verbs that the blocking class inherits
 TARGET = ROOT / "src/memory_mesh/mesh.py"
 
 CLASS = "MemoryMesh"
@@ -108,7 +112,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     checking = parser.parse_args().check
-    made = tidy(generate(SOURCE.read_text(encoding="utf-8")))
+    made = tidy(generate(*(path.read_text(encoding="utf-8") for path in (SOURCE, *BASES))))
     if not checking:
         TARGET.write_text(made, encoding="utf-8")
         print(f"wrote {TARGET.relative_to(ROOT)}")
@@ -120,15 +124,16 @@ def main() -> int:
     return 1
 
 
-def generate(source: str) -> str:
-    """The text of the async module that belongs to this blocking module."""
-    module = ast.parse(source)
+def generate(source: str, *bases: str) -> str:
+    """The text of the async module that belongs to this blocking module and its bases' modules."""
+    module, inherited = ast.parse(source), [ast.parse(base) for base in bases]
     blocking = _find_class(module)
-    methods = list(_public_methods(blocking))
+    classes = [blocking, *(_only_class(base) for base in inherited)]
+    methods = [method for each in classes for method in _public_methods(each)]
     made = [_constructor(blocking), *(_translate(method) for method in methods)]
     verbs = "\n\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in made)
     face = FRAME.replace("@METHODS@", textwrap.indent(verbs, "    "))
-    return f"{HEAD}\n{_imports(module, used=set(_names(made)))}\n\n{face}"
+    return f"{HEAD}\n{_imports(module, inherited, used=set(_names(made)))}\n\n{face}"
 
 
 def tidy(text: str) -> str:
@@ -151,6 +156,13 @@ def _find_class(module: ast.Module) -> ast.ClassDef:
         if isinstance(node, ast.ClassDef) and node.name == CLASS:
             return node
     raise CannotGenerate(f"there is no class {CLASS}")
+
+
+def _only_class(module: ast.Module) -> ast.ClassDef:
+    classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
+    if len(classes) != 1:
+        raise CannotGenerate(f"a base's module has one class, not {len(classes)}")
+    return classes[0]
 
 
 def _public_methods(blocking: ast.ClassDef) -> Iterator[Method]:
@@ -251,12 +263,12 @@ def _as_async(node: ast.FunctionDef, name: str) -> ast.AsyncFunctionDef:
     return ast.AsyncFunctionDef(name=name, **fields)
 
 
-def _imports(module: ast.Module, *, used: set[str]) -> str:
+def _imports(module: ast.Module, bases: Iterable[ast.Module], *, used: set[str]) -> str:
     """The import lines of the async module: its own and those its signatures need."""
     runtime = ["import os", "from collections.abc import Callable", "from memory_mesh import sync"]
     runtime.append("from typing import TYPE_CHECKING, ParamSpec, TypeVar")
     typing_only = ["from concurrent.futures import ThreadPoolExecutor"]
-    for node in module.body:
+    for node in (node for each in (module, *bases) for node in each.body):
         if isinstance(node, ast.Import | ast.ImportFrom):
             runtime += _kept(node, used)
         elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):

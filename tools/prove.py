@@ -27,6 +27,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     crash,
     crashpoints,
     disk,
+    distilling,
     forking,
     machine,
     namespaces,
@@ -162,6 +163,21 @@ def _index_kills_alone(folder: Path, seed: int, progress: Progress) -> Report:
     return index.killed_absorbs(folder, rounds=50, seed=seed, progress=progress)
 
 
+def _distilling(folder: Path, _seed: int, progress: Progress) -> Report:
+    report = distilling.killed_at_every_step(folder / "kills", progress=progress)
+    return _joined(report, several=distilling.several_at_once(folder / "several", rounds=100))
+
+
+def _migrating(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import migrating  # lance brings threads, which the others fork without
+
+    report = migrating.killed_at_every_step(folder / "steps", seed=seed, progress=progress)
+    if not migrating.can_trace():
+        return Report(report.figures, ["strace is missing: system calls were not killed"])
+    traced = migrating.killed_in_system_calls(folder / "calls", seed=seed, share=1.0)
+    return _joined(report, system_calls=traced)
+
+
 SUITES: dict[str, Suite] = {
     "crash-one-writer": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=1, seed=seed, progress=progress
@@ -169,6 +185,8 @@ SUITES: dict[str, Suite] = {
     "crash-three-writers": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=3, seed=seed, progress=progress
     ),
+    "distilling": _distilling,
+    "migrating": _migrating,
     "crash-points": lambda folder, seed, progress: crashpoints.crash_enumerated(
         folder, seed=seed, progress=progress
     ),

@@ -10,18 +10,34 @@ TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs 8
 if TYPE_CHECKING:
     from memory_mesh.errors import MeshError
     from memory_mesh.mesh import MemoryMesh
-    from memory_mesh.model import Hit, Memory, Outcome, Receipt, Scope
+    from memory_mesh.model import Hit, Memory, Outcome, Receipt, Scope, Skill
+    from memory_mesh.model.lessons import LessonBlock, LessonContext
 
-__all__ = ["Hit", "Memory", "MemoryMesh", "MeshError", "Outcome", "Receipt", "Scope", "__version__"]
+__all__ = [
+    "Hit",
+    "LessonBlock",
+    "LessonContext",
+    "Memory",
+    "MemoryMesh",
+    "MeshError",
+    "Outcome",
+    "Receipt",
+    "Scope",
+    "Skill",
+    "__version__",
+]
 
 _HOMES = {
     "Hit": "memory_mesh.model",
+    "LessonBlock": "memory_mesh.model.lessons",
+    "LessonContext": "memory_mesh.model.lessons",
     "Memory": "memory_mesh.model",
     "MemoryMesh": "memory_mesh.mesh",
     "MeshError": "memory_mesh.errors",
     "Outcome": "memory_mesh.model",
     "Receipt": "memory_mesh.model",
     "Scope": "memory_mesh.model",
+    "Skill": "memory_mesh.model",
 }
 
 

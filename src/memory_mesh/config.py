@@ -29,10 +29,16 @@ _ENVIRONMENT = {
     "embedder_threads": "MEMORY_MESH_EMBEDDER_THREADS",
     "model_dir": "MEMORY_MESH_MODEL_DIR",
     "models_dir": "MEMORY_MESH_MODELS_DIR",
+    "redact": "MEMORY_MESH_REDACT",
+    "llm_provider": "MEMORY_MESH_LLM_PROVIDER",
+    "llm_model": "MEMORY_MESH_LLM_MODEL",
+    "llm_api_key": "MEMORY_MESH_LLM_API_KEY",
+    "llm_base_url": "MEMORY_MESH_LLM_BASE_URL",
+    "llm_max_tokens": "MEMORY_MESH_LLM_MAX_TOKENS",
 }
 _PROVIDER_KEYS = {"openai": ("OPENAI_API_KEY",), "cohere": ("COHERE_API_KEY", "CO_API_KEY")}
 _FOLDERS = {"db_dir", "model_dir", "models_dir"}
-_COUNTS = {"embedder_dimension", "embedder_threads"}
+_COUNTS = {"embedder_dimension", "embedder_threads", "llm_max_tokens"}
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
@@ -53,6 +59,7 @@ class Config:
     llm_provider: str | None = None
     llm_model: str | None = None
     llm_api_key: str | None = field(default=None, repr=False)
+    llm_base_url: str | None = None
     llm_max_tokens: int | None = None
     skill_directories: tuple[str, ...] = ()
     enable_wisdom_distillation: bool = False
@@ -68,6 +75,8 @@ class Config:
     embedder_threads: int = 0
     model_dir: Path | None = None
     models_dir: Path = Path()
+    redact: bool = True
+    privacy_rules: tuple[Mapping[str, object], ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -86,6 +95,7 @@ class Settings(TypedDict, total=False):
     llm_provider: str | None
     llm_model: str | None
     llm_api_key: str | None
+    llm_base_url: str | None
     llm_max_tokens: int | None
     skill_directories: str | Sequence[str] | None
     enable_wisdom_distillation: bool | None
@@ -101,6 +111,8 @@ class Settings(TypedDict, total=False):
     embedder_threads: int | None
     model_dir: str | PathLike[str] | None
     models_dir: str | PathLike[str] | None
+    redact: bool | None
+    privacy_rules: Sequence[Mapping[str, object]] | None
 
 
 def load(
@@ -176,12 +188,16 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config:
     """A provider's own variable is read only for the provider that was chosen."""
-    if config.embedder_api_key is not None:
-        return config
-    for variable in _PROVIDER_KEYS.get(config.embedder or "", ()):
-        if environment.get(variable):
-            origins = {**config.origins, "embedder_api_key": f"environment {variable}"}
-            return replace(config, embedder_api_key=environment[variable], origins=origins)
+    for name, provider in (("embedder", config.embedder), ("llm", config.llm_provider)):
+        setting = f"{name}_api_key"
+        if getattr(config, setting) is not None:
+            continue
+        for variable in _PROVIDER_KEYS.get(provider or "", ()):
+            if environment.get(variable):
+                origins = {**config.origins, setting: f"environment {variable}"}
+                found: dict[str, Any] = {setting: environment[variable], "origins": origins}
+                config = replace(config, **found)
+                break
     return config
 
 
@@ -194,6 +210,8 @@ def _fitted(name: str, value: object) -> object:
     if name == "skill_directories":
         paths = [value] if isinstance(value, str | Path) else value
         return tuple(str(path) for path in paths)  # type: ignore[attr-defined]  # checked below
+    if name == "privacy_rules":
+        return _tables(name, value)
     expected = type(getattr(Config(), name))
     if expected is bool and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
         return value.lower() in _TRUE
@@ -203,6 +221,13 @@ def _fitted(name: str, value: object) -> object:
         message = f"the setting {name!r} must be {expected.__name__}, not {value!r}"
         raise InvalidInput(message)
     return value
+
+
+def _tables(name: str, value: object) -> tuple[Mapping[str, object], ...]:
+    if isinstance(value, Sequence) and all(isinstance(table, Mapping) for table in value):
+        return tuple(value)
+    message = f"the setting {name!r} must be a list of tables: [[{name}]]"
+    raise InvalidInput(message)
 
 
 def _count(name: str, value: object) -> int:

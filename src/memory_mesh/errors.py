@@ -8,6 +8,7 @@
     │   └── BlockError          a YAMO block could not be read
     ├── EmbeddingError          no embedder answered
     │   └── TextRefused         the embedder works, but does not take this text
+    ├── LLMError                the language model did not answer
     ├── MissingExtra            a package that an extra brings is not installed
     ├── NotAfterFork            the index library was loaded before this process was forked
     ├── ModelError              a model folder cannot be used
@@ -53,6 +54,10 @@ class EmbeddingError(MeshError):
 
 class TextRefused(EmbeddingError):
     """The embedder does not take this text. The text is stored and found by its words."""
+
+
+class LLMError(MeshError):
+    """The language model did not answer. What it was asked for is done without it."""
 
 
 class ModelError(MeshError):

@@ -21,22 +21,34 @@ from memory_mesh.model import (
     Body,
     Channel,
     Draft,
+    Heritage,
     Hit,
     Hits,
     Memory,
     Page,
+    Part,
+    Pruned,
     Receipt,
+    Reliability,
     Scope,
+    Skill,
+    SkillHit,
+    SkillReceipt,
+    Space,
     Stats,
     Status,
     UpkeepReport,
     Verification,
 )
 from memory_mesh.policy.intake import Details
-from memory_mesh.ports import Clock, Embedder, Sink
+from memory_mesh.ports import LLM, Clock, Embedder, Sink
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+
+    from memory_mesh.model.learning import Reflection, Synthesis
+    from memory_mesh.model.lessons import Distillation, LessonBlock, LessonContext
+    from memory_mesh.skills import SkillDraft
 
 MAX_THREADS = 8
 _P = ParamSpec("_P")
@@ -53,11 +65,17 @@ class MemoryMesh:
         clock: Clock | None = None,
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
+        custom_llm: LLM | None = None,
         **settings: Unpack[configuration.Settings],
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`."""
         self._sync = sync.MemoryMesh(
-            channel=channel, clock=clock, sinks=sinks, custom_embedder=custom_embedder, **settings
+            channel=channel,
+            clock=clock,
+            sinks=sinks,
+            custom_embedder=custom_embedder,
+            custom_llm=custom_llm,
+            **settings,
         )
         self._pool: ThreadPoolExecutor | None = None
         self._pool_pid = 0
@@ -90,7 +108,10 @@ class MemoryMesh:
             self._end_pool()
 
     async def init(self) -> None:
-        """Open the store; calling it twice is fine, and every other method does it if needed."""
+        """Open the store; calling it twice is fine, and every other method does it if needed.
+
+        Skill files that are new or changed since the last time are taken in.
+        """
         await self._run(self._sync.init)
 
     async def close(self) -> None:
@@ -257,6 +278,10 @@ class MemoryMesh:
             keyword_only=keyword_only,
         )
 
+    async def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
+        """The vectors that memories have in one of the spaces that `stats` lists."""
+        return await self._run(self._sync.vectors, ids, space)
+
     async def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
         """The audit chain's blocks, oldest first, whole writes only."""
         return await self._run(self._sync.blocks, after_seq=after_seq, limit=limit)
@@ -279,7 +304,7 @@ class MemoryMesh:
         return await self._run(self._sync.verify, checkpoint=checkpoint, against=against)
 
     async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """Give waiting texts their vectors, grow the index where it pays, feed the sinks.
+        """The heartbeat: vectors for waiting texts, the index, the sinks, lessons where due.
 
         May be interrupted at any point and run again. `progress` hears how many were embedded.
         """
@@ -304,6 +329,174 @@ class MemoryMesh:
     def format_results(self, results: Sequence[Hit]) -> str:
         """RFC-0011's prompt text for search results."""
         return self._sync.format_results(results)
+
+    async def distill_lesson(
+        self, context: "LessonContext | Mapping[str, object]", *, scope: Scope | None = None
+    ) -> "LessonBlock":
+        """Teach one lesson from a failure; one that is known no less certainly is returned.
+
+        From a source other than the user or the system it is quarantined until `review`.
+        """
+        return await self._run(self._sync.distill_lesson, context, scope=scope)
+
+    async def receive_lesson(
+        self, wire_format: str, *, scope: Scope | None = None
+    ) -> "LessonBlock":
+        """Learn from another agent's LessonLearned block; it waits for review before it counts."""
+        return await self._run(self._sync.receive_lesson, wire_format, scope=scope)
+
+    async def query_lessons(
+        self,
+        query: str = "",
+        *,
+        limit: int = 10,
+        order_by: str | None = None,
+        min_confidence: float | None = None,
+        scope: Scope | None = None,
+        filter: str | None = None,
+    ) -> "list[LessonBlock]":
+        """Active lessons that answer a question, or all of them; certain and recent enough.
+
+        `order_by="severity DESC"` puts critical before high, medium and low.
+        """
+        return await self._run(
+            self._sync.query_lessons,
+            query,
+            limit=limit,
+            order_by=order_by,
+            min_confidence=min_confidence,
+            scope=scope,
+            filter=filter,
+        )
+
+    async def get_memories_by_pattern(
+        self, pattern_id: str, *, scope: Scope | None = None, limit: int = 100
+    ) -> list[Memory]:
+        """The lessons with this pattern id that can be seen, newest first."""
+        return await self._run(
+            self._sync.get_memories_by_pattern, pattern_id, scope=scope, limit=limit
+        )
+
+    async def distill(self, *, scope: Scope | None = None) -> "Distillation":
+        """Make lessons of the failures of the last day and of those that came twice in a week.
+
+        May be interrupted at any point and run again; run twice, it changes nothing. The answer's
+        `constraints` are what an agent should hear at the start of its next session.
+        """
+        return await self._run(self._sync.distill, scope=scope)
+
+    async def distillation_due(self) -> bool:
+        """Whether a host's heartbeat should call `distill`: four times a day, if there is news."""
+        return await self._run(self._sync.distillation_due)
+
+    async def insert_heritage(
+        self,
+        memory_id: str,
+        heritage: Heritage | Mapping[str, object],
+        *,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Give a memory the intents, hypotheses and rationales behind it; the newest are kept."""
+        return await self._run(self._sync.insert_heritage, memory_id, heritage, scope=scope)
+
+    async def reflect(
+        self,
+        *,
+        topic: str | None = None,
+        lookback: int = 10,
+        store: bool = True,
+        scope: Scope | None = None,
+    ) -> "Reflection":
+        """What the memories on a topic, or the newest, say together, each belief with its ids.
+
+        It is kept unless told not to. A language model words it where one is given; where that
+        fails, the memories' own words are the answer.
+        """
+        return await self._run(
+            self._sync.reflect, topic=topic, lookback=lookback, store=store, scope=scope
+        )
+
+    async def review(
+        self,
+        id: str,
+        *,
+        approve: bool,
+        reason: str = "reviewed by the caller",
+        scope: Scope | None = None,
+    ) -> Memory | Skill:
+        """Let what waits in quarantine in, or archive it."""
+        return await self._run(self._sync.review, id, approve=approve, reason=reason, scope=scope)
+
+    async def awaiting_review(
+        self, *, limit: int = 100, scope: Scope | None = None
+    ) -> list[Memory | Skill]:
+        """Memories and skills in quarantine, newest first, memories before skills."""
+        return await self._run(self._sync.awaiting_review, limit=limit, scope=scope)
+
+    async def ingest_skill(
+        self,
+        yamo_text: str,
+        metadata: Mapping[str, object] | None = None,
+        source_file_path: str | PathLike[str] | None = None,
+        *,
+        scope: Scope | None = None,
+    ) -> SkillReceipt:
+        """Keep a skill, written in YAMO or in Markdown with frontmatter.
+
+        The same text again changes nothing; another text under its name takes its place.
+        """
+        return await self._run(
+            self._sync.ingest_skill, yamo_text, metadata, source_file_path, scope=scope
+        )
+
+    async def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
+        """Keep a skill that is a draft already, as importers make them."""
+        return await self._run(self._sync.add_skill, draft)
+
+    async def search_skills(
+        self, query: str, *, limit: int = 10, scope: Scope | None = None
+    ) -> list[SkillHit]:
+        """Skills for a question, best first; `Name: …` asks for one by its name."""
+        return await self._run(self._sync.search_skills, query, limit=limit, scope=scope)
+
+    async def list_skills(
+        self,
+        *,
+        limit: int = 100,
+        include: Iterable[Status | str] = (),
+        across: Iterable[str] = (),
+        before: str | None = None,
+        scope: Scope | None = None,
+    ) -> list[Skill]:
+        """Active skills, the newest first; `before` names the last one of the page before."""
+        return await self._run(
+            self._sync.list_skills,
+            limit=limit,
+            include=include,
+            across=across,
+            before=before,
+            scope=scope,
+        )
+
+    async def skill_vectors(self, skills: Sequence[Skill], space: Space) -> dict[str, bytes]:
+        """The vectors of skills in one of the spaces that `stats` lists."""
+        return await self._run(self._sync.skill_vectors, skills, space)
+
+    async def update_skill_reliability(
+        self, id: str, success: bool, *, scope: Scope | None = None
+    ) -> Reliability:
+        """Say whether a skill worked: +0.10 or -0.20, from 0 to 1."""
+        return await self._run(self._sync.update_skill_reliability, id, success, scope=scope)
+
+    async def prune_skills(self, threshold: float = 0.3, *, scope: Scope | None = None) -> Pruned:
+        """Archive active skills whose reliability is below the threshold."""
+        return await self._run(self._sync.prune_skills, threshold, scope=scope)
+
+    async def synthesize(
+        self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
+    ) -> "Synthesis":
+        """A skill from steps that recur in memories; it waits for `review` before it is used."""
+        return await self._run(self._sync.synthesize, topic=topic, lookback=lookback, scope=scope)
 
     async def _run(self, call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
         import asyncio  # whoever awaits has paid for it; `import memory_mesh` must not

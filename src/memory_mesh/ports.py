@@ -8,19 +8,24 @@ from typing import Protocol
 from memory_mesh.model import (
     Block,
     Body,
+    Candidate,
     Checkpoint,
     Commit,
+    Cursor,
     Embedding,
     Entry,
     Head,
+    Json,
     Lens,
     Matches,
     Memory,
     Nearest,
     Page,
+    Part,
     Pending,
     Question,
     Rivals,
+    SkillQuery,
     Space,
     Stats,
     Verification,
@@ -41,6 +46,9 @@ class Snapshot(Protocol):
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
 
+    def rivals(self, wanted: Wanted) -> Rivals:
+        """What bears on a write as it is now, for work worth doing before the transaction."""
+
     def match(self, terms: Sequence[str], lens: Lens, limit: int) -> Matches:
         """The best versions by keyword among those the lens sees."""
 
@@ -53,14 +61,25 @@ class Snapshot(Protocol):
     def load(self, versions: Sequence[int]) -> dict[int, Memory]:
         """Versions by their number, as found by `match`."""
 
+    def parts(self, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
+        """The vectors that versions have in a space, in the order of their parts."""
+
+    def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
+        """The vectors that memories have in a space now."""
+
     def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
         """The memories with these ids that the lens sees, in the order asked."""
 
-    def page(self, lens: Lens, limit: int, cursor: str | None) -> Page:
-        """Newest first, `limit` at a time."""
+    def page(
+        self, lens: Lens, limit: int, cursor: str | None, *, worst_first: bool = False
+    ) -> Page:
+        """Newest first, `limit` at a time; or the lessons among them, worst first."""
 
     def history(self, memory_id: str) -> list[Memory]:
         """Every version of one memory, oldest first."""
+
+    def skills(self, query: SkillQuery) -> list[Candidate]:
+        """The skills that a query means and its reader sees."""
 
     def next_bound(self, now: datetime) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid."""
@@ -84,7 +103,9 @@ class Ledger(Protocol):
     def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
         """Add one vote to a memory, in place."""
 
-    def blocks(self, namespace: str, after_seq: int, limit: int) -> list[Block]:
+    def blocks(
+        self, namespace: str, after_seq: int, limit: int, since: datetime | None = None
+    ) -> list[Block]:
         """Chained blocks of the next commits, whole commits only, oldest first."""
 
     def recalls(self, namespace: str, limit: int) -> list[Block]:
@@ -104,8 +125,8 @@ class Ledger(Protocol):
     def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
         """Name the body that counts from now on, unless another took the place of `base`."""
 
-    def sink_cursor(self, namespace: str, sink: str) -> tuple[int, int]:
-        """How far a sink has come (seq) and how often the next commit failed."""
+    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
+        """How far a sink has come."""
 
     def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
         """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
@@ -192,8 +213,25 @@ class Sink(Protocol):
         """Take the blocks of one commit, or raise to be asked again."""
 
 
+class Redactor(Protocol):
+    """Takes personal data and secrets out of whatever is kept or embedded."""
+
+    def text(self, value: str) -> str:
+        """The text with a placeholder for each; doing it twice changes nothing."""
+
+    def json(self, value: Json) -> Json:
+        """The same for every text within a value."""
+
+
 class Ids(Protocol):
     """Where ids come from."""
 
     def draw(self, prefix: str) -> str:
         """A new id `<prefix>_<ms>_<6 hex>`, never the same twice in this process."""
+
+
+class LLM(Protocol):
+    """A language model that carries a text on."""
+
+    def complete(self, prompt: str, *, max_tokens: int | None = None) -> str:
+        """The answer to a prompt; raises LLMError when none can be had."""

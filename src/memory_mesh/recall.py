@@ -16,7 +16,7 @@
     note a recall block                        recorded soon, never chained, nobody waits
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh.cache import SearchCache
@@ -36,13 +36,15 @@ from memory_mesh.model import (
     Query,
     Question,
     Space,
+    Span,
 )
-from memory_mesh.policy import analyze, fusion
-from memory_mesh.ports import Embedder, Ids, Index, Ledger, Snapshot
-from memory_mesh.remember import embed_waiting
+from memory_mesh.policy import analyze, fusion, passages
+from memory_mesh.ports import Embedder, Ids, Index, Ledger, Redactor, Snapshot
 from memory_mesh.values import dataclass, replace
+from memory_mesh.wording import embed_waiting
 
 CATCH_UP = 32  # waiting texts one search embeds at most
+_LONG = 300  # characters: below that a text is always one chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Reader:
     yamo: bool = True
     embedder: Embedder | None = None
     index: Index | None = None
+    redactor: Redactor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> Hits:
         known = ", ".join(fusion.PROFILES)
         message = f"there is no profile {query.profile!r}; choose one of: {known}"
         raise InvalidInput(message)
+    if reader.redactor is not None:
+        query = replace(query, text=reader.redactor.text(query.text))
     asked = _embedded(reader, query)
     _catch_up(reader, asked)
     with reader.ledger.read(reader.namespace) as snapshot:
@@ -145,10 +150,31 @@ def _answer(reader: Reader, snapshot: Snapshot, query: Query, asked: Asked) -> H
         )
     best = fusion.fuse(query.profile, legs, query.limit)
     memories = snapshot.load([candidate.version for candidate in best])
+    spans = _spans(snapshot, asked, query, memories)
     return Hits(
-        (Hit(memories[found.version], found.score, found.parts) for found in best),
+        (
+            Hit(memories[found.version], found.score, found.parts, spans.get(found.version))
+            for found in best
+        ),
         replace(explanation, found_by_keyword=len(matches.found)),
     )
+
+
+def _spans(
+    snapshot: Snapshot, asked: Asked, query: Query, memories: Mapping[int, Memory]
+) -> dict[int, Span | None]:
+    """Of each long text the part that answers best: by meaning, or by the words it holds."""
+    long = [version for version, memory in memories.items() if len(memory.text) > _LONG]
+    if not long:
+        return {}
+    parts = snapshot.parts(asked.space, long) if asked.space is not None else {}
+    words = analyze.query_terms(query.text)
+    return {
+        version: passages.nearest(parts[version], asked.vector)
+        if version in parts
+        else passages.best(memories[version].text, words)
+        for version in long
+    }
 
 
 def _terms(query: Query) -> list[str]:

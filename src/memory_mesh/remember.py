@@ -2,36 +2,38 @@
 
 ::
 
-    Draft ── word, embed ──▶ Wording (hash, terms, vectors)     slow work, before any lock
+    Draft ── redact, scrub, embed ──▶ Wording (hash, terms, vectors)   slow work, before any lock
                         │
       ledger.commit(wanted, decide)                             lock, one transaction
                         │  rivals: twins, keys, the memories named by id
                         ▼
-                     judge ──▶ Keep | Merge | Repeat | Refuse
+                     judge ──▶ Keep | Known | Merge | Repeat | Refuse
                         ▼
-                     Commit(puts, observations, entries) ──▶ Receipt
+                     Commit(puts, observations, links, entries) ──▶ Receipt
 
 A change of a memory (update, pin, delete, restore) is the same story with one memory as its rival.
 Nothing is silent: every write leaves a block, and every draft gets a receipt with its reasons.
-Where no embedder answers, the text is stored all the same and waits for its vector.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
-from memory_mesh.errors import EmbeddingError, NotFound, NotRestorable, TextRefused
-from memory_mesh.formats import rfc11, yamo
+from memory_mesh.desk import Deed, Desk, change_entry, fresh, kept_entry
+from memory_mesh.errors import InvalidInput, NotFound, NotRestorable
+from memory_mesh.formats import rfc11
+from memory_mesh.formats.heritage import cut_to
 from memory_mesh.model import (
     Commit,
     Draft,
     Entry,
+    Heritage,
     Json,
     Keep,
+    Known,
+    Link,
     Memory,
     Merge,
     Observation,
-    Operation,
     Outcome,
     Put,
     Receipt,
@@ -40,41 +42,20 @@ from memory_mesh.model import (
     Rivals,
     Scope,
     Seen,
-    Space,
     Statement,
     Status,
-    TextVectors,
     Wanted,
     Wording,
 )
-from memory_mesh.policy import analyze, audience
+from memory_mesh.policy import audience, heritage
 from memory_mesh.policy.judge import judge
-from memory_mesh.ports import Embedder, Ids, Ledger
-from memory_mesh.values import dataclass, fields, replace
+from memory_mesh.policy.trust import lowest
+from memory_mesh.values import fields, replace
+from memory_mesh.wording import Clean, clean, embed, redacted
 
 SLICE = 256  # drafts per transaction: no other writer waits longer than one slice takes
 RESTORABLE = timedelta(days=30)
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """Where and by whom is written: the parts every write needs."""
-
-    ledger: Ledger
-    ids: Ids
-    namespace: str
-    agent: str
-    yamo: bool = True
-    embedder: Embedder | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """What is done to a memory, why, and the wording it gets if its text changes."""
-
-    what: str
-    why: str
-    wording: Wording | None = None
+_EMPTY = "a memory cannot be updated to an empty text; delete it instead"
 
 
 def remember(
@@ -89,61 +70,6 @@ def remember(
     return receipts
 
 
-def word(text: str) -> Wording:
-    """A text made ready: what identifies it and what finds it."""
-    return Wording(text, hashlib.sha256(text.encode()).digest(), " ".join(analyze.terms(text)))
-
-
-def prepare(desk: Desk, texts: Sequence[str]) -> list[Wording]:
-    """Texts made ready, with vectors where an embedder answers; without them they wait."""
-    wordings = [word(text) for text in texts]
-    worthy = [number for number, text in enumerate(texts) if text.strip()]
-    if desk.embedder is None or not worthy:
-        return wordings
-    try:
-        embedded = _embed_each(desk.embedder, [texts[number] for number in worthy])
-    except EmbeddingError:
-        return wordings
-    for number, found in zip(worthy, embedded, strict=True):
-        if found is not None:
-            space, vectors = found
-            wordings[number] = replace(wordings[number], space=space, vectors=vectors)
-    return wordings
-
-
-def embed_waiting(
-    ledger: Ledger, namespace: str, embedder: Embedder, space: Space, limit: int
-) -> int:
-    """Give texts that wait in a space their vectors, at most `limit`; how many got them."""
-    with ledger.read(namespace) as snapshot:
-        waiting = snapshot.pending(space, limit).texts
-    if not waiting:
-        return 0
-    embedded = _embed_each(embedder, [text for _, text in waiting])
-    if not any(embedded):
-        raise TextRefused
-    late = tuple(
-        TextVectors(number, *(found or (space, ())))
-        for (number, _), found in zip(waiting, embedded, strict=True)
-    )
-    ledger.commit(namespace, Wanted(), lambda _: Commit(vectors=late))
-    return sum(1 for found in late if found.space == space)
-
-
-def _embed_each(
-    embedder: Embedder, texts: Sequence[str]
-) -> list[tuple[Space, tuple[bytes, ...]] | None]:
-    """Space and vectors of each text; None for one that the embedder does not take."""
-    try:
-        embedding = embedder.embed(texts)
-    except TextRefused:
-        if len(texts) == 1:
-            return [None]
-        half = len(texts) // 2
-        return _embed_each(embedder, texts[:half]) + _embed_each(embedder, texts[half:])
-    return [(embedding.space, vectors) for vectors in embedding.vectors]
-
-
 def update(
     desk: Desk,
     memory_id: str,
@@ -154,8 +80,17 @@ def update(
     reason: str,
 ) -> Memory:
     """Record a new version of a memory; the earlier one stays readable as of its time."""
-    wording = prepare(desk, [text])[0] if text is not None else None
-    return _change(desk, memory_id, reader, Deed("update", reason, wording), alter)
+    wording = None
+    if text is not None:
+        ((_, wording),) = embed(desk, [clean(desk, Draft(text=text))], news=[True])
+        if not wording.text:
+            raise InvalidInput(_EMPTY)
+
+    def altered(old: Memory) -> Memory:
+        new = redacted(desk.redactor, alter(old))
+        return new if wording is None else replace(new, text=wording.text)
+
+    return _change(desk, memory_id, reader, Deed("update", reason, wording), altered)
 
 
 def pin(desk: Desk, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
@@ -186,21 +121,77 @@ def restore(desk: Desk, memory_id: str, reader: Scope) -> Memory:
     return _commit_change(desk, memory_id, decide)
 
 
-def _remember_slice(desk: Desk, drafts: Sequence[Draft]) -> tuple[Receipt, ...]:
-    worded = list(zip(drafts, prepare(desk, [draft.text for draft in drafts]), strict=True))
-    wanted = Wanted(
-        twins=tuple((wording.hash, draft.scope) for draft, wording in worded),
-        keys=tuple(draft.key for draft in drafts if draft.key is not None),
+def inherit(desk: Desk, memory_id: str, reader: Scope, chain: Heritage, depth: int) -> Memory:
+    """Give a memory its heritage: the newest links, the cut ones counted."""
+    deed = Deed("heritage", "heritage given by the caller")
+    kept = cut_to(chain, depth)
+    return _change(
+        desk,
+        memory_id,
+        reader,
+        deed,
+        lambda old: redacted(desk.redactor, replace(old, heritage=kept)),
     )
+
+
+def review(desk: Desk, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
+    """End a memory's quarantine: it becomes active, or is archived with the reason."""
+
+    def decide(rivals: Rivals) -> Commit:
+        old = rivals.memories.get(memory_id)
+        if old is None or not audience.sees(reader, old.scope):
+            raise NotFound
+        if old.status is not Status.QUARANTINED:
+            message = f"{memory_id} does not wait for review: it is {old.status}"
+            raise InvalidInput(message)
+        status = Status.ACTIVE if approve else Status.ARCHIVED
+        new = replace(old, status=status, recorded_from=rivals.at)
+        return _changed(desk, rivals, old, new, Deed("review", reason))
+
+    return _commit_change(desk, memory_id, decide)
+
+
+def _remember_slice(desk: Desk, drafts: Sequence[Draft]) -> tuple[Receipt, ...]:
+    cleaned = [clean(desk, draft) for draft in drafts]
+    wanted = _wanted([draft for draft, _, _ in cleaned], [wording for _, wording, _ in cleaned])
+    worded = embed(desk, cleaned, news=_news(desk, cleaned, wanted))
     return desk.ledger.commit(
         desk.namespace, wanted, lambda rivals: _decide(desk, worded, rivals)
     ).receipts
 
 
+def _news(desk: Desk, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool]:
+    """Which drafts are worth embedding: not those that are known; the transaction asks again."""
+    if desk.embedder is None:
+        return [False] * len(cleaned)
+    with desk.ledger.read(desk.namespace) as snapshot:
+        rivals = snapshot.rivals(wanted)
+    return [isinstance(judge(draft, wording, rivals), Keep) for draft, wording, _ in cleaned]
+
+
+def _wanted(drafts: Sequence[Draft], wordings: Sequence[Wording]) -> Wanted:
+    """What a verdict on these drafts depends on."""
+    return Wanted(
+        twins=tuple(
+            (wording.hash, draft.scope) for draft, wording in zip(drafts, wordings, strict=True)
+        ),
+        keys=tuple(draft.key for draft in drafts if draft.key is not None),
+        ids=tuple(
+            id_
+            for draft in drafts
+            for id_ in (*draft.derived_from, *([draft.born.id] if draft.born else ()))
+        ),
+        patterns=tuple(
+            (draft.lesson.pattern_id, draft.scope) for draft in drafts if draft.lesson is not None
+        ),
+    )
+
+
 def _decide(desk: Desk, worded: Sequence[tuple[Draft, Wording]], rivals: Rivals) -> Commit:
     """Judge draft after draft; what an earlier one of the slice stores is a rival of the later."""
-    twins, keys = dict(rivals.twins), dict(rivals.keys)
-    rivals = replace(rivals, twins=twins, keys=keys)
+    twins, keys, lessons = dict(rivals.twins), dict(rivals.keys), dict(rivals.lessons)
+    memories = dict(rivals.memories)
+    rivals = replace(rivals, twins=twins, keys=keys, lessons=lessons, memories=memories)
     parts: list[Commit] = []
     for draft, wording in worded:
         part, settled = _settle(desk, draft, wording, rivals)
@@ -208,11 +199,15 @@ def _decide(desk: Desk, worded: Sequence[tuple[Draft, Wording]], rivals: Rivals)
         if settled is not None:
             key = (wording.hash, draft.scope)
             twins[key] = (*twins.get(key, ()), settled)
+            memories[settled.id] = settled
+            if settled.lesson is not None and part.puts:
+                lessons[settled.lesson.pattern_id, draft.scope] = (settled,)
             if draft.key is not None:
                 keys[draft.key] = Seen(wording.hash, part.receipts[0].outcome, settled)
     return Commit(
         puts=tuple(put for part in parts for put in part.puts),
         observations=tuple(seen for part in parts for seen in part.observations),
+        links=tuple(link for part in parts for link in part.links),
         entries=tuple(entry for part in parts for entry in part.entries),
         receipts=tuple(receipt for part in parts for receipt in part.receipts),
     )
@@ -223,13 +218,16 @@ def _settle(
 ) -> tuple[Commit, Memory | None]:
     """What one draft changes, and the memory it ended in."""
     match judge(draft, wording, rivals):
-        case Keep():
-            memory = _born(desk, draft, rivals)
-            return _kept(desk, memory, draft, wording, rivals), memory
+        case Keep() as keep:
+            memory = _born(desk, draft, keep, rivals)
+            return _kept(desk, (draft, wording), memory, keep, rivals), memory
+        case Known(memory, reason):
+            receipt = replace(_receipt(memory, Outcome.MERGED, reason), again=True)
+            return Commit(receipts=(receipt,)), None
         case Merge(into):
             reason = f"the same text is known as {into.id}"
             seen = _observation(into.id, wording, Outcome.MERGED, draft)
-            entry = _change_entry(desk, rivals, into.id, Deed("merge", reason), {})
+            entry = change_entry(desk, rivals, into.id, Deed("merge", reason), {})
             receipt = _receipt(into, Outcome.MERGED, reason, *_not_taken(draft, into))
             return Commit(observations=(seen,), entries=(entry,), receipts=(receipt,)), into
         case Repeat(seen):
@@ -239,50 +237,60 @@ def _settle(
             return Commit(receipts=(refused,)), None
 
 
-def _born(desk: Desk, draft: Draft, rivals: Rivals) -> Memory:
-    """The draft as a memory of this moment."""
+def _born(desk: Desk, draft: Draft, keep: Keep, rivals: Rivals) -> Memory:
+    """The draft as a memory of this moment; what is derived has the trust of its sources."""
     stated = {name: getattr(draft, name) for name in _STATED}
+    parents = [rivals.memories[id_] for id_ in draft.derived_from if id_ in rivals.memories]
+    if parents:
+        kinds = [parent.source.kind for parent in parents]
+        stated["source"] = replace(draft.source, kind=lowest((draft.source.kind, *kinds)))
+    if desk.heritage_depth is not None and draft.heritage is None:
+        chains = [parent.heritage for parent in parents]
+        stated["heritage"] = heritage.grown(chains, draft.extra, desk.heritage_depth)
+    if draft.born is not None:
+        stated |= {"uses": draft.born.uses, "last_used": draft.born.last_used}
+    prefix = "mem" if draft.topic is None else "reflect"
     return Memory(
-        id=_fresh(desk, "mem", rivals), created_at=rivals.at, recorded_from=rivals.at, **stated
+        id=draft.born.id if draft.born is not None else fresh(desk, prefix, rivals),
+        created_at=draft.born.created_at if draft.born is not None else rivals.at,
+        recorded_from=rivals.at,
+        status=keep.status,
+        status_today=keep.status,
+        **stated,
     )
 
 
-def _kept(desk: Desk, memory: Memory, draft: Draft, wording: Wording, rivals: Rivals) -> Commit:
-    """A new memory: its first version, its observation and its retain block."""
-    entry = Entry(
-        id=_fresh(desk, "yamo_retain", rivals),
-        operation=Operation.RETAIN,
-        agent=desk.agent,
-        at=rivals.at,
-        memories=(memory.id,),
-        wire=yamo.render(_retained(desk, memory, rivals)) if desk.yamo else None,
-        metadata={"content_sha256": wording.hash.hex()} | _flags(memory),
-    )
+def _kept(
+    desk: Desk, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, rivals: Rivals
+) -> Commit:
+    """A new memory: its first version, observation, links and block; what it replaces is closed."""
+    draft, wording = worded
+    outcome = Outcome.STORED if memory.status is Status.ACTIVE else Outcome.QUARANTINED
+    replaced = [_superseded(desk, old, memory, rivals) for old in keep.supersedes]
+    receipt = _receipt(memory, outcome, keep.reason)
     return Commit(
-        puts=(Put(memory, wording),),
-        observations=(_observation(memory.id, wording, Outcome.STORED, draft),),
-        entries=(entry,),
-        receipts=(_receipt(memory, Outcome.STORED, "nothing known stands against it"),),
+        puts=(Put(memory, wording), *(put for put, _ in replaced)),
+        observations=(_observation(memory.id, wording, outcome, draft),),
+        links=tuple(Link(memory.id, source, "derived_from") for source in draft.derived_from),
+        entries=(
+            kept_entry(desk, memory, draft, wording, rivals),
+            *(entry for _, entry in replaced),
+        ),
+        receipts=(replace(receipt, superseded=tuple(old.id for old in keep.supersedes)),),
     )
 
 
-def _retained(desk: Desk, memory: Memory, rivals: Rivals) -> yamo.YamoBlock:
-    stated = memory.extra.get("hypothesis")
-    return yamo.retain(
-        memory.id,
-        memory.text,
-        agent_id=desk.agent,
-        memory_type=rfc11.shown_type(memory),
-        at=rivals.at,
-        hypothesis=stated if isinstance(stated, str) and stated else yamo.HYPOTHESIS,
+def _superseded(desk: Desk, old: Memory, new: Memory, rivals: Rivals) -> tuple[Put, Entry]:
+    """The closing of a memory that another one takes the place of."""
+    closed = replace(
+        old,
+        status=Status.SUPERSEDED,
+        status_today=Status.SUPERSEDED,
+        successor=new.id,
+        recorded_from=rivals.at,
     )
-
-
-def _flags(memory: Memory) -> dict[str, Json]:
-    """What a later scan of the blocks looks for: a stated status and the tags."""
-    status = memory.extra.get("status")
-    flags: dict[str, Json] = {"status": status} if isinstance(status, str) else {}
-    return flags | ({"tags": list(memory.tags)} if memory.tags else {})
+    deed = Deed("supersede", f"{new.id} takes its place")
+    return Put(closed, None), change_entry(desk, rivals, old.id, deed, {"successor": new.id})
 
 
 def _change(
@@ -319,23 +327,8 @@ def _changed(desk: Desk, rivals: Rivals, old: Memory, new: Memory, deed: Deed) -
     metadata: dict[str, Json] = {"changed": differing}
     if wording is not None:
         metadata["content_sha256"] = wording.hash.hex()
-    entry = _change_entry(desk, rivals, new.id, deed, metadata)
+    entry = change_entry(desk, rivals, new.id, deed, metadata)
     return Commit(puts=(Put(new, wording),), entries=(entry,), after=new)
-
-
-def _change_entry(
-    desk: Desk, rivals: Rivals, memory_id: str, deed: Deed, metadata: dict[str, Json]
-) -> Entry:
-    block = yamo.change(memory_id, deed.what, agent_id=desk.agent, reason=deed.why, at=rivals.at)
-    return Entry(
-        id=_fresh(desk, "yamo_change", rivals),
-        operation=Operation.CHANGE,
-        agent=desk.agent,
-        at=rivals.at,
-        memories=(memory_id,),
-        wire=yamo.render(block) if desk.yamo else None,
-        metadata={"type": deed.what, "why": deed.why} | metadata,
-    )
 
 
 def _observation(memory_id: str, wording: Wording, outcome: Outcome, draft: Draft) -> Observation:
@@ -353,7 +346,8 @@ def _repeated(draft: Draft, seen: Seen) -> Receipt:
     reasons = ["this key was seen before with the same text"]
     if seen.memory.status is not Status.ACTIVE:
         reasons.append(f"the memory is {seen.memory.status} since")
-    return replace(_receipt(seen.memory, seen.outcome, *reasons), content=draft.text)
+    first = _receipt(seen.memory, seen.outcome, *reasons)
+    return replace(first, content=draft.text, again=True)
 
 
 def _not_taken(draft: Draft, into: Memory) -> list[str]:
@@ -369,14 +363,6 @@ def _not_taken(draft: Draft, into: Memory) -> list[str]:
     if not left:
         return []
     return [f"not taken over: {', '.join(left)}; use update to change the known memory"]
-
-
-def _fresh(desk: Desk, prefix: str, rivals: Rivals) -> str:
-    """An id nobody has; another process may have drawn the same one this millisecond."""
-    id_ = desk.ids.draw(prefix)
-    while rivals.taken(id_):
-        id_ = desk.ids.draw(prefix)
-    return id_
 
 
 def _slices(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:

@@ -3,7 +3,6 @@
 The async face `memory_mesh.MemoryMesh` is generated from this file; see `tools/generate_async.py`.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
@@ -16,7 +15,7 @@ from memory_mesh import recall as reading
 from memory_mesh import remember as writing
 from memory_mesh import upkeep
 from memory_mesh.cache import CacheStats
-from memory_mesh.errors import Closed, InvalidInput, MissingExtra, NotFound
+from memory_mesh.errors import MissingExtra, NotFound
 from memory_mesh.formats import rfc11
 from memory_mesh.ledgers import forks
 from memory_mesh.model import (
@@ -28,27 +27,30 @@ from memory_mesh.model import (
     Hits,
     Memory,
     Page,
+    Part,
     Query,
     Receipt,
     Scope,
+    Space,
     Stats,
     Status,
     UpkeepReport,
     Verification,
 )
+from memory_mesh.opened import checked_limit
 from memory_mesh.policy import audit
 from memory_mesh.policy.audience import sees
-from memory_mesh.policy.intake import Details, alteration, draft_of, lens_of
+from memory_mesh.policy.intake import Details, alteration
 from memory_mesh.policy.metadata import check_text
-from memory_mesh.ports import Clock, Embedder, Sink
-from memory_mesh.wiring import Parts, assemble
+from memory_mesh.ports import LLM, Clock, Embedder, Sink
+from memory_mesh.practice import Practice
+from memory_mesh.wisdom import Wisdom
 
 _UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
 _PARTING_SECONDS = 0.2  # close() feeds the sinks for at most this long
-_MOST = 1_000  # memories one call may return
 
 
-class MemoryMesh:
+class MemoryMesh(Wisdom, Practice):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 
     def __init__(
@@ -58,15 +60,13 @@ class MemoryMesh:
         clock: Clock | None = None,
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
+        custom_llm: LLM | None = None,
         **settings: Unpack[configuration.Settings],
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`."""
-        self._config = configuration.load(settings)
-        self._channel, self._clock, self._sinks = channel, clock, tuple(sinks)
-        self._embedder = custom_embedder
-        self._parts: Parts | None = None
-        self._closed = False
-        self._opening = threading.Lock()
+        super().__init__(
+            configuration.load(settings), channel, clock, sinks, (custom_embedder, custom_llm)
+        )
 
     @property
     def config(self) -> configuration.Config:
@@ -93,8 +93,13 @@ class MemoryMesh:
         self.close()
 
     def init(self) -> None:
-        """Open the store; calling it twice is fine, and every other method does it if needed."""
+        """Open the store; calling it twice is fine, and every other method does it if needed.
+
+        Skill files that are new or changed since the last time are taken in.
+        """
         self._opened()
+        if self._config.skill_directories:
+            self._watch_skills()
 
     def close(self) -> None:
         """Write what waits, feed the sinks for at most 0.2 seconds and release every file."""
@@ -161,7 +166,7 @@ class MemoryMesh:
     ) -> list[Memory]:
         """Those of the memories that can be seen, in the order asked."""
         parts = self._opened()
-        lens = lens_of(parts.clock.now(), self._reader(scope), as_of=as_of, include=include)
+        lens = self._lens(scope, as_of=as_of, include=include)
         return reading.open_memories(parts.reader(), list(ids), lens)
 
     def get_all(
@@ -178,9 +183,8 @@ class MemoryMesh:
     ) -> Page:
         """Memories newest first, `limit` at a time; the list's `cursor` asks for the rest."""
         parts = self._opened()
-        lens = lens_of(
-            parts.clock.now(),
-            self._reader(scope),
+        lens = self._lens(
+            scope,
             filter=filter,
             across=across,
             include=include,
@@ -188,7 +192,7 @@ class MemoryMesh:
             valid_at=valid_at,
         )
         with parts.ledger.read(self._config.namespace) as snapshot:
-            return snapshot.page(lens, _checked_limit(limit), cursor)
+            return snapshot.page(lens, checked_limit(limit), cursor)
 
     def history(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
         """Every recorded version of one memory, oldest first."""
@@ -234,7 +238,7 @@ class MemoryMesh:
     def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
         """Say whether a recalled memory was of use; votes are counted, nothing else changes."""
         parts, namespace = self._opened(), self._config.namespace
-        lens = lens_of(parts.clock.now(), self._reader(scope))
+        lens = self._lens(scope)
         with parts.ledger.read(namespace) as snapshot:
             if not snapshot.get([memory_id], lens):
                 raise NotFound
@@ -261,9 +265,8 @@ class MemoryMesh:
         vector and whether an embedder was down.
         """
         parts = self._opened()
-        lens = lens_of(
-            parts.clock.now(),
-            self._reader(scope),
+        lens = self._lens(
+            scope,
             filter=filter,
             across=across,
             include=include,
@@ -271,9 +274,14 @@ class MemoryMesh:
             valid_at=valid_at,
         )
         question = Query(
-            check_text(query, "query"), lens, _checked_limit(limit), profile, keyword_only
+            check_text(query, "query"), lens, checked_limit(limit), profile, keyword_only
         )
         return reading.recall(parts.reader(), question, use_cache=use_cache)
+
+    def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
+        """The vectors that memories have in one of the spaces that `stats` lists."""
+        with self._opened().ledger.read(self._config.namespace) as snapshot:
+            return snapshot.vectors(space, list(ids))
 
     def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
         """The audit chain's blocks, oldest first, whole writes only."""
@@ -308,7 +316,7 @@ class MemoryMesh:
         return verification
 
     def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """Give waiting texts their vectors, grow the index where it pays, feed the sinks.
+        """The heartbeat: vectors for waiting texts, the index, the sinks, lessons where due.
 
         May be interrupted at any point and run again. `progress` hears how many were embedded.
         """
@@ -319,7 +327,10 @@ class MemoryMesh:
         index = parts.index() if wanted else None
         bodies = upkeep.absorb(parts.ledger, index, namespace) if index is not None else []
         told = upkeep.drain(parts.ledger, namespace, parts.sinks, _UPKEEP_SECONDS)
-        return UpkeepReport(embedded, tuple(bodies), sinks_told=told)
+        learned = 0
+        if self._config.enable_wisdom_distillation and self.distillation_due():
+            learned = len(self.distill().learned)
+        return UpkeepReport(embedded, tuple(bodies), sinks_told=told, lessons=learned)
 
     def rebuild_index(self) -> list[Body]:
         """Make the index anew from the ledger; nothing is ever lost with it."""
@@ -344,54 +355,6 @@ class MemoryMesh:
     def format_results(self, results: Sequence[Hit]) -> str:
         """RFC-0011's prompt text for search results."""
         return rfc11.results(results)
-
-    def _opened(self) -> Parts:
-        parts = self._parts
-        if parts is not None:
-            return parts
-        # past the gate: no child is made while this lock is held
-        with forks.inside_sqlite(), self._opening:
-            if self._closed:
-                raise Closed
-            if self._parts is None:
-                self._parts = assemble(self._config, self._clock, self._sinks, self._embedder)
-            return self._parts
-
-    def _desk(self) -> writing.Desk:
-        return self._opened().desk()
-
-    def _reader(self, scope: Scope | None) -> Scope:
-        """Who is asking: this mesh's own project, agent and session, where not given otherwise."""
-        given = scope or Scope()
-        return Scope(
-            given.project or self._config.project,
-            given.agent or self._config.agent_id,
-            given.session or self._config.session,
-        )
-
-    def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
-        """What is added is for this mesh's project and session unless the caller says otherwise."""
-        own = Scope(self._config.project, None, self._config.session)
-        if own != Scope() and "scope" not in details:
-            details = {"scope": own} | dict(details)
-        return draft_of(
-            content, metadata, details, agent_id=self._config.agent_id, channel=self._channel
-        )
-
-    def _drafted(self, item: str | Mapping[str, object] | Draft) -> Draft:
-        if isinstance(item, Draft):
-            return item
-        if isinstance(item, str):
-            return self._draft(item, None, {})
-        details = {k: v for k, v in item.items() if k not in {"content", "metadata"}}
-        return self._draft(item.get("content"), item.get("metadata"), details)
-
-
-def _checked_limit(limit: int) -> int:
-    if type(limit) is not int or not 1 <= limit <= _MOST:
-        message = f"limit must be a whole number from 1 to {_MOST}, not {limit!r}"
-        raise InvalidInput(message)
-    return limit
 
 
 def _read(path: str | PathLike[str]) -> str:

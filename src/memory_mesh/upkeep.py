@@ -8,12 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from memory_mesh.desk import Desk
 from memory_mesh.errors import InvalidInput, StoreError, TextRefused
 from memory_mesh.model import Block, Body, SpaceState, Verification
 from memory_mesh.policy import audit
+from memory_mesh.policy.privacy import masked
 from memory_mesh.ports import Index, Ledger, Sink
-from memory_mesh.remember import SLICE, Desk, embed_waiting
+from memory_mesh.remember import SLICE
 from memory_mesh.values import replace
+from memory_mesh.wording import embed_waiting
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
 TAIL_SHARE = 0.2  # of the body: how much the tail of a large store may grow
@@ -98,7 +101,7 @@ def _absorb_one(ledger: Ledger, index: Index, namespace: str, state: SpaceState)
 
 
 def _drain_one(ledger: Ledger, namespace: str, sink: Sink, end: float) -> bool:
-    cursor, _ = ledger.sink_cursor(namespace, sink.name)
+    cursor = ledger.sink_cursor(namespace, sink.name).seq
     while blocks := ledger.blocks(namespace, cursor, _COMMITS):
         for commit in _by_commit(blocks):
             if time.monotonic() >= end:
@@ -115,7 +118,7 @@ def _deliver(ledger: Ledger, namespace: str, sink: Sink, commit: list[Block]) ->
     try:
         sink.deliver(namespace, commit)
     except Exception as error:  # noqa: BLE001  # whatever a sink does, writes go on
-        failure = f"{type(error).__name__}: {error}"
+        failure = masked(f"{type(error).__name__}: {error}")
     try:
         ledger.sink_moved(namespace, sink.name, commit[0].seq or 0, failure)
     except StoreError:  # the cursor stays where it was, and this commit is told once more

@@ -8,12 +8,13 @@ from pathlib import Path
 from memory_mesh.cache import SearchCache
 from memory_mesh.clock import SystemClock
 from memory_mesh.config import Config
+from memory_mesh.desk import Desk
 from memory_mesh.ids import MonotonicIds
 from memory_mesh.ledgers import forks
 from memory_mesh.ledgers.sqlite import SqliteLedger
-from memory_mesh.ports import Clock, Embedder, Index, Ledger, Sink
+from memory_mesh.ports import LLM, Clock, Embedder, Index, Ledger, Redactor, Sink
 from memory_mesh.recall import Reader
-from memory_mesh.remember import Desk
+from memory_mesh.redactor import StoreRedactor
 
 
 class Parts:
@@ -32,6 +33,10 @@ class Parts:
         )
         self.ids = MonotonicIds(clock)
         self.cache = SearchCache()
+        self.redactor: Redactor | None = StoreRedactor(config, self.folder)
+        if not config.redact:
+            self.redactor = None
+        self._agent: str | None = None
         self._embedder = _checked(embedder)
         self._chosen = embedder is not None
         self._index: Index | None = None
@@ -46,9 +51,11 @@ class Parts:
             self.ledger,
             self.ids,
             config.namespace,
-            config.agent_id,
+            self.agent,
             config.enable_yamo,
             self.embedder(),
+            self.redactor,
+            config.max_heritage_depth if config.enable_heritage_tracking else None,
         )
 
     def reader(self) -> Reader:
@@ -59,11 +66,20 @@ class Parts:
             self.ids,
             self.cache,
             config.namespace,
-            config.agent_id,
+            self.agent,
             config.enable_yamo,
             self.embedder(),
             self.index() if (self.folder / "index").is_dir() else None,
+            self.redactor,
         )
+
+    @property
+    def agent(self) -> str:
+        """The agent as blocks name it."""
+        if self._agent is None:
+            agent = self.config.agent_id
+            self._agent = agent if self.redactor is None else self.redactor.text(agent)
+        return self._agent
 
     def embedder(self) -> Embedder | None:
         """The configured embedder; choosing it loads no model."""
@@ -78,6 +94,20 @@ class Parts:
                     forks.protect(chain)
                 self._embedder, self._chosen = chain, True
             return self._embedder
+
+    def llm(self) -> LLM | None:
+        """The configured language model; none unless a provider is named."""
+        config = self.config
+        if not config.enable_llm or config.llm_provider is None:
+            return None
+        from memory_mesh.llms.http import HttpLLM
+
+        return HttpLLM(
+            config.llm_provider,
+            model=config.llm_model,
+            api_key=config.llm_api_key,
+            base_url=config.llm_base_url,
+        )
 
     def index(self) -> Index | None:
         """The index of large stores, or None where its package is not installed."""

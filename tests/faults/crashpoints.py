@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh.model import Status
+from memory_mesh.model.lessons import LessonContext
 from memory_mesh.remember import SLICE
 from memory_mesh.sinks.jsonl import JsonLinesSink
 from memory_mesh.sync import MemoryMesh
@@ -43,13 +44,15 @@ _STABLE = {
     "text": "number, memory, content, hex(hash), terms",
     "version": (
         "number, memory, text, seq, recorded_until IS NULL, status, kind, label, valid_from, "
-        "valid_until, importance, pinned, tags, extra"
+        "valid_until, importance, pinned, tags, extra, pattern, severity, heritage"
     ),
     "observation": "number, memory, hex(hash), outcome, key",
     "block": "position, seq, operation, metadata",
     "recall": "number, metadata",
     "sink": "name, seq, attempts",
     "dead_letter": "sink, seq",
+    "skill": "number, seq, name, hex(hash), terms, status, reliability, uses, last_used IS NULL",
+    "skill_live_docsize": "id",
     "live_docsize": "id",
     "rest_docsize": "id",
 }
@@ -346,6 +349,45 @@ def _told(count: int) -> Callable[[MemoryMesh], None]:
     return stop
 
 
+def lesson(name: str = "lock", confidence: float = 0.7) -> LessonContext:
+    """A failure that teaches something."""
+    return LessonContext(
+        situation="a report hung",
+        error_pattern=name,
+        oversight="nobody waited for the lock",
+        fix="a timeout",
+        preventative_rule="Always set a timeout",
+        severity="high",
+        applicable_scope="reports",
+        confidence=confidence,
+    )
+
+
+def _two_and_a_skill(mesh: MemoryMesh) -> None:
+    _two(mesh)
+    mesh.ingest_skill(SKILL)
+
+
+def _a_skill_that_failed(mesh: MemoryMesh) -> None:
+    _two_and_a_skill(mesh)
+    for _ in range(2):
+        mesh.update_skill_reliability(_skill(mesh), success=False)
+
+
+def _a_lesson_that_waits(mesh: MemoryMesh) -> None:
+    _two(mesh)
+    mesh.receive_lesson(mesh.distill_lesson(lesson()).wire_format.replace("reports", "exports"))
+
+
+def _skill(mesh: MemoryMesh) -> str:
+    return mesh.list_skills()[0].id
+
+
+def _approve(mesh: MemoryMesh) -> None:
+    mesh.review(mesh.awaiting_review()[0].id, approve=True)
+
+
+SKILL = "name; Make tea;\nintent; boil water and wait;\n"
 CASES = (
     Case("first write", lambda mesh: None, lambda mesh: void(mesh.add("the very first"))),
     Case("add", _two, lambda mesh: void(mesh.add("third memory about water", {"topic": "w"}))),
@@ -374,6 +416,30 @@ CASES = (
     Case("restore", _two_one_deleted, lambda mesh: void(mesh.restore(_only(mesh)))),
     Case("get", _two, lambda mesh: void(mesh.get(_only(mesh)))),
     Case("rate", _two, lambda mesh: mesh.rate(_only(mesh), helpful=True)),
+    Case("teach a lesson", _two, lambda mesh: void(mesh.distill_lesson(lesson()))),
+    Case(
+        "a lesson takes another's place",
+        lambda mesh: void(mesh.distill_lesson(lesson())),
+        lambda mesh: void(mesh.distill_lesson(lesson(confidence=0.9))),
+    ),
+    Case("approve a lesson", _a_lesson_that_waits, _approve),
+    Case(
+        "heritage",
+        _two,
+        lambda mesh: void(mesh.insert_heritage(_only(mesh), {"intentChain": ["drink"]})),
+    ),
+    Case("ingest a skill", _two, lambda mesh: void(mesh.ingest_skill(SKILL))),
+    Case(
+        "a skill takes another's place",
+        _two_and_a_skill,
+        lambda mesh: void(mesh.ingest_skill(SKILL + "description; slowly;\n")),
+    ),
+    Case(
+        "rely on a skill",
+        _two_and_a_skill,
+        lambda mesh: void(mesh.update_skill_reliability(_skill(mesh), success=True)),
+    ),
+    Case("prune skills", _a_skill_that_failed, lambda mesh: void(mesh.prune_skills())),
     Case("recall flush", _two, _fill_recalls),
     Case("recall with the next write", _two, _search_then),
     Case("close with a recall waiting", _two, lambda mesh: void(mesh.search("tea"))),

@@ -317,3 +317,19 @@ def test_a_memory_says_what_it_was_and_why_in_its_blocks(mesh):
     _, block = mesh.blocks()
     assert block.entry.metadata["changed"] == ["text"]
     assert block.entry.metadata["why"] == "the user corrected it"
+
+
+@pytest.mark.req("R-000-273")
+def test_any_word_is_a_type_and_memory_type_is_a_view_of_kind_and_audience(mesh):
+    event = mesh.add("the build broke", {"type": "event", "session_id": "s1"})
+    other = mesh.add("the build is slow", {"type": "grumble"})
+    memory = mesh.get(event.id, scope=Scope(session="s1"))
+    assert (memory.kind, memory.metadata["type"]) == (Kind.EVENT, "event")
+    assert (mesh.get(other.id).kind, mesh.get(other.id).label) == (Kind.FACT, "grumble")
+    view = lambda type_: [  # noqa: E731
+        hit.id
+        for hit in mesh.search(
+            "build", filter=f"memory_type = '{type_}'", scope=Scope(session="s1")
+        )
+    ]
+    assert (view("session"), view("global")) == ([event.id], [other.id])

@@ -191,3 +191,10 @@ def test_an_ascii_terminal_still_gets_an_answer(cli: CommandLine) -> None:
     done = old("list")
     assert done.code == 0
     assert done.out.endswith("na\\xefve \\u65e5\\u672c\n")
+
+
+def test_an_error_shows_no_secret(cli: CommandLine) -> None:
+    done = cli("update", "--id", "bob@example.com", "--content", "x")
+    assert done.code == 1
+    assert "bob@example.com" not in done.err
+    assert "[EMAIL]" in done.err

@@ -1,5 +1,7 @@
 """Small parts of the SQLite engine: file names, mounts, migrations, selection, the cache."""
 
+import hashlib
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from memory_mesh.ledgers.sqlite import names, schema
 from memory_mesh.model import Hits, Scope
 from memory_mesh.policy import audience, selective
 from memory_mesh.policy.scoring import keyword_relevance
+from memory_mesh.sync import MemoryMesh
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NONE = Hits()
@@ -173,3 +176,43 @@ def test_cache_statistics_count_and_clear():
     assert (cache.stats().hits, cache.stats().misses, cache.stats().size) == (1, 1, 1)
     cache.clear()
     assert (cache.stats().hits, cache.stats().misses, cache.stats().size) == (0, 0, 0)
+
+
+def _first_schema(path):
+    """A store as the first schema left it, with one memory."""
+    first = migrations.steps(schema._FOLDER)[0]
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    schema._apply(db, first, "default")
+    content = "tea is hot"
+    db.execute(
+        "INSERT INTO memory (number, id, created, status) VALUES (1, 'mem_1_abcdef', 1, 'active')"
+    )
+    db.execute(
+        "INSERT INTO text VALUES (1, 1, ?, ?, 'tea hot')",
+        (content, hashlib.sha256(content.encode()).digest()),
+    )
+    db.execute(
+        "INSERT INTO version (number, memory, text, seq, recorded_from, status, kind, source_kind, "
+        "channel, tier, pinned, tags, extra) VALUES (1, 1, 1, 1, 1, 'active', 'fact', "
+        "'user_explicit', 'library', 'long_term', 0, '[]', '{}')"
+    )
+    db.execute("INSERT INTO live (rowid, terms) VALUES (1, 'tea hot')")
+    db.close()
+
+
+@pytest.mark.parametrize("first", ["read", "write"])
+def test_a_store_of_the_first_schema_is_migrated_by_whoever_comes_first(tmp_path, first):
+    folder = tmp_path / "namespaces"
+    folder.mkdir()
+    _first_schema(folder / "default.db")
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        if first == "write":
+            mesh.add("water is wet")
+        assert [hit.content for hit in mesh.search("tea")] == ["tea is hot"]
+        assert [memory.lesson for memory in mesh.get_many(["mem_1_abcdef"])] == [None]
+        mesh.ingest_skill("name; Make tea;")
+    assert len(list(folder.glob("*.bak"))) == 1
+    db = sqlite3.connect(folder / "default.db")
+    assert db.execute("SELECT min_reader, min_writer FROM store").fetchone() == (1, 2)
+    db.close()

@@ -28,7 +28,7 @@ def test_rrf_adds_one_over_60_plus_rank_plus_1_for_each_list():
     assert scores[3] == pytest.approx(1 / 62)
 
 
-@pytest.mark.req("R-000-145")
+@pytest.mark.req("R-000-145", "R-000-272")
 def test_first_in_both_lists_is_1():
     (first, *_) = fuse("rrf", legs([(1, 9.0), (2, 5.0)], [(1, 0.9), (2, 0.5)]), 10)
     assert first.score == pytest.approx(1.0)

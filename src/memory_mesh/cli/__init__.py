@@ -62,8 +62,9 @@ def _survive_any_text() -> None:
 
 def _fail(message: str, code: int) -> int:
     from memory_mesh.formats.terminal import safe_text
+    from memory_mesh.policy.privacy import masked
 
-    print(f"[MemoryMesh Error] {safe_text(message)}", file=sys.stderr)
+    print(f"[MemoryMesh Error] {safe_text(masked(message))}", file=sys.stderr)
     return code
 
 
@@ -72,8 +73,10 @@ def _crash(error: Exception) -> int:
         import traceback
 
         from memory_mesh.formats.terminal import safe_text
+        from memory_mesh.policy.privacy import masked
 
-        print(safe_text("".join(traceback.format_exception(error))), file=sys.stderr)
+        trace = masked("".join(traceback.format_exception(error)))
+        print(safe_text(trace), file=sys.stderr)
     return _fail(
         f"{type(error).__name__}: {error}. This is a fault of memory-mesh: please report it with "
         "the output of the same command under MEMORY_MESH_DEBUG=1.",

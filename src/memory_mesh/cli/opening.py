@@ -9,7 +9,9 @@ from memory_mesh.model import Channel, Scope
 from memory_mesh.sync import MemoryMesh
 
 
-def mesh_of(options: argparse.Namespace, *, meaning: bool = False) -> MemoryMesh:
+def mesh_of(
+    options: argparse.Namespace, *, meaning: bool = False, channel: Channel = Channel.CLI
+) -> MemoryMesh:
     """The mesh that the options name, to be used in a `with`.
 
     Loading a model takes a second: only a command that needs meaning has one. What the others store
@@ -17,7 +19,7 @@ def mesh_of(options: argparse.Namespace, *, meaning: bool = False) -> MemoryMesh
     """
     return MemoryMesh(
         embedder=None if meaning else "none",
-        channel=Channel.CLI,
+        channel=channel,
         db_dir=options.db_dir,
         namespace=options.namespace,
         agent_id=options.agent,

@@ -21,6 +21,20 @@ COMMANDS = {
     "pin": "mark a memory as always wanted",
     "delete": "hide a memory; it can be restored for 30 days",
     "restore": "bring a deleted memory back",
+    "ingest-dir": "store the text files of a folder",
+    "reflect": "say what memories agree on",
+    "synthesize": "stage a skill from steps that recur in memories",
+    "ingest-skill": "keep a skill from a file",
+    "search-skills": "find skills",
+    "list-skills": "list skills, newest first",
+    "skill-feedback": "say whether a skill worked",
+    "skill-prune": "archive skills that cannot be relied on",
+    "lessons": "show the rules learned from failures",
+    "distill": "turn recent failures into lessons",
+    "review": "list and decide what waits in quarantine",
+    "import-tables": "bring in a store of @yamo/memory-mesh",
+    "export-tables": "write the namespace as tables of @yamo/memory-mesh",
+    "migrate-tables": "bring such tables from schema V1 to V2, or back",
     "stats": "show how much there is and where",
     "verify": "check the audit chain and every invariant",
     "upkeep": "embed what waits for a vector, and grow the index",
@@ -66,7 +80,7 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
 
 def load(name: str) -> Command:
     """The module of a command."""
-    module: Command = import_module(f"memory_mesh.cli.{name}")
+    module: Command = import_module(f"memory_mesh.cli.{name.replace('-', '_')}")
     return module
 
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.formats import rfc11
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory
+from memory_mesh.model import Json, Memory, Skill
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_LINE = 80  # columns of what a listing shows of a text
 _WIDE = 2  # columns of an East Asian character
 
 
@@ -81,6 +82,24 @@ def described(memory: Memory) -> dict[str, Json]:
         "content": memory.text,
     }
     return {name: value for name, value in known.items() if value is not None}
+
+
+def described_skill(skill: Skill) -> dict[str, Json]:
+    """A skill in plain values."""
+    return {
+        "id": skill.id,
+        "name": skill.name,
+        "intent": skill.intent,
+        "metadata": skill.metadata,
+        "created_at": rfc11.iso(skill.created_at),
+        "yamo_text": skill.text,
+    }
+
+
+def skill_line(skill: Skill) -> str:
+    """A skill on one line of a listing."""
+    shown = f"{skill.name}: {skill.intent}"
+    return f"{skill.id}  {skill.reliability:.2f}  {one_line(shown, _LINE)}"
 
 
 def one_line(text: str, columns: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.model import Draft, Hit, Json, Kind, Memory, Receipt, Statement
+from memory_mesh.model import Draft, Hit, Json, Kind, Memory, Receipt, Skill, Statement
 from memory_mesh.values import replace
 
 MEMORY_TYPES = ("global", "session", "agent", "lesson", "reflection")
@@ -36,7 +36,23 @@ def shown_source(statement: Statement) -> str:
 
 
 def metadata(statement: Statement) -> dict[str, Json]:
-    """RFC-0011 §2.1's metadata object: promoted fields that were given, and the rest as it came."""
+    """RFC-0011 §2.1's metadata object: all that was given, and what a lesson and heritage say."""
+    views: dict[str, Json] = {}
+    if statement.lesson is not None:
+        from memory_mesh.formats.lessons import lesson_json
+
+        views |= lesson_json(statement.lesson)
+    if statement.heritage is not None:
+        from memory_mesh.formats.heritage import heritage_json
+
+        views["heritage_chain"] = heritage_json(statement.heritage)
+    if statement.skill is not None:
+        views["source_skill_id"] = statement.skill
+    return given_metadata(statement) | views
+
+
+def given_metadata(statement: Statement) -> dict[str, Json]:
+    """What its writer said in metadata: promoted fields, and the rest as it came."""
     promoted: dict[str, Json] = {
         "type": statement.label,
         "source": statement.source.agent,
@@ -73,6 +89,21 @@ def promote(draft: Draft, given: Mapping[str, Json], agent_id: str) -> Draft:
         importance=draft.importance if importance is None else importance,
         extra=dict(draft.extra) | rest,
     )
+
+
+def skill_metadata(skill: Skill) -> dict[str, Json]:
+    """RFC-0011 §2.4's metadata object of a skill, and whatever else was given with it."""
+    known: dict[str, Json] = {
+        "reliability": skill.reliability,
+        "use_count": skill.uses,
+        "last_used": None if skill.last_used is None else iso(skill.last_used),
+        "created_at": iso(skill.created_at),
+        "status": skill.status.value,
+        "tags": list(skill.tags),
+        "description": skill.description,
+        "source_file": skill.source.ref,
+    }
+    return dict(skill.extra) | {key: value for key, value in known.items() if value is not None}
 
 
 def record(item: Memory | Hit | Receipt) -> dict[str, Json]:

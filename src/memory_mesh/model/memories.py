@@ -118,6 +118,43 @@ class Source:
     ref: str | None = None
 
 
+class Severity(StrEnum):
+    """How bad it is to do again what a lesson warns of, worst first."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """What a memory of kind lesson teaches: a rule, when it applies, and the failure behind it."""
+
+    id: str
+    pattern_id: str
+    error_pattern: str
+    applies_to: str
+    severity: Severity
+    rule: str
+    confidence: float
+    situation: str
+    oversight: str
+    fix: str
+    inverse: str | None = None
+    agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heritage:
+    """Why a memory came to be: the newest intents, hypotheses and rationales behind it."""
+
+    intents: tuple[str, ...] = ()
+    hypotheses: tuple[str, ...] = ()
+    rationales: tuple[str, ...] = ()
+    cut: int = 0  # older links that were left out
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """What a draft and a memory have in common: a wording and its circumstances."""
@@ -139,6 +176,9 @@ class Statement:
     pinned: bool = False
     tags: tuple[str, ...] = ()
     extra: Mapping[str, Json] = field(default_factory=dict)
+    lesson: Lesson | None = None
+    heritage: Heritage | None = None
+    skill: str | None = None  # the skill it came from, by id
 
     @property
     def content(self) -> str:
@@ -159,6 +199,19 @@ class Draft(Statement):
 
     key: str | None = None
     allow_duplicate: bool = False
+    derived_from: tuple[str, ...] = ()
+    topic: str | None = None  # what a reflection is about
+    born: "Born | None" = None  # of what comes from another store
+
+
+@dataclass(frozen=True, slots=True)
+class Born:
+    """What a memory brings along from the store it was first kept in."""
+
+    id: str
+    created_at: datetime
+    uses: int = 0
+    last_used: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,6 +83,24 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class SkillQuery:
+    """Which skills: by words and vector, else all of a status that the reader sees."""
+
+    reader: Scope
+    limit: int
+    terms: tuple[str, ...] = ()
+    vector: tuple[Space, bytes] | None = None
+    statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+    named: str | None = None
+    ids: tuple[str, ...] = ()
+    below: float | None = None
+    waiting: Space | None = None  # those without a vector in it
+    across: frozenset[str] = frozenset()  # audience tests left out
+    before: str | None = None  # older than the skill with this id
+    space: Space | None = None  # with their vectors in it
+
+
+@dataclass(frozen=True, slots=True)
 class Pending:
     """How many texts wait for a vector in a space, and the first of them."""
 
@@ -120,6 +138,12 @@ class Hit:
     memory: Memory
     score: float
     parts: Mapping[str, float]
+    span: tuple[int, int] | None = None  # of a long text: the part that answers best
+
+    @property
+    def excerpt(self) -> str:
+        """The part of the text that answers best; all of it where it is short."""
+        return self.memory.text if self.span is None else self.memory.text[slice(*self.span)]
 
     @property
     def id(self) -> str:
@@ -182,6 +206,15 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far someone has come in the blocks, how often the next commit failed, and when."""
+
+    seq: int = 0
+    attempts: int = 0
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SpaceState:
     """How far one space has come: its vectors, the texts that wait, and its index."""
 
@@ -213,6 +246,7 @@ class UpkeepReport:
     embedded: int
     bodies: tuple[Body, ...]
     sinks_told: bool
+    lessons: int = 0
 
 
 @dataclass(frozen=True, slots=True)

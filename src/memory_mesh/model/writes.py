@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
-from memory_mesh.model.memories import Json, Memory, Operation, Outcome, Scope
+from memory_mesh.model.memories import Json, Memory, Operation, Outcome, Scope, Status
+from memory_mesh.model.skills import Skill
 from memory_mesh.values import dataclass, field
+
+Span: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,7 @@ class Wording:
     terms: str
     space: "Space | None" = None
     vectors: tuple[bytes, ...] = ()
+    spans: "tuple[Span | None, ...]" = ()  # where in the text each vector's part lies
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,15 @@ class TextVectors:
     text: int
     space: Space
     vectors: tuple[bytes, ...]
+    spans: tuple[Span | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One vector of a text, and the part of it that it stands for; None for the whole."""
+
+    vector: bytes
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +142,9 @@ class Wanted:
     twins: tuple[tuple[bytes, Scope], ...] = ()
     keys: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    patterns: tuple[tuple[str, Scope], ...] = ()
+    skills: tuple[str, ...] = ()  # ids
+    skill_names: tuple[tuple[str, Scope], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +166,9 @@ class Rivals:
     memories: Mapping[str, Memory]
     taken: Callable[[str], bool]
     history: Callable[[str], Sequence[Memory]]
+    lessons: Mapping[tuple[str, Scope], Sequence[Memory]] = field(default_factory=dict)
+    skills: Mapping[str, Skill] = field(default_factory=dict)
+    skill_names: Mapping[tuple[str, Scope], Skill] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +182,7 @@ class Receipt:
     outcome: Outcome
     reasons: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
+    again: bool = False  # this very write was answered before, and nothing was written now
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +196,44 @@ class Commit:
     entries: tuple[Entry, ...] = ()
     receipts: tuple[Receipt, ...] = ()
     after: Memory | None = None
+    skills: tuple["SkillPut", ...] = ()
+    skill_vectors: tuple["SkillVector", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SkillPut:
+    """A skill as it is from now on; the terms of its four fields find it while it is active."""
+
+    skill: Skill
+    terms: tuple[str, str, str, str] | None = None  # None keeps those it has
+    space: Space | None = None
+    vector: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillVector:
+    """A skill's vector that comes late."""
+
+    skill: str
+    space: Space
+    vector: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Nothing stands against the draft: store it."""
+    """Store the draft with this status; it takes the place of what it supersedes."""
+
+    status: Status = Status.ACTIVE
+    supersedes: tuple[Memory, ...] = ()
+    reason: str = "nothing known stands against it"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A lesson as good as this one is there: nothing is written."""
+
+    memory: Memory
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,4 +257,4 @@ class Refuse:
     reason: str
 
 
-Verdict: TypeAlias = Keep | Merge | Repeat | Refuse
+Verdict: TypeAlias = Keep | Known | Merge | Repeat | Refuse

@@ -21,6 +21,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.filters import parse
 from memory_mesh.policy.metadata import check_metadata, check_text
+from memory_mesh.policy.trust import lowered
 from memory_mesh.values import replace
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
@@ -49,6 +50,8 @@ class Details(TypedDict, total=False):
     source_kind: SourceKind | str
     source_agent: str
     source_ref: str
+    source_skill: str
+    derived_from: Iterable[str]
     key: str
     allow_duplicate: bool
 
@@ -74,7 +77,8 @@ def draft_of(
     if metadata is not None:
         draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
     _check_validity(draft.valid_from, draft.valid_until)
-    return draft
+    kind = lowered(draft.source.kind, channel)
+    return draft if kind is draft.source.kind else replace(draft, source=_of(draft.source, kind))
 
 
 def alteration(
@@ -99,7 +103,7 @@ def alteration(
         draft = Draft(text=memory.text, **{name: getattr(memory, name) for name in _CARRIED})
         draft = _detailed(draft, details)
         if given is not None:
-            whole = memory.metadata | given if merge else given
+            whole = rfc11.given_metadata(memory) | given if merge else given
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
         _check_validity(draft.valid_from, draft.valid_until)
         carried = {name: getattr(draft, name) for name in _CARRIED}
@@ -169,8 +173,13 @@ def importance(value: object) -> float:
 
 _CARRIED = (
     "scope", "source", "kind", "label", "speaker", "role", "order", "occurred_at", "valid_from",
-    "valid_until", "importance", "confidence", "tier", "pinned", "tags", "extra",
+    "valid_until", "importance", "confidence", "tier", "pinned", "tags", "extra", "lesson",
+    "heritage", "skill",
 )  # fmt: skip
+
+
+def _of(source: Source, kind: SourceKind) -> Source:
+    return replace(source, kind=kind)
 
 
 def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:
@@ -178,6 +187,8 @@ def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:
     fitted: dict[str, Any] = {
         name: fit(name, details[name]) for name, fit in _FITTERS.items() if name in details
     }
+    if "source_skill" in details:
+        fitted["skill"] = _name("source_skill", details["source_skill"])
     origin: dict[str, Any] = {
         field: fit(name, details[name])
         for name, (field, fit) in _SOURCE_FITTERS.items()
@@ -286,6 +297,7 @@ _FITTERS: dict[str, Callable[[str, object], object]] = {
     "tags": _tags,
     "tier": lambda name, value: _member(name, Tier, value),
     "pinned": _flag,
+    "derived_from": _tags,
 }
 _SOURCE_FITTERS: dict[str, tuple[str, Callable[[str, object], object]]] = {
     "source_kind": ("kind", lambda name, value: _member(name, SourceKind, value)),

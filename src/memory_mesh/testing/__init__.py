@@ -4,5 +4,6 @@ from memory_mesh.testing.clock import FrozenClock
 from memory_mesh.testing.embedder_contract import EmbedderContract
 from memory_mesh.testing.index_contract import IndexContract
 from memory_mesh.testing.ledger_contract import LedgerContract
+from memory_mesh.testing.llm import ScriptedLLM
 
-__all__ = ["EmbedderContract", "FrozenClock", "IndexContract", "LedgerContract"]
+__all__ = ["EmbedderContract", "FrozenClock", "IndexContract", "LedgerContract", "ScriptedLLM"]

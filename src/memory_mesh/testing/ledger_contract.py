@@ -276,15 +276,15 @@ class LedgerContract:
     def test_a_sink_moves_on_after_five_failures(self, ledger: Ledger) -> None:
         """Each failure counts; the fifth gives the commit up, and the cursor never goes back."""
         put(ledger, "mem_1_000001", "one")
-        assert ledger.sink_cursor("default", "s") == (0, 0)
+        assert _place(ledger) == (0, 0)
         for attempt in range(1, 5):
             ledger.sink_moved("default", "s", 1, "refused")
-            assert ledger.sink_cursor("default", "s") == (0, attempt)
+            assert _place(ledger) == (0, attempt)
         ledger.sink_moved("default", "s", 1, "refused")
-        assert ledger.sink_cursor("default", "s") == (1, 0)
+        assert _place(ledger) == (1, 0)
         ledger.sink_moved("default", "s", 3, None)
         ledger.sink_moved("default", "s", 2, None)
-        assert ledger.sink_cursor("default", "s") == (3, 0)
+        assert _place(ledger) == (3, 0)
 
     def test_a_vector_is_written_with_its_text(self, ledger: Ledger, clock: FrozenClock) -> None:
         """In the same transaction, and found by meaning at once; the best window counts."""
@@ -478,3 +478,8 @@ def found(ledger: Ledger, words: str, lens: Lens) -> list[str]:
         matches = snapshot.match(words.split(), lens, 10).found
         memories = snapshot.load([match.version for match in matches])
     return [memories[match.version].text for match in matches]
+
+
+def _place(ledger: Ledger) -> tuple[int, int]:
+    cursor = ledger.sink_cursor("default", "s")
+    return cursor.seq, cursor.attempts

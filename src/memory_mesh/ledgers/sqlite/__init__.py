@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from memory_mesh.errors import NotFound, StoreError
@@ -18,6 +19,7 @@ from memory_mesh.model import (
     Body,
     Checkpoint,
     Commit,
+    Cursor,
     Entry,
     Rivals,
     Space,
@@ -51,7 +53,7 @@ class SqliteLedger:
             head = rows.head(db)
             at = writing.recorded_time(head, self._clock.now())
             commit = decide(writing.rivals(db, wanted, at))
-            if commit.puts or commit.entries or commit.observations or commit.vectors:
+            if _changes(commit):
                 writing.write(db, head, at, commit)
             writing.record_recalls(db, waiting)
         return commit
@@ -89,14 +91,17 @@ class SqliteLedger:
                 raise NotFound
             db.execute("UPDATE store SET seq = seq + 1")
 
-    def blocks(self, namespace: str, after_seq: int, limit: int) -> list[Block]:
+    def blocks(
+        self, namespace: str, after_seq: int, limit: int, since: datetime | None = None
+    ) -> list[Block]:
         """Chained blocks of the next commits, whole commits only, oldest first."""
         with self._reading(namespace) as db:
+            after = after_seq if since is None else max(after_seq, rows.seq_before(db, since))
             found = db.execute(
                 f"SELECT {rows.BLOCK} FROM block WHERE seq > ? AND seq <= coalesce((SELECT seq "  # noqa: S608
                 "FROM block WHERE seq > ? ORDER BY position LIMIT 1 OFFSET ?), ?) "
                 "ORDER BY position",
-                (after_seq, after_seq, limit - 1, 2**62),
+                (after, after, limit - 1, 2**62),
             )
             return [rows.block(row) for row in found]
 
@@ -141,16 +146,17 @@ class SqliteLedger:
         with self._files.writing(namespace) as db:
             vectors.name_body(db, space, base, body)
 
-    def sink_cursor(self, namespace: str, sink: str) -> tuple[int, int]:
-        """How far a sink has come (seq) and how often the next commit failed."""
+    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
+        """How far a sink has come."""
         with self._reading(namespace) as db:
-            row = db.execute("SELECT seq, attempts FROM sink WHERE name = ?", (sink,)).fetchone()
-            return (row[0], row[1]) if row else (0, 0)
+            row = db.execute("SELECT seq, attempts, at FROM sink WHERE name = ?", (sink,))
+            seq, attempts, at = row.fetchone() or (0, 0, None)
+            return Cursor(seq, attempts, rows.moment(at))
 
     def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
         """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
         with self._files.writing(namespace) as db:
-            db.execute("INSERT OR IGNORE INTO sink VALUES (?, 0, 0)", (sink,))
+            db.execute("INSERT OR IGNORE INTO sink VALUES (?, 0, 0, NULL)", (sink,))
             if failure is not None:
                 db.execute("UPDATE sink SET attempts = attempts + 1 WHERE name = ?", (sink,))
                 db.execute(
@@ -159,9 +165,9 @@ class SqliteLedger:
                     (seq, rows.micros(self._clock.now()), failure, sink, _GIVE_UP),
                 )
             db.execute(
-                "UPDATE sink SET seq = max(seq, ?), attempts = 0 WHERE name = ? "
+                "UPDATE sink SET seq = max(seq, ?), attempts = 0, at = ? WHERE name = ? "
                 "AND (attempts >= ? OR ? IS NULL)",
-                (seq, sink, _GIVE_UP, failure),
+                (seq, rows.micros(self._clock.now()), sink, _GIVE_UP, failure),
             )
 
     def namespaces(self) -> Iterator[str]:
@@ -195,3 +201,9 @@ class SqliteLedger:
                 writing.record_recalls(db, waiting)
         except StoreError:
             self._waiting.drop(namespace)
+
+
+def _changes(commit: Commit) -> bool:
+    """Whether a commit has anything to write."""
+    parts = (commit.puts, commit.entries, commit.observations, commit.vectors)
+    return any(parts) or bool(commit.skills or commit.skill_vectors)

@@ -52,9 +52,29 @@ _INVARIANTS = {
         SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
         WHERE v.successor IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM memory s WHERE s.id = v.successor)""",
+    "every skill left a block": """
+        SELECT k.id FROM skill k WHERE NOT EXISTS (SELECT 1 FROM block b WHERE b.seq = k.seq)""",
+    "active skills are in their keyword table, and only those": """
+        SELECT 'skill ' || id FROM (SELECT id FROM skill_live_docsize EXCEPT
+            SELECT number FROM skill WHERE status = 'active')
+        UNION ALL SELECT 'skill ' || number FROM (SELECT number FROM skill
+            WHERE status = 'active' EXCEPT SELECT id FROM skill_live_docsize)""",
+    "a lesson is found by its pattern": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory WHERE v.pattern IS NOT
+            json_extract(v.lesson, '$.lesson_pattern_id')""",
     "no reference dangles": "SELECT \"table\" || ' row ' || rowid FROM pragma_foreign_key_check",
 }
-_COUNTED = ("memory", "version", "text", "observation", "link", "vector", "block", "recall")
+_COUNTED = (
+    "memory",
+    "version",
+    "text",
+    "observation",
+    "link",
+    "vector",
+    "block",
+    "recall",
+    "skill",
+)
 
 
 def verify(db: sqlite3.Connection, against: Checkpoint | None = None) -> Verification:

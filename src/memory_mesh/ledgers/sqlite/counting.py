@@ -13,11 +13,12 @@ def stats(db: sqlite3.Connection, size: int) -> Stats:
     """Memories by status, blocks, recalls, and how far each space has come."""
     by_status = dict(db.execute("SELECT status, count(*) FROM memory GROUP BY status").fetchall())
     (recalls,) = db.execute("SELECT count(*) FROM recall").fetchone()
+    (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
     head = rows.head(db)
     return Stats(
         namespace=head.namespace,
         memories=by_status.get(Status.ACTIVE.value, 0),
-        skills=0,
+        skills=skills,
         by_status=by_status,
         blocks=head.position,
         recalls=recalls,

@@ -117,6 +117,18 @@ class NamespaceFile:
             db.close()
 
 
+@contextmanager
+def _transaction(db: Connection) -> Iterator[None]:
+    """A read transaction over a store that we may read."""
+    db.execute("BEGIN")
+    try:
+        schema.check_reader(db)
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("COMMIT")
+
+
 class Files:
     """All files of a store folder; the least recently used unused one is closed first."""
 
@@ -136,17 +148,19 @@ class Files:
                 yield None
                 return
             with file.connection() as db:
-                db.migrated = db.migrated or schema.version(db)
+                if db.migrated < schema.NEWEST:
+                    db.migrated = schema.version(db)
                 if not db.migrated:
                     yield None
                     return
-                db.execute("BEGIN")
-                try:
-                    schema.check_reader(db)
-                    yield db
-                finally:
-                    if db.in_transaction:
-                        db.execute("COMMIT")
+                if db.migrated >= schema.NEWEST:
+                    with _transaction(db):
+                        yield db
+                    return
+        with self.writing(namespace):  # an older store is migrated before it is read
+            pass
+        with self.reading(namespace) as newer:
+            yield newer
 
     @contextmanager
     def writing(self, namespace: str) -> Iterator[Connection]:

@@ -9,24 +9,30 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.ledgers.sqlite import keywords, rows, vectors
+from memory_mesh.ledgers.sqlite import keywords, rows, skills, vectors, writing
 from memory_mesh.ledgers.sqlite.tail import Tails
 from memory_mesh.model import (
+    Candidate,
     Head,
     Lens,
     Matches,
     Memory,
     Nearest,
     Page,
+    Part,
     Pending,
     Question,
+    Rivals,
+    SkillQuery,
     Space,
     Status,
+    Wanted,
 )
 from memory_mesh.policy.filter_sql import compile_sql
 
 _BATCH = 128  # candidates checked against their rows at a time
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
+_WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
 _LIVE = frozenset({Status.ACTIVE})
 
 
@@ -40,6 +46,10 @@ class SqliteSnapshot:
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
         return rows.head(self._db)
+
+    def rivals(self, wanted: Wanted) -> Rivals:
+        """What bears on a write as it is now, for work worth doing before the transaction."""
+        return writing.rivals(self._db, wanted, self.head().recorded_at)
 
     def match(self, terms: Sequence[str], lens: Lens, limit: int) -> Matches:
         """The best versions by keyword among those the lens sees."""
@@ -65,6 +75,14 @@ class SqliteSnapshot:
         )
         return {row[0]: rows.memory(row[1:]) for row in found}
 
+    def parts(self, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
+        """The vectors that versions have in a space, in the order of their parts."""
+        return vectors.parts(self._db, space, versions)
+
+    def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
+        """The vectors that memories have in a space now."""
+        return vectors.of_memories(self._db, space, ids)
+
     def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
         """The memories with these ids that the lens sees, in the order asked."""
         condition, values = _predicate(lens)
@@ -78,23 +96,32 @@ class SqliteSnapshot:
                 found[row[0]] = rows.memory(row)
         return [found[id_] for id_ in ids if id_ in found]
 
-    def page(self, lens: Lens, limit: int, cursor: str | None) -> Page:
+    def page(
+        self, lens: Lens, limit: int, cursor: str | None, *, worst_first: bool = False
+    ) -> Page:
         """Newest first; the cursor is the last memory's number, so pages never overlap."""
         condition, values = _predicate(lens)
-        before = _cursor(cursor)
+        before, order = _cursor(cursor), "m.number DESC"
         if before is not None:
             condition, values = f"m.number < ? AND {condition}", [before, *values]
+        if worst_first:
+            condition, order = f"v.severity IS NOT NULL AND {condition}", _WORST
         found = self._db.execute(
             f"SELECT m.number, {rows.MEMORY} FROM {rows.JOINED} WHERE {condition} "  # noqa: S608
-            "ORDER BY m.number DESC LIMIT ?",
+            f"ORDER BY {order} LIMIT ?",
             [*values, limit + 1],
         ).fetchall()
         memories = [rows.memory(row[1:]) for row in found[:limit]]
-        return Page(memories, str(found[limit - 1][0]) if len(found) > limit else None)
+        more = len(found) > limit and not worst_first
+        return Page(memories, str(found[limit - 1][0]) if more else None)
 
     def history(self, memory_id: str) -> list[Memory]:
         """Every version of one memory, oldest first."""
         return rows.history(self._db, memory_id)
+
+    def skills(self, query: SkillQuery) -> list[Candidate]:
+        """The skills that a query means and its reader sees."""
+        return skills.find(self._db, query)
 
     def next_bound(self, now: datetime) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid."""

@@ -5,6 +5,8 @@ import sqlite3
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
+from memory_mesh.formats.heritage import heritage_json, read_heritage
+from memory_mesh.formats.lessons import lesson_json, read_lesson, severity_rank
 from memory_mesh.model import (
     Block,
     Channel,
@@ -12,6 +14,7 @@ from memory_mesh.model import (
     Head,
     Json,
     Kind,
+    Lesson,
     Memory,
     Operation,
     Scope,
@@ -31,7 +34,7 @@ MEMORY = """
     v.recorded_from, v.recorded_until, v.status, v.successor, v.kind, v.label,
     v.project, v.agent, v.session, v.ord, v.speaker, v.role, v.occurred_at, v.valid_from,
     v.valid_until, v.source_kind, v.channel, v.source_agent, v.source_ref, v.importance,
-    v.confidence, v.tier, v.pinned, v.tags, v.extra
+    v.confidence, v.tier, v.pinned, v.tags, v.extra, v.lesson, v.heritage, v.skill
 """
 JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
 BLOCK = (
@@ -42,7 +45,7 @@ VERSION = (
     "number, memory, text, seq, recorded_from, recorded_until, status, successor, kind, label, "
     "project, agent, session, ord, speaker, role, occurred_at, valid_from, valid_until, "
     "source_kind, channel, source_agent, source_ref, importance, confidence, tier, pinned, tags, "
-    "extra"
+    "extra, lesson, pattern, severity, rule_confidence, heritage, skill"
 )
 FILTERABLE = {
     "id": "m.id",
@@ -77,6 +80,10 @@ FILTERABLE = {
     "pinned": "v.pinned",
     "tier": "v.tier",
     "tags": "v.tags",
+    "lesson_pattern_id": "v.pattern",
+    "rule_confidence": "v.rule_confidence",
+    "severity": "v.severity",
+    "source_skill_id": "v.skill",
 }
 
 
@@ -103,13 +110,24 @@ def head(db: sqlite3.Connection) -> Head:
     return Head(namespace, seq, position, hashed, since_epoch(recorded), identity)
 
 
+def seq_before(db: sqlite3.Connection, moment_: datetime) -> int:
+    """The seq of the last block before a moment: blocks are in the order of their times."""
+    low, high = 0, head(db).position
+    while low < high:  # at most 20 looks in a chain of a million
+        middle = (low + high + 1) // 2
+        (at,) = db.execute("SELECT at FROM block WHERE position = ?", (middle,)).fetchone()
+        low, high = (middle, high) if at < millis(moment_) else (low, middle - 1)
+    row = db.execute("SELECT seq FROM block WHERE position = ?", (low,)).fetchone()
+    return row[0] if row is not None else 0
+
+
 def memory(row: Row) -> Memory:
     """A version row, joined as JOINED and selected as MEMORY."""
     (id_, created, today, uses, last_used, helpful, harmful, content,
      recorded_from, recorded_until, status, successor, kind, label,
      project, agent, session, order, speaker, role, occurred_at, valid_from,
      valid_until, source_kind, channel, source_agent, source_ref, importance,
-     confidence, tier, pinned, tags, extra) = row  # fmt: skip
+     confidence, tier, pinned, tags, extra, lesson, heritage, skill) = row  # fmt: skip
     return Memory(
         id=id_,
         created_at=since_epoch(created),
@@ -139,6 +157,9 @@ def memory(row: Row) -> Memory:
         pinned=bool(pinned),
         tags=() if tags == "[]" else tuple(json.loads(tags)),
         extra={} if extra == "{}" else json.loads(extra),
+        lesson=None if lesson is None else read_lesson(json.loads(lesson)),
+        heritage=None if heritage is None else read_heritage(json.loads(heritage)),
+        skill=skill,
     )
 
 
@@ -162,7 +183,17 @@ def version_values(
         micros(value.valid_from), micros(value.valid_until), value.source.kind,
         value.source.channel, value.source.agent, value.source.ref, value.importance,
         value.confidence, value.tier, value.pinned, dumped(value.tags), dumped(dict(value.extra)),
+        *_lesson(value.lesson),
+        None if value.heritage is None else dumped(heritage_json(value.heritage)), value.skill,
     )  # fmt: skip
+
+
+def _lesson(lesson: Lesson | None) -> tuple[object, ...]:
+    """A lesson's columns: the whole of it, and what it is found and ordered by."""
+    if lesson is None:
+        return (None, None, None, None)
+    rank = severity_rank(lesson.severity)
+    return (dumped(lesson_json(lesson)), lesson.pattern_id, rank, lesson.confidence)
 
 
 def block(row: Row) -> Block:

@@ -6,15 +6,26 @@ what lies above, so asking for it costs nothing when nothing is pending.
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memory_mesh.ledgers.sqlite import rows
 from memory_mesh.ledgers.sqlite import tail as scan
-from memory_mesh.model import Body, Commit, Near, Nearest, Pending, Question, Space
+from memory_mesh.model import (
+    Body,
+    Commit,
+    Near,
+    Nearest,
+    Part,
+    Pending,
+    Question,
+    Space,
+    TextVectors,
+)
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.sqlite.tail import Floats
 
+Key = TypeVar("Key", int, str)
 Visible = Callable[[Sequence[int]], Iterable[tuple[int, int]]]  # texts -> (text, version)
 Best = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
 
@@ -40,24 +51,26 @@ def space_number(db: sqlite3.Connection, space: Space) -> int:
     return number
 
 
-def add(
-    db: sqlite3.Connection, text: int, space: Space, vectors: Sequence[bytes], seq: int
-) -> None:
-    """A text's vectors, one per window, or that it will have none; what it has already stays."""
-    size = 4 * space.dimension
-    if any(len(vector) != size for vector in vectors):
-        message = f"a vector of {space.name} has {space.dimension} dimensions"
+def add(db: sqlite3.Connection, late: TextVectors, seq: int) -> None:
+    """A text's vectors, one per part, or that it will have none; what it has already stays."""
+    size = 4 * late.space.dimension
+    if any(len(vector) != size for vector in late.vectors):
+        message = f"a vector of {late.space.name} has {late.space.dimension} dimensions"
         raise ValueError(message)
-    number = space_number(db, space)
-    if not vectors:
+    number = space_number(db, late.space)
+    if not late.vectors:
         db.execute(
             "INSERT OR IGNORE INTO wordless SELECT number, ? FROM text WHERE number = ?",
-            (number, text),
+            (number, late.text),
         )
+    spans = late.spans or (None,) * len(late.vectors)
     db.executemany(
-        "INSERT OR IGNORE INTO vector (text, space, part, seq, data) "
-        "SELECT number, ?, ?, ?, ? FROM text WHERE number = ?",
-        [(number, part, seq, vector, text) for part, vector in enumerate(vectors)],
+        "INSERT OR IGNORE INTO vector (text, space, part, seq, data, start, stop) "
+        "SELECT number, ?, ?, ?, ?, ?, ? FROM text WHERE number = ?",
+        [
+            (number, part, seq, vector, *(span or (None, None)), late.text)
+            for part, (vector, span) in enumerate(zip(late.vectors, spans, strict=True))
+        ],
     )
 
 
@@ -159,6 +172,39 @@ def near(
         tuple(_cosines(db, row[0], others, vector)),
         body.rows if body else 0,
     )
+
+
+def parts(db: sqlite3.Connection, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
+    """The vectors that versions have in a space, in the order of their parts."""
+    return _by_key(
+        db.execute(
+            "SELECT v.number, x.start, x.stop, x.data FROM version v "
+            "JOIN vector x ON x.text = v.text JOIN space s ON s.number = x.space "
+            "WHERE s.name = ? AND v.number IN (SELECT value FROM json_each(?)) ORDER BY x.part",
+            (space.name, rows.dumped(versions)),
+        )
+    )
+
+
+def of_memories(db: sqlite3.Connection, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
+    """The vectors that memories have in a space now."""
+    return _by_key(
+        db.execute(
+            "SELECT m.id, x.start, x.stop, x.data FROM memory m JOIN version v "
+            "ON v.memory = m.number AND v.recorded_until IS NULL JOIN vector x ON x.text = v.text "
+            "JOIN space s ON s.number = x.space "
+            "WHERE s.name = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY x.part",
+            (space.name, rows.dumped(ids)),
+        )
+    )
+
+
+def _by_key(found: Iterable[tuple[Key, int | None, int | None, bytes]]) -> dict[Key, list[Part]]:
+    parts: dict[Key, list[Part]] = {}
+    for key, start, stop, data in found:
+        span = None if start is None or stop is None else (start, stop)
+        parts.setdefault(key, []).append(Part(data, span))
+    return parts
 
 
 def _from_body(

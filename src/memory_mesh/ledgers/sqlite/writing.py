@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.ledgers.sqlite import rows, vectors
+from memory_mesh.ledgers.sqlite import rows, skills, vectors
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -18,6 +18,7 @@ from memory_mesh.model import (
     Scope,
     Seen,
     Status,
+    TextVectors,
     Wanted,
     Wording,
 )
@@ -28,6 +29,7 @@ _TWINS = 64  # of one text and audience that are compared: they differ in when t
 
 def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Rivals:
     """What the ledger holds that bears on a write, read inside its transaction."""
+    named = wanted.skills or wanted.skill_names
     return Rivals(
         at=at,
         twins=_twins(db, wanted.twins),
@@ -35,6 +37,8 @@ def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Rivals:
         memories={id_: found for id_ in wanted.ids if (found := _current(db, id_)) is not None},
         taken=lambda id_: _taken(db, id_),
         history=lambda id_: rows.history(db, id_),
+        lessons={key: known for key in wanted.patterns if (known := _lessons(db, *key))},
+        **(skills.rivals(db, wanted) if named else {}),
     )
 
 
@@ -56,8 +60,9 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
             (link.type, seq, link.source, link.target),
         )
     for late in commit.vectors:
-        vectors.add(db, late.text, late.space, late.vectors, seq)
+        vectors.add(db, late, seq)
     vectors.keep_count(db, before, commit)
+    skills.write(db, commit, seq)
     position, hashed = _chain(db, head, seq, commit.entries)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
@@ -88,8 +93,15 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
     """One new version, and its memory's number; an earlier version is closed, never changed."""
     memory = put.memory
     born = db.execute(
-        "INSERT INTO memory (id, created, status) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
-        (memory.id, rows.micros(memory.created_at), memory.status),
+        "INSERT INTO memory (id, created, status, uses, last_used) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO NOTHING",
+        (
+            memory.id,
+            rows.micros(memory.created_at),
+            memory.status,
+            memory.uses,
+            rows.micros(memory.last_used),
+        ),
     )
     if born.rowcount:
         number, text = born.lastrowid or 0, None
@@ -98,9 +110,11 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
     if put.wording:
         text = _word(db, number, put.wording, "live" if _lives(memory) else "rest")
         if put.wording.space is not None:
-            vectors.add(db, text, put.wording.space, put.wording.vectors, seq)
+            worded = put.wording
+            late = TextVectors(text, put.wording.space, worded.vectors, worded.spans)
+            vectors.add(db, late, seq)
     db.execute(
-        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(29)})",  # noqa: S608  # own names
+        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(35)})",  # noqa: S608  # own names
         rows.version_values(memory, number, text, seq),
     )
     return number
@@ -231,6 +245,17 @@ def _twins(
     return found
 
 
+def _lessons(db: sqlite3.Connection, pattern: str, scope: Scope) -> tuple[Memory, ...]:
+    """Lessons of a pattern for the same audience that are active or wait for review."""
+    found = db.execute(
+        f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE v.pattern = ? AND v.project IS ? "  # noqa: S608
+        "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
+        "AND v.status IN ('active', 'quarantined') ORDER BY v.number",
+        (pattern, scope.project, scope.agent, scope.session),
+    )
+    return tuple(map(rows.memory, found))
+
+
 def _seen(db: sqlite3.Connection, key: str) -> Seen | None:
     row = db.execute(
         "SELECT o.hash, o.outcome, m.id FROM observation o JOIN memory m ON m.number = o.memory "
@@ -252,7 +277,8 @@ def _current(db: sqlite3.Connection, id_: str) -> Memory | None:
 
 
 def _taken(db: sqlite3.Connection, id_: str) -> bool:
-    table = "block" if id_.startswith("yamo_") else "memory"
+    prefix = id_.partition("_")[0]
+    table = {"yamo": "block", "skill": "skill"}.get(prefix, "memory")
     return db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone() is not None  # noqa: S608
 
 

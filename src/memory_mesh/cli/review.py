@@ -1,0 +1,58 @@
+"""`memory-mesh review`."""
+
+import argparse
+
+from memory_mesh.cli import opening, printing
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.model import Json, Memory, Scope, Skill
+from memory_mesh.sync import MemoryMesh
+
+EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--id", metavar="ID", help="the memory or skill; without it, list them")
+    verdict = parser.add_mutually_exclusive_group()
+    verdict.add_argument("--approve", action="store_true", help="let it in")
+    verdict.add_argument("--reject", action="store_true", help="archive it")
+    parser.add_argument("--reason", metavar="TEXT", help="why, for the audit block")
+    parser.add_argument("--limit", type=int, default=100, metavar="N", help="list at most")
+
+
+def run(options: argparse.Namespace) -> int:
+    """List what waits, or decide on one of it."""
+    if options.id and not (options.approve or options.reject):
+        raise UsageError("say --approve or --reject. See: memory-mesh review --help")
+    if not options.id and (options.approve or options.reject):
+        raise UsageError("say which one: --id ID. See: memory-mesh review --help")
+    with opening.mesh_of(options) as mesh:
+        reader = opening.reader_of(mesh.config)
+        if options.id:
+            return _decide(mesh, reader, options)
+        waiting = mesh.awaiting_review(limit=options.limit, scope=reader)
+    if options.json:
+        printing.say_json([_plain(item) for item in waiting])
+        return 0
+    printing.say(f"[MemoryMesh] {len(waiting)} wait for review.")
+    for item in waiting:
+        text = item.text if isinstance(item, Memory) else f"{item.name}: {item.intent}"
+        printing.say(f"{item.id}  {printing.one_line(text, 80)}")
+    return 0
+
+
+def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    reason = options.reason or "reviewed by the caller"
+    after = mesh.review(options.id, approve=options.approve, reason=reason, scope=reader)
+    if options.json:
+        printing.say_json({"id": after.id, "status": after.status.value})
+        return 0
+    verdict = "Approved" if options.approve else "Rejected"
+    printing.say(f"[MemoryMesh] {verdict} {after.id}, now {after.status.value}")
+    return 0
+
+
+def _plain(item: Memory | Skill) -> dict[str, Json]:
+    if isinstance(item, Skill):
+        return printing.described_skill(item)
+    return printing.described(item)

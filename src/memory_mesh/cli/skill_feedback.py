@@ -1,0 +1,30 @@
+"""`memory-mesh skill-feedback`."""
+
+import argparse
+
+from memory_mesh.cli import opening, printing
+
+EXAMPLE = "memory-mesh skill-feedback --id skill_1767225600000_0a1b2c --success true"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--id", metavar="ID", required=True, help="the skill")
+    parser.add_argument(
+        "--success", choices=("true", "false"), required=True, help="whether it worked"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Count the use and say how far the skill can be relied on now."""
+    with opening.mesh_of(options) as mesh:
+        reader = opening.reader_of(mesh.config)
+        now = mesh.update_skill_reliability(options.id, options.success == "true", scope=reader)
+    if options.json:
+        printing.say_json({"id": now.id, "reliability": now.reliability, "use_count": now.uses})
+        return 0
+    printing.say(
+        f"[MemoryMesh] Skill {now.id} reliability {now.before:.2f} -> {now.reliability:.2f} "
+        f"after {now.uses} uses"
+    )
+    return 0

@@ -1,0 +1,143 @@
+"""The blocks of what is learned: lessons (RFC-0011 section 3.5), reflections (3.4), skills.
+
+The RFC gives no form for a synthesized skill; ours is a reflection's, with another intent.
+"""
+
+from datetime import datetime
+
+from memory_mesh.errors import BlockError
+from memory_mesh.formats.yamo import YamoBlock, agent_name, preview, timestamp
+from memory_mesh.model import Lesson, Memory, Severity, Skill
+
+LESSON_HYPOTHESIS = "This lesson prevents recurrence of similar failures"
+REFLECTOR = "SubconsciousReflector"
+
+
+def lesson(lesson: Lesson, *, at: datetime) -> YamoBlock:
+    """The LessonLearned block of a lesson, the same one every time it is asked for."""
+    when, confidence = timestamp(at), number(lesson.confidence)
+    return YamoBlock(
+        agent=agent_name(lesson.agent),
+        intent="distill_wisdom_from_execution",
+        context=(
+            ("original_context", lesson.situation),
+            ("error_pattern", lesson.error_pattern),
+            ("pattern_id", lesson.pattern_id),
+            ("severity", lesson.severity),
+            ("timestamp", when),
+        ),
+        constraints=(
+            ("hypothesis", LESSON_HYPOTHESIS),
+            ("hypothesis_confidence", confidence),
+        ),
+        priority="high",
+        output=(
+            ("lesson_id", lesson.id),
+            ("oversight_description", lesson.oversight),
+            ("preventative_rule", lesson.rule),
+            ("rule_confidence", confidence),
+            ("resolution", lesson.fix),
+        ),
+        meta=(
+            ("rationale", f"Seen as {lesson.error_pattern}: {lesson.oversight}"),
+            ("applicability_scope", lesson.applies_to),
+            *((("inverse_lesson", lesson.inverse),) if lesson.inverse else ()),
+            ("confidence", confidence),
+        ),
+        log=(
+            "lesson_learned",
+            "timestamp",
+            when,
+            "pattern",
+            lesson.pattern_id,
+            "severity",
+            lesson.severity,
+            "id",
+            lesson.id,
+        ),
+        handoff=REFLECTOR,
+    )
+
+
+def read_lesson(block: YamoBlock) -> Lesson:
+    """A lesson from a block of another agent's; BlockError names the line that is missing."""
+    lines = dict((*block.context, *block.output, *block.meta))
+    missing = [name for name in _REQUIRED if not lines.get(name)]
+    if missing or block.handoff != REFLECTOR:
+        wanted = f"a line {missing[0]}" if missing else f"handoff: {REFLECTOR};"
+        raise BlockError(f"A LessonLearned block needs {wanted}.")
+    try:
+        severity, confidence = Severity(lines["severity"]), float(lines["rule_confidence"])
+    except ValueError as error:
+        raise BlockError(f"A LessonLearned block is broken: {error}.") from None
+    return Lesson(
+        id=lines["lesson_id"],
+        pattern_id=lines.get("pattern_id", ""),
+        error_pattern=lines["error_pattern"],
+        applies_to=lines["applicability_scope"],
+        severity=severity,
+        rule=lines["preventative_rule"],
+        confidence=confidence,
+        situation=lines["original_context"],
+        oversight=lines.get("oversight_description", ""),
+        fix=lines.get("resolution", ""),
+        inverse=lines.get("inverse_lesson"),
+        agent=block.agent.removeprefix("MemoryMesh_"),
+    )
+
+
+def reflect(memory: Memory, *, agent_id: str, topic: str, sources: int) -> YamoBlock:
+    """The block of a reflection that was stored."""
+    when, confidence = timestamp(memory.created_at), number(memory.confidence or 0.0)
+    return YamoBlock(
+        agent=agent_name(agent_id),
+        intent="synthesize_beliefs_from_memories",
+        context=(("topic", topic), ("source_count", str(sources)), ("timestamp", when)),
+        output=(
+            ("reflection_id", memory.id),
+            ("insight_preview", preview(memory.text)),
+            ("confidence", confidence),
+        ),
+        meta=(
+            ("rationale", "Aggregated high-signal patterns from recent memory"),
+            ("confidence", confidence),
+        ),
+        log=("memory_reflected", "timestamp", when, "topic", topic, "sources", str(sources)),
+    )
+
+
+def synthesize(skill: Skill, *, agent_id: str, sources: int, at: datetime) -> YamoBlock:
+    """The block of a skill made from memories, in the shape of a reflection's."""
+    when, confidence = timestamp(at), number(skill.reliability)
+    return YamoBlock(
+        agent=agent_name(agent_id),
+        intent="synthesize_skill_from_memories",
+        context=(("topic", skill.intent), ("source_count", str(sources)), ("timestamp", when)),
+        output=(
+            ("skill_id", skill.id),
+            ("skill_name", skill.name),
+            ("skill_preview", preview(skill.text)),
+            ("status", skill.status),
+        ),
+        meta=(
+            ("rationale", "Steps that recurred in memories, staged for review"),
+            ("confidence", confidence),
+        ),
+        log=("skill_synthesized", "timestamp", when, "id", skill.id, "sources", str(sources)),
+    )
+
+
+def number(value: float) -> str:
+    """A fraction as the blocks write it: at least one digit after the point."""
+    return str(round(float(value), 4))
+
+
+_REQUIRED = (
+    "original_context",
+    "error_pattern",
+    "severity",
+    "lesson_id",
+    "preventative_rule",
+    "rule_confidence",
+    "applicability_scope",
+)

@@ -1,0 +1,235 @@
+"""Lessons (RFC-0011 sections 3.5 and 8): one is taught, many are found, failures become some.
+
+::
+
+    SCAN          blocks of the last day (of the last week for what failed twice)
+      ▼           ──▶ the memories they tell of
+    DEDUPLICATE   by pattern id; one that is known as certainly is left
+      ▼
+    DISTILL       through the one write path: the verdict is taken in the transaction
+      ▼
+    INJECT        the worst lessons, as constraints for the next session
+
+The cycle holds no state but how far it came: stopped anywhere and run again, it ends the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from memory_mesh.desk import Desk
+from memory_mesh.errors import BlockError, InvalidInput
+from memory_mesh.formats import wisdom, yamo
+from memory_mesh.model import (
+    Block,
+    Channel,
+    Draft,
+    Kind,
+    Lens,
+    Memory,
+    Operation,
+    Query,
+    Receipt,
+    Scope,
+    Source,
+    Status,
+)
+from memory_mesh.model.lessons import Distillation, Failure, LessonBlock, LessonContext
+from memory_mesh.policy import failures
+from memory_mesh.policy.filters import And, Compare, Filter, Sign
+from memory_mesh.policy.patterns import pattern_id
+from memory_mesh.policy.trust import speaks_for_itself
+from memory_mesh.recall import Reader, recall
+from memory_mesh.remember import remember
+from memory_mesh.values import replace
+
+TAG = "#lesson_learned"
+CANDIDATE_TAG = "#lesson_learned_candidate"
+CURSOR = "distillation"  # where the cycle's progress is kept, beside the sinks'
+PERIOD = timedelta(hours=6)  # four times a day
+DAY, WEEK = timedelta(days=1), timedelta(days=7)
+INJECTED = 10
+_PAGE = 500  # commits read at a time
+
+
+def distill_lesson(
+    desk: Desk, context: LessonContext, scope: Scope, source: Source, sources: Sequence[str] = ()
+) -> LessonBlock:
+    """Teach one lesson; one that is known no less certainly is returned as it is."""
+    return _taught(desk, [_draft(desk, context, scope, source, sources)])[0]
+
+
+def read_wire(text: str) -> LessonContext:
+    """What a LessonLearned block teaches; InvalidInput says what is wrong with it."""
+    try:
+        told = wisdom.read_lesson(yamo.parse(text))
+    except BlockError as error:
+        raise InvalidInput(str(error)) from None
+    return LessonContext(
+        situation=told.situation,
+        error_pattern=told.error_pattern,
+        oversight=told.oversight,
+        fix=told.fix,
+        preventative_rule=told.rule,
+        severity=told.severity,
+        applicable_scope=told.applies_to,
+        inverse_lesson=told.inverse,
+        confidence=told.confidence,
+    )
+
+
+def query_lessons(
+    reader: Reader, query: str, lens: Lens, *, limit: int, worst_first: bool
+) -> list[LessonBlock]:
+    """Active lessons that answer a question, or all of them, worst first where asked."""
+    if query.strip():
+        hits = recall(reader, Query(query, lens, limit))
+        return [lesson_block(hit.memory) for hit in hits]
+    with reader.ledger.read(reader.namespace) as snapshot:
+        found = snapshot.page(lens, limit, None, worst_first=worst_first)
+    return [lesson_block(memory) for memory in found]
+
+
+def lens_on_lessons(
+    lens: Lens, minimum: float, since: datetime | None, pattern: str | None = None
+) -> Lens:
+    """The same lens on lessons only: certain enough, and not older than they are kept."""
+    tests: list[Filter] = [Compare("memory_type", Sign.EQUAL, "lesson")]
+    tests.append(Compare("rule_confidence", Sign.AT_LEAST, minimum))
+    if since is not None:
+        tests.append(Compare("created_at", Sign.AT_LEAST, since))
+    if pattern is not None:
+        tests.append(Compare("lesson_pattern_id", Sign.EQUAL, pattern))
+    if lens.where is not None:
+        tests.append(lens.where)
+    return replace(lens, where=And(tuple(tests)))
+
+
+def cycle(desk: Desk, now: datetime, reader: Scope, channel: Channel) -> Distillation:
+    """SCAN, DEDUPLICATE and DISTILL; what no rule can be read from is named, not invented."""
+    cursor = desk.ledger.sink_cursor(desk.namespace, CURSOR)
+    last, memories = _scan(desk, min(now - WEEK, cursor.at or now), Lens(now, reader))
+    found, unclear = failures.candidates(memories, min(now - DAY, cursor.at or now))
+    learned, known = list[LessonBlock](), list[LessonBlock]()
+    for failure in found:
+        block = _known(desk, failure, now)
+        if block is None:
+            source = Source(failure.trust, channel, agent=desk.agent)
+            block = distill_lesson(desk, failure.context, failure.scope, source, failure.sources)
+        (learned if block.is_new else known).append(block)
+    if last > cursor.seq:
+        desk.ledger.sink_moved(desk.namespace, CURSOR, last, None)
+    return Distillation(len(memories), tuple(learned), tuple(known), unclear)
+
+
+def due(desk: Desk, now: datetime) -> bool:
+    """True when the cycle last ended a quarter of a day ago or more and something failed since."""
+    cursor = desk.ledger.sink_cursor(desk.namespace, CURSOR)
+    if cursor.at is not None and now - cursor.at < PERIOD:
+        return False
+    news = _blocks(desk, cursor.at or now - WEEK, cursor.seq)
+    return any(_tells_of_failure(block) for block in news)
+
+
+def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
+    """RFC-0011's LessonBlock of a stored lesson, with its wire text."""
+    lesson = memory.lesson
+    if lesson is None:
+        message = f"{memory.id} is no lesson"
+        raise InvalidInput(message)
+    return LessonBlock(
+        lesson_id=lesson.id,
+        pattern_id=lesson.pattern_id,
+        severity=lesson.severity,
+        preventative_rule=lesson.rule,
+        rule_confidence=lesson.confidence,
+        applicable_scope=lesson.applies_to,
+        wire_format=yamo.render(wisdom.lesson(lesson, at=memory.created_at)),
+        memory_id=memory.id,
+        status=memory.status,
+        is_new=is_new,
+    )
+
+
+def _draft(
+    desk: Desk, context: LessonContext, scope: Scope, source: Source, sources: Sequence[str]
+) -> Draft:
+    lesson = failures.lesson(context, desk.ids.draw("lesson"), desk.agent)
+    if desk.redactor is not None:  # the pattern is made of what is kept, not of what came in
+        text = desk.redactor.text
+        pair = text(lesson.error_pattern), text(lesson.applies_to)
+        lesson = replace(lesson, pattern_id=pattern_id(*pair))
+    return Draft(
+        text=failures.wording(lesson),
+        scope=scope,
+        source=source,
+        kind=Kind.LESSON,
+        label=Kind.LESSON.value,
+        tags=(TAG,),
+        confidence=lesson.confidence,
+        lesson=lesson,
+        derived_from=tuple(sources),
+    )
+
+
+def _taught(desk: Desk, drafts: Sequence[Draft]) -> list[LessonBlock]:
+    receipts = remember(desk, drafts)
+    ids = [_stored(receipt) for receipt in receipts]
+    with desk.ledger.read(desk.namespace) as snapshot:
+        memories = {id_: snapshot.history(id_)[-1] for id_ in ids}
+    drawn = {draft.lesson.id for draft in drafts if draft.lesson is not None}
+    blocks = [lesson_block(memories[id_]) for id_ in ids]
+    return [replace(block, is_new=block.lesson_id in drawn) for block in blocks]
+
+
+def _stored(receipt: Receipt) -> str:
+    if receipt.id is None:
+        raise InvalidInput(f"the lesson was refused: {', '.join(receipt.reasons)}")
+    return receipt.id
+
+
+def _known(desk: Desk, failure: Failure, now: datetime) -> LessonBlock | None:
+    """The lesson that already teaches this no less certainly; the transaction will ask again.
+
+    One that a person deleted or rejected counts too: the cycle does not bring it back.
+    """
+    draft = _draft(desk, failure.context, failure.scope, Source(failure.trust), ())
+    lesson = draft.lesson
+    if lesson is None:
+        return None
+    everywhere = Lens(now, failure.scope, statuses=frozenset(Status), any_validity=True)
+    lens = lens_on_lessons(everywhere, lesson.confidence, None, lesson.pattern_id)
+    with desk.ledger.read(desk.namespace) as snapshot:
+        found = snapshot.page(lens, INJECTED, None)
+    standing = {Status.ACTIVE, Status.ARCHIVED, Status.DELETED}
+    if not speaks_for_itself(failure.trust):
+        standing.add(Status.QUARANTINED)
+    for memory in found:
+        if memory.scope == failure.scope and memory.status in standing:
+            return lesson_block(memory)
+    return None
+
+
+def _scan(desk: Desk, since: datetime, lens: Lens) -> tuple[int, list[Memory]]:
+    """The last block since then that tells of a failure, and the memories all of them tell of."""
+    last, told = 0, list[str]()
+    for block in _blocks(desk, since):
+        if _tells_of_failure(block):
+            last = block.seq or last
+            told += block.entry.memories
+    with desk.ledger.read(desk.namespace) as snapshot:
+        return last, snapshot.get(list(dict.fromkeys(told)), lens)
+
+
+def _blocks(desk: Desk, since: datetime, after: int = 0) -> Iterator[Block]:
+    while found := desk.ledger.blocks(desk.namespace, after, _PAGE, since):
+        yield from found
+        after = found[-1].seq or after
+
+
+def _tells_of_failure(block: Block) -> bool:
+    if block.entry.operation is not Operation.RETAIN:
+        return False
+    said = block.entry.metadata
+    tags = said.get("tags")
+    marked = isinstance(tags, Sequence) and CANDIDATE_TAG in tags
+    return marked or said.get("status") == "error" or bool(said.get("failure"))

@@ -1,0 +1,1 @@
+"""Language models behind an HTTP service; which one, the settings say."""

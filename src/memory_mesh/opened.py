@@ -1,0 +1,144 @@
+"""What every verb of a mesh stands on: its settings, its opened parts, who reads and writes."""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from memory_mesh import config as configuration
+from memory_mesh.desk import Desk
+from memory_mesh.errors import Closed, InvalidInput
+from memory_mesh.ledgers import forks
+from memory_mesh.model import Channel, Draft, Lens, Scope, Source, SourceKind, Status
+from memory_mesh.policy.intake import draft_of, lens_of
+from memory_mesh.policy.trust import lowered
+from memory_mesh.ports import LLM, Clock, Embedder, Sink
+from memory_mesh.values import replace
+from memory_mesh.wiring import Parts, assemble
+
+_MOST = 1_000  # things one call may return
+
+
+class OpenMesh:
+    """A mesh that opens its store at the first use."""
+
+    def __init__(
+        self,
+        config: configuration.Config,
+        channel: Channel,
+        clock: Clock | None,
+        sinks: Sequence[Sink],
+        models: tuple[Embedder | None, LLM | None],
+    ) -> None:
+        """Keep the settings; nothing is opened yet."""
+        self._config = config
+        self._channel, self._clock, self._sinks = Channel(channel), clock, tuple(sinks)
+        self._embedder, self._llm = models
+        self._parts: Parts | None = None
+        self._closed = False
+        self._opening = threading.Lock()
+
+    def _opened(self) -> Parts:
+        parts = self._parts
+        if parts is not None:
+            return parts
+        # past the gate: no child is made while this lock is held
+        with forks.inside_sqlite(), self._opening:
+            if self._closed:
+                raise Closed
+            if self._parts is None:
+                self._parts = assemble(self._config, self._clock, self._sinks, self._embedder)
+            return self._parts
+
+    def _desk(self) -> Desk:
+        return self._opened().desk()
+
+    def _now(self) -> datetime:
+        return self._opened().clock.now()
+
+    def _reader(self, scope: Scope | None) -> Scope:
+        """Who is asking: this mesh's own project, agent and session, where not given otherwise."""
+        given = scope or Scope()
+        return self._kept_scope(
+            Scope(
+                given.project or self._config.project,
+                given.agent or self._config.agent_id,
+                given.session or self._config.session,
+            )
+        )
+
+    def _lens(
+        self,
+        scope: Scope | None,
+        *,
+        filter: str | None = None,
+        across: Iterable[str] = (),
+        include: Iterable[Status | str] = (),
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+    ) -> Lens:
+        """What a read may see; a filter asks for what is kept, and that has no personal data."""
+        redactor = self._opened().redactor
+        if filter and redactor is not None:
+            filter = redactor.text(filter)
+        return lens_of(
+            self._now(),
+            self._reader(scope),
+            filter=filter,
+            across=across,
+            include=include,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
+
+    def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
+        """What is added is for this mesh's project and session unless the caller says otherwise."""
+        own = Scope(self._config.project, None, self._config.session)
+        if own != Scope() and "scope" not in details:
+            details = {"scope": own} | dict(details)
+        draft = draft_of(
+            content, metadata, details, agent_id=self._config.agent_id, channel=self._channel
+        )
+        return self._kept_names(draft)
+
+    def _drafted(self, item: str | Mapping[str, object] | Draft) -> Draft:
+        if isinstance(item, Draft):
+            return self._kept_names(item)
+        if isinstance(item, str):
+            return self._draft(item, None, {})
+        details = {k: v for k, v in item.items() if k not in {"content", "metadata"}}
+        return self._draft(item.get("content"), item.get("metadata"), details)
+
+    def _own_scope(self, scope: Scope | None) -> Scope:
+        """For whom something is written: as stated, else this mesh's project and session."""
+        if scope is not None:
+            return self._kept_scope(scope)
+        return self._kept_scope(Scope(self._config.project, None, self._config.session))
+
+    def _source(self) -> Source:
+        """Where what this mesh learns comes from: its channel's ceiling."""
+        kind = lowered(SourceKind.USER_EXPLICIT, self._channel)
+        return Source(kind, self._channel, agent=self._config.agent_id)
+
+    def _kept_names(self, draft: Draft) -> Draft:
+        """The draft with its audience and key as they are kept."""
+        redactor = self._opened().redactor
+        if redactor is None or (draft.scope == Scope() and draft.key is None):
+            return draft
+        key = None if draft.key is None else redactor.text(draft.key)
+        return replace(draft, scope=self._kept_scope(draft.scope), key=key)
+
+    def _kept_scope(self, scope: Scope) -> Scope:
+        """The same placeholder on either side: a session named by an address finds its own."""
+        redactor = self._opened().redactor
+        if redactor is None:
+            return scope
+        parts = (scope.project, scope.agent, scope.session)
+        return Scope(*(None if part is None else redactor.text(part) for part in parts))
+
+
+def checked_limit(limit: int) -> int:
+    """The limit, if it is a sensible one."""
+    if type(limit) is not int or not 1 <= limit <= _MOST:
+        message = f"limit must be a whole number from 1 to {_MOST}, not {limit!r}"
+        raise InvalidInput(message)
+    return limit

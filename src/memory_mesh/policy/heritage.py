@@ -1,0 +1,28 @@
+"""How a heritage chain grows from those of the memories something was made from."""
+
+from collections.abc import Iterable, Mapping
+
+from memory_mesh.formats.heritage import cut_to
+from memory_mesh.model import Heritage, Json
+
+_OWN = {"intents": "intent", "hypotheses": "hypothesis", "rationales": "rationale"}
+
+
+def grown(
+    parents: Iterable[Heritage | None], own: Mapping[str, Json], depth: int
+) -> Heritage | None:
+    """The parents' links, then the memory's own intent, hypothesis and rationale; the newest."""
+    chains = [parent for parent in parents if parent is not None]
+    links = {
+        name: tuple(dict.fromkeys(link for chain in chains for link in getattr(chain, name)))
+        + _stated(own, key)
+        for name, key in _OWN.items()
+    }
+    if not any(links.values()):
+        return None
+    return cut_to(Heritage(**links, cut=max((chain.cut for chain in chains), default=0)), depth)
+
+
+def _stated(own: Mapping[str, Json], key: str) -> tuple[str, ...]:
+    value = own.get(key)
+    return (value,) if isinstance(value, str) and value else ()

@@ -1,0 +1,322 @@
+"""Skills: taken in, found, relied on more or less, and archived when they fail too often.
+
+A skill is written through the same transaction as a memory and leaves a block. Another text under a
+known name takes the place of the old one and inherits how far it could be relied on; the same text
+changes nothing. From an untrusted source, or made by `synthesize`, it is staged for review.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from memory_mesh.desk import Deed, Desk, change_entry, fresh, skill_entry
+from memory_mesh.errors import EmbeddingError, InvalidInput, NotFound, StoreError
+from memory_mesh.model import (
+    Candidate,
+    Commit,
+    Entry,
+    Json,
+    Pruned,
+    Reliability,
+    Rivals,
+    Scope,
+    Skill,
+    SkillBorn,
+    SkillHit,
+    SkillPut,
+    SkillQuery,
+    SkillReceipt,
+    SkillVector,
+    Source,
+    Space,
+    Status,
+    Wanted,
+)
+from memory_mesh.policy import analyze, audience, procedures
+from memory_mesh.policy.trust import speaks_for_itself
+from memory_mesh.recall import Reader
+from memory_mesh.values import dataclass, replace
+from memory_mesh.wording import embed_one
+
+Change = Callable[[Skill, datetime], Skill]
+DEEP = 100  # candidates of each leg
+CATCH_UP = 32  # skills without a vector that one search embeds at most
+MAX_CHARACTERS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillDraft:
+    """A skill handed in: its text, what is said about it, for whom and from where."""
+
+    text: str
+    metadata: Mapping[str, Json]
+    scope: Scope
+    source: Source
+    sources: tuple[str, ...] = ()  # memories it was synthesized from
+    staged: bool = False
+    born: SkillBorn | None = None  # of what comes from another store
+
+
+def ingest(desk: Desk, draft: SkillDraft) -> SkillReceipt:
+    """Keep a skill; the receipt says whether it is stored, merged or staged, and why."""
+    if len(draft.text) > MAX_CHARACTERS:
+        raise InvalidInput(f"a skill has at most {MAX_CHARACTERS} characters")
+    draft = _redacted(desk, draft)
+    said = procedures.describe(draft.text, draft.metadata)
+    same = _same(desk, draft, said.name)
+    if same is not None:
+        return same
+    terms = _terms(said)
+    embedded = embed_one(desk.embedder, said.intent)
+    receipts: list[SkillReceipt] = []
+
+    def decide(rivals: Rivals) -> Commit:
+        known = rivals.skill_names.get((said.name, draft.scope))
+        if known is not None and known.text == draft.text:
+            receipts.append(_merged(known))
+            return Commit()
+        skill, reason = _born(desk, draft, said, known, rivals)
+        outcome = "stored" if skill.status is Status.ACTIVE else "staged"
+        receipts.append(SkillReceipt(skill, outcome, (reason,)))
+        put = SkillPut(skill, terms, *(embedded or (None, b"")))
+        gone = _replaced(desk, known, skill, rivals)
+        return Commit(
+            skills=(*(put for put, _ in gone), put),
+            entries=(
+                skill_entry(desk, rivals, skill, draft.sources),
+                *(entry for _, entry in gone),
+            ),
+        )
+
+    desk.ledger.commit(desk.namespace, Wanted(skill_names=((said.name, draft.scope),)), decide)
+    return receipts[-1]
+
+
+def _same(desk: Desk, draft: SkillDraft, name: str) -> SkillReceipt | None:
+    """The skill that has this very text, before anything slow is done; asked again in the end."""
+    statuses = frozenset({Status.ACTIVE, Status.QUARANTINED})
+    query = SkillQuery(draft.scope, DEEP, statuses=statuses, named=name)
+    with desk.ledger.read(desk.namespace) as snapshot:
+        found = snapshot.skills(query)
+    for candidate in found:
+        skill = candidate.skill
+        if (skill.text, skill.name, skill.scope) == (draft.text, name, draft.scope):
+            return _merged(skill)
+    return None
+
+
+def _merged(known: Skill) -> SkillReceipt:
+    return SkillReceipt(known, "merged", (f"the same text is known as {known.id}",))
+
+
+def search(reader: Reader, query: str, scope: Scope, limit: int) -> list[SkillHit]:
+    """Active skills for a question, best first; `Name: …` asks for one skill and finds it."""
+    if reader.redactor is not None:
+        query = reader.redactor.text(query)
+    name = procedures.named_in(query)
+    if name is not None:
+        found = _found(reader, SkillQuery(scope, 1, named=name))
+        if found:
+            return [SkillHit(found[0].skill, 1.0, {"name": 1.0})]
+    terms = analyze.query_terms(query)
+    asked = _asked(reader, query, scope)
+    candidates = _found(reader, SkillQuery(scope, DEEP, tuple(terms), asked))
+    hits = [procedures.score(candidate, terms) for candidate in candidates]
+    best = sorted(hits, key=lambda hit: (-hit.score, -hit.skill.reliability, hit.id))
+    return [hit for hit in best if hit.score > 0][:limit]
+
+
+def listed(reader: Reader, query: SkillQuery) -> list[Skill]:
+    """Skills of a status, the newest first."""
+    return [candidate.skill for candidate in _found(reader, query)]
+
+
+def feedback(desk: Desk, skill_id: str, reader: Scope, *, success: bool) -> Reliability:
+    """Count one use of a skill and whether it worked."""
+
+    def change(skill: Skill, at: datetime) -> Skill:
+        reliability = procedures.relied(skill.reliability, success=success)
+        return replace(skill, reliability=reliability, uses=skill.uses + 1, last_used=at)
+
+    worked = "worked" if success else "failed"
+    before, after = _change(desk, skill_id, reader, Deed("update", f"it {worked}"), change)
+    return Reliability(skill_id, after.reliability, after.uses, before.reliability)
+
+
+def prune(desk: Desk, reader: Scope, threshold: float) -> Pruned:
+    """Archive active skills whose reliability is strictly below the threshold."""
+    query = SkillQuery(reader, 10_000, below=threshold)
+    with desk.ledger.read(desk.namespace) as snapshot:
+        doomed = snapshot.skills(query)
+    archived = []
+    for candidate in doomed:
+        why = f"its reliability fell below {threshold:g}"
+        gone = _archive(desk, candidate.skill.id, reader, Deed("archive", why), threshold)
+        archived += [gone] if gone is not None else []
+    left = desk.ledger.stats(desk.namespace).skills
+    return Pruned(threshold, tuple(archived), left)
+
+
+def review(desk: Desk, skill_id: str, reader: Scope, *, approve: bool, reason: str) -> Skill:
+    """Put a staged skill to use, or archive it."""
+
+    def change(skill: Skill, _at: datetime) -> Skill:
+        if skill.status is not Status.QUARANTINED:
+            message = f"{skill_id} does not wait for review: it is {skill.status}"
+            raise InvalidInput(message)
+        return replace(skill, status=Status.ACTIVE if approve else Status.ARCHIVED)
+
+    return _change(desk, skill_id, reader, Deed("review", reason), change)[1]
+
+
+def _born(
+    desk: Desk,
+    draft: SkillDraft,
+    said: procedures.Described,
+    known: Skill | None,
+    rivals: Rivals,
+) -> tuple[Skill, str]:
+    """The skill as it is kept, and why with this status."""
+    trusted = speaks_for_itself(draft.source.kind) and not draft.staged
+    reason = "nothing known stands against it"
+    if not trusted:
+        reason = "it waits for review" if draft.staged else f"from {draft.source.kind}: it waits"
+    elif known is not None:
+        reason = f"it takes the place of {known.id}"
+    skill = Skill(
+        id=fresh(desk, "skill", rivals),
+        name=said.name,
+        intent=said.intent,
+        text=draft.text,
+        description=said.description,
+        tags=said.tags,
+        scope=draft.scope,
+        source=draft.source,
+        status=Status.ACTIVE if trusted else Status.QUARANTINED,
+        created_at=rivals.at,
+        extra=said.extra,
+    )
+    if draft.born is not None:
+        return _brought(skill, draft.born, rivals), reason
+    if known is None or not trusted:
+        return skill, reason
+    inherited = replace(
+        skill, reliability=known.reliability, uses=known.uses, last_used=known.last_used
+    )
+    return inherited, reason
+
+
+def _brought(skill: Skill, born: SkillBorn, rivals: Rivals) -> Skill:
+    """A skill with what it brought along; an id that is taken here gives way to a new one."""
+    return replace(
+        skill,
+        id=skill.id if rivals.taken(born.id) else born.id,
+        created_at=born.created_at,
+        reliability=max(0.0, min(1.0, born.reliability)),
+        uses=born.uses,
+        last_used=born.last_used,
+    )
+
+
+def _replaced(
+    desk: Desk, known: Skill | None, skill: Skill, rivals: Rivals
+) -> list[tuple[SkillPut, Entry]]:
+    """A skill in use gives way only to one that is; one that waits, to any of its name."""
+    if known is None or (known.status is Status.ACTIVE and skill.status is not Status.ACTIVE):
+        return []
+    deed = Deed("supersede", f"{skill.id} takes its place")
+    entry = change_entry(desk, rivals, known.id, deed, {"successor": skill.id})
+    return [(SkillPut(replace(known, status=Status.SUPERSEDED)), entry)]
+
+
+def _change(
+    desk: Desk, skill_id: str, reader: Scope, deed: Deed, change: Change
+) -> tuple[Skill, Skill]:
+    """A skill before and after a change that is decided inside the transaction."""
+    pair: list[tuple[Skill, Skill]] = []
+
+    def decide(rivals: Rivals) -> Commit:
+        old = rivals.skills.get(skill_id)
+        if old is None or not audience.sees(reader, old.scope):
+            message = f"there is no skill {skill_id}"
+            raise NotFound(message)
+        new = change(old, rivals.at)
+        pair.append((old, new))
+        metadata: dict[str, Json] = {"reliability": new.reliability, "status": new.status.value}
+        entry = change_entry(desk, rivals, skill_id, deed, metadata)
+        return Commit(skills=(SkillPut(new),), entries=(entry,))
+
+    desk.ledger.commit(desk.namespace, Wanted(skills=(skill_id,)), decide)
+    return pair[-1]
+
+
+def _archive(desk: Desk, skill_id: str, reader: Scope, deed: Deed, threshold: float) -> str | None:
+    """Archive one, unless it was used successfully in the meantime."""
+
+    def change(skill: Skill, _at: datetime) -> Skill:
+        if skill.reliability >= threshold or skill.status is not Status.ACTIVE:
+            raise _Spared
+        return replace(skill, status=Status.ARCHIVED)
+
+    try:
+        _change(desk, skill_id, reader, deed, change)
+    except _Spared:
+        return None
+    return skill_id
+
+
+class _Spared(Exception):
+    """The skill is above the threshold after all."""
+
+
+def _asked(reader: Reader, query: str, scope: Scope) -> tuple[Space, bytes] | None:
+    """The query's vector; skills that wait for one in that space get it, a few at a time."""
+    embedder = reader.embedder
+    if embedder is None or not query.strip():
+        return None
+    try:
+        embedding = embedder.embed([query], query=True)
+    except EmbeddingError:
+        return None
+    waiting = _found(reader, SkillQuery(scope, CATCH_UP, waiting=embedding.space))
+    late = [
+        SkillVector(candidate.skill.id, *found)
+        for candidate in waiting
+        if (found := embed_one(embedder, candidate.skill.intent)) is not None
+    ]
+    if late:
+        with suppress(StoreError):  # a store that cannot be written is still searched
+            reader.ledger.commit(
+                reader.namespace, Wanted(), lambda _: Commit(skill_vectors=tuple(late))
+            )
+    return embedding.space, embedding.vectors[0][0]
+
+
+def _found(reader: Reader, query: SkillQuery) -> Sequence[Candidate]:
+    with reader.ledger.read(reader.namespace) as snapshot:
+        return snapshot.skills(query)
+
+
+def _terms(said: procedures.Described) -> tuple[str, str, str, str]:
+    name, intent, tags, description = (
+        " ".join(analyze.terms(text))
+        for text in (said.name, said.intent, " ".join(said.tags), said.description)
+    )
+    return name, intent, tags, description
+
+
+def _redacted(desk: Desk, draft: SkillDraft) -> SkillDraft:
+    if desk.redactor is None:
+        return draft
+    metadata = {key: desk.redactor.json(value) for key, value in draft.metadata.items()}
+    named: dict[str, Any] = {
+        name: None if (value := getattr(draft.source, name)) is None else desk.redactor.text(value)
+        for name in ("agent", "ref")
+    }
+    return replace(
+        draft,
+        text=desk.redactor.text(draft.text),
+        metadata=metadata,
+        source=replace(draft.source, **named),
+    )

@@ -1,0 +1,201 @@
+"""A text made ready for the ledger: redacted, scrubbed, hashed, its terms, a vector per chunk.
+
+::
+
+    Draft ── redact ──▶ scrub ──▶ content (kept)  ──▶ hash
+                              └─▶ chunks (stripped) ──▶ terms, vectors with the span each is of
+
+Nothing here touches the store but `embed_waiting`. An error of the scrubber is the caller's: no raw
+text goes on. Where no embedder answers, the text is stored all the same and waits for its vector.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from memory_mesh.desk import Desk
+from memory_mesh.errors import EmbeddingError, TextRefused
+from memory_mesh.model import (
+    Commit,
+    Draft,
+    Memory,
+    Space,
+    Span,
+    TextVectors,
+    Wanted,
+    Wording,
+)
+from memory_mesh.policy import analyze, scrub
+from memory_mesh.policy.judge import MAX_CHARACTERS
+from memory_mesh.ports import Embedder, Ledger, Redactor
+from memory_mesh.values import replace
+
+Said = TypeVar("Said", Draft, Memory)
+Worded: TypeAlias = tuple[Draft, Wording]
+Clean: TypeAlias = tuple[Draft, Wording, tuple[scrub.Chunk, ...]]
+Vectors = tuple[Space, tuple[bytes, ...], tuple[Span | None, ...]]
+_FORMS = ("html", "htm", "md", "markdown", "document")
+
+
+def embed(desk: Desk, cleaned: Sequence[Clean], *, news: Sequence[bool]) -> list[Worded]:
+    """The drafts with their wordings; those that are news with vectors, if an embedder answers."""
+    chunked = [chunks if new else () for (_, _, chunks), new in zip(cleaned, news, strict=True)]
+    embedded = _embedded(desk.embedder, chunked)
+    return [
+        (draft, _with_vectors(wording, vectors))
+        for (draft, wording, _), vectors in zip(cleaned, embedded, strict=True)
+    ]
+
+
+def clean(desk: Desk, draft: Draft) -> Clean:
+    """The draft without personal data and noise, its wording and its chunks."""
+    draft = redacted(desk.redactor, draft)
+    if len(draft.text) > MAX_CHARACTERS:  # it will be refused, whatever is in it
+        return draft, Wording(draft.text, b"", ""), ()
+    declared = _declared(draft)
+    scrubbed = scrub.scrub(
+        draft.text,
+        scrub.IN_MESH,
+        form=None if declared is None else scrub.form_of(draft.text, declared),
+        redact=None if desk.redactor is None else desk.redactor.text,
+        source=draft.source.ref,
+    )
+    draft = replace(draft, text=scrubbed.content)
+    return draft, word(draft.text, scrubbed.plain), scrubbed.chunks
+
+
+def word(text: str, plain: str) -> Wording:
+    """What identifies a text and what finds it: the terms of its stripped form."""
+    terms = " ".join(analyze.terms(plain or text))
+    return Wording(text, hashlib.sha256(text.encode()).digest(), terms)
+
+
+def redacted(redactor: Redactor | None, said: Said) -> Said:
+    """Everything around the text that a writer may have put personal data in."""
+    if redactor is None:
+        return said
+    source, lesson, heritage = said.source, said.lesson, said.heritage
+    changed: dict[str, Any] = {
+        name: redactor.text(value)
+        for name in ("label", "speaker", "role")
+        if (value := getattr(said, name)) is not None
+    }
+    if source.agent is not None or source.ref is not None:
+        changed["source"] = replace(
+            source, agent=_maybe(redactor, source.agent), ref=_maybe(redactor, source.ref)
+        )
+    if said.tags:
+        changed["tags"] = tuple(redactor.text(tag) for tag in said.tags)
+    if said.extra:
+        changed["extra"] = redactor.json(dict(said.extra))
+    if lesson is not None:
+        names = ("error_pattern", "applies_to", "rule", "situation", "oversight", "fix", "inverse")
+        taught: dict[str, Any] = {name: _maybe(redactor, getattr(lesson, name)) for name in names}
+        changed["lesson"] = replace(lesson, **taught)
+    if heritage is not None:
+        links: dict[str, Any] = {
+            name: tuple(redactor.text(link) for link in getattr(heritage, name))
+            for name in ("intents", "hypotheses", "rationales")
+        }
+        changed["heritage"] = replace(heritage, **links)
+    return replace(said, **changed) if changed else said
+
+
+def embed_waiting(
+    ledger: Ledger, namespace: str, embedder: Embedder, space: Space, limit: int
+) -> int:
+    """Give texts that wait in a space their vectors, at most `limit`; how many got them."""
+    with ledger.read(namespace) as snapshot:
+        waiting = snapshot.pending(space, limit).texts
+    if not waiting:
+        return 0
+    embedded = _embed_all(embedder, [scrub.chunks_of(text) for _, text in waiting])
+    if not any(embedded):
+        raise TextRefused
+    late = tuple(
+        TextVectors(number, *(found or (space, (), ())))
+        for (number, _), found in zip(waiting, embedded, strict=True)
+    )
+    ledger.commit(namespace, Wanted(), lambda _: Commit(vectors=late))
+    return sum(1 for found in late if found.space == space)
+
+
+def embed_one(embedder: Embedder | None, text: str) -> tuple[Space, bytes] | None:
+    """One vector for one short text, or None where none can be had."""
+    if embedder is None or not text.strip():
+        return None
+    try:
+        embedding = embedder.embed([text])
+    except EmbeddingError:
+        return None
+    return embedding.space, embedding.vectors[0][0]
+
+
+def _with_vectors(wording: Wording, vectors: Vectors | None) -> Wording:
+    if vectors is None:
+        return wording
+    space, data, spans = vectors
+    return replace(wording, space=space, vectors=data, spans=spans)
+
+
+def _embedded(
+    embedder: Embedder | None, chunked: Sequence[Sequence[scrub.Chunk]]
+) -> Sequence[Vectors | None]:
+    """Vectors of each text's chunks; None for those that must wait."""
+    if embedder is None or not any(chunked):
+        return [None] * len(chunked)
+    try:
+        return _embed_all(embedder, chunked)
+    except EmbeddingError:
+        return [None] * len(chunked)
+
+
+def _embed_all(
+    embedder: Embedder, chunked: Sequence[Sequence[scrub.Chunk]]
+) -> list[Vectors | None]:
+    """All chunks in one call; a long chunk has several windows, and all of them its span."""
+    flat = [chunk for chunks in chunked for chunk in chunks]
+    embedded = iter(_embed_each(embedder, [chunk.text for chunk in flat]))
+    found: list[Vectors | None] = []
+    for chunks in chunked:
+        answers = [(chunk, next(embedded)) for chunk in chunks]
+        parts = [
+            (answer[0], vector, (chunk.start, chunk.stop) if len(chunks) > 1 else None)
+            for chunk, answer in answers
+            if answer is not None
+            for vector in answer[1]
+        ]
+        if not parts:
+            found.append(None)
+            continue
+        vectors, spans = tuple(part[1] for part in parts), tuple(part[2] for part in parts)
+        found.append((parts[0][0], vectors, spans))
+    return found
+
+
+def _embed_each(
+    embedder: Embedder, texts: Sequence[str]
+) -> list[tuple[Space, tuple[bytes, ...]] | None]:
+    """Space and vectors of each text; None for one that the embedder does not take."""
+    if not texts:
+        return []
+    try:
+        embedding = embedder.embed(texts)
+    except TextRefused:
+        if len(texts) == 1:
+            return [None]
+        half = len(texts) // 2
+        return _embed_each(embedder, texts[:half]) + _embed_each(embedder, texts[half:])
+    return [(embedding.space, vectors) for vectors in embedding.vectors]
+
+
+def _declared(draft: Draft) -> str | None:
+    """The form a writer named: the memory's type, or the ending of the file it came from."""
+    if draft.label is not None:
+        return draft.label
+    ending = (draft.source.ref or "").rpartition(".")[2].lower()
+    return ending if ending in _FORMS else None
+
+
+def _maybe(redactor: Redactor, value: str | None) -> str | None:
+    return None if value is None else redactor.text(value)

@@ -1,0 +1,37 @@
+"""RFC-0011 section 10: the loop of an agent, as the example shows it."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from examples import agent_loop
+from memory_mesh.sync import MemoryMesh
+
+SCRIPT = Path(agent_loop.__file__)
+
+
+@pytest.mark.req("R-000-239", "R-000-240", "R-000-241", "R-000-242")
+def test_the_loop_learns_from_its_failure(tmp_path):
+    folder = str(tmp_path)
+    serve = lambda request: asyncio.run(agent_loop.serve(request, folder, "s1"))  # noqa: E731
+    assert serve("divide 7 by 2") == "divide 7 by 2 gives 3.5 (0 recalled)"
+    assert serve("divide 1 by 0") == "divide 1 by 0: failed"
+    assert serve("divide 1 by 0") == "divide 1 by 0: refused, the divisor is zero"
+    with MemoryMesh(db_dir=folder, agent_id="MyAgent", session="s1") as mesh:
+        (lesson,) = mesh.query_lessons("divide")
+        assert lesson.preventative_rule == "Check that the divisor is not zero"
+        events = [memory for memory in mesh.get_all() if memory.label == "event"]
+        assert {event.scope.session for event in events} == {"s1"}
+        assert {event.source.agent for event in events} == {"MyAgent"}
+        assert {event.metadata["hypothesis"] for event in events} == {"divisions repeat"}
+        operations = [block.entry.operation for block in mesh.blocks()]
+        assert operations == ["retain", "retain", "lesson", "retain"]
+        assert mesh.verify().ok
+
+
+def test_the_example_runs_as_a_script():
+    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "divide 1 by 0: refused, the divisor is zero"

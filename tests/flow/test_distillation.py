@@ -1,0 +1,132 @@
+"""The distillation cycle: what failed becomes a lesson once, however often and wherever it runs."""
+
+from datetime import timedelta
+
+import pytest
+
+from memory_mesh.model import Channel, Status
+from memory_mesh.sync import MemoryMesh
+
+FAILURE = {
+    "status": "error",
+    "error_pattern": "db_timeout",
+    "preventative_rule": "Always set a statement timeout",
+    "applicable_scope": "database access",
+    "severity": "high",
+}
+
+
+@pytest.mark.req("R-000-200", "R-000-205", "R-000-206")
+def test_a_failure_of_the_last_day_becomes_a_lesson(mesh):
+    source = mesh.add("The nightly report hung on a lock for an hour", FAILURE)
+    done = mesh.distill()
+    (block,) = done.learned
+    assert (block.preventative_rule, block.severity) == ("Always set a statement timeout", "high")
+    assert done.constraints == ("Always set a statement timeout",)
+    (memory,) = mesh.get_memories_by_pattern(block.pattern_id)
+    assert memory.tags == ("#lesson_learned",)
+    assert memory.lesson.situation == "The nightly report hung on a lock for an hour"
+    assert done.scanned == 1
+    assert source.id in str(mesh.blocks()[0].entry.memories)
+
+
+@pytest.mark.req("R-000-201")
+def test_what_is_marked_as_a_candidate_becomes_a_lesson(mesh):
+    mesh.add(
+        "TimeoutError while uploading. Always retry uploads with backoff.",
+        {"tags": ["#lesson_learned_candidate"]},
+    )
+    (block,) = mesh.distill().learned
+    assert block.preventative_rule == "Always retry uploads with backoff."
+    assert mesh.get_memories_by_pattern(block.pattern_id)[0].lesson.error_pattern == "timeout_error"
+
+
+@pytest.mark.req("R-000-202")
+def test_a_pattern_that_came_twice_in_a_week_becomes_a_lesson(mesh, clock):
+    plain = {"error_pattern": "flaky_test", "fix": "Seed the random generator"}
+    mesh.add("the suite failed on the first run", plain)
+    assert mesh.distill().learned == ()
+    clock.advance(timedelta(days=3))
+    mesh.add("the suite failed on another run", plain)
+    (block,) = mesh.distill().learned
+    assert (block.preventative_rule, block.rule_confidence) == ("Seed the random generator", 0.5)
+    assert mesh.query_lessons("") == []  # a mere fix is not certain enough to be a constraint
+
+
+def test_a_lesson_that_was_deleted_does_not_come_back_by_itself(mesh):
+    mesh.add("hung on a lock", FAILURE)
+    mesh.distill()
+    mesh.delete(mesh.query_lessons("")[0].memory_id)
+    assert mesh.distill().learned == ()
+    assert mesh.query_lessons("") == []
+
+
+def test_a_single_old_failure_is_left_but_not_one_since_the_last_run(mesh, clock):
+    mesh.add("hung on a lock", FAILURE)
+    clock.advance(timedelta(days=2))
+    assert mesh.distill().learned == ()
+    mesh.add("hung on another lock", FAILURE | {"error_pattern": "lock"})
+    clock.advance(timedelta(days=3))
+    assert len(mesh.distill().learned) == 1
+
+
+def test_a_failure_nobody_stated_a_rule_for_is_named_and_not_invented(mesh):
+    stored = mesh.add("it broke again", {"status": "error", "error_pattern": "mystery"})
+    vague = mesh.add("something is off", {"status": "error"})
+    done = mesh.distill()
+    assert done.learned == ()
+    assert set(done.unclear) == {stored.id, vague.id}
+
+
+@pytest.mark.req("R-000-204")
+def test_run_twice_it_changes_nothing(mesh):
+    mesh.add("hung on a lock", FAILURE)
+    mesh.add("hung on another lock", FAILURE | {"error_pattern": "lock"})
+    assert len(mesh.distill().learned) == 2
+    before = mesh.verify().head
+    done = mesh.distill()
+    assert (len(done.learned), len(done.known)) == (0, 2)
+    assert mesh.verify().head == before
+
+
+def test_what_was_learned_from_low_trust_waits_for_review(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, channel=Channel.TOOL) as tool:
+        tool.add("hung on a lock", FAILURE)
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        (block,) = mesh.distill().learned
+        assert block.status is Status.QUARANTINED
+        assert mesh.distill().constraints == ()
+        assert mesh.distill().learned == ()
+
+
+@pytest.mark.req("R-000-199", "R-000-265")
+def test_a_heartbeat_asks_whether_it_is_time(tmp_path, clock):
+    options = {"db_dir": tmp_path, "clock": clock, "enable_wisdom_distillation": True}
+    with MemoryMesh(**options) as mesh:
+        assert not mesh.distillation_due()
+        mesh.add("hung on a lock", FAILURE)
+        assert mesh.distillation_due()
+        assert mesh.upkeep().lessons == 1
+        assert not mesh.distillation_due()
+        mesh.add("hung on another lock", FAILURE | {"error_pattern": "lock"})
+        assert mesh.upkeep().lessons == 0
+        clock.advance(timedelta(hours=6))
+        assert mesh.upkeep().lessons == 1
+
+
+@pytest.mark.req("R-000-136")
+def test_without_the_option_upkeep_distills_nothing(mesh):
+    mesh.add("hung on a lock", FAILURE)
+    assert mesh.upkeep().lessons == 0
+    assert mesh.distillation_due()
+
+
+def test_blocks_are_scanned_from_a_time_on(mesh, clock):
+    for number in range(30):
+        mesh.add(f"note {number}")
+        clock.advance(timedelta(hours=1))
+    ledger = mesh._opened().ledger
+    since = clock.now() - timedelta(hours=10)
+    found = ledger.blocks("default", 0, 1_000, since)
+    assert [block.entry.at >= since for block in found] == [True] * 10
+    assert len(ledger.blocks("default", 0, 1_000, clock.now() + timedelta(days=1))) == 0

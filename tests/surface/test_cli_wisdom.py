@@ -1,0 +1,187 @@
+"""The commands of what is learned, each in a real process."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.surface.command import CommandLine
+
+SKILL = """---
+name: Deploy service
+intent: Roll a new version out without downtime
+tags: [deploy]
+---
+1. Build
+"""
+FAILED = {"status": "error", "error_pattern": "lock", "rule": "Always set a timeout"}
+
+
+def ingested(cli: CommandLine, text: str = SKILL) -> str:
+    path = cli.home / "skill.md"
+    path.write_text(text)
+    done = cli("ingest-skill", "--file", str(path), "--type", "ops")
+    assert done.code == 0, done.err
+    (id_,) = re.findall(r"\((skill_\w+)\)", done.out)
+    return str(id_)
+
+
+@pytest.mark.req("R-000-222", "R-000-224")
+def test_a_skill_file_is_ingested_and_listed(cli):
+    id_ = ingested(cli)
+    done = cli("list-skills", "--limit", "5")
+    assert done.out == (
+        "[MemoryMesh] 1 skills.\n"
+        f"{id_}  0.50  Deploy service: Roll a new version out without downtime\n"
+    )
+    (skill,) = json.loads(cli("list-skills", "--json").out)
+    assert skill["metadata"]["type"] == "ops"
+    assert cli("stats").out.splitlines()[1] == "[MemoryMesh] Total Skills: 1"
+    missing = cli("ingest-skill", "--file", "nowhere.md")
+    assert (missing.code, missing.err) == (1, "[MemoryMesh Error] there is no file nowhere.md\n")
+
+
+@pytest.mark.req("R-000-223")
+def test_skills_are_searched(cli):
+    id_ = ingested(cli)
+    assert id_ in cli("search-skills", "deploy", "--limit", "1").out
+    assert cli("search-skills", "knitting").out == "[MemoryMesh] Found 0 skills.\n"
+    (hit,) = json.loads(cli("search-skills", "Name: deploy service", "--json").out)
+    assert (hit["id"], hit["score"]) == (id_, 1.0)
+
+
+@pytest.mark.req("R-000-225", "R-000-226")
+def test_feedback_and_pruning(cli):
+    id_ = ingested(cli)
+    done = cli("skill-feedback", "--id", id_, "--success", "true")
+    assert done.out == f"[MemoryMesh] Skill {id_} reliability 0.50 -> 0.60 after 1 uses\n"
+    for _ in range(2):
+        cli("skill-feedback", "--id", id_, "--success", "false")
+    assert cli("skill-prune", "--threshold", "0.1").out.startswith("[MemoryMesh] Archived 0")
+    assert cli("skill-prune").out == f"[MemoryMesh] Archived 1 skills, kept 0.\n{id_}\n"
+    assert cli("skill-feedback", "--id", id_, "--success", "maybe").code == 2
+    assert cli("skill-prune", "--threshold", "2").code == 1
+    gone = cli("skill-feedback", "--id", "skill_1_abcdef", "--success", "true")
+    assert (gone.code, gone.out) == (1, "")
+
+
+def test_failures_are_distilled_into_lessons_that_are_shown(cli):
+    cli.stored("a report hung", "--metadata", json.dumps(FAILED))
+    done = cli("distill")
+    assert done.out.startswith("[MemoryMesh] Distilled 1 lessons from 1 failures, 0 known, 0")
+    assert "medium: Always set a timeout" in done.out
+    assert cli("distill").out.startswith(
+        "[MemoryMesh] Distilled 0 lessons from 1 failures, 1 known"
+    )
+    assert cli("distill", "--if-due").out == ""
+    assert "Always set a timeout" in cli("lessons").out
+    assert "Always set a timeout" in cli("lessons", "report that hung").out
+    (lesson,) = json.loads(cli("lessons", "--json").out)
+    assert lesson["wire_format"].startswith("agent: MemoryMesh_")
+
+
+def test_what_waits_is_reviewed(cli):
+    folder = cli.home / "docs"
+    folder.mkdir()
+    (folder / "bad.md").write_text("a report hung. TimeoutError. Always set a timeout.")
+    cli("ingest-dir", str(folder))
+    assert cli("review").out == "[MemoryMesh] 0 wait for review.\n"
+    id_ = cli.stored("a report hung", "--metadata", json.dumps(FAILED))
+    assert cli("review", "--id", id_).code == 2
+    assert cli("review", "--approve").code == 2
+    refused = cli("review", "--id", id_, "--approve")
+    assert (refused.code, "does not wait for review" in refused.err) == (1, True)
+
+
+@pytest.mark.req("R-000-218", "R-000-264")
+def test_reflect_says_what_memories_agree_on(cli):
+    one = cli.stored("Deploys of the API go through staging first.")
+    two = cli.stored("The API is always deployed to staging before production.")
+    shown = cli("reflect", "--topic", "API deploys", "--lookback", "5", "--dry-run")
+    assert shown.out.startswith("[MemoryMesh] Reflected on 2 memories.\n- ")
+    found = json.loads(cli("reflect", "--topic", "API deploys", "--json").out)
+    assert set(found["sources"]) == {one, two}
+    assert found["id"] in cli("get", "--id", found["id"]).out
+    assert cli("delete", "--id", found["id"]).out == f"[MemoryMesh] Deleted record {found['id']}\n"
+    assert cli("reflect", "--lookback", "0").code == 1
+
+
+@pytest.mark.req("R-000-221")
+def test_synthesize_stages_a_skill(cli):
+    assert cli("synthesize", "--topic", "release").code == 0
+    cli.stored("To release a version:\n1. Run `just test`.\n2. Write the notes.\n3. Tag it.")
+    done = cli("synthesize", "--topic", "release")
+    (id_,) = set(re.findall(r"skill_\w+", done.out.splitlines()[1]))
+    assert id_ in cli("review").out
+    assert cli("review", "--id", id_, "--approve").out == (
+        f"[MemoryMesh] Approved {id_}, now active\n"
+    )
+    assert id_ in cli("list-skills").out
+
+
+def test_tables_are_exported_migrated_and_imported(cli):
+    cli.stored("The user prefers dark themes")
+    ingested(cli)
+    folder = cli.home / "tables"
+    done = cli("export-tables", str(folder))
+    assert done.out.startswith("[MemoryMesh] Exported 1 memories, 1 skills and 2 blocks")
+    assert cli("migrate-tables", str(folder)).code == 0
+    done = cli("import-tables", str(folder), "--namespace", "second")
+    assert done.code == 0, done.err
+    assert "dark themes" in cli("list", "--namespace", "second").out
+    assert cli("export-tables", str(folder)).code == 1
+    assert cli("import-tables", "nowhere").code == 1
+
+
+# --- ingest-dir -----------------------------------------------------------------------------------
+
+
+@pytest.mark.req("R-000-216")
+def test_a_folder_is_ingested_once(cli):
+    root = cli.home / "docs"
+    (root / "sub").mkdir(parents=True)
+    (root / "one.md").write_text("# One\n\nThe first page is about tea.\n")
+    (root / "two.txt").write_text("The second page is about coffee.\n")
+    (root / "sub" / "three.md").write_text("The third page is about water.\n")
+    (root / "image.md").write_bytes(b"\x89PNG\0")
+    done = cli("ingest-dir", str(root), "--extension", "md", "--type", "page")
+    assert done.out == (
+        "[MemoryMesh] Ingested 1 files, 0 already known.\n[MemoryMesh] Skipped: 1 binary.\n"
+    )
+    done = cli("ingest-dir", str(root), "--recursive")
+    assert done.out.startswith("[MemoryMesh] Ingested 2 files, 1 already known.")
+    again = json.loads(cli("ingest-dir", str(root), "--recursive", "--json").out)
+    assert (again["ingested"], again["known"], again["binary"]) == (0, 3, 1)
+    found = json.loads(cli("search", "tea", "--json").out)
+    assert [hit["metadata"]["type"] for hit in found] == ["page"]
+    (root / "one.md").write_text("# One\n\nThe first page is about cocoa now.\n")
+    assert cli("ingest-dir", str(root)).out.startswith("[MemoryMesh] Ingested 1 files, 1 already")
+    assert cli("ingest-dir", str(root / "nowhere")).code == 1
+
+
+def test_an_interrupted_ingest_is_run_again_and_nothing_is_stored_twice(cli):
+    root = cli.home / "docs"
+    root.mkdir()
+    for number in range(600):
+        (root / f"{number:04}.txt").write_text(f"Page {number} is about topic {number * 7}.\n")
+    process = subprocess.Popen(
+        [*cli.start, "ingest-dir", str(root)], cwd=cli.home, env=cli.environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    database = cli.store / "namespaces" / "default.db"
+    end = time.monotonic() + 30
+    while not database.exists() and time.monotonic() < end:
+        time.sleep(0.005)
+    time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=30)
+    half = json.loads(cli("stats", "--json").out)["memories"]
+    done = json.loads(cli("ingest-dir", str(root), "--json").out)
+    assert done["ingested"] + done["known"] == 600
+    assert done["known"] == half
+    assert json.loads(cli("stats", "--json").out)["memories"] == 600
+    assert cli("verify").code == 0

@@ -1,0 +1,64 @@
+"""Which files of a folder are read, and what is counted of the rest."""
+
+import os
+
+from memory_mesh.files import paths, texts
+
+
+def folder(root):
+    (root / "sub" / "deep").mkdir(parents=True)
+    (root / ".git").mkdir()
+    files = {
+        "b.md": "bee",
+        "a.md": "\ufeffay",
+        "c.txt": "sea",
+        "secret.env": "x",
+        "sub/d.md": "dee",
+        "sub/kept.env": "y",
+        "sub/deep/e.md": "ee",
+        ".git/config": "z",
+        ".gitignore": "*.env\n/build/\n",
+        "sub/.gitignore": "!kept.env\ndeep/\n",
+    }
+    for name, text in files.items():
+        (root / name).write_text(text, encoding="utf-8")
+    (root / "image.md").write_bytes(b"\x89PNG\0\0")
+    (root / "latin.md").write_bytes(b"caf\xe9")
+    (root / "link.md").symlink_to(root / "b.md")
+    (root / "loop").symlink_to(root)
+    return root
+
+
+def names(root, **options):
+    return [path.relative_to(root).as_posix() for path in paths(root, **options)]
+
+
+def test_files_come_in_order_and_as_gitignore_says(tmp_path):
+    root = folder(tmp_path)
+    here = [".gitignore", "a.md", "b.md", "c.txt", "image.md", "latin.md"]
+    assert names(root) == here
+    assert names(root, recursive=True) == [*here, "sub/.gitignore", "sub/d.md", "sub/kept.env"]
+    assert names(root, endings=[".md"], recursive=True) == [
+        "a.md", "b.md", "image.md", "latin.md", "sub/d.md",
+    ]  # fmt: skip
+
+
+def test_binaries_links_and_ignored_files_are_counted(tmp_path):
+    found = texts(folder(tmp_path), [".md"], recursive=True)
+    assert [(path.name, text) for path, text in found.found] == [
+        ("a.md", "ay"), ("b.md", "bee"), ("d.md", "dee"),
+    ]  # fmt: skip
+    skipped = found.skipped
+    assert (skipped.binary, skipped.links) == (2, 2)
+    assert skipped.ignored == 3  # .git, secret.env, sub/deep
+
+
+def test_a_single_file_and_one_that_is_too_large(tmp_path):
+    one = tmp_path / "one.txt"
+    one.write_text("one")
+    assert [text for _, text in texts(one).found] == ["one"]
+    with one.open("wb") as file:
+        os.truncate(file.fileno(), 10_000_001)
+    found = texts(one)
+    assert list(found.found) == []
+    assert found.skipped.too_large == 1
