@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memory_mesh.ledgers.sqlite import schema
 from memory_mesh.model import Status
 from memory_mesh.model.lessons import LessonContext
 from memory_mesh.remember import SLICE
@@ -280,12 +281,19 @@ def state(here: Path) -> State:
     if not path.exists() or not path.stat().st_size:
         return None
     with closing(sqlite3.connect(path)) as db:
-        if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+        if not db.execute("SELECT 1 FROM sqlite_master").fetchone() or _being_made(db):
             return None
         return {
             table: db.execute(f"SELECT {columns} FROM {table} ORDER BY 1").fetchall()
             for table, columns in _STABLE.items()
         }
+
+
+def _being_made(db: sqlite3.Connection) -> bool:
+    """The schema is made step by step; a kill between two leaves an older one, with nothing in it."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    empty = not db.execute("SELECT 1 FROM memory").fetchone()
+    return bool(version < schema.NEWEST and empty)
 
 
 def _undelivered(here: Path) -> list[int]:
