@@ -290,7 +290,7 @@ def state(here: Path) -> State:
 
 
 def _being_made(db: sqlite3.Connection) -> bool:
-    """The schema is made step by step; a kill between two leaves an older one, with nothing in it."""
+    """The schema is made in steps; a kill between two leaves an older one with nothing in it."""
     (version,) = db.execute("PRAGMA user_version").fetchone()
     empty = not db.execute("SELECT 1 FROM memory").fetchone()
     return bool(version < schema.NEWEST and empty)
