@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -35,6 +36,7 @@ State = dict[str, list[tuple[object, ...]]] | None
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "default"
 MANY = 300  # an operation with more events is sampled where a share is asked for
+_ID = re.compile(r"[a-z]+_\d{13}_[0-9a-f]{6}")
 _CALLS = ("pwrite64", "fdatasync", "fsync", "ftruncate", "unlink")
 _TRACED = ("first write", "add", "update text", "delete", "close with a sink")
 _FILE_EVENTS = ("open", "os.", "fcntl.", "shutil.", "tempfile.", "sqlite3.connect")
@@ -284,7 +286,10 @@ def state(here: Path) -> State:
         if not db.execute("SELECT 1 FROM sqlite_master").fetchone() or _being_made(db):
             return None
         return {
-            table: db.execute(f"SELECT {columns} FROM {table} ORDER BY 1").fetchall()
+            table: [
+                tuple(_ID.sub("ID", cell) if isinstance(cell, str) else cell for cell in row)
+                for row in db.execute(f"SELECT {columns} FROM {table} ORDER BY 1")
+            ]
             for table, columns in _STABLE.items()
         }
 
