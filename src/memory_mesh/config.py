@@ -38,7 +38,13 @@ _ENVIRONMENT = {
 }
 _PROVIDER_KEYS = {"openai": ("OPENAI_API_KEY",), "cohere": ("COHERE_API_KEY", "CO_API_KEY")}
 _FOLDERS = {"db_dir", "model_dir", "models_dir"}
-_COUNTS = {"embedder_dimension", "embedder_threads", "llm_max_tokens"}
+_COUNTS = {
+    "embedder_dimension",
+    "embedder_threads",
+    "lesson_retention_days",
+    "llm_max_tokens",
+    "max_heritage_depth",
+}
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 

@@ -1,9 +1,21 @@
 """Where and by whom is written, and the block that each kind of write leaves."""
 
+import hashlib
 from collections.abc import Mapping
 
 from memory_mesh.formats import rfc11, yamo
-from memory_mesh.model import Draft, Entry, Json, Memory, Operation, Rivals, Skill, Wording
+from memory_mesh.model import (
+    Draft,
+    Entry,
+    Json,
+    Memory,
+    Operation,
+    Rivals,
+    Skill,
+    SourceKind,
+    Wording,
+)
+from memory_mesh.policy.patterns import PATTERN_KEYS
 from memory_mesh.ports import Embedder, Ids, Ledger, Redactor
 from memory_mesh.values import dataclass
 
@@ -22,6 +34,7 @@ class Desk:
     embedder: Embedder | None = None
     redactor: Redactor | None = None
     heritage_depth: int | None = None  # None: heritage is not tracked
+    kind: SourceKind = SourceKind.USER_EXPLICIT  # the most that who writes here may claim to be
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,11 @@ def skill_entry(desk: Desk, rivals: Rivals, skill: Skill, sources: tuple[str, ..
         block = yamo.retain(
             skill.id, skill.text, agent_id=desk.agent, memory_type="skill", at=rivals.at
         )
-    metadata: dict[str, Json] = {"skill": skill.name, "sources": list(sources)}
+    metadata: dict[str, Json] = {
+        "skill": skill.name,
+        "sources": list(sources),
+        "content_sha256": hashlib.sha256(skill.text.encode()).hexdigest(),
+    }
     return _entry(desk, rivals, skill.id, (operation, block), metadata)
 
 
@@ -107,7 +124,7 @@ def _flags(memory: Memory) -> dict[str, Json]:
     status = memory.extra.get("status")
     if isinstance(status, str):
         flags["status"] = status
-    if "error_pattern" in memory.extra:
+    if any(key in memory.extra for key in PATTERN_KEYS):
         flags["failure"] = True
     if memory.tags:
         flags["tags"] = list(memory.tags)

@@ -4,9 +4,10 @@ Files are read one at a time, in the order of their names.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 Rules: TypeAlias = "tuple[tuple[Path, GitIgnoreSpec], ...]"
 LARGEST = 10_000_000  # bytes
 _ALWAYS_LEFT = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
-_SNIFFED = 8_192  # bytes looked at to tell text from binary
 
 
 @dataclass(slots=True)
@@ -62,38 +62,66 @@ def _walk(
     if root.is_file():
         yield root
         return
-    yield from _below(root, endings, skipped, (), recursive=recursive)
-
-
-def _below(
-    folder: Path,
-    endings: tuple[str, ...],
-    skipped: Skipped,
-    rules: Rules,
-    *,
-    recursive: bool,
-) -> Iterator[Path]:
-    rules = _with_rules(folder, rules)
-    for path in sorted(folder.iterdir()):
-        if path.is_symlink():
+    top = root.resolve()
+    waiting = [iter(_listed(top, skipped))]
+    rules = [_with_rules(top, _rules_above(top))]
+    while waiting:  # no recursion: folders may lie deeper than calls may
+        path = next(waiting[-1], None)
+        if path is None:
+            waiting.pop()
+            rules.pop()
+        elif path.is_symlink():
             skipped.links += 1
-        elif path.name in _ALWAYS_LEFT or _ignored(path, rules):
+        elif path.name in _ALWAYS_LEFT or _ignored(path, rules[-1]):
             skipped.ignored += 1
         elif path.is_dir():
             if recursive:
-                yield from _below(path, endings, skipped, rules, recursive=True)
+                waiting.append(iter(_listed(path, skipped)))
+                rules.append(_with_rules(path, rules[-1]))
         elif path.is_file() and (not endings or path.name.lower().endswith(endings)):
-            yield path
+            yield root / path.relative_to(top)
+
+
+def _listed(folder: Path, skipped: Skipped) -> list[Path]:
+    """What a folder holds, by name; nothing and a note where it cannot be looked into."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        skipped.unreadable.append(str(folder))
+        return []
+
+
+def _rules_above(root: Path) -> Rules:
+    """The rules of the work tree that a folder lies in, from its top down to the folder."""
+    above: list[Path] = []
+    for folder in (root, *root.parents):
+        if (folder / ".git").exists():
+            break
+        above.append(folder.parent)
+    else:
+        return ()  # in no work tree
+    rules: Rules = ()
+    for folder in reversed(above):
+        rules = _with_rules(folder, rules)
+    return rules
 
 
 def _with_rules(folder: Path, rules: Rules) -> Rules:
+    """The rules and those of this folder; a line that is no pattern says nothing, as with git."""
     listing = folder / ".gitignore"
     if not listing.is_file() or listing.is_symlink():
         return rules
     from pathspec import GitIgnoreSpec
 
-    lines = listing.read_text(encoding="utf-8", errors="replace").splitlines()
-    return (*rules, (folder, GitIgnoreSpec.from_lines(lines)))
+    patterns: list[Any] = []  # pathspec does not export their type
+    try:
+        lines = listing.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return rules
+    for line in lines:
+        with suppress(ValueError):
+            patterns += GitIgnoreSpec.from_lines([line]).patterns
+    return (*rules, (folder, GitIgnoreSpec(patterns)))
 
 
 def _ignored(path: Path, rules: Rules) -> bool:
@@ -109,14 +137,15 @@ def _ignored(path: Path, rules: Rules) -> bool:
 def _text(path: Path, skipped: Skipped) -> str | None:
     """The file as text, or None and a count of why not."""
     try:
-        if path.stat().st_size > LARGEST:
-            skipped.too_large += 1
-            return None
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)  # a size that a file tells may be wrong
     except OSError:
         skipped.unreadable.append(str(path))
         return None
-    if b"\0" in data[:_SNIFFED]:
+    if len(data) > LARGEST:
+        skipped.too_large += 1
+        return None
+    if b"\0" in data:
         skipped.binary += 1
         return None
     try:

@@ -68,27 +68,41 @@ class KeyFile:
 
     def keys(self) -> list[Key]:
         """Every key, the oldest first."""
+        try:
+            lines = self._found()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text"
+            raise StoreError(
+                f"the key file {self.path} cannot be read or made: {reason};"
+                f" {KEY_FOLDER} names another folder"
+            ) from error
+        if not lines:
+            raise StoreError(f"the key file {self.path} holds no key; restore it from a backup")
+        return [self._parsed(line) for line in lines]
+
+    def rotate(self) -> Key:
+        """Put a new key to use; placeholders made before stay as they are."""
+        self.keys()
+        key, whole = _new_key(), self.path.read_bytes().endswith(b"\n")
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(descriptor, f"{'' if whole else os.linesep}{key.line}".encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        return key
+
+    def _found(self) -> list[str]:
+        """The lines of the file, which is made if there is none."""
         if not self.path.exists():
             _make_folder(self.path.parent)
             _publish(self.path, _HEAD + _new_key().line)
         self._check_private()
         for _ in range(_PATIENCE):
             if lines := self._lines():
-                return [self._parsed(line) for line in lines]
+                return lines
             time.sleep(0.01)
-        raise StoreError(f"the key file {self.path} holds no key; restore it from a backup")
-
-    def rotate(self) -> Key:
-        """Put a new key to use; placeholders made before stay as they are."""
-        self.keys()
-        key = _new_key()
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(descriptor, key.line.encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        return key
+        return []
 
     def _check_private(self) -> None:
         if sys.platform == "win32":
@@ -128,13 +142,17 @@ def key_for(folder: Path, environment: Mapping[str, str] | None = None) -> bytes
 def key_folder(environment: Mapping[str, str]) -> Path:
     """Where keys lie by the platform's convention; never where stores do."""
     if environment.get(KEY_FOLDER):
-        return Path(environment[KEY_FOLDER]).expanduser()
+        stated = Path(environment[KEY_FOLDER]).expanduser()
+        if not stated.is_absolute():  # each working folder would have keys of its own
+            raise InvalidInput(f"{KEY_FOLDER} must be an absolute path, not {stated}")
+        return stated
     home = Path(environment.get("HOME") or Path.home())
     if sys.platform == "win32":
         return Path(environment.get("APPDATA") or home / "AppData" / "Roaming") / _APP / "keys"
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / f"{_APP}-keys"
-    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / _APP / "keys"
+    stated = Path(environment.get("XDG_CONFIG_HOME", ""))
+    return (stated if stated.is_absolute() else home / ".config") / _APP / "keys"
 
 
 def _identity(folder: Path) -> str:

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from memory_mesh.desk import Desk
 from memory_mesh.errors import BlockError, InvalidInput
 from memory_mesh.formats import wisdom, yamo
+from memory_mesh.formats.lessons import severity_rank
 from memory_mesh.model import (
     Block,
     Channel,
@@ -34,8 +35,10 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.model.lessons import Distillation, Failure, LessonBlock, LessonContext
-from memory_mesh.policy import failures
+from memory_mesh.policy import audience, failures
 from memory_mesh.policy.filters import And, Compare, Filter, Sign
+from memory_mesh.policy.intake import AUDIENCE
+from memory_mesh.policy.judge import same_pattern
 from memory_mesh.policy.patterns import pattern_id
 from memory_mesh.policy.trust import speaks_for_itself
 from memory_mesh.recall import Reader, recall
@@ -46,9 +49,10 @@ TAG = "#lesson_learned"
 CANDIDATE_TAG = "#lesson_learned_candidate"
 CURSOR = "distillation"  # where the cycle's progress is kept, beside the sinks'
 PERIOD = timedelta(hours=6)  # four times a day
-DAY, WEEK = timedelta(days=1), timedelta(days=7)
+DAY = timedelta(days=1)
 INJECTED = 10
 _PAGE = 500  # commits read at a time
+_RIVALS = 100  # lessons of one pattern that are looked at
 
 
 def distill_lesson(
@@ -83,7 +87,8 @@ def query_lessons(
     """Active lessons that answer a question, or all of them, worst first where asked."""
     if query.strip():
         hits = recall(reader, Query(query, lens, limit))
-        return [lesson_block(hit.memory) for hit in hits]
+        memories = [hit.memory for hit in hits]
+        return [lesson_block(one) for one in (_worst(memories) if worst_first else memories)]
     with reader.ledger.read(reader.namespace) as snapshot:
         found = snapshot.page(lens, limit, None, worst_first=worst_first)
     return [lesson_block(memory) for memory in found]
@@ -94,6 +99,7 @@ def lens_on_lessons(
 ) -> Lens:
     """The same lens on lessons only: certain enough, and not older than they are kept."""
     tests: list[Filter] = [Compare("memory_type", Sign.EQUAL, "lesson")]
+    tests.append(Compare("severity", Sign.AT_LEAST, 0))  # only lessons have one: an index of them
     tests.append(Compare("rule_confidence", Sign.AT_LEAST, minimum))
     if since is not None:
         tests.append(Compare("created_at", Sign.AT_LEAST, since))
@@ -105,9 +111,14 @@ def lens_on_lessons(
 
 
 def cycle(desk: Desk, now: datetime, reader: Scope, channel: Channel) -> Distillation:
-    """SCAN, DEDUPLICATE and DISTILL; what no rule can be read from is named, not invented."""
+    """SCAN, DEDUPLICATE and DISTILL; what no rule can be read from is named, not invented.
+
+    It serves the whole namespace, each failure for its own audience, and tells the reader of those
+    that the reader may see.
+    """
     cursor = desk.ledger.sink_cursor(desk.namespace, CURSOR)
-    last, memories = _scan(desk, min(now - WEEK, cursor.at or now), Lens(now, reader))
+    everybody = Lens(now, reader, across=AUDIENCE)  # a lesson is for those who see its failure
+    last, memories = _scan(desk, min(now - failures.WEEK, cursor.at or now), everybody)
     found, unclear = failures.candidates(memories, min(now - DAY, cursor.at or now))
     learned, known = list[LessonBlock](), list[LessonBlock]()
     for failure in found:
@@ -115,19 +126,25 @@ def cycle(desk: Desk, now: datetime, reader: Scope, channel: Channel) -> Distill
         if block is None:
             source = Source(failure.trust, channel, agent=desk.agent)
             block = distill_lesson(desk, failure.context, failure.scope, source, failure.sources)
-        (learned if block.is_new else known).append(block)
+        if audience.sees(reader, failure.scope):
+            (learned if block.is_new else known).append(block)
     if last > cursor.seq:
         desk.ledger.sink_moved(desk.namespace, CURSOR, last, None)
-    return Distillation(len(memories), tuple(learned), tuple(known), unclear)
+    seen = {memory.id for memory in memories if audience.sees(reader, memory.scope)}
+    shown = tuple(id_ for id_ in unclear if id_ in seen)
+    return Distillation(len(seen), tuple(learned), tuple(known), shown)
 
 
 def due(desk: Desk, now: datetime) -> bool:
-    """True when the cycle last ended a quarter of a day ago or more and something failed since."""
+    """True when the cycle last ended a quarter of a day ago or more and something was kept since.
+
+    Whether it is a failure is for the cycle to see: a heartbeat asks too often to read it all.
+    """
     cursor = desk.ledger.sink_cursor(desk.namespace, CURSOR)
-    if cursor.at is not None and now - cursor.at < PERIOD:
+    if cursor.at is not None and timedelta(0) <= now - cursor.at < PERIOD:
         return False
-    news = _blocks(desk, cursor.at or now - WEEK, cursor.seq)
-    return any(_tells_of_failure(block) for block in news)
+    since = None if cursor.seq else now - failures.WEEK
+    return any(_keeps(block) for block in _blocks(desk, since, cursor.seq))
 
 
 def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
@@ -157,7 +174,9 @@ def _draft(
     if desk.redactor is not None:  # the pattern is made of what is kept, not of what came in
         text = desk.redactor.text
         pair = text(lesson.error_pattern), text(lesson.applies_to)
-        lesson = replace(lesson, pattern_id=pattern_id(*pair))
+        lesson = replace(
+            lesson, error_pattern=pair[0], applies_to=pair[1], pattern_id=pattern_id(*pair)
+        )
     return Draft(
         text=failures.wording(lesson),
         scope=scope,
@@ -199,36 +218,52 @@ def _known(desk: Desk, failure: Failure, now: datetime) -> LessonBlock | None:
     everywhere = Lens(now, failure.scope, statuses=frozenset(Status), any_validity=True)
     lens = lens_on_lessons(everywhere, lesson.confidence, None, lesson.pattern_id)
     with desk.ledger.read(desk.namespace) as snapshot:
-        found = snapshot.page(lens, INJECTED, None)
+        found = snapshot.page(lens, _RIVALS, None)
     standing = {Status.ACTIVE, Status.ARCHIVED, Status.DELETED}
     if not speaks_for_itself(failure.trust):
         standing.add(Status.QUARANTINED)
     for memory in found:
-        if memory.scope == failure.scope and memory.status in standing:
+        same = memory.lesson is not None and same_pattern(memory.lesson, lesson)
+        if same and memory.scope == failure.scope and memory.status in standing:
             return lesson_block(memory)
     return None
 
 
+def _worst(memories: Sequence[Memory]) -> list[Memory]:
+    """Worst first, then the most certain; of equals, what answers better stays before."""
+
+    def rank(memory: Memory) -> tuple[int, float]:
+        lesson = memory.lesson
+        return (0, 0.0) if lesson is None else (severity_rank(lesson.severity), lesson.confidence)
+
+    return sorted(memories, key=rank, reverse=True)
+
+
 def _scan(desk: Desk, since: datetime, lens: Lens) -> tuple[int, list[Memory]]:
-    """The last block since then that tells of a failure, and the memories all of them tell of."""
+    """The last block since then that keeps something, and the memories that failed.
+
+    Blocks of the cycle's own lessons do not count: interrupted or not, it ends in the same place.
+    """
     last, told = 0, list[str]()
-    for block in _blocks(desk, since):
+    for block in filter(_keeps, _blocks(desk, since)):
+        last = block.seq or last
         if _tells_of_failure(block):
-            last = block.seq or last
             told += block.entry.memories
     with desk.ledger.read(desk.namespace) as snapshot:
         return last, snapshot.get(list(dict.fromkeys(told)), lens)
 
 
-def _blocks(desk: Desk, since: datetime, after: int = 0) -> Iterator[Block]:
+def _blocks(desk: Desk, since: datetime | None, after: int = 0) -> Iterator[Block]:
     while found := desk.ledger.blocks(desk.namespace, after, _PAGE, since):
         yield from found
         after = found[-1].seq or after
 
 
+def _keeps(block: Block) -> bool:
+    return block.entry.operation is Operation.RETAIN
+
+
 def _tells_of_failure(block: Block) -> bool:
-    if block.entry.operation is not Operation.RETAIN:
-        return False
     said = block.entry.metadata
     tags = said.get("tags")
     marked = isinstance(tags, Sequence) and CANDIDATE_TAG in tags

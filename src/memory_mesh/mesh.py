@@ -424,7 +424,10 @@ class MemoryMesh:
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
     ) -> Memory | Skill:
-        """Let what waits in quarantine in, or archive it."""
+        """Let what waits in quarantine in, or archive it.
+
+        Only where the user speaks can something be let in: no agent approves its own lesson.
+        """
         return await self._run(self._sync.review, id, approve=approve, reason=reason, scope=scope)
 
     async def awaiting_review(

@@ -50,7 +50,7 @@ class OpenMesh:
             return self._parts
 
     def _desk(self) -> Desk:
-        return self._opened().desk()
+        return self._opened().desk(self._source().kind)
 
     def _now(self) -> datetime:
         return self._opened().clock.now()

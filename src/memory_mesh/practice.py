@@ -22,7 +22,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.opened import OpenMesh, checked_limit
 from memory_mesh.policy.intake import AUDIENCE
-from memory_mesh.policy.metadata import check_metadata, check_text
+from memory_mesh.policy.metadata import check_metadata, check_share, check_text
 from memory_mesh.values import replace
 
 if TYPE_CHECKING:
@@ -45,16 +45,8 @@ class Practice(OpenMesh):
 
         The same text again changes nothing; another text under its name takes its place.
         """
-        from memory_mesh import skills
-
         ref = None if source_file_path is None else str(source_file_path)
-        draft = skills.SkillDraft(
-            text=check_text(yamo_text, "yamo_text"),
-            metadata=check_metadata(metadata or {}),
-            scope=self._own_scope(scope),
-            source=replace(self._source(), ref=ref),
-        )
-        return self.add_skill(draft)
+        return self.add_skill(self._skill_draft(yamo_text, metadata, ref, scope))
 
     def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
         """Keep a skill that is a draft already, as importers make them."""
@@ -116,9 +108,8 @@ class Practice(OpenMesh):
         """Archive active skills whose reliability is below the threshold."""
         from memory_mesh import skills
 
-        if isinstance(threshold, bool) or not 0 <= threshold <= 1:
-            raise InvalidInput(f"threshold must be a number from 0 to 1, not {threshold!r}")
-        return skills.prune(self._desk(), self._reader(scope), threshold)
+        share = check_share(threshold, "threshold")
+        return skills.prune(self._desk(), self._reader(scope), share)
 
     def synthesize(
         self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
@@ -144,4 +135,31 @@ class Practice(OpenMesh):
             if not path.is_dir():
                 raise NotFound(f"there is no skill directory {path}")
             for file, text in texts(path, (".md", ".yamo"), recursive=True).found:
-                self.ingest_skill(text, None, file)
+                self._watch_skill(file, text)
+
+    def _watch_skill(self, file: Path, text: str) -> None:
+        """Take in one file; one that is no skill must not keep the store from opening."""
+        try:
+            self.add_skill(replace(self._skill_draft(text, None, str(file), None), watched=True))
+        except InvalidInput as error:
+            import logging
+
+            from memory_mesh.policy.privacy import masked
+
+            logging.getLogger("memory_mesh").warning(masked(f"{file} is left out: {error}"))
+
+    def _skill_draft(
+        self,
+        text: str,
+        metadata: Mapping[str, object] | None,
+        ref: str | None,
+        scope: Scope | None,
+    ) -> "SkillDraft":
+        from memory_mesh import skills
+
+        return skills.SkillDraft(
+            text=check_text(text, "yamo_text"),
+            metadata=check_metadata(metadata or {}),
+            scope=self._own_scope(scope),
+            source=replace(self._source(), ref=ref),
+        )

@@ -55,6 +55,10 @@ from memory_mesh.wording import Clean, clean, embed, redacted
 
 SLICE = 256  # drafts per transaction: no other writer waits longer than one slice takes
 RESTORABLE = timedelta(days=30)
+_LESS_TRUSTED = (
+    "the memory comes from a more trusted source than this channel may change; add what you know "
+    "as a memory of its own"
+)
 _EMPTY = "a memory cannot be updated to an empty text; delete it instead"
 
 
@@ -87,6 +91,8 @@ def update(
             raise InvalidInput(_EMPTY)
 
     def altered(old: Memory) -> Memory:
+        if lowest((old.source.kind, desk.kind)) is not old.source.kind:
+            raise InvalidInput(_LESS_TRUSTED)
         new = redacted(desk.redactor, alter(old))
         return new if wording is None else replace(new, text=wording.text)
 
@@ -245,7 +251,7 @@ def _born(desk: Desk, draft: Draft, keep: Keep, rivals: Rivals) -> Memory:
         kinds = [parent.source.kind for parent in parents]
         stated["source"] = replace(draft.source, kind=lowest((draft.source.kind, *kinds)))
     if desk.heritage_depth is not None and draft.heritage is None:
-        chains = [parent.heritage for parent in parents]
+        chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
         stated["heritage"] = heritage.grown(chains, draft.extra, desk.heritage_depth)
     if draft.born is not None:
         stated |= {"uses": draft.born.uses, "last_used": draft.born.last_used}

@@ -34,10 +34,11 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.policy import analyze, audience, procedures
+from memory_mesh.policy.intake import AUDIENCE
 from memory_mesh.policy.trust import speaks_for_itself
 from memory_mesh.recall import Reader
 from memory_mesh.values import dataclass, replace
-from memory_mesh.wording import embed_one
+from memory_mesh.wording import embed_one, plainly
 
 Change = Callable[[Skill, datetime], Skill]
 DEEP = 100  # candidates of each leg
@@ -55,6 +56,7 @@ class SkillDraft:
     source: Source
     sources: tuple[str, ...] = ()  # memories it was synthesized from
     staged: bool = False
+    watched: bool = False  # from a folder looked at again and again: what was archived stays so
     born: SkillBorn | None = None  # of what comes from another store
 
 
@@ -73,7 +75,7 @@ def ingest(desk: Desk, draft: SkillDraft) -> SkillReceipt:
 
     def decide(rivals: Rivals) -> Commit:
         known = rivals.skill_names.get((said.name, draft.scope))
-        if known is not None and known.text == draft.text:
+        if known is not None and known.text == draft.text and _settles(draft, known):
             receipts.append(_merged(known))
             return Commit()
         skill, reason = _born(desk, draft, said, known, rivals)
@@ -95,19 +97,42 @@ def ingest(desk: Desk, draft: SkillDraft) -> SkillReceipt:
 
 def _same(desk: Desk, draft: SkillDraft, name: str) -> SkillReceipt | None:
     """The skill that has this very text, before anything slow is done; asked again in the end."""
-    statuses = frozenset({Status.ACTIVE, Status.QUARANTINED})
-    query = SkillQuery(draft.scope, DEEP, statuses=statuses, named=name)
+    statuses = {Status.ACTIVE, Status.QUARANTINED}
+    if draft.watched or not _trusted(draft):
+        statuses.add(Status.ARCHIVED)  # only a trusted word brings it back
+    if draft.watched:
+        statuses.add(Status.SUPERSEDED)
+    query = SkillQuery(draft.scope, DEEP, statuses=frozenset(statuses), named=name)
     with desk.ledger.read(desk.namespace) as snapshot:
-        found = snapshot.skills(query)
-    for candidate in found:
-        skill = candidate.skill
-        if (skill.text, skill.name, skill.scope) == (draft.text, name, draft.scope):
+        found = [one.skill for one in snapshot.skills(query)]
+    found = [one for one in found if (one.name, one.scope) == (name, draft.scope)]
+    used = next((one for one in found if one.status is Status.ACTIVE), None)
+    for skill in found:
+        if skill.text == draft.text and _settles(draft, skill, used):
             return _merged(skill)
     return None
 
 
+def _settles(draft: SkillDraft, known: Skill, used: Skill | None = None) -> bool:
+    """Whether the same text is all there is to it; one that waits gives way to a trusted one.
+
+    A file whose skill gave way to one from elsewhere is left; one that went back to what it said
+    before is news.
+    """
+    if known.status is Status.SUPERSEDED:
+        return used is not None and used.source.ref != draft.source.ref == known.source.ref
+    return known.status is not Status.QUARANTINED or not _trusted(draft)
+
+
+def _trusted(draft: SkillDraft) -> bool:
+    return speaks_for_itself(draft.source.kind) and not draft.staged
+
+
 def _merged(known: Skill) -> SkillReceipt:
-    return SkillReceipt(known, "merged", (f"the same text is known as {known.id}",))
+    reason = f"the same text is known as {known.id}"
+    if known.status is Status.ARCHIVED:
+        reason += ", which is archived"
+    return SkillReceipt(known, "merged", (reason,))
 
 
 def search(reader: Reader, query: str, scope: Scope, limit: int) -> list[SkillHit]:
@@ -116,9 +141,10 @@ def search(reader: Reader, query: str, scope: Scope, limit: int) -> list[SkillHi
         query = reader.redactor.text(query)
     name = procedures.named_in(query)
     if name is not None:
-        found = _found(reader, SkillQuery(scope, 1, named=name))
+        found = [one.skill for one in _found(reader, SkillQuery(scope, DEEP, named=name))]
         if found:
-            return [SkillHit(found[0].skill, 1.0, {"name": 1.0})]
+            skill = next((one for one in found if one.name == name), found[0])
+            return [SkillHit(skill, 1.0, {"name": 1.0})]
     terms = analyze.query_terms(query)
     asked = _asked(reader, query, scope)
     candidates = _found(reader, SkillQuery(scope, DEEP, tuple(terms), asked))
@@ -136,6 +162,8 @@ def feedback(desk: Desk, skill_id: str, reader: Scope, *, success: bool) -> Reli
     """Count one use of a skill and whether it worked."""
 
     def change(skill: Skill, at: datetime) -> Skill:
+        if skill.status is Status.QUARANTINED:
+            raise InvalidInput(f"{skill_id} waits for review: it cannot have been used yet")
         reliability = procedures.relied(skill.reliability, success=success)
         return replace(skill, reliability=reliability, uses=skill.uses + 1, last_used=at)
 
@@ -159,7 +187,7 @@ def prune(desk: Desk, reader: Scope, threshold: float) -> Pruned:
 
 
 def review(desk: Desk, skill_id: str, reader: Scope, *, approve: bool, reason: str) -> Skill:
-    """Put a staged skill to use, or archive it."""
+    """Put a staged skill to use in the place of its namesake, or archive it."""
 
     def change(skill: Skill, _at: datetime) -> Skill:
         if skill.status is not Status.QUARANTINED:
@@ -167,7 +195,8 @@ def review(desk: Desk, skill_id: str, reader: Scope, *, approve: bool, reason: s
             raise InvalidInput(message)
         return replace(skill, status=Status.ACTIVE if approve else Status.ARCHIVED)
 
-    return _change(desk, skill_id, reader, Deed("review", reason), change)[1]
+    names = _names(desk, skill_id) if approve else ()
+    return _change(desk, skill_id, reader, Deed("review", reason), change, names=names)[1]
 
 
 def _born(
@@ -178,7 +207,7 @@ def _born(
     rivals: Rivals,
 ) -> tuple[Skill, str]:
     """The skill as it is kept, and why with this status."""
-    trusted = speaks_for_itself(draft.source.kind) and not draft.staged
+    trusted = _trusted(draft)
     reason = "nothing known stands against it"
     if not trusted:
         reason = "it waits for review" if draft.staged else f"from {draft.source.kind}: it waits"
@@ -199,12 +228,14 @@ def _born(
     )
     if draft.born is not None:
         return _brought(skill, draft.born, rivals), reason
-    if known is None or not trusted:
+    if known is None or known.status is not Status.ACTIVE or not trusted:
         return skill, reason
-    inherited = replace(
-        skill, reliability=known.reliability, uses=known.uses, last_used=known.last_used
-    )
-    return inherited, reason
+    return _inherited(skill, known), reason
+
+
+def _inherited(skill: Skill, known: Skill) -> Skill:
+    """A skill relied on as far as the one whose place it takes."""
+    return replace(skill, reliability=known.reliability, uses=known.uses, last_used=known.last_used)
 
 
 def _brought(skill: Skill, born: SkillBorn, rivals: Rivals) -> Skill:
@@ -231,9 +262,18 @@ def _replaced(
 
 
 def _change(
-    desk: Desk, skill_id: str, reader: Scope, deed: Deed, change: Change
+    desk: Desk,
+    skill_id: str,
+    reader: Scope,
+    deed: Deed,
+    change: Change,
+    *,
+    names: tuple[tuple[str, Scope], ...] = (),
 ) -> tuple[Skill, Skill]:
-    """A skill before and after a change that is decided inside the transaction."""
+    """A skill before and after a change that is decided inside the transaction.
+
+    Where its name is given, the skill that is in use under it gives way.
+    """
     pair: list[tuple[Skill, Skill]] = []
 
     def decide(rivals: Rivals) -> Commit:
@@ -242,13 +282,29 @@ def _change(
             message = f"there is no skill {skill_id}"
             raise NotFound(message)
         new = change(old, rivals.at)
+        namesakes = rivals.skill_names.values()
+        used = next((one for one in namesakes if one.status is Status.ACTIVE), None)
+        if used is not None:
+            new = _inherited(new, used)
         pair.append((old, new))
         metadata: dict[str, Json] = {"reliability": new.reliability, "status": new.status.value}
         entry = change_entry(desk, rivals, skill_id, deed, metadata)
-        return Commit(skills=(SkillPut(new),), entries=(entry,))
+        gone = _replaced(desk, used, new, rivals)
+        return Commit(
+            skills=(*(put for put, _ in gone), SkillPut(new)),
+            entries=(entry, *(entry for _, entry in gone)),
+        )
 
-    desk.ledger.commit(desk.namespace, Wanted(skills=(skill_id,)), decide)
+    desk.ledger.commit(desk.namespace, Wanted(skills=(skill_id,), skill_names=names), decide)
     return pair[-1]
+
+
+def _names(desk: Desk, skill_id: str) -> tuple[tuple[str, Scope], ...]:
+    """The name and audience of a skill; neither ever changes."""
+    query = SkillQuery(Scope(), 1, ids=(skill_id,), statuses=frozenset(Status), across=AUDIENCE)
+    with desk.ledger.read(desk.namespace) as snapshot:
+        found = snapshot.skills(query)
+    return tuple((one.skill.name, one.skill.scope) for one in found)
 
 
 def _archive(desk: Desk, skill_id: str, reader: Scope, deed: Deed, threshold: float) -> str | None:
@@ -309,14 +365,14 @@ def _terms(said: procedures.Described) -> tuple[str, str, str, str]:
 def _redacted(desk: Desk, draft: SkillDraft) -> SkillDraft:
     if desk.redactor is None:
         return draft
-    metadata = {key: desk.redactor.json(value) for key, value in draft.metadata.items()}
+    metadata = desk.redactor.json(dict(draft.metadata))
     named: dict[str, Any] = {
         name: None if (value := getattr(draft.source, name)) is None else desk.redactor.text(value)
         for name in ("agent", "ref")
     }
     return replace(
         draft,
-        text=desk.redactor.text(draft.text),
-        metadata=metadata,
+        text=plainly(desk.redactor, draft.text),
+        metadata=metadata if isinstance(metadata, Mapping) else {},
         source=replace(draft.source, **named),
     )

@@ -216,6 +216,8 @@ class MemoryMesh(Wisdom, Practice):
 
         Metadata is replaced as a whole, or with `merge` key by key.
         """
+        if details.get("scope") is not None:
+            details["scope"] = self._kept_scope(details["scope"])
         alter = alteration(content, metadata, details, merge=merge)
         return writing.update(
             self._desk(), memory_id, self._reader(reader), alter, text=content, reason=reason

@@ -7,6 +7,7 @@ trust of an inference. `memory_mesh.conversation` has the same to await.
 
 from collections import deque
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Unpack
 
 from memory_mesh.checkup import checkup
@@ -225,10 +226,12 @@ class MemoryContextManager:
     def _lessons(
         self, query: str, limit: int, scope: Scope | None, *, use_cache: bool
     ) -> list[Hit]:
-        """Lessons that are certain enough to be heard."""
+        """Lessons that are certain and recent enough to be heard; to the day, so that it caches."""
         mesh = self._open()
-        certain = f"rule_confidence >= {mesh.config.lesson_min_confidence}"
-        filter_ = f"memory_type = 'lesson' AND {certain}"
+        kept = timedelta(days=mesh.config.lesson_retention_days)
+        since = (self._parts().clock.now() - kept).date()
+        certain = f"rule_confidence >= {mesh.config.lesson_min_confidence:f}"
+        filter_ = f"memory_type = 'lesson' AND {certain} AND created_at >= '{since}'"
         return mesh.search(query, limit=limit, filter=filter_, use_cache=use_cache, scope=scope)
 
     def _of_skill(self, name: str) -> str:

@@ -12,6 +12,7 @@ from memory_mesh.desk import Desk
 from memory_mesh.ids import MonotonicIds
 from memory_mesh.ledgers import forks
 from memory_mesh.ledgers.sqlite import SqliteLedger
+from memory_mesh.model import SourceKind
 from memory_mesh.ports import LLM, Clock, Embedder, Index, Ledger, Redactor, Sink
 from memory_mesh.recall import Reader
 from memory_mesh.redactor import StoreRedactor
@@ -44,8 +45,8 @@ class Parts:
         forks.protect(self.cache)
         forks.protect(self)
 
-    def desk(self) -> Desk:
-        """The write side."""
+    def desk(self, kind: SourceKind = SourceKind.USER_EXPLICIT) -> Desk:
+        """The write side, for somebody who may claim to be no more than this."""
         config = self.config
         return Desk(
             self.ledger,
@@ -56,6 +57,7 @@ class Parts:
             self.embedder(),
             self.redactor,
             config.max_heritage_depth if config.enable_heritage_tracking else None,
+            kind,
         )
 
     def reader(self) -> Reader:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.formats.heritage import read_heritage
+from memory_mesh.formats.heritage import heritage_json, read_heritage
 from memory_mesh.model import (
     Channel,
     Heritage,
@@ -21,7 +21,8 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.opened import OpenMesh, checked_limit
-from memory_mesh.policy.metadata import check_metadata, check_text
+from memory_mesh.policy.metadata import check_metadata, check_share, check_text
+from memory_mesh.policy.trust import speaks_for_itself
 from memory_mesh.values import replace
 
 if TYPE_CHECKING:
@@ -71,10 +72,12 @@ class Wisdom(OpenMesh):
         """
         from memory_mesh import lessons
 
-        if order_by is not None and " ".join(order_by.lower().split()) != _WORST_FIRST:
+        if order_by is not None and " ".join(str(order_by).lower().split()) != _WORST_FIRST:
             message = f'order_by can be "severity DESC", not {order_by!r}'
             raise InvalidInput(message)
-        least = self._config.lesson_min_confidence if min_confidence is None else min_confidence
+        least = self._config.lesson_min_confidence
+        if min_confidence is not None:
+            least = check_share(min_confidence, "min_confidence")
         since = self._now() - timedelta(days=self._config.lesson_retention_days)
         lens = lessons.lens_on_lessons(self._lens(scope, filter=filter), least, since)
         return lessons.query_lessons(
@@ -105,7 +108,9 @@ class Wisdom(OpenMesh):
 
         reader, now = self._reader(scope), self._now()
         done = lessons.cycle(self._desk(), now, reader, self._channel)
-        worst = self.query_lessons("", limit=lessons.INJECTED, order_by="severity DESC")
+        worst = self.query_lessons(
+            "", limit=lessons.INJECTED, order_by="severity DESC", scope=scope
+        )
         return replace(done, constraints=tuple(block.preventative_rule for block in worst))
 
     def distillation_due(self) -> bool:
@@ -124,9 +129,8 @@ class Wisdom(OpenMesh):
         """Give a memory the intents, hypotheses and rationales behind it; the newest are kept."""
         from memory_mesh import remember
 
-        chain = heritage
-        if not isinstance(chain, Heritage):
-            chain = read_heritage(check_metadata(chain))
+        plain = heritage_json(heritage) if isinstance(heritage, Heritage) else heritage
+        chain = read_heritage(check_metadata(plain))
         depth = self._config.max_heritage_depth
         return remember.inherit(self._desk(), memory_id, self._reader(scope), chain, depth)
 
@@ -165,11 +169,16 @@ class Wisdom(OpenMesh):
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
     ) -> Memory | Skill:
-        """Let what waits in quarantine in, or archive it."""
+        """Let what waits in quarantine in, or archive it.
+
+        Only where the user speaks can something be let in: no agent approves its own lesson.
+        """
         from memory_mesh import remember, skills
 
+        if approve and not speaks_for_itself(self._source().kind):
+            raise InvalidInput(f"what waits for review is not approved through {self._channel}")
         reader = self._reader(scope)
-        if id.startswith("skill_"):
+        if check_text(id, "id").startswith("skill_"):
             return skills.review(self._desk(), id, reader, approve=approve, reason=reason)
         return remember.review(self._desk(), id, reader, approve=approve, reason=reason)
 

@@ -34,6 +34,7 @@ Said = TypeVar("Said", Draft, Memory)
 Worded: TypeAlias = tuple[Draft, Wording]
 Clean: TypeAlias = tuple[Draft, Wording, tuple[scrub.Chunk, ...]]
 Vectors = tuple[Space, tuple[bytes, ...], tuple[Span | None, ...]]
+_MARKED = frozenset("*_`<&[\\~")
 _FORMS = ("html", "htm", "md", "markdown", "document")
 
 
@@ -77,7 +78,7 @@ def redacted(redactor: Redactor | None, said: Said) -> Said:
     source, lesson, heritage = said.source, said.lesson, said.heritage
     changed: dict[str, Any] = {
         name: redactor.text(value)
-        for name in ("label", "speaker", "role")
+        for name in ("label", "speaker", "role", "skill")
         if (value := getattr(said, name)) is not None
     }
     if source.agent is not None or source.ref is not None:
@@ -90,7 +91,7 @@ def redacted(redactor: Redactor | None, said: Said) -> Said:
         changed["extra"] = redactor.json(dict(said.extra))
     if lesson is not None:
         names = ("error_pattern", "applies_to", "rule", "situation", "oversight", "fix", "inverse")
-        taught: dict[str, Any] = {name: _maybe(redactor, getattr(lesson, name)) for name in names}
+        taught: dict[str, Any] = {name: _plainly(redactor, getattr(lesson, name)) for name in names}
         changed["lesson"] = replace(lesson, **taught)
     if heritage is not None:
         links: dict[str, Any] = {
@@ -195,6 +196,21 @@ def _declared(draft: Draft) -> str | None:
         return draft.label
     ending = (draft.source.ref or "").rpartition(".")[2].lower()
     return ending if ending in _FORMS else None
+
+
+def plainly(redactor: Redactor, value: str) -> str:
+    """A text as it was, but for personal data, also where markup hides it."""
+    kept = redactor.text(value)
+    if not _MARKED.intersection(kept):
+        return kept
+    shown = (chunk.text for chunk in scrub.chunks_of(kept))
+    if all(redactor.text(text) == text for text in shown):
+        return kept
+    return scrub.scrub(kept, scrub.IN_MESH, redact=redactor.text).content
+
+
+def _plainly(redactor: Redactor, value: str | None) -> str | None:
+    return None if value is None else plainly(redactor, value)
 
 
 def _maybe(redactor: Redactor, value: str | None) -> str | None:

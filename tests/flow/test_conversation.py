@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -274,6 +275,18 @@ def test_lessons_are_asked_for_apart_so_that_nothing_crowds_them_out(
     assert with_lessons[0].memory.kind is Kind.LESSON
     assert with_lessons[1:] == plain
     assert len({hit.id for hit in with_lessons}) == len(with_lessons) == 3
+
+
+def test_lessons_past_their_time_are_not_recalled(
+    mesh: MemoryMesh, manager: MemoryContextManager, clock: FrozenClock
+) -> None:
+    mesh.distill_lesson(LESSON)
+    for number in range(6):
+        mesh.add(f"Deploy {number}: deploy of the day.")
+    assert len(manager.recall_memories("deploy", limit=2, include_lessons=True)) == 3
+    clock.advance(timedelta(days=367))
+    found = manager.recall_memories("deploy", limit=2, include_lessons=True)
+    assert [hit.memory.kind is Kind.LESSON for hit in found] == [False, False]
 
 
 def test_recall_sees_nothing_of_others_and_nothing_deleted(

@@ -1,10 +1,11 @@
 """The distillation cycle: what failed becomes a lesson once, however often and wherever it runs."""
 
+import time
 from datetime import timedelta
 
 import pytest
 
-from memory_mesh.model import Channel, Status
+from memory_mesh.model import Channel, Scope, Status
 from memory_mesh.sync import MemoryMesh
 
 FAILURE = {
@@ -130,3 +131,74 @@ def test_blocks_are_scanned_from_a_time_on(mesh, clock):
     found = ledger.blocks("default", 0, 1_000, since)
     assert [block.entry.at >= since for block in found] == [True] * 10
     assert len(ledger.blocks("default", 0, 1_000, clock.now() + timedelta(days=1))) == 0
+
+
+def test_the_constraints_are_those_of_the_reader(mesh):
+    mesh.add("hung on a lock", FAILURE, scope=Scope(project="one"))
+    done = mesh.distill(scope=Scope(project="one"))
+    assert done.constraints == ("Always set a statement timeout",)
+    assert mesh.distill().constraints == ()
+
+
+def test_one_reader_s_cycle_serves_the_others_and_tells_nothing_of_them(mesh, clock):
+    mesh.add("hung on a lock", FAILURE, scope=Scope(project="one"))
+    mesh.add("it broke again", {"status": "error"}, scope=Scope(project="one"))
+    done = mesh.distill(scope=Scope(project="two"))
+    assert (done.scanned, done.learned, done.known, done.unclear) == (0, (), (), ())
+    clock.advance(timedelta(days=30))
+    seen = mesh.query_lessons("", scope=Scope(project="one"))
+    assert [block.preventative_rule for block in seen] == ["Always set a statement timeout"]
+    assert mesh.query_lessons("", scope=Scope(project="two")) == []
+
+
+def test_patterns_that_only_hash_alike_are_both_learned(mesh):
+    mesh.add("first", FAILURE | {"error_pattern": "ab", "applicable_scope": "c"})
+    mesh.distill()
+    mesh.add("second", FAILURE | {"error_pattern": "a", "applicable_scope": "bc"})
+    done = mesh.distill()
+    assert (len(done.learned), len(done.known)) == (1, 1)
+
+
+@pytest.mark.parametrize("key", ["error_pattern", "errorPattern", "error_code", "errorCode"])
+def test_a_repeated_pattern_is_seen_in_every_spelling(mesh, key):
+    for number in range(2):
+        mesh.add(f"the suite failed on run {number}", {key: "flaky", "rule": "Always seed it"})
+    assert len(mesh.distill().learned) == 1
+
+
+def test_a_pattern_that_came_twice_in_a_month_is_left(mesh, clock):
+    plain = {"error_pattern": "flaky_test", "fix": "Seed the random generator"}
+    mesh.add("a first note")
+    mesh.distill()
+    for _ in range(2):
+        clock.advance(timedelta(days=8))
+        mesh.add(f"the suite failed on {clock.now()}", plain)
+    assert mesh.distill().learned == ()
+
+
+def test_a_heartbeat_is_not_kept_off_by_a_clock_that_went_back(mesh, clock):
+    mesh.add("hung on a lock", FAILURE)
+    mesh.distill()
+    mesh.add("hung on another lock", FAILURE | {"error_pattern": "lock"})
+    assert not mesh.distillation_due()
+    clock.advance(timedelta(days=-400))
+    assert mesh.distillation_due()
+
+
+def test_a_heartbeat_does_not_read_the_blocks_it_asks_about(mesh, clock):
+    mesh.add_many([f"note {number}" for number in range(600)])
+    assert mesh.distillation_due()
+    mesh.distill()
+    clock.advance(timedelta(hours=6))
+    assert not mesh.distillation_due()  # nothing was written since
+
+
+def test_blank_lines_without_end_cost_no_more_than_words(mesh):
+    blank = "\n " * 40_000
+    mesh.add(
+        f"TimeoutError in this log:\n```\n{blank}\n```\n. Always rotate logs.", {"status": "error"}
+    )
+    started = time.perf_counter()
+    (block,) = mesh.distill().learned
+    assert block.preventative_rule == "Always rotate logs."
+    assert time.perf_counter() - started < 10  # it was a minute

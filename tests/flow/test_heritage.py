@@ -5,7 +5,7 @@ import json
 import pytest
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.model import Channel, Heritage, SourceKind
+from memory_mesh.model import Channel, Heritage, Scope, SourceKind
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of, memory_of
 
@@ -60,3 +60,16 @@ def test_what_is_derived_has_the_trust_of_its_least_trusted_source(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         derived = mesh.add("therefore it is so", derived_from=[page])
         assert memory_of(mesh, derived).source.kind is SourceKind.DOCUMENT
+
+
+def test_a_chain_that_holds_no_texts_is_refused(mesh):
+    id_ = mesh.add("x").id
+    with pytest.raises(InvalidInput, match="intentChain"):
+        mesh.insert_heritage(id_, Heritage(intents=(1,)))  # type: ignore[arg-type]
+
+
+def test_the_heritage_of_what_a_writer_cannot_see_is_not_copied(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, enable_heritage_tracking=True) as mesh:
+        secret = id_of(mesh.add("theirs", {"intent": "secret plan"}, scope=Scope(project="other")))
+        mine = mesh.add("mine", {"intent": "own plan"}, derived_from=[secret])
+        assert memory_of(mesh, mine).heritage == Heritage(("own plan",))

@@ -179,6 +179,8 @@ def test_a_lesson_of_low_trust_waits_for_review(tmp_path):
         assert agent.query_lessons("") == []
         assert agent.search("guest access") == []
         assert taught(agent).lesson_id == block.lesson_id
+        with pytest.raises(InvalidInput, match="mcp"):
+            agent.review(block.memory_id, approve=True)
     with MemoryMesh(db_dir=tmp_path) as user:
         assert [memory.id for memory in user.awaiting_review()] == [block.memory_id]
         user.review(block.memory_id, approve=True, reason="I have seen it happen")
@@ -216,3 +218,24 @@ def test_a_lesson_of_one_project_does_not_stand_in_for_another_s(mesh):
     assert one.lesson_id != two.lesson_id
     seen = mesh.query_lessons("", scope=Scope(project="one"))
     assert [block.lesson_id for block in seen] == [one.lesson_id]
+
+
+def test_worst_first_holds_for_a_question_too(mesh):
+    for severity in ("low", "critical", "medium"):
+        words = "guest access " * (3 if severity == "low" else 1)
+        taught(mesh, error_pattern=severity, severity=severity, preventative_rule=f"Never {words}")
+    assert mesh.query_lessons("guest access")[0].severity == "low"
+    worst = mesh.query_lessons("guest access", order_by="severity DESC")
+    assert [block.severity for block in worst] == ["critical", "medium", "low"]
+
+
+def test_what_is_no_certainty_order_context_or_id_is_refused(mesh):
+    for wrong in ("0.5", float("nan"), 1.1, True):
+        with pytest.raises(InvalidInput, match="min_confidence"):
+            mesh.query_lessons("", min_confidence=wrong)
+    with pytest.raises(InvalidInput, match="order_by"):
+        mesh.query_lessons("", order_by=5)
+    with pytest.raises(InvalidInput, match="context"):
+        mesh.distill_lesson(None)
+    with pytest.raises(InvalidInput, match="id"):
+        mesh.review(None, approve=True)

@@ -126,6 +126,22 @@ def test_redaction_can_be_switched_off_and_users_add_rules(tmp_path):
         assert "[BADGE_" in mesh.add("the badge B-1234 was lost").content
 
 
+def test_a_skill_s_metadata_and_marked_up_text_are_redacted(mesh):
+    given = {"password": "hunter22", MAIL: 1}
+    skill = mesh.ingest_skill("name; Mail;\nWrite to bob@**example**.com", given).skill
+    assert "hunter22" not in str(skill.extra)
+    assert MAIL not in str(skill.extra)
+    assert "[EMAIL_" in skill.text
+    block = mesh.distill_lesson(
+        {
+            "situation": "s", "error_pattern": "e", "oversight": "o", "fix": "f",
+            "preventative_rule": "Never write to bob@**example**.com", "severity": "low",
+            "applicable_scope": "a",
+        }
+    )  # fmt: skip
+    assert "[EMAIL_" in block.preventative_rule
+
+
 def test_a_failing_sink_leaves_no_trace_of_it(tmp_path):
     class Broken:
         name = "broken"

@@ -204,3 +204,116 @@ def test_skill_directories_are_taken_in_at_init_and_again_only_when_changed(tmp_
         assert len(mesh.list_skills()) == 2
     with pytest.raises(NotFound, match="nowhere"):
         MemoryMesh(db_dir=tmp_path, skill_directories=str(tmp_path / "nowhere")).init()
+
+
+def named(name, body="do it", intent="do a thing"):
+    return f"---\nname: {name}\nintent: {intent}\n---\n{body}\n"
+
+
+def test_skills_that_cannot_be_seen_take_nobody_s_place(mesh):
+    own = mesh.ingest_skill(
+        named("Roll out", intent="deploy what is mine, with many words beside it"),
+        scope=Scope(project="mine"),
+    )
+    for number in range(101):
+        mesh.ingest_skill(named(f"deploy {number}"), scope=Scope(project="other"))
+    hits = mesh.search_skills("deploy", scope=Scope(project="mine"))
+    assert [hit.id for hit in hits] == [own.id]
+
+
+def test_of_names_that_differ_in_case_the_one_asked_for_is_found(mesh):
+    small, large = mesh.ingest_skill(named("deploy")), mesh.ingest_skill(named("Deploy"))
+    assert mesh.search_skills("Name: deploy")[0].id == small.id
+    assert mesh.search_skills("Name: Deploy")[0].id == large.id
+
+
+def test_an_approved_skill_takes_the_place_of_its_namesake(tmp_path):
+    with MemoryMesh(db_dir=tmp_path) as user:
+        own = user.ingest_skill(named("Deploy"))
+        user.update_skill_reliability(own.id, success=False)
+    with MemoryMesh(db_dir=tmp_path, channel=Channel.MCP) as agent:
+        staged = agent.ingest_skill(named("Deploy", "do it better"))
+        with pytest.raises(InvalidInput, match="review"):
+            agent.update_skill_reliability(staged.id, success=True)
+    with MemoryMesh(db_dir=tmp_path) as user:
+        user.review(staged.id, approve=True)
+        (approved,) = user.list_skills()
+        assert (approved.id, approved.reliability, approved.uses) == (staged.id, 0.3, 1)
+        assert user.verify().ok
+
+
+def test_a_user_s_own_skill_does_not_wait_because_an_agent_staged_it_first(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, channel=Channel.MCP) as agent:
+        agent.ingest_skill(DEPLOY)
+    with MemoryMesh(db_dir=tmp_path) as user:
+        kept = user.ingest_skill(DEPLOY)
+        assert (kept.outcome, kept.skill.status) == ("stored", Status.ACTIVE)
+        assert user.awaiting_review() == []
+        assert user.verify().ok
+
+
+def test_a_rejected_skill_is_not_staged_again(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, channel=Channel.MCP) as agent:
+        staged = agent.ingest_skill(DEPLOY)
+        with pytest.raises(InvalidInput, match="mcp"):
+            agent.review(staged.id, approve=True)
+    with MemoryMesh(db_dir=tmp_path) as user:
+        user.review(staged.id, approve=False)
+    with MemoryMesh(db_dir=tmp_path, channel=Channel.MCP) as agent:
+        again = agent.ingest_skill(DEPLOY)
+        assert (again.id, again.outcome) == (staged.id, "merged")
+        assert again.reasons == (f"the same text is known as {staged.id}, which is archived",)
+    with MemoryMesh(db_dir=tmp_path) as user:
+        assert user.awaiting_review() == []
+        assert user.ingest_skill(DEPLOY).skill.status is Status.ACTIVE
+
+
+def test_a_pruned_skill_does_not_come_back_with_its_file(tmp_path):
+    folder = tmp_path / "skills"
+    folder.mkdir()
+    (folder / "deploy.md").write_text(DEPLOY)
+    options = {"db_dir": tmp_path / "store", "skill_directories": str(folder)}
+    with MemoryMesh(**options) as mesh:
+        (skill,) = mesh.list_skills()
+        for _ in range(3):
+            mesh.update_skill_reliability(skill.id, success=False)
+        mesh.prune_skills()
+    with MemoryMesh(**options) as mesh:
+        assert mesh.list_skills() == []
+    (folder / "deploy.md").write_text(DEPLOY + "3. Tell the team\n")
+    with MemoryMesh(**options) as mesh:
+        assert len(mesh.list_skills()) == 1
+
+
+def test_two_files_of_one_name_settle_and_a_file_that_goes_back_is_news(tmp_path):
+    folder = tmp_path / "skills"
+    folder.mkdir()
+    (folder / "a.md").write_text(named("Deploy", "one"))
+    (folder / "b.md").write_text(named("Deploy", "two"))
+    options = {"db_dir": tmp_path / "store", "skill_directories": str(folder)}
+    counts = []
+    for _ in range(3):
+        with MemoryMesh(**options) as mesh:
+            counts.append((len(mesh.blocks()), len(mesh.list_skills())))
+    assert counts == [(3, 1)] * 3
+    (folder / "a.md").unlink()
+    for body in ("three", "two"):
+        (folder / "b.md").write_text(named("Deploy", body))
+        with MemoryMesh(**options) as mesh:
+            assert mesh.list_skills()[0].text == named("Deploy", body)
+
+
+def test_a_file_that_is_no_skill_is_left_out_and_named(tmp_path, caplog):
+    folder = tmp_path / "skills"
+    folder.mkdir()
+    (folder / "broken.md").write_text("---\nname: [\n---\n")
+    (folder / "deploy.md").write_text(DEPLOY)
+    with MemoryMesh(db_dir=tmp_path / "store", skill_directories=str(folder)) as mesh:
+        assert [skill.name for skill in mesh.list_skills()] == ["Deploy service"]
+    assert "broken.md is left out" in caplog.text
+
+
+def test_a_threshold_that_is_no_share_is_refused(mesh):
+    for wrong in ("0.3", None, True, float("nan"), -0.1):
+        with pytest.raises(InvalidInput, match="threshold"):
+            mesh.prune_skills(wrong)

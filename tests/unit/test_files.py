@@ -1,6 +1,9 @@
 """Which files of a folder are read, and what is counted of the rest."""
 
+import inspect
 import os
+import sys
+from pathlib import Path
 
 from memory_mesh.files import paths, texts
 
@@ -62,3 +65,62 @@ def test_a_single_file_and_one_that_is_too_large(tmp_path):
     found = texts(one)
     assert list(found.found) == []
     assert found.skipped.too_large == 1
+
+
+def test_lines_that_are_no_pattern_say_nothing(tmp_path):
+    (tmp_path / ".gitignore").write_text("!\n\\\n*.env\n")
+    (tmp_path / "a.md").write_text("ay")
+    (tmp_path / "b.env").write_text("bee")
+    assert names(tmp_path) == [".gitignore", "a.md"]
+
+
+def test_the_rules_of_the_work_tree_hold_in_a_folder_of_it(tmp_path):
+    root = folder(tmp_path)
+    (root / "sub" / "other.env").write_text("z")
+    assert names(root / "sub") == [".gitignore", "d.md", "kept.env"]
+
+
+def test_a_late_nul_makes_a_file_binary(tmp_path):
+    (tmp_path / "late.md").write_bytes(b"x" * 10_000 + b"\0")
+    found = texts(tmp_path)
+    assert list(found.found) == []
+    assert found.skipped.binary == 1
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_the_rest_is_read(tmp_path, monkeypatch):
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "open.md").write_text("seen")
+    listed = Path.iterdir
+
+    def refusing(path):
+        if path.name == "closed":
+            raise PermissionError(path)
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", refusing)
+    found = texts(tmp_path, recursive=True)
+    assert [text for _, text in found.found] == ["seen"]
+    assert found.skipped.unreadable == [str(tmp_path / "closed")]
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.md")
+    assert list(texts(tmp_path).found) == []
+    alone = texts(tmp_path / "pipe.md")
+    assert list(alone.found) == []
+    assert alone.skipped.unreadable
+
+
+def test_folders_may_lie_deeper_than_calls_may(tmp_path):
+    inner = tmp_path
+    for _ in range(60):
+        inner = inner / "d"
+    inner.mkdir(parents=True)
+    (inner / "x.md").write_text("deep")
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 50)
+    try:
+        found = [text for _, text in texts(tmp_path, recursive=True).found]
+    finally:
+        sys.setrecursionlimit(limit)
+    assert found == ["deep"]

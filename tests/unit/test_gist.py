@@ -1,5 +1,6 @@
 """Sentences, what memories say together, and how something is done."""
 
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -232,3 +233,24 @@ def test_any_steps_make_a_block_that_can_be_read_back(title: str, said: list[str
     block = yamo.parse(text)
     assert [value for _, value in block.constraints] == said
     assert block.agent == slug(title)
+
+
+def _word(number: int) -> str:
+    return "".join("abcdefghij"[int(digit)] for digit in f"{number:04}")
+
+
+def test_long_memories_are_reflected_on_in_seconds_and_still_agree() -> None:
+    def long(name: str) -> Memory:
+        filler = [
+            f"Worker {name} moves crate {_word(n)} into hall {_word(n + 7)}." for n in range(900)
+        ]
+        filler.insert(450, "The gateway listens behind the proxy in production.")
+        return memory(name, " ".join(filler))
+
+    started = time.perf_counter()
+    found = gist.beliefs([long("one"), long("two"), long("three")], "gateway proxy")
+    assert any(
+        "gateway" in belief.text and set(belief.sources) == {"one", "two", "three"}
+        for belief in found
+    )
+    assert time.perf_counter() - started < 5  # all sentences against all: 10 and more

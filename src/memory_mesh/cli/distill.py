@@ -3,6 +3,7 @@
 import argparse
 
 from memory_mesh.cli import opening, printing
+from memory_mesh.model.lessons import Distillation
 
 EXAMPLE = "memory-mesh distill"
 
@@ -19,9 +20,12 @@ def run(options: argparse.Namespace) -> int:
     with opening.mesh_of(options, meaning=True) as mesh:
         reader = opening.reader_of(mesh.config)
         if options.if_due and not mesh.distillation_due():
-            printing.hint("Nothing is due.")
-            return 0
-        done = mesh.distill(scope=reader)
+            if not options.json:
+                printing.hint("Nothing is due.")
+                return 0
+            done = Distillation(0)
+        else:
+            done = mesh.distill(scope=reader)
     if options.json:
         printing.say_json(
             {
@@ -39,7 +43,8 @@ def run(options: argparse.Namespace) -> int:
         f"{len(done.known)} known, {len(done.unclear)} without a rule."
     )
     for block in done.learned:
-        printing.say(f"{block.severity}: {block.preventative_rule} ({block.lesson_id})")
+        rule = printing.unbroken(block.preventative_rule)
+        printing.say(f"{block.severity}: {rule} ({block.lesson_id})")
     if waiting:
         printing.hint(f"{waiting} of them wait for you: memory-mesh review")
     return 0

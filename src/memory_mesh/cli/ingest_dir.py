@@ -1,18 +1,47 @@
 """`memory-mesh ingest-dir`."""
 
 import argparse
-import hashlib
+import hmac
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from memory_mesh.cli import opening, printing
 from memory_mesh.errors import NotFound
 from memory_mesh.files import Skipped, texts
+from memory_mesh.keys import key_for
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
+from memory_mesh.policy.privacy import masked
 
 EXAMPLE = "memory-mesh ingest-dir docs --extension .md --recursive"
 _BATCH = 32  # files per transaction: little is done again after an interruption
+_LONGEST = 512  # characters of a name that are kept
+_NAMED = 20  # files that are named, of each sort that could not be stored
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What became of the files so far."""
+
+    stored: int = 0
+    known: int = 0
+    refused: list[tuple[str, Sequence[str]]] = field(default_factory=list)
+
+    def count(self, name: str, receipt: Receipt) -> None:
+        """One more."""
+        if receipt.outcome is Outcome.REFUSED:
+            self.refused.append((name, receipt.reasons))
+        elif receipt.again or receipt.outcome is Outcome.MERGED:
+            self.known += 1
+        else:
+            self.stored += 1
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.stored + self.known + len(self.refused)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,31 +64,37 @@ def run(options: argparse.Namespace) -> int:
         raise NotFound(f"there is no folder or file {root}")
     endings = [_ending(extension) for extension in options.extension or ()]
     found = texts(root, endings, recursive=options.recursive)
-    receipts: list[Receipt] = []
+    tally = _Tally()
     with opening.mesh_of(options, meaning=True, channel=Channel.FILE) as mesh:
         reader = opening.reader_of(mesh.config)
         scope = Scope(None if options.for_all else reader.project, None, None)
-        for batch in _batches(_items(root, found.found, options.type, scope)):
-            receipts += mesh.add_many(batch)
-            _show(len(receipts))
-    return _report(receipts, found.skipped, as_json=options.json)
+        items = _items(root, found.found, options.type, scope, key_for(mesh.folder))
+        for batch in _batches(items):
+            for item, receipt in zip(batch, mesh.add_many(batch), strict=True):
+                tally.count(str(item["source_ref"]), receipt)
+            _show(tally.total)
+    return _report(tally, found.skipped, as_json=options.json)
 
 
 def _items(
-    root: Path, found: Iterator[tuple[Path, str]], type_: str | None, scope: Scope
+    root: Path, found: Iterator[tuple[Path, str]], type_: str | None, scope: Scope, key: bytes
 ) -> Iterator[dict[str, object]]:
-    """One memory per file; its key makes a second run repeat the first one's receipt."""
+    """One memory per file; its key makes a second run repeat the first one's receipt.
+
+    The digest is keyed: nobody with the store alone can test guesses of what a file held.
+    """
     for path, text in found:
         name = path.relative_to(root).as_posix() if path != root else path.name
+        name = os.fsencode(name).decode(errors="replace")  # a name may be any bytes
         if not text.strip():
             continue
-        digest = hashlib.sha256(f"{scope.project}\n{name}\n{text}".encode()).hexdigest()
+        digest = hmac.digest(key, f"{scope.project}\n{name}\n{text}".encode(), "sha256").hex()
         metadata: dict[str, object] = {"type": type_} if type_ else {}
         yield {
             "content": text,
             "metadata": metadata,
             "scope": scope,
-            "source_ref": name,
+            "source_ref": name[-_LONGEST:],
             "key": f"file:{digest}",
         }
 
@@ -84,43 +119,45 @@ def _show(count: int) -> None:
         print(f"\r{count} files …\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _report(receipts: list[Receipt], skipped: Skipped, *, as_json: bool) -> int:
-    known = [receipt for receipt in receipts if _is_known(receipt)]
-    refused = [receipt for receipt in receipts if receipt.outcome is Outcome.REFUSED]
-    stored = len(receipts) - len(known) - len(refused)
+def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
+    code = 1 if tally.refused or skipped.unreadable else 0
     if as_json:
         plain: dict[str, Json] = {
-            "ingested": stored,
-            "known": len(known),
-            "refused": [list(receipt.reasons) for receipt in refused],
+            "ingested": tally.stored,
+            "known": tally.known,
+            "refused": [
+                {"file": masked(name), "reasons": list(reasons)} for name, reasons in tally.refused
+            ],
             "binary": skipped.binary,
             "ignored": skipped.ignored,
             "links": skipped.links,
             "too_large": skipped.too_large,
-            "unreadable": list(skipped.unreadable),
+            "unreadable": [masked(name) for name in skipped.unreadable],
         }
         printing.say_json(plain)
-        return 1 if refused or skipped.unreadable else 0
+        return code
     _show_end()
-    printing.say(f"[MemoryMesh] Ingested {stored} files, {len(known)} already known.")
+    printing.say(f"[MemoryMesh] Ingested {tally.stored} files, {tally.known} already known.")
     left = {
         "binary": skipped.binary,
         "ignored": skipped.ignored,
         "links": skipped.links,
         "too large": skipped.too_large,
         "unreadable": len(skipped.unreadable),
-        "refused": len(refused),
+        "refused": len(tally.refused),
     }
     said = ", ".join(f"{count} {name}" for name, count in left.items() if count)
     if said:
         printing.say(f"[MemoryMesh] Skipped: {said}.")
-    for reason in dict.fromkeys(reason for receipt in refused for reason in receipt.reasons):
-        printing.say(f"[MemoryMesh] Refused: {reason}.")
-    return 1 if refused or skipped.unreadable else 0
+    for name in skipped.unreadable[:_NAMED]:
+        _name("Unreadable", name)
+    for name, reasons in tally.refused[:_NAMED]:
+        _name("Refused", f"{name}: {'; '.join(reasons)}")
+    return code
 
 
-def _is_known(receipt: Receipt) -> bool:
-    return receipt.again or receipt.outcome is Outcome.MERGED
+def _name(what: str, text: str) -> None:
+    printing.say(f"[MemoryMesh] {what}: {printing.unbroken(masked(text))}.")
 
 
 def _show_end() -> None:

@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     printing.say(f"[MemoryMesh] {len(found)} lessons.")
     for block in found:
-        printing.say(f"{block.severity}: {block.preventative_rule}")
-        printing.say(f"  applies to {block.applicable_scope} ({block.memory_id})")
+        rule, place = map(printing.unbroken, (block.preventative_rule, block.applicable_scope))
+        printing.say(f"{block.severity}: {rule}")
+        printing.say(f"  applies to {place} ({block.memory_id})")
     return 0

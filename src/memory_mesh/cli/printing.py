@@ -29,6 +29,11 @@ def say_json(value: Json) -> None:
     print(json.dumps(value, ensure_ascii=True, indent=2))
 
 
+def unbroken(text: str) -> str:
+    """The text made harmless and on one line, however long: nothing in it can pose as a line."""
+    return " ".join(safe_text(text, keep_newlines=False).split())
+
+
 def hint(text: str) -> None:
     """A word to a person; scripts do not get it."""
     if sys.stderr is not None and sys.stderr.isatty():
@@ -106,7 +111,7 @@ def one_line(text: str, columns: int) -> str:
     """The text made harmless, on one line, cut to this many columns of a terminal."""
     import unicodedata
 
-    line = " ".join(safe_text(text, keep_newlines=False).split())
+    line = unbroken(text)
     used = 0
     for position, char in enumerate(line):
         used += _WIDE if unicodedata.east_asian_width(char) in "WF" else 1

@@ -4,15 +4,19 @@ import argparse
 
 from memory_mesh.cli import opening, printing
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.errors import NotFound
 from memory_mesh.model import Json, Memory, Scope, Skill
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
+_MOST = 1_000  # that one call may return
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--id", metavar="ID", help="the memory or skill; without it, list them")
+    parser.add_argument(
+        "--id", metavar="ID", help="the memory or skill, shown if no verdict is given; else all"
+    )
     verdict = parser.add_mutually_exclusive_group()
     verdict.add_argument("--approve", action="store_true", help="let it in")
     verdict.add_argument("--reject", action="store_true", help="archive it")
@@ -21,13 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List what waits, or decide on one of it."""
-    if options.id and not (options.approve or options.reject):
-        raise UsageError("say --approve or --reject. See: memory-mesh review --help")
+    """List what waits, show all of one, or decide on it."""
     if not options.id and (options.approve or options.reject):
         raise UsageError("say which one: --id ID. See: memory-mesh review --help")
     with opening.mesh_of(options) as mesh:
         reader = opening.reader_of(mesh.config)
+        if options.id and not (options.approve or options.reject):
+            return _show(mesh, reader, options)
         if options.id:
             return _decide(mesh, reader, options)
         waiting = mesh.awaiting_review(limit=options.limit, scope=reader)
@@ -38,6 +42,20 @@ def run(options: argparse.Namespace) -> int:
     for item in waiting:
         text = item.text if isinstance(item, Memory) else f"{item.name}: {item.intent}"
         printing.say(f"{item.id}  {printing.one_line(text, 80)}")
+    return 0
+
+
+def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    """The whole of one: nobody should approve what a listing cut off."""
+    waiting = mesh.awaiting_review(limit=_MOST, scope=reader)
+    item = next((item for item in waiting if item.id == options.id), None)
+    if item is None:
+        raise NotFound(f"{options.id} does not wait for review")
+    if options.json:
+        printing.say_json(_plain(item))
+        return 0
+    printing.say(item.text)
+    printing.hint(f"memory-mesh review --id {item.id} --approve, or --reject")
     return 0
 
 

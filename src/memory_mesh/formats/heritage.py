@@ -6,6 +6,7 @@ from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Heritage, Json
 
 _NAMES = {"intents": "intentChain", "hypotheses": "hypotheses", "rationales": "rationales"}
+_MOST_CUT = 1_000_000
 _SPELLINGS = {"intent_chain": "intentChain", "intents": "intentChain"}
 
 
@@ -25,7 +26,7 @@ def read_heritage(plain: Mapping[str, Json]) -> Heritage:
     cut = given.get("cut", 0)
     return Heritage(
         **{name: _texts(key, given.get(key, ())) for name, key in _NAMES.items()},
-        cut=cut if isinstance(cut, int) else 0,
+        cut=cut if type(cut) is int and 0 <= cut < _MOST_CUT else 0,
     )
 
 

@@ -7,24 +7,25 @@ named as unclear: a person or a model may read more from it, this code does not 
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Json, Lesson, Memory, Scope, Severity
 from memory_mesh.model.lessons import Failure, LessonContext
-from memory_mesh.policy.metadata import check_text
-from memory_mesh.policy.patterns import pattern_id
+from memory_mesh.policy.metadata import check_share, check_text
+from memory_mesh.policy.patterns import PATTERN_KEYS, pattern_id
 from memory_mesh.policy.trust import lowest
 from memory_mesh.values import dataclass, fields
 
 STATED, READ, DEDUCED = 0.7, 0.6, 0.5  # certainty of a rule that was stated, read, or a mere fix
-TWICE = 2
+WEEK = timedelta(days=7)
 _LONGEST = 2_000  # characters of one field
 _PREVIEW = 300
 _SPELLINGS = {
-    "error_pattern": ("error_pattern", "errorPattern", "error_code", "errorCode"),
+    "error_pattern": PATTERN_KEYS,
     "rule": ("preventative_rule", "preventativeRule", "rule", "constraint"),
     "fix": ("fix", "resolution"),
     "oversight": ("oversight", "error", "error_message"),
@@ -55,11 +56,7 @@ def lesson(context: LessonContext, lesson_id: str, agent: str) -> Lesson:
     if context.severity not in set(Severity):
         known = ", ".join(Severity)
         raise InvalidInput(f"severity must be one of: {known}; not {context.severity!r}")
-    certainty = context.confidence
-    if isinstance(certainty, bool) or not isinstance(certainty, int | float):
-        raise InvalidInput("confidence must be a number from 0 to 1")
-    if not 0 <= certainty <= 1:
-        raise InvalidInput(f"confidence must be a number from 0 to 1, not {certainty!r}")
+    certainty = check_share(context.confidence, "confidence")
     return Lesson(
         id=lesson_id,
         pattern_id=pattern_id(texts["error_pattern"], texts["applicable_scope"]),
@@ -67,7 +64,7 @@ def lesson(context: LessonContext, lesson_id: str, agent: str) -> Lesson:
         applies_to=texts["applicable_scope"],
         severity=Severity(context.severity),
         rule=texts["preventative_rule"],
-        confidence=float(certainty),
+        confidence=certainty,
         situation=texts["situation"],
         oversight=texts["oversight"],
         fix=texts["fix"],
@@ -80,6 +77,8 @@ def context_of(given: LessonContext | Mapping[str, object]) -> LessonContext:
     """A lesson's context, from a mapping in either spelling too; InvalidInput names the field."""
     if isinstance(given, LessonContext):
         return given
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"a lesson's context is a LessonContext or a mapping, not {given!r:.80}")
     known = {field.name: field for field in fields(LessonContext)}
     said = {_humps().sub("_", str(key)).lower(): value for key, value in given.items()}
     unknown = said.keys() - known.keys()
@@ -122,7 +121,7 @@ def candidates(
         groups.setdefault((told.pattern, told.applies_to, memory.scope), []).append(told)
     found = []
     for accounts in groups.values():
-        if len(accounts) < TWICE and not _fresh(accounts[0].memory, since):
+        if not _repeated(accounts) and not any(_fresh(told.memory, since) for told in accounts):
             continue
         ruled = [told for told in accounts if told.rule]
         if not ruled:
@@ -130,6 +129,12 @@ def candidates(
             continue
         found.append(_failure(max(ruled, key=lambda told: told.certainty), accounts))
     return tuple(found), tuple(unclear)
+
+
+def _repeated(accounts: Sequence[_Told]) -> bool:
+    """True where two of them lie within a week."""
+    times = sorted(told.memory.created_at for told in accounts)
+    return any(later - earlier <= WEEK for earlier, later in pairwise(times))
 
 
 def _fresh(memory: Memory, since: datetime) -> bool:
@@ -230,4 +235,4 @@ def _humps() -> re.Pattern[str]:
 @cache
 def _orders() -> re.Pattern[str]:
     words = "Always|Never|Do not|Don't|Avoid|Ensure|Make sure|Must|Remember to"
-    return re.compile(rf"(?:^|[.!?\n]\s*)((?:{words})\b[^.!?\n]+[.!?]?)")
+    return re.compile(rf"(?:^|[.!?\n][ \t]*)((?:{words})\b[^.!?\n]+[.!?]?)")

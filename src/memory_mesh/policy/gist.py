@@ -34,6 +34,7 @@ OTHERWISE = 0.8  # of the shorter one's weight that two sentences share which st
 MOST = 5  # beliefs of one reflection
 _SPEAK_FOR = 2  # memories of a cluster for each belief it may have
 _LONGEST = 300  # characters of a belief
+_HEARD = 800  # sentences that are compared with each other; of a long memory the most central
 _RARITY = 0.5  # how much more a term weighs for being rare among these memories
 _TRUSTED_FIRST = tuple(SourceKind)
 
@@ -65,16 +66,21 @@ def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MOST) -> li
     weights = _weights(memories)
     topical = _vector(analyze.terms(topic), weights)
     said = {memory.id: _said(memory, weights) for memory in memories}
-    whole = [_sum(sentence.vector for sentence in said[memory.id]) for memory in memories]
+    whole = {id_: _sum(one.vector for one in told) for id_, told in said.items()}
+    share = max(_SPEAK_FOR, _HEARD // max(1, len(memories)))
+    said = {id_: _central(told, (topical, whole[id_]), share) for id_, told in said.items()}
     places = {memory.id: place for place, memory in enumerate(memories)}
     found: list[tuple[int, Belief]] = []
-    for cluster in clusters(whole):
+    for cluster in clusters([whole[memory.id] for memory in memories]):
         members = [memories[place] for place in cluster]
         rest = _statements([one for member in members for one in said[member.id]])
+        ranks = {
+            id(one): _rank(one, members, said, (whole[one.memory.id], topical)) for one in rest
+        }
         for _ in range(math.ceil(len(members) / _SPEAK_FOR)):
             if not rest:
                 break
-            best = _settled(max(rest, key=lambda one: _rank(one, members, said, topical)), rest)
+            best = _settled(max(rest, key=lambda one: ranks[id(one)]), rest)
             belief = _belief(best, members, said)
             found.append((min(places[id_] for id_ in belief.sources), belief))
             heard = {*belief.sources, *belief.otherwise}
@@ -155,15 +161,18 @@ def _rank(
     one: _Sentence,
     members: Sequence[Memory],
     said: Mapping[str, Sequence[_Sentence]],
-    topical: Vector,
+    own: tuple[Vector, Vector],
 ) -> tuple[float, datetime]:
-    """How near a sentence is to what the others say and to the topic; ties go to the newest."""
+    """How near a sentence is to what the others say, to its own memory and to the topic.
+
+    Ties go to the newest.
+    """
     central = sum(
         max((cosine(one.vector, other.vector) for other in said[member.id]), default=0.0)
         for member in members
         if member.id != one.memory.id
     )
-    alone = _sum(sentence.vector for sentence in said[one.memory.id])
+    alone, topical = own
     return round(central + cosine(one.vector, alone) + cosine(one.vector, topical), 9), (
         one.memory.created_at
     )
@@ -222,6 +231,18 @@ def _line(belief: Belief) -> str:
 def _said(memory: Memory, weights: Vector) -> list[_Sentence]:
     """Its sentences; numbers and denials are no part of what they are about."""
     return [_Sentence(one, memory, _vector(_words(one), weights)) for one in sentences(memory.text)]
+
+
+def _central(said: Sequence[_Sentence], near: tuple[Vector, Vector], most: int) -> list[_Sentence]:
+    """The sentences nearest to the topic, then to what their memory is about, in its order."""
+    if len(said) <= most:
+        return list(said)
+
+    def rank(place: int) -> tuple[float, float]:
+        topical, whole = (cosine(said[place].vector, vector) for vector in near)
+        return topical, whole
+
+    return [said[place] for place in sorted(sorted(range(len(said)), key=rank)[-most:])]
 
 
 def _weights(memories: Sequence[Memory]) -> dict[str, float]:

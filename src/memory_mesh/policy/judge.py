@@ -56,7 +56,7 @@ def _judge_lesson(draft: Draft, lesson: Lesson, rivals: Rivals) -> Verdict:
     same = [
         memory
         for memory in rivals.lessons.get((lesson.pattern_id, draft.scope), ())
-        if memory.lesson is not None and _same_pattern(memory.lesson, lesson)
+        if memory.lesson is not None and same_pattern(memory.lesson, lesson)
     ]
     active = [memory for memory in same if memory.status is Status.ACTIVE]
     for memory in active if trusted else same:
@@ -68,7 +68,7 @@ def _judge_lesson(draft: Draft, lesson: Lesson, rivals: Rivals) -> Verdict:
     return Keep(status=Status.QUARANTINED, reason=reason)
 
 
-def _same_pattern(one: Lesson, other: Lesson) -> bool:
+def same_pattern(one: Lesson, other: Lesson) -> bool:
     """The hash has no separator between its two parts: ab + c must not be taken for a + bc."""
     return (one.error_pattern, one.applies_to) == (other.error_pattern, other.applies_to)
 

@@ -38,6 +38,14 @@ def check_text(value: object, name: str) -> str:
     return value
 
 
+def check_share(value: object, name: str) -> float:
+    """The value as a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        message = f"{name} must be a number from 0 to 1, not {value!r:.80}"
+        raise InvalidInput(message)
+    return float(value)
+
+
 class _Budget:
     """How much more one metadata object may hold."""
 

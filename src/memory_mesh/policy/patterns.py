@@ -2,6 +2,7 @@
 
 import hashlib
 
+PATTERN_KEYS = ("error_pattern", "errorPattern", "error_code", "errorCode")  # in metadata
 _LENGTH = 16
 
 

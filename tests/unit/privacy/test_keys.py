@@ -133,3 +133,35 @@ def test_keys_lie_where_the_platform_keeps_settings():
     if sys.platform == "linux":
         assert key_folder({"HOME": "/home/x"}) == Path("/home/x/.config/memory-mesh/keys")
         assert key_folder({"XDG_CONFIG_HOME": "/c"}) == Path("/c/memory-mesh/keys")
+
+
+def test_a_file_whose_last_line_was_cut_of_its_end_can_be_rotated(store):
+    file = KeyFile.of(store)
+    first = file.newest
+    file.path.write_text(file.path.read_text().rstrip("\n"))
+    assert [first, file.rotate()] == file.keys()
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None])
+def test_a_key_that_cannot_be_read_is_an_error_of_the_store(store, content):
+    file = KeyFile.of(store)
+    file.path.parent.mkdir(parents=True, mode=0o700)
+    if content is None:
+        file.path.mkdir(mode=0o700)
+    else:
+        file.path.write_bytes(content)
+        file.path.chmod(0o600)
+    with pytest.raises(StoreError, match=KEY_FOLDER):
+        file.keys()
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_of_the_store(store, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=KEY_FOLDER):
+        key_for(store, {KEY_FOLDER: str(tmp_path / "file" / "keys")})
+
+
+def test_keys_do_not_depend_on_the_working_folder(store):
+    with pytest.raises(InvalidInput, match="absolute"):
+        key_for(store, {KEY_FOLDER: "keys"})
+    assert key_folder({"HOME": "/home/x", "XDG_CONFIG_HOME": "config"}).is_absolute()

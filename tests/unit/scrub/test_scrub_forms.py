@@ -51,6 +51,8 @@ def test_pages_and_parts_of_pages_are_html(text):
         "<!DOCTYPE html> must be the first line",
         "<div>hello</div>",
         "export const A = () => (\n  <div>\n    <p>{{x}}</p>\n    <ul><li>y</li></ul>\n  </div>\n)",
+        "<template>\n<div>\n<p>Hello</p>\n</div>\n</template>\n<script>\nexport {}\n</script>",
+        "<script>\nlet x = 1\n</script>\n<main>\n<p>one</p>\n<p>two</p>\n</main>",
         "a < b and c > d",
         "2**10 and src/**/*.py",
         "- 5 degrees",

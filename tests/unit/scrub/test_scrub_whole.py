@@ -8,6 +8,7 @@ from time import process_time
 import pytest
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.policy.privacy import Redactor
 from memory_mesh.policy.scrub import IN_MESH, Form, Scrubbed, Settings, chunks_of, form_of, scrub
 
 HEAVY = ("markdown_it", "selectolax", "semantic_text_splitter")
@@ -137,3 +138,13 @@ def test_no_text_is_slow(hostile, form):
     started = process_time()
     scrub(hostile, IN_MESH, form=form)
     assert process_time() - started < 5
+
+
+def test_what_two_blocks_show_together_goes_and_both_stay_what_they_are():
+    redactor = Redactor(b"key" * 11, "default")
+    code = "```python\nif x:\n\n    y = 1\n```"
+    around = f"# Guide\n\n- **one**\n- two\n\n{code}\n\nPassword:\n\n```\n{{}}\n```"
+    content = scrub(around.format("hunter22"), IN_MESH, redact=redactor.text).content
+    placeholder = content.rpartition("[")[2].partition("]")[0]
+    assert placeholder.startswith("SECRET_")
+    assert content == around.format(f"[{placeholder}]")

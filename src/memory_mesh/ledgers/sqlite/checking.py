@@ -59,9 +59,16 @@ _INVARIANTS = {
             SELECT number FROM skill WHERE status = 'active')
         UNION ALL SELECT 'skill ' || number FROM (SELECT number FROM skill
             WHERE status = 'active' EXCEPT SELECT id FROM skill_live_docsize)""",
-    "a lesson is found by its pattern": """
-        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory WHERE v.pattern IS NOT
-            json_extract(v.lesson, '$.lesson_pattern_id')""",
+    "a lesson is found by its pattern, and ranked as it says": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        WHERE v.pattern IS NOT json_extract(v.lesson, '$.lesson_pattern_id')
+        OR v.rule_confidence IS NOT json_extract(v.lesson, '$.rule_confidence')
+        OR v.severity IS NOT CASE json_extract(v.lesson, '$.severity') WHEN 'critical' THEN 3
+            WHEN 'high' THEN 2 WHEN 'medium' THEN 1 WHEN 'low' THEN 0 END""",
+    "a later version of a lesson teaches the same": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        WHERE v.lesson IS NOT (SELECT f.lesson FROM version f WHERE f.memory = v.memory
+            ORDER BY f.number LIMIT 1)""",
     "no reference dangles": "SELECT \"table\" || ' row ' || rowid FROM pragma_foreign_key_check",
 }
 _COUNTED = (
@@ -147,7 +154,8 @@ def _texts(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Ite
     """Every text has the hash it was stored under; blocks tell of these texts and no others."""
     there: set[int] = set()
     for number, content, stored, memory in db.execute(
-        "SELECT t.number, t.content, t.hash, m.id FROM text t JOIN memory m ON m.number = t.memory"
+        "SELECT t.number, t.content, t.hash, m.id FROM text t JOIN memory m ON m.number = t.memory "
+        "UNION ALL SELECT id, content, hash, id FROM skill"
     ):
         checked["text hashes"] += 1
         if hashlib.sha256(str(content).encode()).digest() != stored:

@@ -109,7 +109,7 @@ def _listing(asked: SkillQuery) -> tuple[str, list[object]]:
 def _search(db: sqlite3.Connection, asked: SkillQuery) -> list[Candidate]:
     """Active skills with the words or near the vector: the best of each, at most `limit` each."""
     cosines = _nearest(db, asked)
-    numbers = sorted({*_worded(db, asked.terms, asked.limit), *cosines})
+    numbers = sorted({*_worded(db, asked), *cosines})
     found = db.execute(
         f"SELECT number, terms, {_SKILL} FROM skill WHERE {_SEEN} AND status = 'active' "  # noqa: S608
         "AND number IN (SELECT value FROM json_each(?))",
@@ -177,14 +177,16 @@ def _add_vector(db: sqlite3.Connection, number: int, space: Space, vector: bytes
     )
 
 
-def _worded(db: sqlite3.Connection, terms: Sequence[str], limit: int) -> list[int]:
-    if not terms:
+def _worded(db: sqlite3.Connection, asked: SkillQuery) -> list[int]:
+    """The best by their words among those the reader sees: no other takes one's place."""
+    if not asked.terms:
         return []
-    quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in asked.terms)
     found = db.execute(
-        "SELECT rowid FROM skill_live WHERE skill_live MATCH ? "
-        "ORDER BY bm25(skill_live, 3.0, 2.0, 1.0, 1.0), rowid LIMIT ?",  # name, intent, tags, rest
-        (quoted, limit),
+        "SELECT f.rowid FROM skill_live f JOIN skill k ON k.number = f.rowid "  # noqa: S608
+        f"WHERE skill_live MATCH ? AND {_SEEN} "
+        "ORDER BY bm25(skill_live, 3.0, 2.0, 1.0, 1.0), f.rowid LIMIT ?",  # the fields' weights
+        (quoted, *_reader(asked.reader), asked.limit),
     )
     return [number for (number,) in found]
 

@@ -13,7 +13,8 @@ _CLOSE = rf"[0-9](?:[^0-9]{{0,6}}[0-9]){{{ENOUGH_DIGITS - 1}}}"
 NEUTRAL = "\ue000"  # stands for what no rule may touch
 
 HINTS = (
-    "@", "://", "bearer", "authorization", "pass", "pwd", "secret", "token", "api_key",
+    "@", "%40", "&#64;", "&#x40;", "&commat;", "://", "curl", "bearer", "authorization", "pass",
+    "pwd", "pw=", 'pw"', "pw'", "secret", "token", "api_key",
     "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "access key",
     "account_key", "accountkey", "private_key", "privatekey", "signing_key", "encryption_key",
     "auth_key", "credential", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord",
@@ -30,13 +31,23 @@ HINTS = (
 )  # fmt: skip
 
 _FOLDS = dict(zip(range(0xFF01, 0xFF5F), range(0x21, 0x7F), strict=True))
-for _zero in (0x660, 0x6F0, 0x966):
+_ZEROS = (
+    0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50,
+    0xED0, 0xF20, 0x1040, 0x17E0, 0x1810, *range(0x1D7CE, 0x1D800, 10),
+)  # fmt: skip
+for _zero in _ZEROS:
     _FOLDS |= {_zero + digit: 0x30 + digit for digit in range(10)}
+_FOLDS |= {0xFE6B: 0x40, ord(NEUTRAL): ord(NEUTRAL) + 1}  # nobody writes what is only ours
 _FOLDS |= dict.fromkeys((0xA0, 0x2007, 0x2009, 0x202F, 0x3000), 0x20)
 _FOLDS |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212), 0x2D)
 _FOLDS |= dict.fromkeys(map(ord, "“”„«»「」『』"), 0x22) | dict.fromkeys(
     (0x2018, 0x2019, 0x201A), 0x27
 )
+_UNSEEN = (
+    0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070),
+    *range(0xFE00, 0xFE10), 0xFEFF,
+)  # fmt: skip
+_WITHOUT_UNSEEN: dict[int, None] = dict.fromkeys(_UNSEEN)
 
 
 def fold(text: str) -> str:
@@ -44,9 +55,17 @@ def fold(text: str) -> str:
     return text if text.isascii() else text.translate(_FOLDS)
 
 
+def visible(folded: str) -> tuple[str, list[int] | None]:
+    """The text without the characters nobody sees, and where each one left stood if any went."""
+    if folded.isascii() or len(seen := folded.translate(_WITHOUT_UNSEEN)) == len(folded):
+        return folded, None
+    return seen, [at for at, letter in enumerate(folded) if ord(letter) not in _WITHOUT_UNSEEN]
+
+
 def suspicious(text: str) -> bool:
     """Some rule might find something; False is certain for the rules that come with memory-mesh."""
-    return has_number(folded := fold(text)) or has_long_word(folded) or has_hint(folded.lower())
+    folded = text if text.isascii() else fold(text).translate(_WITHOUT_UNSEEN)
+    return has_number(folded) or has_long_word(folded) or has_hint(folded.lower())
 
 
 def has_number(folded: str) -> bool:

@@ -4,6 +4,7 @@ A number that is told from others by its form stands alone; one that is bare dig
 it near by. python-stdnum knows the check digits.
 """
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 
@@ -20,7 +21,8 @@ def _by(module: str) -> Check:
 
     def check(text: str, start: int, stop: int) -> Span | None:
         valid: Callable[[str], bool] = import_module(f"stdnum.{module}").is_valid
-        return (start, stop) if valid(text[start:stop]) else None
+        value = text[start:stop]
+        return (start, stop) if valid(value) or valid(re.sub("[ .]", "", value)) else None
 
     return check
 

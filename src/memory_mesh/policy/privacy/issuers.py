@@ -1,7 +1,15 @@
 """Keys and tokens in the forms their issuers describe."""
 
+import re
+
 from memory_mesh.policy.privacy.rule import Rule, Span
 
+# of a block without an end: what a key is written in, or a header of it, also in a quote or comment
+_KEY_LINE = (
+    r"[ \t]*(?:\r?\n|\\r|\\n)[ \t>|#*]*(?:[A-Z][A-Za-z-]{3,20}: [^\n]{1,200}"
+    r"|[A-Za-z0-9+/=]+(?=\s*(?:\n|\\[rn]|\Z|[\"'`]))|(?=\r?\n|\\[rn]))"
+    r"|[ \t]*[A-Za-z0-9+/=]{24,}"
+)
 _EDGE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
 
 
@@ -12,13 +20,9 @@ def private_key(text: str, start: int, stop: int) -> Span | None:
     if end >= 0 and (following < 0 or end < following):
         close = text.find("-----", end + 8)
         return start, close + 5 if 0 <= close <= end + 60 else end + 8
-    while stop < len(text) and (text[stop].isspace() or _keyish(text[stop])):
-        stop += 1
-    return start, start + len(text[start:stop].rstrip())
-
-
-def _keyish(letter: str) -> bool:
-    return letter.isascii() and (letter.isalnum() or letter in "+/=\\")
+    while line := re.compile(_KEY_LINE).match(text, stop):
+        stop = line.end()
+    return start, start + len(text[start:stop].rstrip(" \t\r\n>|#*"))
 
 
 def _key(name: str, label: str, hints: str, pattern: str, why: str) -> Rule:

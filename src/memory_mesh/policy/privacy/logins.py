@@ -8,37 +8,44 @@ from memory_mesh.policy.privacy.rule import Rule, Span
 _SHORTEST, _LONGEST, _VARIED, _RANDOM = 6, 500, 3, 20
 _PLAIN = frozenset(("string", "required", "optional", "hidden", "bearer", "number", "invalid"))
 _WORDS = (
-    r"pass(?:word|wd|phrase|code)|passwort|kennwort|mot de passe|contraseña|senha|wachtwoord|пароль"
-    r"|pwd|secret(?:[ _-]?(?:access)?[ _-]?key)?(?:[ _-]base)?|token"
+    r"pass(?:word|wd|phrase|code)|(?:db|user|admin|root|smtp|mail|ftp|redis|mysql|pg|ssh|http|proxy)_pass"
+    r"|(?<![a-z_])(?:pass|pw)(?==|[\"']\s{0,3}[:=])|passwort|kennwort|mot de passe|contraseña|senha"
+    r"|wachtwoord|пароль|pwd|secret(?:[ _-]?(?:access)?[ _-]?key)?(?:[ _-]base)?|token"
     r"|(?:api|access|account|auth|private|signing|encryption)[ _-]?key|credentials?"
     r"|密码|密碼|口令|密钥|令牌|パスワード|비밀번호"
 )
 _ABOUT = r"(?:\s(?:for|of|on|to)\s[^\n.:=]{1,40}?)?"
 _SAID = (
-    r"[\\\"'`\]]{0,3}(?:\s{0,3}(?:=>|:=|={1,3}|:)\s{0,3}|\s{0,2}[是为為は]\s{0,2}:?\s{0,2}"
-    rf"|{_ABOUT}\s(?:is|was|to|es|est|ist|é)(?:\s?:)?\s{{1,3}}|\s)"
+    r"[\\\"'`\]*]{0,3}(?:\s{0,3}(?:=>|:=|={1,3}|:)(?:\*\*)?\s{0,3}|>(?=[^<>\n]{6,200}</)"
+    r"|\s{0,2}[是为為は]\s{0,2}:?\s{0,2}"
+    rf"|{_ABOUT}\s(?:is|was|to|es|est|ist|é)(?:\s(?:now|(?:re)?set to|changed to))?"
+    r"(?:\s?:)?\s{1,3}|\s)"
 )
 _HINTS = (
     "pass", "pwd", "secret", "token", "api_key", "apikey", "api-key", "api key", "access_key",
     "accesskey", "access-key", "access key", "account_key", "accountkey", "private_key",
     "privatekey", "signing_key", "encryption_key", "auth_key", "credential", "kennwort",
     "mot de passe", "contrase", "senha", "wachtwoord", "密码", "密碼", "口令", "密钥", "令牌",
-    "パスワード", "비밀번호", "пароль",
+    "パスワード", "비밀번호", "пароль", "pw=", 'pw"', "pw'",
 )  # fmt: skip
 _STANDS_FOR_ONE = (
     r"(?i)\$[{(].*|\$[a-z_]\w*|\{.*\}|<.*>|\[.*\]|%\(.*|%[a-z_]+%|%s|\*+|x+|\.{3}.*"
     r"|your[ _-].*|your(?:api|key|token|secret|pass).*|my[_-](?:api|key|token|secret|pass)[a-z_-]*"
     r"|example|dummy|placeholder|redacted|none|null|true|false|undefined"
-    r"|(?:process\.env|os\.|env\[|getenv).*"
+    r"|(?:process\.env|os\.|env\[|getenv).*|!(?:vault|env|ref|sub|secret|getatt|var)|id=.*"
 )
-_NAME = r"[A-Za-z_]+"
+_LETTERS = r"A-Za-zÀ-ÖØ-öø-ɏ\u0300-\u052f\u1e00-\u1eff"
+_NAME = rf"[{_LETTERS}_]+"
 _ATTRIBUTE = (
     r"[A-Za-z_]+(?:\.[A-Za-z_]+)+|(?:self|this|settings|config|cfg|conf|os|env|args|options|opts"
     r"|request|req|ctx|app|secrets|process|user|client|params|kwargs|response|result|credentials"
     r"|creds|auth|session|props|state|vault|var|local|module)\.[\w.]+"
 )
 _TYPE = r"(?:str|string|int|bool|bytes|float)\d*\??;?"
-_BARE = r"[!#-&*+\--:=?-Z^_a-z~|]{6,}"
+_BARE = rf"[!#-&*+\--:=?-Z^_a-z~|{_LETTERS}]{{6,}}"
+_COMPARED = r"[=!]=\s{0,3}[\"'`]?\Z"
+_VARIABLE = r"[A-Za-z_]\w*"
+_QUERY = r"[?&][\w.-]{0,40}=\Z"
 _JUST_WORDS = rf"(?:{_WORDS})[\"'`\\\]]*\s"
 _FLAG = r"--[a-zA-Z-]{0,20}\Z"
 _QUOTES, _BRACKETS = ('"', "'", "`"), ("(", "[", "{", "<")
@@ -58,13 +65,26 @@ def secret(text: str, start: int, stop: int) -> Span | None:
         return None
     if re.fullmatch(_TYPE, value) or (value.isdigit() and "token" in spoken):
         return None
-    if not quoted and (text[last : last + 1] in _BRACKETS or re.fullmatch(_ATTRIBUTE, value)):
+    if not quoted and _is_code(text, (start, stop), value, text[last : last + 2]):
         return None
     if re.search("[0-9]", value):
         meant = " " not in value or "phrase" in spoken
+    elif "token" in spoken and re.search(_COMPARED, spoken):
+        meant = False  # as a parser asks what it reads
     else:
         meant = _deliberate(text, (start, stop), value, quoted=quoted)
     return (first, _uncut(text, first, last)) if meant else None
+
+
+def _is_code(text: str, said: Span, value: str, following: str) -> bool:
+    """A call, an attribute, one side of a comparison, or a variable in a literal's place."""
+    if (following != "</" and following[:1] in _BRACKETS) or re.fullmatch(_ATTRIBUTE, value):
+        return True
+    spoken = text[said[0] : said[1]]
+    if re.search(_COMPARED, spoken):
+        return True
+    in_literal = re.search(r"[\"']\s?:\s{0,3}\Z", spoken) and following[:1] in {",", "}", ")"}
+    return bool(in_literal) and re.fullmatch(_VARIABLE, value) is not None
 
 
 def _goes_on(text: str, start: int, spoken: str) -> bool:
@@ -75,11 +95,24 @@ def _goes_on(text: str, start: int, spoken: str) -> bool:
 
 def _end(text: str, first: int, *, quoted: bool) -> int:
     """Where the value ends: at its quote, or where a bare one must; a long one is cut."""
-    last = text.find(text[first - 1], first, first + _LONGEST) if quoted else -1
+    last = _closing(text, first) if quoted else -1
     if last >= 0 and "\n" not in text[first:last]:
         return first + len(text[first:last].rstrip("\\"))
     run = re.match(_BARE, text[first : first + _LONGEST])
-    return first + len(run[0].rstrip(".,:;")) if run else first
+    if not run:
+        return first
+    in_query = re.search(_QUERY, text[max(0, first - 48) : first])
+    value = run[0].partition("&")[0] if in_query else run[0]
+    return first + len(value.rstrip(".,:;"))
+
+
+def _closing(text: str, first: int) -> int:
+    """Where the quote closes; an escaped one within does not, unless the first was escaped."""
+    quote, escaped = text[first - 1], text[first - 2 : first - 1] == "\\"
+    last = text.find(quote, first, first + _LONGEST)
+    while last >= 0 and not escaped and text[last - 1] == "\\":
+        last = text.find(quote, last + 1, first + _LONGEST)
+    return last
 
 
 def _uncut(text: str, first: int, last: int) -> int:
@@ -134,6 +167,18 @@ class _Assignments:
 
 
 URL_LOGINS = (
+    Rule(
+        name="url_login",
+        label="LOGIN",
+        hints=("curl",),
+        pattern=(
+            r"(?<![\w-])curl [^\n]{0,200}?(?<![\w-])(?:-u|--user)[ =]?[\"']?"
+            r"(?P<value>[^\s:\"'$<]{1,64}:[^\s\"']{1,128})"
+        ),
+        check=login,
+        why="name and password that curl is called with",
+        example="curl -u admin:s3cret https://example.com",
+    ),
     Rule(
         name="url_login",
         label="LOGIN",

@@ -9,8 +9,11 @@ _FILE = (
     r"(?i)\.(?:png|jpe?g|gif|svg|webp|ico|bmp|pdf|s?css|m?js|[jt]sx|ts|json|txt|html?|xml|ya?ml|toml"
     r"|lock|log|csv|eml|msg|vcf|docx?|xlsx?|tar|gz)\Z"
 )
-_LOCAL = r"[A-Za-z0-9À-ɏͰ-ԯ_%+-](?:[A-Za-z0-9À-ɏͰ-ԯ._%+'-]*[A-Za-z0-9À-ɏͰ-ԯ_%+-])?\Z"
-_ANY_LOCAL = r"[\w.%+-]+\Z"
+_L = r"A-Za-z0-9À-ɏ\u0300-\u052f\u1e00-\u1eff"  # Latin, Greek and Cyrillic, marks apart or not
+_LOCAL = rf"[{_L}_%+-](?:[{_L}._%+'-]*[{_L}_%+-])?\Z"
+_MARKS = r"\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0e7f"  # written over and under letters
+_ANY_LOCAL = rf"[\w{_MARKS}.%+-]+\Z"
+_AT = r"(?:\\?@|%40|&#64;|&#[xX]40;|&commat;)"
 _MACHINES = frozenset(("git", "hg", "svn"))  # git@host:path is where code lies
 # The length of an account number by its country, from the IBAN registry.
 _IBAN_LENGTHS = (
@@ -36,21 +39,22 @@ _CARD_WORDS = (
 _RESOLVERS = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"))
 _VERSION = (
     r"(?i)(?:\bv|version|release|build|firmware|driver|assembly\w*|upgrade[ds]?(?: to)?)"
-    r"[\"':= ]{0,3}\Z|(?:[=~<>!]=|[~^]) ?\Z"
+    r"[\"':=> ]{0,3}\Z|(?:[=~<>!]=|[~^]) ?\Z"
 )
 
 
 def email(text: str, start: int, stop: int) -> Span | None:
     """An address of a person: not a file name with an @ in it, not the address of a repository."""
     before = text[max(0, start - 64) : start]
-    local = re.search(_LOCAL if text[start + 1].isascii() else _ANY_LOCAL, before)
+    host = start + len(re.match(_AT, text[start:stop])[0])  # type: ignore[index]  # it begins so
+    local = re.search(_LOCAL if text[host].isascii() else _ANY_LOCAL, before)
     if not local:
         return None
-    if file := re.search(_FILE, text[start:stop]):
-        stop = start + file.start()  # bob@example.com.txt is a file, bob@example.com its owner
-        if not re.fullmatch(r"@(?!\d+x\.).+\.[^\W\d_]{2,}", text[start:stop]):
+    if file := re.search(_FILE, text[host:stop]):
+        stop = host + file.start()  # bob@example.com.txt is a file, bob@example.com its owner
+        if not re.fullmatch(r"(?!\d+x\.).+\.[^\W\d_]{2,}", text[host:stop]):
             return None
-    if local[0] in _MACHINES and text[stop : stop + 1] == ":":
+    if local[0] in _MACHINES:
         return None
     start -= len(local[0])
     if text[start - 1 : start] == ":" and re.search(_LOGIN, text[max(0, start - 80) : start]):
@@ -83,7 +87,7 @@ def iban(text: str, start: int, stop: int) -> Span | None:
 
     country = _IBAN_LENGTHS.find(text[start : start + 2].upper())
     length = int(_IBAN_LENGTHS[country + 2 : country + 4]) if country >= 0 else 0
-    places = [at for at in range(start, stop) if text[at] != " "][:length]
+    places = [at for at in range(start, stop) if text[at] not in " -"][:length]
     if not length or len(places) < length:
         return None
     end = places[-1] + 1
@@ -117,10 +121,10 @@ PERSONAL = (
     Rule(
         name="email",
         label="EMAIL",
-        hints=("@",),
+        hints=("@", "%40", "&#64;", "&#x40;", "&commat;"),
         pattern=(
-            r"@(?:[^\W\x00-\x7f][\w-]{0,62}(?:\.[\w-]{1,63}){1,4}"
-            r"|(?:[A-Za-z0-9À-ɏͰ-ԯ](?:[A-Za-z0-9À-ɏͰ-ԯ-]{0,61}[A-Za-z0-9À-ɏͰ-ԯ])?\.){1,6}"
+            rf"{_AT}(?:[^\W\x00-\x7f][\w{_MARKS}-]{{0,62}}(?:\.[\w{_MARKS}-]{{1,63}}){{1,4}}"
+            rf"|(?:[{_L}](?:[{_L}-]{{0,61}}[{_L}])?\.){{1,12}}"
             r"(?:[A-Za-z]{2,24}|[Ͱ-ԯ]{2,24})(?![A-Za-z0-9]))"
         ),
         check=email,
@@ -131,7 +135,7 @@ PERSONAL = (
         name="iban",
         label="IBAN",
         gate="number",
-        pattern=r"[A-Za-z](?<![0-9A-Za-z].)[A-Za-z][0-9]{2}(?: ?[0-9A-Za-z]){11,36}",
+        pattern=r"[A-Za-z](?<![0-9A-Za-z].)[A-Za-z][0-9]{2}(?:[ -]?[0-9A-Za-z]){11,36}",
         check=iban,
         why="the length of its country and the check digits, in groups or without, in either case",
         example="GB33BUKB20201555555555",
@@ -159,6 +163,20 @@ PERSONAL = (
         example="card 4222222222222",
     ),
     Rule(
+        name="card",
+        label="CARD",
+        gate="number",
+        pattern=(
+            r"[0-9](?<![0-9A-Za-z_].)[0-9]{3}"
+            r"(?:(?:[ \t]{1,3}|[._/-]|\s{0,2}\n[ \t>]{0,4})[0-9]{4}){3}(?![0-9A-Za-z_])"
+        ),
+        check=card,
+        hints=_CARD_WORDS,
+        context="|".join(_CARD_WORDS).replace("cc", "(?<![a-z])cc(?![a-z])"),
+        why="four groups apart by dots, tabs or a line's end, near a word for a card",
+        example="card 4111.1111.1111.1111",
+    ),
+    Rule(
         name="ip",
         label="IP",
         gate="number",
@@ -176,7 +194,7 @@ PERSONAL = (
         label="IP",
         gate="number",
         hints=(":",),
-        pattern=r"[23](?<![0-9A-Za-z_.].)[0-9A-Fa-f]{3}(?::[0-9A-Fa-f]{0,4}){2,7}(?![0-9A-Za-z])",
+        pattern=r"[23](?<![0-9A-Za-z_.].)[0-9A-Fa-f]{3}(?::[0-9A-Fa-f]{0,4}){2,7}(?!:?[0-9A-Za-z])",
         check=ip,
         why="a public IPv6 address",
         example="2606:2800:220:1:248:1893:25c8:1946",

@@ -41,7 +41,8 @@ def phone(text: str, start: int, stop: int) -> Span | None:
     if not _FEWEST <= len(digits) <= _MOST + 2 * digits.startswith("00"):
         return None
     if value[0] == "+" or value.startswith("(+"):
-        return (start, stop) if _possible(f"+{digits}") else None
+        added = value.startswith("+ ") and value[2:].isdigit()  # one number plus another
+        return (start, stop) if not added and _possible(f"+{digits}") else None
     said = _said(text, start, value) or bool(re.match(_AFTER, text[stop : stop + 12]))
     if (
         digits.startswith("00")

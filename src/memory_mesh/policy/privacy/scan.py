@@ -8,9 +8,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from memory_mesh.policy.privacy.gate import NEUTRAL, fold, has_long_word, has_number
+from memory_mesh.policy.privacy.gate import NEUTRAL, fold, has_long_word, has_number, visible
 from memory_mesh.policy.privacy.rule import Finder, Rule, Span
-from memory_mesh.values import dataclass
+from memory_mesh.values import dataclass, replace
 
 BEFORE, AFTER = 48, 24  # how far a context word may stand from its number
 
@@ -35,13 +35,15 @@ class Scanner:
 
     def find(self, text: str) -> list[Taken]:
         """What is found, in the order of the text."""
-        folded = self._without_placeholders(fold(text))
+        seen, places = visible(fold(text))
+        folded = self._without_placeholders(seen)
         gates = {"open": True, "number": has_number(folded), "long word": has_long_word(folded)}
         lowered, taken = folded.lower(), list[Taken]()
         for prepared in self._rules:
             if gates[prepared.rule.gate] and prepared.hinted(lowered):
                 _take(prepared, folded, taken)
-        return sorted(taken, key=lambda part: part.start)
+        taken.sort(key=lambda part: part.start)
+        return taken if places is None else [_placed(part, places) for part in taken]
 
     def _without_placeholders(self, folded: str) -> str:
         if "[" not in folded:
@@ -89,6 +91,11 @@ class _Prepared:
             context.search(folded, max(0, start - BEFORE), start)
             or context.search(folded, stop, min(len(folded), stop + AFTER))
         )
+
+
+def _placed(part: Taken, places: Sequence[int]) -> Taken:
+    """Where the part lies in the text that has unseen characters."""
+    return replace(part, start=places[part.start], stop=places[part.stop - 1] + 1)
 
 
 def _value(match: re.Match[str]) -> Span:

@@ -12,6 +12,7 @@ and an error anywhere lets nothing out.
 
 from collections.abc import Callable
 from datetime import datetime
+from itertools import pairwise
 from typing import TypeAlias
 
 from memory_mesh.errors import InvalidInput
@@ -25,6 +26,7 @@ from memory_mesh.policy.scrub.parts import (
     Piece,
     Scrubbed,
     Settings,
+    Unit,
 )
 from memory_mesh.policy.scrub.validating import checked, validated
 
@@ -41,6 +43,7 @@ __all__ = [
 ]
 
 Redact: TypeAlias = Callable[[str], str]
+Private: TypeAlias = tuple[int, int, str]
 _PASSES = 10  # a page whose text is a page again, and so on
 
 
@@ -102,15 +105,47 @@ def _hidden(
     raise InvalidInput("private data could not be taken out of the text; it was not stored")
 
 
-def _private(content: str, pieces: list[Piece], hide: Redact) -> list[tuple[int, int, str]]:
+def _private(content: str, pieces: list[Piece], hide: Redact) -> list[Private]:
     """The stretches that only show a private thing without their markup, and what to put there."""
     shown = [piece for piece in pieces if hide(piece.text) != piece.text]
     if not shown:
         return []
     from memory_mesh.policy.scrub import outline
 
-    units = [unit for unit in outline.units_of(content) if hide(unit.text) != unit.text]
-    return [(part.start, part.stop, hide(part.text)) for part in units or shown]
+    units = list(outline.units_of(content))
+    alone = [unit for unit in units if hide(unit.text) != unit.text]
+    if alone:
+        return [(unit.start, unit.stop, hide(unit.text)) for unit in alone]
+    together = _together(content, units, hide)
+    return together or [(piece.start, piece.stop, hide(piece.text)) for piece in shown]
+
+
+def _together(content: str, units: list[Unit], hide: Redact) -> list[Private]:
+    """Neighbours that only together show a private thing, which goes from where it stands."""
+    found: list[Private] = []
+    for one, other in pairwise(units):
+        both = f"{one.text}\n{other.text}"
+        hidden = hide(both)
+        if hidden != both and (not found or found[-1][1] <= one.start):
+            raw = content[one.start : other.stop]
+            value, instead = _differing(both, hidden)
+            text = raw.replace(value, instead) if value in raw else hidden
+            found.append((one.start, other.stop, text))
+    return found
+
+
+def _differing(one: str, other: str) -> tuple[str, str]:
+    """Two texts without what both start and end with."""
+    start = _alike(one, other)
+    one, other = one[start:], other[start:]
+    end = _alike(one[::-1], other[::-1])
+    return one[: len(one) - end], other[: len(other) - end]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters both start with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _once(redact: Redact | None) -> Redact:

@@ -88,7 +88,7 @@ def looks_html(text: str) -> bool:
         return False
     if starts and _page().match(body) and _closing().search(body):
         return True
-    if any(sign in text for sign in _TEMPLATES):
+    if any(sign in text for sign in _TEMPLATES) or _component().match(body):
         return False
     found = list(_tags_of(text, _BLOCKS))
     pairs = _balanced(found)
@@ -194,6 +194,12 @@ def _tag_start() -> "re.Pattern[str]":
 @cache
 def _page() -> "re.Pattern[str]":
     return re.compile(r"(?i)(?:<\?xml[^<>]*>\s*)?<(?:!doctype\s+html|html|head|body)[\s>]")
+
+
+@cache
+def _component() -> "re.Pattern[str]":
+    """The start of a source file that has a part of a page in it."""
+    return re.compile(r"(?i)<(?:template|script|style)[\s>]")
 
 
 @cache
