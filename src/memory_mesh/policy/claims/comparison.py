@@ -1,0 +1,86 @@
+"""What two claims about one predicate of one subject are to each other."""
+
+from enum import StrEnum
+
+from memory_mesh.model import Claim
+from memory_mesh.policy.claims.normal import normalised
+
+_NOT = "not "
+_QUOTES = "'\"`\u201c\u201d\u2018\u2019"
+_ARTICLES = frozenset(("a", "an", "the"))
+
+
+class Relation(StrEnum):
+    """How a newcomer stands to what is known."""
+
+    SAME = "same"
+    CONFLICT = "conflict"
+    BESIDE = "beside"
+    UNSURE = "unsure"
+
+
+def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
+    """How the newcomer stands to the old claim of the same subject and predicate.
+
+    ======================================================  ===================================
+    equal values                                            SAME
+    a value the newcomer says it replaces                   CONFLICT
+    a caller says either is one of many                     BESIDE
+    one says what the other says is not                     CONFLICT, or UNSURE if either is
+    one says what is not, the other something else          BESIDE
+    the old is one of many, the newcomer says "now"         UNSURE
+    either is one of many                                   BESIDE
+    either is not certain, or the newcomer is only vaguer   UNSURE
+    two values                                              CONFLICT
+    ======================================================  ===================================
+    """
+    loose = new.read or old.read
+    new_denies, new_value = _said(new, normalize, loose=loose)
+    old_denies, old_value = _said(old, normalize, loose=loose)
+    if new_value == old_value and new_denies == old_denies:
+        return Relation.SAME
+    if new.replaces is not None and not old_denies and _plain(new.replaces) == _plain(old.value):
+        return Relation.CONFLICT
+    if not _open(new) or not _open(old):
+        return Relation.BESIDE
+    doubt = not (new.certain and old.certain)
+    if new_denies or old_denies:
+        if new_value != old_value:
+            return Relation.BESIDE
+        return Relation.UNSURE if doubt else Relation.CONFLICT
+    if not (new.exclusive and old.exclusive):
+        return Relation.UNSURE if new.exclusive else Relation.BESIDE
+    if doubt or (loose and _vaguer(new_value, old_value)):
+        return Relation.UNSURE
+    return Relation.CONFLICT
+
+
+def _open(claim: Claim) -> bool:
+    """It may conflict at all: a caller's word that it is one of many stands."""
+    return claim.exclusive or claim.read
+
+
+def _said(claim: Claim, normalize: str, *, loose: bool) -> tuple[bool, str]:
+    """Whether the claim denies, and the value it speaks of."""
+    denies = claim.value[: len(_NOT)].casefold() == _NOT
+    value = claim.value[len(_NOT) :] if denies else claim.value
+    plain = normalised(value, normalize)
+    return denies, _plain(plain) if loose else plain
+
+
+def _plain(value: str) -> str:
+    """A value without quotes, a leading article and, where it is only words, capitals.
+
+    Signs stay: `-5` is not `5`, and a code with digits means its capitals.
+    """
+    words = value.strip().strip(_QUOTES).removesuffix(".").split()
+    if len(words) > 1 and words[0].casefold() in _ARTICLES:
+        del words[0]
+    text = " ".join(words)
+    return text if any(map(str.isdigit, text)) else text.casefold()
+
+
+def _vaguer(new: str, old: str) -> bool:
+    """The newcomer says less of what may be the same: `Postgres` after `Postgres 16`."""
+    said, known = (set(value.casefold().replace(",", " ").split()) for value in (new, old))
+    return said < known

@@ -1,0 +1,201 @@
+"""From a text to one plain statement, cut into subject, verb and rest; or to nothing."""
+
+from itertools import pairwise
+
+from memory_mesh.policy.claims import words
+from memory_mesh.values import dataclass
+
+MAX_TEXT = 400  # a longer text is no short statement
+_MAX_WORDS = 45
+_SHORT = {"i'm": "am", "we're": "are", "i've": "have", "we've": "have"}
+_RELATIVE = frozenset(("that", "where", "which", "who", "whose"))
+_PLURAL = frozenset(("i", "we", "they", "you"))
+_ORDERS = frozenset(("use", "switch", "migrate", "never", "always", "don't", "do", "prefer"))
+_ONCE = {"died": "die", "worked": "worked", "replaced": "replace"}
+_QUOTED = "\"'\u201c\u2018\u00ab>"  # somebody else's words
+_BULLETS = frozenset(("-", "*", "•"))
+_MARKS = frozenset("*<>{}[]|=\\")  # of a table, a page or code
+_LONG_ENOUGH = 3  # `bus` is no plural
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Who, does what, of what; and the small words that turn its meaning."""
+
+    subject: list[str]
+    verb: str
+    rest: list[str]
+    denies: bool
+    now: bool
+    also: bool
+
+
+def statement(text: str) -> str | None:
+    """The one sentence of the text without its full stop; None when it is more, or asks."""
+    if len(text) > MAX_TEXT:
+        return None
+    line = text.strip().replace("\u2019", "'")  # the apostrophe of typesetters
+    if not line or line[-1] in "?:" or line[0] in _QUOTED or ";" in line:
+        return None
+    if len(line.splitlines()) > 1:
+        return None
+    head, colon, tail = line.partition(": ")
+    if colon and head.casefold() in words.ANNOUNCED:
+        line = tail.strip()
+    return line.rstrip("!").removesuffix(".").rstrip() or None
+
+
+def spoken(line: str) -> list[str] | None:
+    """Its words, with what is contracted at the start taken apart; None for two sentences."""
+    parts = line.split()
+    if parts and parts[0] in _BULLETS:
+        del parts[0]
+    if len(parts) > _MAX_WORDS or (len(parts) > 1 and _two_sentences(parts)):
+        return None
+    if parts and (verb := _SHORT.get(parts[0].casefold())):
+        parts[:1] = [parts[0].partition("'")[0], verb]
+    return parts
+
+
+def clause(parts: list[str]) -> Clause | None:
+    """The statement taken apart at its verb; None when it has none we know, or does not state."""
+    if not words.UNSTATED.isdisjoint(parts):
+        return None
+    if _order(parts):
+        parts = ["we", parts[0].casefold(), *parts[1:]]
+    at = _turn(parts)
+    if at is None or not _MARKS.isdisjoint("".join(parts[:at])) or parts[at - 1][-1] == ":":
+        return None
+    flags: set[str] = set()
+    after = _adverbs(parts, at, flags)
+    if parts[after : after + 1] in (["have"], ["has"]) and _told(parts[after + 1 : after + 2]):
+        after += 1  # "have moved"
+    if after >= len(parts) or (verb := _verb(parts[after])) is None:
+        return None
+    if verb in words.PAST and "denies" in flags:
+        return None
+    rest = after + 1
+    copula = parts[after] in words.COPULAS or parts[after] in words.NEGATIONS
+    if copula or (rest < len(parts) and parts[rest] in words.ADVERBS):
+        rest = _adverbs(parts, rest, flags)
+    ended = _ending(parts[rest:], flags)
+    return Clause(
+        subject=parts[:at],
+        verb=verb,
+        rest=ended,
+        denies="denies" in flags,
+        now="now" in flags,
+        also="also" in flags,
+    )
+
+
+def _two_sentences(parts: list[str]) -> bool:
+    for part, following in pairwise(parts):
+        if part[-1] in ".!?" and following[0].isupper() and not _shortened(part):
+            return True
+    return False
+
+
+def _shortened(part: str) -> bool:
+    """An initial (`J.`), a title (`Dr.`) or letters with points between (`D.C.`)."""
+    bare = part[:-1].lstrip("(\"'")
+    return "." in bare or (len(bare) == 1 and bare.isalpha()) or part.casefold() in words.SHORTENED
+
+
+def _order(parts: list[str]) -> bool:
+    """It tells us what to do: "Use tabs", "Never deploy on Fridays"."""
+    first = parts[0].casefold()
+    if first not in _ORDERS or len(parts) == 1 or not parts[1][0].isalnum():
+        return False
+    if first in ("use", "switch", "migrate", "prefer"):
+        return True
+    return parts[1] in words.BASES or (parts[1] == "not" and first == "do")
+
+
+def _turn(parts: list[str]) -> int | None:
+    """Where the subject ends: at the verb or at the adverbs before it."""
+    for at in range(1, len(parts)):
+        word = parts[at]
+        if word in _TURNS or (word == "no" and parts[at + 1 : at + 2] == ["longer"]):
+            break
+        if word in words.VERBS and _finite(parts, at):
+            break
+    else:
+        return None
+    if not _RELATIVE.isdisjoint(parts[1:at]):
+        copulas = [place for place, word in enumerate(parts) if word in ("is", "are")]
+        return copulas[-1] if copulas and copulas[-1] >= at else None
+    return at
+
+
+def _finite(parts: list[str], at: int) -> bool:
+    """The word is a verb here, not a noun of the same form."""
+    before, following = parts[at - 1], parts[at + 1] if at + 1 < len(parts) else ""
+    if following in words.COPULAS or (following in words.VERBS and _finite(parts, at + 1)):
+        return False
+    lower = before.casefold()
+    if parts[at] not in words.BASES:
+        return lower not in _DETERMINERS and not lower.endswith("'s")
+    if lower in _PLURAL or "and" in parts[:at]:
+        return True
+    return (
+        lower.endswith("s") and lower[-2:] not in ("ss", "'s", "us") and len(lower) > _LONG_ENOUGH
+    )
+
+
+def _adverbs(parts: list[str], at: int, flags: set[str]) -> int:
+    """Take up the small words from here on; where they end."""
+    while at < len(parts):
+        word = parts[at]
+        if word == "no" and parts[at + 1 : at + 2] == ["longer"]:
+            flags.add("denies")
+            at += 2
+            continue
+        if word in words.NEGATIONS:
+            flags.add("denies")
+            if word in ("isn't", "aren't", "wasn't"):
+                break
+        elif word in words.NOW:
+            flags.add("now")
+        elif word in words.ALSO:
+            flags.add("also")
+        elif word not in words.ADVERBS and word not in words.AUXILIARIES:
+            break
+        at += 1
+    return at
+
+
+def _told(following: list[str]) -> bool:
+    return bool(following) and (following[0] in words.CHANGES or following[0] == "replaced")
+
+
+def _verb(word: str) -> str | None:
+    if word in words.COPULAS:
+        return "was" if word in words.PAST else "is"
+    if word in ("isn't", "aren't"):
+        return "is"
+    if word in ("switch", "migrate"):
+        return "changed"
+    if word in words.CHANGES:
+        return "moved" if word == "moved" else "changed"
+    return words.VERBS.get(word) or _ONCE.get(word)
+
+
+def _ending(rest: list[str], flags: set[str]) -> list[str]:
+    """The rest without a last "now", "too", "anymore"."""
+    while rest and (last := rest[-1].rstrip(",").casefold()) in ("now", "too", "anymore"):
+        flags.add({"now": "now", "too": "also", "anymore": "ended"}[last])
+        rest = rest[:-1]
+    return rest
+
+
+_DETERMINERS = frozenset(("the", "our", "my", "a", "an", "your", "this", "that"))
+_TURNS = (
+    words.COPULAS
+    | words.NEGATIONS
+    | words.AUXILIARIES
+    | words.ADVERBS
+    | words.CHANGES
+    | frozenset(_ONCE)
+    | {"switch", "migrate"}
+)

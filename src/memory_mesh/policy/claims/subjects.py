@@ -1,0 +1,160 @@
+"""Of whom a statement speaks: a name, a thing, or one thing of another."""
+
+from itertools import pairwise
+
+from memory_mesh.policy.claims import words
+from memory_mesh.policy.claims.claim import key
+from memory_mesh.values import dataclass
+
+WE = "we"
+_US = frozenset(("we", "us", "team", "our team"))
+_ASIDE = words.PREPOSITIONS | {"that", "where", "which", "who", "whose"}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom a statement is about; `noun` and `owner` where it is one thing of another.
+
+    `many`: there may be others of the kind. `definite`: the one and only. `plain`: no opening, no
+    comma that could make it part of another sentence. `vague`: which one it is was said before.
+    """
+
+    whole: str
+    owner: str
+    noun: str
+    head: str
+    many: bool
+    definite: bool
+    named: bool
+    plain: bool
+    vague: bool = False
+
+
+def subject_of(parts: list[str], speaker: str) -> Subject | None:
+    """The subject these words name; `speaker` is who says "I"."""
+    first = parts[0].casefold()
+    if len(parts) == 1 and first in ("i", "me"):
+        return _named(speaker)
+    if first == "my":
+        return _owned(parts[1:], speaker)
+    article = first in ("the", "our")
+    indefinite = _indefinite(first, parts)
+    body = parts[1:] if article or (indefinite and first != "one") else parts
+    if not body:
+        return None
+    whole = key(" ".join(body))
+    if not whole:
+        return None
+    owner, noun = ("", "") if indefinite else _of(body, article=article) or _possessed(body, "")
+    head = _head(noun or whole)
+    many = indefinite or _one_of_many(owner if body[-1].islower() else "", noun, head)
+    return Subject(
+        whole=WE if whole in _US else whole,
+        owner=owner,
+        noun=noun,
+        head=head,
+        many=many,
+        definite=article,
+        named=not article and not indefinite and parts[0][:1].isupper(),
+        plain=_plain(parts) or (article and " of " in " ".join(body)),
+        vague=article and not noun and _vague(body),
+    )
+
+
+def _named(name: str) -> Subject:
+    return Subject(
+        whole=name,
+        owner="",
+        noun="",
+        head="",
+        many=False,
+        definite=False,
+        named=True,
+        plain=True,
+    )
+
+
+def _owned(body: list[str], speaker: str) -> Subject | None:
+    """The speaker's own thing, or a thing of that thing."""
+    whole = key(" ".join(body))
+    if not whole:
+        return None
+    owner, noun = _possessed(body, speaker)
+    if not noun:
+        owner, noun = speaker, whole
+    head = _head(noun)
+    return Subject(
+        whole=f"{speaker} {whole}",
+        owner=owner,
+        noun=noun,
+        head=head,
+        many=_one_of_many(owner, noun, head),
+        definite=True,
+        named=False,
+        plain=_plain(body),
+    )
+
+
+def _indefinite(first: str, parts: list[str]) -> bool:
+    """One among others: "a client", "one of ours", "another option"; no name ("A Day Out")."""
+    following = parts[1] if len(parts) > 1 else ""
+    if first == "one":
+        return following == "of" or following[:1].islower()
+    return first in words.INDEFINITE and following[:1].islower()
+
+
+def _of(body: list[str], *, article: bool) -> tuple[str, str] | None:
+    """Owner and noun of "the capital of Peru"."""
+    if "of" not in body[1:-1]:
+        return None
+    at = body.index("of", 1)
+    if not article and not body[0].islower() and body[0].casefold() not in words.ONE:
+        return None
+    owner, noun = key(" ".join(body[at + 1 :])), key(" ".join(body[:at]))
+    return (owner, noun) if owner and noun else None
+
+
+def _possessed(body: list[str], speaker: str) -> tuple[str, str]:
+    """Owner and noun of "Peru's capital"; empty when nothing is possessed."""
+    for at, word in enumerate(body[:-1]):
+        if word.endswith(("'s", "s'")) and all(part[:1].islower() for part in body[at + 1 :]):
+            owner, noun = key(" ".join(body[: at + 1])), key(" ".join(body[at + 1 :]))
+            if owner and noun:
+                return (f"{speaker} {owner}" if speaker else owner), noun
+    return "", ""
+
+
+def _plain(parts: list[str]) -> bool:
+    """It opens no other clause; a comma stands inside a name ("Albert, Prince Consort") only."""
+    first = parts[0].casefold()
+    if first in words.OPENINGS or first.rstrip(",") in words.OPENINGS:
+        return False
+    return not any(
+        part[-1] == "," and following[:1].islower() for part, following in pairwise(parts)
+    )
+
+
+def _vague(body: list[str]) -> bool:
+    """A bare "the file", "the next step": it points to one of many, and not to which."""
+    bare = [word for word in body if word.casefold() not in words.ORDER]
+    if len(bare) != 1 or not bare[0].islower() or bare[0] in words.SETTING:
+        return not bare
+    return bare[0] not in words.ONE or bare[0] in words.FIELDS
+
+
+def _one_of_many(owner: str, noun: str, head: str) -> bool:
+    """It belongs to somebody who may have more of the kind, or to one of a kind of many."""
+    if not noun:
+        return False
+    kinds = {head, owner.rpartition(" ")[2], noun.partition(" ")[0]}
+    return not words.MANY.isdisjoint(kinds)
+
+
+def _head(phrase: str) -> str:
+    """The noun a phrase is about: its last word before an addition."""
+    head = ""
+    for word in phrase.split():
+        if word in _ASIDE and head:
+            break
+        head = word
+    return head

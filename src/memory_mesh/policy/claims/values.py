@@ -1,0 +1,55 @@
+"""The value at the end of a statement: where it begins, what kind it is, what it replaces."""
+
+from memory_mesh.policy.claims import words
+
+_MARKS = tuple("`\"'\u201c$€£/~.@#")
+_INSTEAD = (("instead", "of"), ("rather", "than"))
+
+
+def of_class(rest: list[str]) -> tuple[list[str], str]:
+    """Value and class: "the city of Rome" is Rome, a city; any other value is of no class."""
+    if rest[:1] == ["the"] and rest[2:3] == ["of"] and rest[1] in words.CLASSES and rest[3:]:
+        return rest[3:], rest[1]
+    return rest, ""
+
+
+def scale(predicate: str, value: list[str], kind: str) -> str:
+    """The predicate as it is meant of a value of that size: a town and its country do not clash."""
+    if kind:
+        return predicate if kind == "city" else f"{predicate} {kind}"
+    if predicate not in words.PLACED or not value:
+        return predicate
+    text = " ".join(value).casefold().removeprefix("the ")
+    if text in words.COUNTRIES:
+        return f"{predicate} country"
+    when = value[0].casefold().rstrip("s,") in words.TIMES or value[-1][:1].isdigit()
+    return f"{predicate} time" if when else predicate
+
+
+def replaced(rest: list[str]) -> tuple[list[str], list[str]]:
+    """The value and what it stands instead of: "X, not Y", "X instead of Y", "X over Y"."""
+    for at in range(1, len(rest) - 1):
+        word = rest[at]
+        if word == "not" and rest[at - 1].endswith(","):
+            return [*rest[: at - 1], rest[at - 1][:-1]], rest[at + 1 :]
+        if (word, rest[at + 1]) in _INSTEAD and at + 2 < len(rest):
+            return [*rest[: at - 1], rest[at - 1].rstrip(",")], rest[at + 2 :]
+    return rest, []
+
+
+def last_value(rest: list[str]) -> tuple[list[str], list[str]]:
+    """What leads to the last value, and that value: it follows the last preposition."""
+    for at in range(len(rest) - 2, -1, -1):
+        if rest[at] in words.PREPOSITIONS:
+            return rest[: at + 1], rest[at + 1 :]
+    return [], rest
+
+
+def identifying(value: list[str]) -> bool:
+    """It names one thing: a name, a number, a path, something quoted."""
+    first = value[0] if value else ""
+    if first in ("the", "our", "my") and len(value) > 1:
+        first = value[1]
+    if first[:1].isupper() or first.startswith(_MARKS):
+        return True
+    return any(any(sign.isdigit() or sign in "/@_=" for sign in part) for part in value)
