@@ -1,0 +1,376 @@
+"""`MemoryGraph`: neolata's verbs over the same flows as `MemoryMesh`, blocking and thread-safe.
+
+`store(agent)` writes for that agent alone and as that agent; a search without an agent leaves the
+agent out of the test and nothing else. A verb that is given an id reaches every agent's and every
+session's memories of this project. The async face `memory_mesh.graph.MemoryGraph` is generated
+from this file; see `tools/generate_async.py`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Self, Unpack
+
+from memory_mesh import config as configuration
+from memory_mesh import recall as reading
+from memory_mesh import remember as writing
+from memory_mesh import review
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.model import (
+    Channel,
+    Claim,
+    Conflict,
+    Draft,
+    Hits,
+    Lens,
+    Memory,
+    PredicateSchema,
+    Query,
+    Receipt,
+    Resolution,
+    Scope,
+    Status,
+)
+from memory_mesh.model.graph import GraphHits, GraphMemory, GraphMeta
+from memory_mesh.opened import OpenMesh, checked_limit
+from memory_mesh.policy import graph
+from memory_mesh.policy.graph import compute_trust
+from memory_mesh.policy.metadata import check_text
+from memory_mesh.ports import Clock, Embedder, Sink
+from memory_mesh.values import replace
+
+__all__ = ["GraphOptions", "MemoryGraph", "compute_trust", "create_memory"]
+
+Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
+_THREADS = 8  # queries of one call that are answered at the same time
+_EVERYBODY = frozenset({"agent", "session"})
+_NEAREST = 100
+
+
+class GraphOptions(configuration.Settings, total=False):
+    """What `create_memory` takes: the settings of a store, and how predicates behave."""
+
+    predicate_schemas: Schemas | None
+    channel: Channel
+    clock: Clock | None
+    sinks: Sequence[Sink]
+    custom_embedder: Embedder | None
+
+
+def create_memory(**options: Unpack[GraphOptions]) -> "MemoryGraph":
+    """A store with neolata's verbs; nothing is opened before the first use."""
+    return MemoryGraph(**options)
+
+
+class MemoryGraph(OpenMesh):
+    """Memories of agents with claims, trust and quarantine, as neolata has them."""
+
+    def __init__(
+        self,
+        *,
+        predicate_schemas: Schemas | None = None,
+        channel: Channel = Channel.LIBRARY,
+        clock: Clock | None = None,
+        sinks: Sequence[Sink] = (),
+        custom_embedder: Embedder | None = None,
+        **settings: Unpack[configuration.Settings],
+    ) -> None:
+        """Take the settings; nothing is opened before the first use."""
+        models = (custom_embedder, None)
+        super().__init__(configuration.load(settings), channel, clock, sinks, models)
+        self._unregistered = {**self._unregistered, **(predicate_schemas or {})}
+
+    def __enter__(self) -> Self:
+        """Open the store."""
+        self._opened()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    def close(self) -> None:
+        """Write what waits and release every file."""
+        self._release()
+
+    def store(
+        self,
+        agent: str,
+        text: str,
+        *,
+        category: str | None = None,
+        importance: float | str = graph.IMPORTANCE,
+        tags: Iterable[str] = (),
+        event_time: datetime | str | None = None,
+        claim: Claim | Mapping[str, object] | None = None,
+        provenance: Mapping[str, object] | None = None,
+        quarantine: bool | str | None = None,
+        on_conflict: str = "quarantine",
+    ) -> Receipt:
+        """Store one memory; the receipt says what became of it and why.
+
+        Without a provenance it counts as an inference. Importance is at most 0.5 from others than
+        `user_explicit` and `system`.
+        """
+        options = graph.StoreOptions(
+            category=category,
+            importance=importance,
+            tags=tags,
+            event_time=event_time,
+            claim=claim,
+            provenance=provenance,
+            quarantine=quarantine,
+            on_conflict=on_conflict,
+        )
+        drafted = self._stated(graph.agent_name(agent), text, options)
+        return writing.remember(self._desk(), [drafted])[0]
+
+    def store_many(
+        self,
+        agent: str,
+        items: Iterable[str | Mapping[str, object]],
+        *,
+        embedding_batch_size: int = graph.BATCH,
+    ) -> list[Receipt]:
+        """Store up to 1,000, each judged as by `store`; all are checked before any is written.
+
+        An item is a text, or a mapping with `text` and any option of `store`.
+        """
+        name, size = graph.agent_name(agent), checked_limit(embedding_batch_size)
+        drafts = [self._item(name, each) for each in graph.bounded("items", items, graph.MAX_ITEMS)]
+        desk = self._desk()
+        return [
+            receipt
+            for start in range(0, len(drafts), size)
+            for receipt in writing.remember(desk, drafts[start : start + size])
+        ]
+
+    def search(
+        self,
+        agent: str | None,
+        query: str,
+        *,
+        limit: int = 10,
+        min_similarity: float = 0.0,
+        before: datetime | str | None = None,
+        after: datetime | str | None = None,
+        rerank: bool | Mapping[str, float] | None = None,
+        include_all: bool = False,
+        status_filter: Iterable[str] = (Status.ACTIVE,),
+        include_superseded: bool = False,
+        include_disputed: bool = False,
+        include_quarantined: bool = False,
+        session_id: str | None = None,
+        explain: bool = False,
+    ) -> GraphHits:
+        """The best memories of an agent for a question, or of all agents where none is named."""
+        more = {
+            Status.SUPERSEDED: include_superseded,
+            Status.DISPUTED: include_disputed,
+            Status.QUARANTINED: include_quarantined,
+        }
+        lens = self._view(
+            agent,
+            session_id,
+            graph.statuses_of(status_filter, everything=include_all, more=more),
+        )
+        lens = replace(lens, where=graph.between(after, before))
+        asked = Query(
+            check_text(query, "query"),
+            lens,
+            checked_limit(limit),
+            "composite",
+            weights=graph.weights_of(rerank),
+            least=graph.similarity(min_similarity),
+        )
+        return self._answered(asked, explain=explain)
+
+    def search_many(
+        self,
+        agent: str | None,
+        queries: Iterable[str],
+        *,
+        limit: int = 10,
+        min_similarity: float = 0.0,
+        before: datetime | str | None = None,
+        after: datetime | str | None = None,
+        rerank: bool | Mapping[str, float] | None = None,
+        include_all: bool = False,
+        status_filter: Iterable[str] = (Status.ACTIVE,),
+        include_superseded: bool = False,
+        include_disputed: bool = False,
+        include_quarantined: bool = False,
+        session_id: str | None = None,
+        explain: bool = False,
+    ) -> list[GraphHits]:
+        """Up to 100 questions at once, each answered as by `search`, in the order asked."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        asked = graph.bounded("queries", queries, graph.MAX_QUERIES)
+        statuses = tuple(status_filter)
+
+        def answer(query: str) -> GraphHits:
+            return self.search(
+                agent,
+                query,
+                limit=limit,
+                min_similarity=min_similarity,
+                before=before,
+                after=after,
+                rerank=rerank,
+                include_all=include_all,
+                status_filter=statuses,
+                include_superseded=include_superseded,
+                include_disputed=include_disputed,
+                include_quarantined=include_quarantined,
+                session_id=session_id,
+                explain=explain,
+            )
+
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="memory-graph") as pool:
+            return list(pool.map(answer, asked))
+
+    def reinforce(self, memory_id: str, boost: float = 0.1) -> GraphMemory:
+        """Vote for a memory's truth; it gains trust and importance."""
+        if isinstance(boost, bool) or not 0 <= boost <= 1:
+            raise InvalidInput(f"boost must be a number from 0 to 1, not {boost!r}")
+        reader = self._held(memory_id).scope
+        return self._one(review.reinforce(self._desk(), memory_id, reader, float(boost)))
+
+    def dispute(self, memory_id: str, *, reason: str = "disputed by the caller") -> GraphMemory:
+        """Vote against a memory's truth; three unsupported votes send it to review."""
+        said, reader = check_text(reason, "reason"), self._held(memory_id).scope
+        return self._one(review.dispute(self._desk(), memory_id, reader, said))
+
+    def list_quarantined(self, *, agent: str | None = None, limit: int = 50) -> list[GraphMemory]:
+        """What waits for review, newest first: of one agent, or of all."""
+        lens = self._view(agent, None, {Status.QUARANTINED})
+        lens = replace(lens, across=lens.across | {"session"}, any_validity=True)
+        return self._shown(review.waiting(self._desk(), lens, checked_limit(limit)))
+
+    def review_quarantine(
+        self, memory_id: str, *, action: str, reason: str = "reviewed by the caller"
+    ) -> GraphMemory:
+        """`activate` what waits, in place of what it contradicts, or `reject` it for good."""
+        if action not in graph.ACTIONS:
+            raise InvalidInput(f"action must be one of: {', '.join(graph.ACTIONS)}")
+        said, reader = check_text(reason, "reason"), self._held(memory_id).scope
+        approve = graph.ACTIONS[action]
+        return self._one(
+            review.review(self._desk(), memory_id, reader, approve=approve, reason=said)
+        )
+
+    def conflicts(self, *, limit: int = 100) -> list[Conflict]:
+        """Every contradiction on record, newest first."""
+        return review.conflicts(self._desk(), self._whole(), checked_limit(limit), pending=False)
+
+    def pending_conflicts(self, *, limit: int = 100) -> list[Conflict]:
+        """Contradictions that wait for a decision, newest first."""
+        return review.conflicts(self._desk(), self._whole(), checked_limit(limit), pending=True)
+
+    def resolve_conflict(
+        self,
+        conflict_id: str,
+        resolution: Resolution | str,
+        *,
+        reason: str = "resolved by the caller",
+    ) -> Conflict:
+        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`."""
+        if resolution not in set(Resolution):
+            raise InvalidInput(f"resolution must be one of: {', '.join(Resolution)}")
+        desk = self._desk()
+        newcomer = self._held(review.conflict(desk, conflict_id).new)
+        said = check_text(reason, "reason")
+        return review.resolve(desk, conflict_id, newcomer.scope, Resolution(resolution), said)
+
+    def _stated(self, agent: str, text: object, options: Mapping[str, object]) -> Draft:
+        """A draft for one agent and by it."""
+        content, details = graph.details_of(text, options)
+        scope = Scope(self._config.project, agent, self._config.session)
+        why = details.get("quarantine")
+        metadata = None if why is None else {"quarantine": why}
+        return self._draft(content, metadata, details | {"scope": scope, "source_agent": agent})
+
+    def _item(self, agent: str, item: object) -> Draft:
+        if isinstance(item, str):
+            return self._stated(agent, item, {})
+        if not isinstance(item, Mapping):
+            raise InvalidInput("an item must be a text, or a mapping with text and options")
+        return self._stated(
+            agent, item.get("text"), {name: item[name] for name in item if name != "text"}
+        )
+
+    def _view(self, agent: str | None, session: str | None, statuses: Iterable[Status]) -> Lens:
+        """What an agent sees; without one every agent's, still of this project and session."""
+        named = None if agent is None else graph.agent_name(agent)
+        lens = self._lens(
+            Scope(agent=named, session=session), across=() if named is not None else ("agent",)
+        )
+        return replace(lens, statuses=frozenset(statuses))
+
+    def _whole(self) -> Lens:
+        """Everything of this project, for verbs that are given an id."""
+        lens = self._lens(None, across=_EVERYBODY)
+        return replace(lens, statuses=graph.VISIBLE, any_validity=True)
+
+    def _held(self, memory_id: str) -> Memory:
+        with self._opened().ledger.read(self._config.namespace) as snapshot:
+            found = snapshot.get([memory_id], self._whole())
+        if not found:
+            raise NotFound
+        return found[0]
+
+    def _one(self, memory: Memory) -> GraphMemory:
+        return self._shown([memory])[0]
+
+    def _shown(self, memories: Sequence[Memory]) -> list[GraphMemory]:
+        now = self._now()
+        with self._opened().ledger.read(self._config.namespace) as snapshot:
+            return [
+                graph.shown(
+                    memory, snapshot.conflicts(review.MOST, pending=False, memory=memory.id), now
+                )
+                for memory in memories
+            ]
+
+    def _answered(self, asked: Query, *, explain: bool) -> GraphHits:
+        reader, session = self._opened().reader(), asked.lens.scope.session
+        deep = asked if session is None else replace(asked, limit=max(_NEAREST, asked.limit))
+        found = reading.recall(reader, deep)
+        ordered, preferred = graph.session_first(found, session)
+        best = ordered[: asked.limit]
+        memories = self._shown([hit.memory for hit in best])
+        hits = [
+            graph.as_hit(
+                memory,
+                hit,
+                graph.explained(hit, preferred=hit.id in preferred) if explain else None,
+            )
+            for memory, hit in zip(memories, best, strict=True)
+        ]
+        return GraphHits(hits, self._counted(asked, found, len(hits)) if explain else None)
+
+    def _counted(self, asked: Query, found: Hits, returned: int) -> GraphMeta:
+        """The search in numbers; what its statuses leave out is looked for once more."""
+        hidden = replace(asked.lens, statuses=graph.VISIBLE - asked.lens.statuses)
+        left: Counter[str] = Counter()
+        if hidden.statuses:
+            reader = replace(self._opened().reader(), yamo=False)
+            unseen = reading.recall(reader, replace(asked, lens=hidden, limit=_NEAREST))
+            left.update(hit.memory.status.value for hit in unseen)
+        explanation = found.explanation
+        return GraphMeta(
+            returned=returned,
+            found_by_keyword=explanation.found_by_keyword,
+            found_by_vector=explanation.found_by_vector,
+            awaiting_vectors=explanation.pending,
+            weights=asked.weights,
+            filtered_by_status=dict(left),
+            note=explanation.note,
+        )
