@@ -17,6 +17,7 @@ __all__ = ["dataclass", "field", "fields", "replace"]
 
 Value = TypeVar("Value")
 _NOTHING = object()  # no default was stated
+_FEW = 4  # of each kind are made the slow way: a short run is over before compiling would pay
 
 
 class _Field:
@@ -83,13 +84,36 @@ def _made(plain: type[Value], *, kw_only: bool) -> type[Value]:
     made: Any = type(plain.__name__, plain.__bases__, body)
     made.__qualname__ = plain.__qualname__
 
+    left = _FEW
+
     def first(self: Any, /, *args: object, **options: object) -> None:
-        made.__init__ = _initializer(made)  # from now on the compiled one
-        made.__init__(self, *args, **options)
+        nonlocal left
+        left -= 1
+        if left < 0 or not _filled(made, self, args, options):
+            made.__init__ = _initializer(made)  # from now on the compiled one
+            made.__init__(self, *args, **options)
 
     made.__init__ = first
     turned: type[Value] = made
     return turned
+
+
+def _filled(
+    cls: Any, self: object, args: tuple[object, ...], options: Mapping[str, object]
+) -> bool:
+    """Set every field without compiling anything; False where the arguments do not fit."""
+    named, every = cls.__match_args__, cls.__value_fields__
+    given = dict(zip(named, args, strict=False)) | dict(options)
+    if len(given) < len(args) + len(options) or not given.keys() <= every.keys():
+        return False
+    for name, item in every.items():
+        value = given.get(name, _NOTHING)
+        if value is _NOTHING:
+            value = item.default if item.default_factory is None else item.default_factory()
+        if value is _NOTHING:
+            return False
+        getattr(cls, name).__set__(self, value)
+    return True
 
 
 def _initializer(cls: Any) -> Callable[..., None]:

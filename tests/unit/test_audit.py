@@ -1,11 +1,15 @@
+import hashlib
+import hmac
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Entry, Head, Operation
-from memory_mesh.policy import audit
+from memory_mesh.policy import audit, digests
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ENTRY = Entry(
@@ -67,3 +71,9 @@ def test_a_checkpoint_survives_its_own_text():
 def test_other_text_is_no_checkpoint(text):
     with pytest.raises(InvalidInput, match="--checkpoint"):
         audit.read_checkpoint(text)
+
+
+@given(st.binary(max_size=200), st.binary(max_size=300))
+def test_our_digests_are_those_of_the_standard_library(key, data):
+    assert digests.sha256(data) == hashlib.sha256(data).digest()
+    assert digests.hmac_sha256(key, data) == hmac.digest(key, data, "sha256")
