@@ -20,10 +20,10 @@ _TRACED = 500  # adds under strace
 Row: TypeAlias = tuple[object, ...]
 
 _INSERTS = {
-    "memory": "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    "text": "INSERT INTO text VALUES (?, ?, ?, ?, ?)",
+    "memory": "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "text": "INSERT INTO text VALUES (?, ?, ?, ?, ?, ?)",
     "live": "INSERT INTO live (rowid, terms) VALUES (?, ?)",
-    "version": f"INSERT INTO version VALUES ({', '.join('?' * 35)})",
+    "version": f"INSERT INTO version VALUES ({', '.join('?' * 38)})",
     "observation": "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?)",
     "block": f"INSERT INTO block VALUES ({', '.join('?' * 14)})",
 }

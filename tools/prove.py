@@ -24,13 +24,16 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.faults import (  # noqa: E402  # the suites are found from the root
+    contradicting,
     crash,
     crashpoints,
     disk,
     distilling,
     forking,
+    leaking,
     machine,
     namespaces,
+    poisoning,
     race,
     tamper,
 )
@@ -168,6 +171,25 @@ def _distilling(folder: Path, _seed: int, progress: Progress) -> Report:
     return _joined(report, several=distilling.several_at_once(folder / "several", rounds=100))
 
 
+def _contradicting(folder: Path, _seed: int, progress: Progress) -> Report:
+    report = contradicting.one_value_is_left(folder / "values", rounds=100, progress=progress)
+    return _joined(report, steps=contradicting.no_step_is_lost(folder / "steps"))
+
+
+def _leaking(folder: Path, seed: int, progress: Progress) -> Report:
+    return leaking.leaks(folder, reads=10_000, seed=seed, memories=400, progress=progress)
+
+
+def _poisoning(folder: Path, seed: int, progress: Progress) -> Report:
+    report = poisoning.upward(folder / "upward", texts=3_000, seed=seed, progress=progress)
+    return _joined(
+        report,
+        repeated=poisoning.repeated(folder / "repeated", repetitions=1_000),
+        taught=poisoning.taught(folder / "taught", lessons=280, skills=140, seed=seed),
+        let_in=poisoning.let_in(folder / "benign", texts=3_000, seed=seed),
+    )
+
+
 def _migrating(folder: Path, seed: int, progress: Progress) -> Report:
     from tests.faults import migrating  # lance brings threads, which the others fork without
 
@@ -185,6 +207,9 @@ SUITES: dict[str, Suite] = {
     "crash-three-writers": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=3, seed=seed, progress=progress
     ),
+    "contradicting": _contradicting,
+    "leaking": _leaking,
+    "poisoning": _poisoning,
     "distilling": _distilling,
     "migrating": _migrating,
     "crash-points": lambda folder, seed, progress: crashpoints.crash_enumerated(

@@ -83,6 +83,8 @@ class Config:
     models_dir: Path = Path()
     redact: bool = True
     privacy_rules: tuple[Mapping[str, object], ...] = ()
+    read_claims: bool = True
+    predicates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -119,6 +121,8 @@ class Settings(TypedDict, total=False):
     models_dir: str | PathLike[str] | None
     redact: bool | None
     privacy_rules: Sequence[Mapping[str, object]] | None
+    read_claims: bool | None
+    predicates: Mapping[str, Mapping[str, str]] | None
 
 
 def load(
@@ -218,6 +222,8 @@ def _fitted(name: str, value: object) -> object:
         return tuple(str(path) for path in paths)  # type: ignore[attr-defined]  # checked below
     if name == "privacy_rules":
         return _tables(name, value)
+    if name == "predicates":
+        return _named_tables(name, value)
     expected = type(getattr(Config(), name))
     if expected is bool and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
         return value.lower() in _TRUE
@@ -233,6 +239,13 @@ def _tables(name: str, value: object) -> tuple[Mapping[str, object], ...]:
     if isinstance(value, Sequence) and all(isinstance(table, Mapping) for table in value):
         return tuple(value)
     message = f"the setting {name!r} must be a list of tables: [[{name}]]"
+    raise InvalidInput(message)
+
+
+def _named_tables(name: str, value: object) -> Mapping[str, Mapping[str, str]]:
+    if isinstance(value, Mapping) and all(isinstance(table, Mapping) for table in value.values()):
+        return value
+    message = f"the setting {name!r} must be tables: [{name}.budget]"
     raise InvalidInput(message)
 
 

@@ -1,7 +1,6 @@
 """Where and by whom is written, and the block that each kind of write leaves."""
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from memory_mesh.formats import rfc11, yamo
 from memory_mesh.model import (
@@ -15,6 +14,7 @@ from memory_mesh.model import (
     SourceKind,
     Wording,
 )
+from memory_mesh.policy.digests import sha256
 from memory_mesh.policy.patterns import PATTERN_KEYS
 from memory_mesh.ports import Embedder, Ids, Ledger, Redactor
 from memory_mesh.values import dataclass
@@ -35,6 +35,8 @@ class Desk:
     redactor: Redactor | None = None
     heritage_depth: int | None = None  # None: heritage is not tracked
     kind: SourceKind = SourceKind.USER_EXPLICIT  # the most that who writes here may claim to be
+    read_claims: bool = True  # claims are read from plain text where none is stated
+    seal: Callable[[str], bytes] | None = None  # a keyed digest of what must not come back
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def skill_entry(desk: Desk, rivals: Rivals, skill: Skill, sources: tuple[str, ..
     metadata: dict[str, Json] = {
         "skill": skill.name,
         "sources": list(sources),
-        "content_sha256": hashlib.sha256(skill.text.encode()).hexdigest(),
+        "content_sha256": sha256(skill.text.encode()).hex(),
     }
     return _entry(desk, rivals, skill.id, (operation, block), metadata)
 

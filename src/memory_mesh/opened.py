@@ -8,13 +8,23 @@ from memory_mesh import config as configuration
 from memory_mesh.desk import Desk
 from memory_mesh.errors import Closed, InvalidInput
 from memory_mesh.ledgers import forks
-from memory_mesh.model import Channel, Draft, Lens, Scope, Source, SourceKind, Status
+from memory_mesh.model import (
+    Channel,
+    Draft,
+    Lens,
+    PredicateSchema,
+    Scope,
+    Source,
+    SourceKind,
+    Status,
+)
 from memory_mesh.policy.intake import draft_of, lens_of
 from memory_mesh.policy.trust import lowered
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.values import replace
 from memory_mesh.wiring import Parts, assemble
 
+_PARTING_SECONDS = 0.2  # closing feeds the sinks for at most this long
 _MOST = 1_000  # things one call may return
 
 
@@ -36,11 +46,27 @@ class OpenMesh:
         self._parts: Parts | None = None
         self._closed = False
         self._opening = threading.Lock()
+        self._unregistered: Mapping[str, PredicateSchema | Mapping[str, str]] = config.predicates
 
     def _opened(self) -> Parts:
         parts = self._parts
-        if parts is not None:
-            return parts
+        if parts is None:
+            parts = self._assembled()
+        if self._unregistered:
+            self._register(parts, self._unregistered)
+            self._unregistered = {}
+        return parts
+
+    def _register(
+        self, parts: Parts, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
+    ) -> None:
+        from memory_mesh import review
+        from memory_mesh.policy.predicates import predicate_key, schema_of
+
+        given = {predicate_key(name): schema_of(name, schema) for name, schema in schemas.items()}
+        review.register(parts.desk(), given)
+
+    def _assembled(self) -> Parts:
         # past the gate: no child is made while this lock is held
         with forks.inside_sqlite(), self._opening:
             if self._closed:
@@ -48,6 +74,20 @@ class OpenMesh:
             if self._parts is None:
                 self._parts = assemble(self._config, self._clock, self._sinks, self._embedder)
             return self._parts
+
+    def _release(self) -> None:
+        """Write what waits, feed the sinks for a moment and release every file."""
+        with forks.inside_sqlite(), self._opening:
+            parts, self._parts, self._closed = self._parts, None, True
+        if parts is None:
+            return
+        try:
+            if parts.sinks:
+                from memory_mesh import upkeep
+
+                upkeep.drain(parts.ledger, self._config.namespace, parts.sinks, _PARTING_SECONDS)
+        finally:
+            parts.close()
 
     def _desk(self) -> Desk:
         return self._opened().desk(self._source().kind)

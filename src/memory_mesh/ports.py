@@ -11,6 +11,7 @@ from memory_mesh.model import (
     Candidate,
     Checkpoint,
     Commit,
+    Conflict,
     Cursor,
     Embedding,
     Entry,
@@ -23,6 +24,7 @@ from memory_mesh.model import (
     Page,
     Part,
     Pending,
+    PredicateSchema,
     Question,
     Rivals,
     SkillQuery,
@@ -80,6 +82,12 @@ class Snapshot(Protocol):
 
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""
+
+    def conflicts(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Conflict]:
+        """Conflicts on record, the newest first: those that wait, or all; of one memory, or any."""
+
+    def schemas(self) -> dict[str, PredicateSchema]:
+        """Every registered predicate."""
 
     def next_bound(self, now: datetime) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid."""

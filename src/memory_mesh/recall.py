@@ -26,6 +26,7 @@ from memory_mesh.model import (
     Body,
     Entry,
     Explanation,
+    Fused,
     Head,
     Hit,
     Hits,
@@ -73,8 +74,8 @@ class Asked:
 
 def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> Hits:
     """The best memories for a question, from best to worst, and how they were found."""
-    if query.profile not in fusion.PROFILES:
-        known = ", ".join(fusion.PROFILES)
+    if query.profile not in (*fusion.PROFILES, *fusion.RANKED):
+        known = ", ".join((*fusion.PROFILES, *fusion.RANKED))
         message = f"there is no profile {query.profile!r}; choose one of: {known}"
         raise InvalidInput(message)
     if reader.redactor is not None:
@@ -83,6 +84,7 @@ def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> Hits:
     _catch_up(reader, asked)
     with reader.ledger.read(reader.namespace) as snapshot:
         key = _cache_key(snapshot.head(), query, asked)
+        use_cache = use_cache and query.profile not in fusion.RANKED  # they move with time and use
         use_cache = use_cache and not _asks_for_use(query.lens)
         hits = reader.cache.get(key, query.lens.now) if use_cache else None
         if hits is None:
@@ -135,7 +137,7 @@ def _answer(reader: Reader, snapshot: Snapshot, query: Query, asked: Asked) -> H
     matches = snapshot.match(_terms(query), query.lens, depth)
     legs, explanation = fusion.Legs(matches), Explanation(query.profile, dropped=matches.dropped)
     if asked.space is not None:
-        also = tuple(match.version for match in matches.found) if query.profile == "mesh" else ()
+        also = tuple(match.version for match in matches.found) if query.profile != "rrf" else ()
         question = Question(
             asked.space, asked.vector, depth, also, _body_search(reader, asked, asked.space)
         )
@@ -148,8 +150,11 @@ def _answer(reader: Reader, snapshot: Snapshot, query: Query, asked: Asked) -> H
             found_by_vector=len(nearest.found),
             from_body=nearest.from_body,
         )
-    best = fusion.fuse(query.profile, legs, query.limit)
+    many = depth if query.profile in fusion.RANKED else query.limit
+    best = fusion.fuse(query.profile, legs, many)
     memories = snapshot.load([candidate.version for candidate in best])
+    if query.profile in fusion.RANKED:
+        best = _ranked(query, best, memories)
     spans = _spans(snapshot, asked, query, memories)
     return Hits(
         (
@@ -158,6 +163,14 @@ def _answer(reader: Reader, snapshot: Snapshot, query: Query, asked: Asked) -> H
         ),
         replace(explanation, found_by_keyword=len(matches.found)),
     )
+
+
+def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]) -> list[Fused]:
+    """By a profile that looks at the memories themselves."""
+    from memory_mesh.policy import ranking
+
+    pairs = [(fused, memories[fused.version]) for fused in found]
+    return ranking.rank(query, pairs)[: query.limit]
 
 
 def _spans(
@@ -209,7 +222,7 @@ def _cache_key(head: Head, query: Query, asked: Asked) -> tuple[object, ...]:
     return (
         "search", query.text, query.limit, where, head.identity, head.seq, query.profile,
         asked.space, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
-        lens.any_validity,
+        lens.any_validity, tuple(sorted(query.weights.items())), query.least,
     )  # fmt: skip
 
 

@@ -64,3 +64,21 @@ class StoreRedactor:
                 key = keys.key_for(self._folder)
                 self._redactor = privacy.Redactor(key, self._namespace, own)
             return self._redactor
+
+
+class Sealer:
+    """Turns a value into a digest that says nothing without the store's key."""
+
+    def __init__(self, namespace: str, folder: Path) -> None:
+        self._namespace, self._folder = namespace, folder
+        self._key: bytes | None = None
+
+    def __call__(self, value: str) -> bytes:
+        """The value under the key, which is read when the first value is sealed."""
+        import hmac
+
+        if self._key is None:
+            from memory_mesh import keys
+
+            self._key = keys.key_for(self._folder)
+        return hmac.digest(self._key, f"seal\0{self._namespace}\0{value}".encode(), "sha256")

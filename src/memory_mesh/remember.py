@@ -7,9 +7,9 @@
       ledger.commit(wanted, decide)                             lock, one transaction
                         │  rivals: twins, keys, the memories named by id
                         ▼
-                     judge ──▶ Keep | Known | Merge | Repeat | Refuse
+                     judge ──▶ Keep | Known | Merge | Repeat | Refuse      (settling.py)
                         ▼
-                     Commit(puts, observations, links, entries) ──▶ Receipt
+                     Commit(puts, observations, links, conflicts, entries) ──▶ Receipt
 
 A change of a memory (update, pin, delete, restore) is the same story with one memory as its rival.
 Nothing is silent: every write leaves a block, and every draft gets a receipt with its reasons.
@@ -18,38 +18,29 @@ Nothing is silent: every write leaves a block, and every draft gets a receipt wi
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
-from memory_mesh.desk import Deed, Desk, change_entry, fresh, kept_entry
+from memory_mesh import settling
+from memory_mesh.desk import Deed, Desk, change_entry
 from memory_mesh.errors import InvalidInput, NotFound, NotRestorable
-from memory_mesh.formats import rfc11
 from memory_mesh.formats.heritage import cut_to
 from memory_mesh.model import (
     Commit,
     Draft,
-    Entry,
     Heritage,
     Json,
     Keep,
-    Known,
-    Link,
     Memory,
-    Merge,
-    Observation,
-    Outcome,
     Put,
     Receipt,
-    Refuse,
-    Repeat,
     Rivals,
     Scope,
-    Seen,
+    SourceKind,
     Statement,
     Status,
     Wanted,
-    Wording,
 )
-from memory_mesh.policy import audience, heritage
-from memory_mesh.policy.judge import judge
-from memory_mesh.policy.trust import lowest
+from memory_mesh.policy import audience
+from memory_mesh.policy.judge import contradicted, judge, taught_already
+from memory_mesh.policy.trust import allowed_importance, lowest, speaks_for_itself
 from memory_mesh.values import fields, replace
 from memory_mesh.wording import Clean, clean, embed, redacted
 
@@ -60,6 +51,7 @@ _LESS_TRUSTED = (
     "as a memory of its own"
 )
 _EMPTY = "a memory cannot be updated to an empty text; delete it instead"
+_REJECTED = "a person rejected this in review; take that back with undo_review to let it in"
 
 
 def remember(
@@ -86,15 +78,18 @@ def update(
     """Record a new version of a memory; the earlier one stays readable as of its time."""
     wording = None
     if text is not None:
-        ((_, wording),) = embed(desk, [clean(desk, Draft(text=text))], news=[True])
+        ((worded, wording),) = embed(desk, [clean(desk, Draft(text=text))], news=[True])
         if not wording.text:
             raise InvalidInput(_EMPTY)
 
     def altered(old: Memory) -> Memory:
         if lowest((old.source.kind, desk.kind)) is not old.source.kind:
             raise InvalidInput(_LESS_TRUSTED)
-        new = redacted(desk.redactor, alter(old))
-        return new if wording is None else replace(new, text=wording.text)
+        new = _bounded(redacted(desk.redactor, alter(old)), desk.kind)
+        if wording is None:
+            return new
+        stated = new.claim if new.claim is not None and not new.claim.read else worded.claim
+        return replace(new, text=wording.text, claim=stated)
 
     return _change(desk, memory_id, reader, Deed("update", reason, wording), altered)
 
@@ -102,6 +97,8 @@ def update(
 def pin(desk: Desk, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
     """Mark a memory as always wanted, or take the mark away."""
     deed = Deed("pin", "pinned by the caller" if pinned else "unpinned by the caller")
+    if pinned and not speaks_for_itself(desk.kind):
+        raise InvalidInput("only the user can pin a memory")
     return _change(desk, memory_id, reader, deed, lambda old: replace(old, pinned=pinned))
 
 
@@ -140,29 +137,12 @@ def inherit(desk: Desk, memory_id: str, reader: Scope, chain: Heritage, depth: i
     )
 
 
-def review(desk: Desk, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
-    """End a memory's quarantine: it becomes active, or is archived with the reason."""
-
-    def decide(rivals: Rivals) -> Commit:
-        old = rivals.memories.get(memory_id)
-        if old is None or not audience.sees(reader, old.scope):
-            raise NotFound
-        if old.status is not Status.QUARANTINED:
-            message = f"{memory_id} does not wait for review: it is {old.status}"
-            raise InvalidInput(message)
-        status = Status.ACTIVE if approve else Status.ARCHIVED
-        new = replace(old, status=status, recorded_from=rivals.at)
-        return _changed(desk, rivals, old, new, Deed("review", reason))
-
-    return _commit_change(desk, memory_id, decide)
-
-
 def _remember_slice(desk: Desk, drafts: Sequence[Draft]) -> tuple[Receipt, ...]:
     cleaned = [clean(desk, draft) for draft in drafts]
-    wanted = _wanted([draft for draft, _, _ in cleaned], [wording for _, wording, _ in cleaned])
+    wanted = settling.wanted([(draft, wording) for draft, wording, _ in cleaned])
     worded = embed(desk, cleaned, news=_news(desk, cleaned, wanted))
     return desk.ledger.commit(
-        desk.namespace, wanted, lambda rivals: _decide(desk, worded, rivals)
+        desk.namespace, wanted, lambda rivals: settling.decide(desk, worded, rivals)
     ).receipts
 
 
@@ -173,130 +153,6 @@ def _news(desk: Desk, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool]:
     with desk.ledger.read(desk.namespace) as snapshot:
         rivals = snapshot.rivals(wanted)
     return [isinstance(judge(draft, wording, rivals), Keep) for draft, wording, _ in cleaned]
-
-
-def _wanted(drafts: Sequence[Draft], wordings: Sequence[Wording]) -> Wanted:
-    """What a verdict on these drafts depends on."""
-    return Wanted(
-        twins=tuple(
-            (wording.hash, draft.scope) for draft, wording in zip(drafts, wordings, strict=True)
-        ),
-        keys=tuple(draft.key for draft in drafts if draft.key is not None),
-        ids=tuple(
-            id_
-            for draft in drafts
-            for id_ in (*draft.derived_from, *([draft.born.id] if draft.born else ()))
-        ),
-        patterns=tuple(
-            (draft.lesson.pattern_id, draft.scope) for draft in drafts if draft.lesson is not None
-        ),
-    )
-
-
-def _decide(desk: Desk, worded: Sequence[tuple[Draft, Wording]], rivals: Rivals) -> Commit:
-    """Judge draft after draft; what an earlier one of the slice stores is a rival of the later."""
-    twins, keys, lessons = dict(rivals.twins), dict(rivals.keys), dict(rivals.lessons)
-    memories = dict(rivals.memories)
-    rivals = replace(rivals, twins=twins, keys=keys, lessons=lessons, memories=memories)
-    parts: list[Commit] = []
-    for draft, wording in worded:
-        part, settled = _settle(desk, draft, wording, rivals)
-        parts.append(part)
-        if settled is not None:
-            key = (wording.hash, draft.scope)
-            twins[key] = (*twins.get(key, ()), settled)
-            memories[settled.id] = settled
-            if settled.lesson is not None and part.puts:
-                lessons[settled.lesson.pattern_id, draft.scope] = (settled,)
-            if draft.key is not None:
-                keys[draft.key] = Seen(wording.hash, part.receipts[0].outcome, settled)
-    return Commit(
-        puts=tuple(put for part in parts for put in part.puts),
-        observations=tuple(seen for part in parts for seen in part.observations),
-        links=tuple(link for part in parts for link in part.links),
-        entries=tuple(entry for part in parts for entry in part.entries),
-        receipts=tuple(receipt for part in parts for receipt in part.receipts),
-    )
-
-
-def _settle(
-    desk: Desk, draft: Draft, wording: Wording, rivals: Rivals
-) -> tuple[Commit, Memory | None]:
-    """What one draft changes, and the memory it ended in."""
-    match judge(draft, wording, rivals):
-        case Keep() as keep:
-            memory = _born(desk, draft, keep, rivals)
-            return _kept(desk, (draft, wording), memory, keep, rivals), memory
-        case Known(memory, reason):
-            receipt = replace(_receipt(memory, Outcome.MERGED, reason), again=True)
-            return Commit(receipts=(receipt,)), None
-        case Merge(into):
-            reason = f"the same text is known as {into.id}"
-            seen = _observation(into.id, wording, Outcome.MERGED, draft)
-            entry = change_entry(desk, rivals, into.id, Deed("merge", reason), {})
-            receipt = _receipt(into, Outcome.MERGED, reason, *_not_taken(draft, into))
-            return Commit(observations=(seen,), entries=(entry,), receipts=(receipt,)), into
-        case Repeat(seen):
-            return Commit(receipts=(_repeated(draft, seen),)), None
-        case Refuse(reason):
-            refused = Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
-            return Commit(receipts=(refused,)), None
-
-
-def _born(desk: Desk, draft: Draft, keep: Keep, rivals: Rivals) -> Memory:
-    """The draft as a memory of this moment; what is derived has the trust of its sources."""
-    stated = {name: getattr(draft, name) for name in _STATED}
-    parents = [rivals.memories[id_] for id_ in draft.derived_from if id_ in rivals.memories]
-    if parents:
-        kinds = [parent.source.kind for parent in parents]
-        stated["source"] = replace(draft.source, kind=lowest((draft.source.kind, *kinds)))
-    if desk.heritage_depth is not None and draft.heritage is None:
-        chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
-        stated["heritage"] = heritage.grown(chains, draft.extra, desk.heritage_depth)
-    if draft.born is not None:
-        stated |= {"uses": draft.born.uses, "last_used": draft.born.last_used}
-    prefix = "mem" if draft.topic is None else "reflect"
-    return Memory(
-        id=draft.born.id if draft.born is not None else fresh(desk, prefix, rivals),
-        created_at=draft.born.created_at if draft.born is not None else rivals.at,
-        recorded_from=rivals.at,
-        status=keep.status,
-        status_today=keep.status,
-        **stated,
-    )
-
-
-def _kept(
-    desk: Desk, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, rivals: Rivals
-) -> Commit:
-    """A new memory: its first version, observation, links and block; what it replaces is closed."""
-    draft, wording = worded
-    outcome = Outcome.STORED if memory.status is Status.ACTIVE else Outcome.QUARANTINED
-    replaced = [_superseded(desk, old, memory, rivals) for old in keep.supersedes]
-    receipt = _receipt(memory, outcome, keep.reason)
-    return Commit(
-        puts=(Put(memory, wording), *(put for put, _ in replaced)),
-        observations=(_observation(memory.id, wording, outcome, draft),),
-        links=tuple(Link(memory.id, source, "derived_from") for source in draft.derived_from),
-        entries=(
-            kept_entry(desk, memory, draft, wording, rivals),
-            *(entry for _, entry in replaced),
-        ),
-        receipts=(replace(receipt, superseded=tuple(old.id for old in keep.supersedes)),),
-    )
-
-
-def _superseded(desk: Desk, old: Memory, new: Memory, rivals: Rivals) -> tuple[Put, Entry]:
-    """The closing of a memory that another one takes the place of."""
-    closed = replace(
-        old,
-        status=Status.SUPERSEDED,
-        status_today=Status.SUPERSEDED,
-        successor=new.id,
-        recorded_from=rivals.at,
-    )
-    deed = Deed("supersede", f"{new.id} takes its place")
-    return Put(closed, None), change_entry(desk, rivals, old.id, deed, {"successor": new.id})
 
 
 def _change(
@@ -324,8 +180,14 @@ def _commit_change(desk: Desk, memory_id: str, decide: Callable[[Rivals], Commit
 def _changed(desk: Desk, rivals: Rivals, old: Memory, new: Memory, deed: Deed) -> Commit:
     """The new version and its block; nothing at all when nothing differs."""
     new = replace(new, status_today=new.status)
+    said = (new.status, new.text, new.claim) != (old.status, old.text, old.claim)
+    if said and new.status is Status.ACTIVE:
+        _refuse_untrue(desk, new, rivals)
     differing: list[Json] = [
-        name for name in (*_STATED, "status") if getattr(old, name) != getattr(new, name)
+        name
+        for name in (*_STATED, "status")
+        if getattr(old, name) != getattr(new, name)
+        and not (name == "claim" and new.text != old.text)  # it was read from the text
     ]
     if not differing:
         return Commit(after=old)
@@ -337,38 +199,33 @@ def _changed(desk: Desk, rivals: Rivals, old: Memory, new: Memory, deed: Deed) -
     return Commit(puts=(Put(new, wording),), entries=(entry,), after=new)
 
 
-def _observation(memory_id: str, wording: Wording, outcome: Outcome, draft: Draft) -> Observation:
-    origin = draft.source.ref or draft.source.agent or draft.source.channel.value
-    return Observation(memory_id, wording.hash, outcome, origin, draft.key)
+def _bounded(memory: Memory, kind: SourceKind) -> Memory:
+    """No more trust, weight or permanence than who writes may give."""
+    kind = lowest((memory.source.kind, kind))
+    return replace(
+        memory,
+        source=replace(memory.source, kind=kind),
+        importance=allowed_importance(kind, memory.importance),
+        pinned=memory.pinned and speaks_for_itself(kind),
+    )
 
 
-def _receipt(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
-    created = rfc11.iso(memory.created_at)
-    return Receipt(memory.id, memory.text, memory.metadata, created, outcome, reasons)
-
-
-def _repeated(draft: Draft, seen: Seen) -> Receipt:
-    """The first answer once more, and what became of the memory since."""
-    reasons = ["this key was seen before with the same text"]
-    if seen.memory.status is not Status.ACTIVE:
-        reasons.append(f"the memory is {seen.memory.status} since")
-    first = _receipt(seen.memory, seen.outcome, *reasons)
-    return replace(first, content=draft.text, again=True)
-
-
-def _not_taken(draft: Draft, into: Memory) -> list[str]:
-    """A merge changes nothing of the known memory; the receipt says what was left behind."""
-    plain = Draft(text=draft.text)
-    left = [
-        "metadata" if name == "extra" else name
-        for name in _STATED
-        if name != "source"
-        and getattr(draft, name) != getattr(plain, name)
-        and getattr(draft, name) != getattr(into, name)
-    ]
-    if not left:
-        return []
-    return [f"not taken over: {', '.join(left)}; use update to change the known memory"]
+def _refuse_untrue(desk: Desk, new: Memory, rivals: Rivals) -> None:
+    """A change is no way around the judge: no rejected value, and no second truth, comes in."""
+    if settling.rejected(desk, new, rivals):
+        raise InvalidInput(_REJECTED)
+    claim, lesson, ask = new.claim, new.lesson, rivals.claimed
+    if ask is None or (claim is None and lesson is None):
+        return
+    about = () if claim is None else ((claim.subject, claim.predicate, new.scope),)
+    patterns = () if lesson is None else ((lesson.pattern_id, new.scope),)
+    others = ask(Wanted(claims=about, patterns=patterns))
+    against = [*contradicted(new, others), *taught_already(new, others)]
+    if against:
+        raise InvalidInput(
+            f"it contradicts {against[0].id}: {against[0].text[:80]!r}; delete that one, or add "
+            "this as a memory of its own, and the rules decide"
+        )
 
 
 def _slices(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:

@@ -8,16 +8,13 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from memory_mesh import config as configuration
-from memory_mesh import recall as reading
-from memory_mesh import remember as writing
-from memory_mesh import upkeep
 from memory_mesh.cache import CacheStats
 from memory_mesh.errors import MissingExtra, NotFound
 from memory_mesh.formats import rfc11
-from memory_mesh.ledgers import forks
+from memory_mesh.judging import Judging
 from memory_mesh.model import (
     Block,
     Body,
@@ -46,11 +43,20 @@ from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.practice import Practice
 from memory_mesh.wisdom import Wisdom
 
+if TYPE_CHECKING:
+    from memory_mesh.sync_graph import GraphOptions, MemoryGraph
+
 _UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
-_PARTING_SECONDS = 0.2  # close() feeds the sinks for at most this long
 
 
-class MemoryMesh(Wisdom, Practice):
+def create_memory(**options: "Unpack[GraphOptions]") -> "MemoryGraph":
+    """A store with neolata's verbs; `memory_mesh.graph.create_memory` makes the async one."""
+    from memory_mesh import sync_graph
+
+    return sync_graph.create_memory(**options)
+
+
+class MemoryMesh(Wisdom, Practice, Judging):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 
     def __init__(
@@ -103,14 +109,7 @@ class MemoryMesh(Wisdom, Practice):
 
     def close(self) -> None:
         """Write what waits, feed the sinks for at most 0.2 seconds and release every file."""
-        with forks.inside_sqlite(), self._opening:
-            parts, self._parts, self._closed = self._parts, None, True
-        if parts is None:
-            return
-        try:
-            upkeep.drain(parts.ledger, self._config.namespace, parts.sinks, _PARTING_SECONDS)
-        finally:
-            parts.close()
+        self._release()
 
     def add(
         self,
@@ -141,8 +140,10 @@ class MemoryMesh(Wisdom, Practice):
         An item is a text, or a mapping with `content`, `metadata` and any detail of `add`. Give
         each a `key` and an interrupted load can simply be run again. `progress` hears the count.
         """
+        from memory_mesh import remember
+
         drafts = [self._drafted(item) for item in items]
-        return writing.remember(self._desk(), drafts, progress)
+        return remember.remember(self._desk(), drafts, progress)
 
     def get(
         self,
@@ -150,10 +151,13 @@ class MemoryMesh(Wisdom, Practice):
         *,
         scope: Scope | None = None,
         as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> Memory | None:
         """One memory, or None when there is none to see; opening it counts as use."""
-        found = self.get_many([memory_id], scope=scope, as_of=as_of, include=include)
+        found = self.get_many(
+            [memory_id], scope=scope, as_of=as_of, valid_at=valid_at, include=include
+        )
         return found[0] if found else None
 
     def get_many(
@@ -162,12 +166,15 @@ class MemoryMesh(Wisdom, Practice):
         *,
         scope: Scope | None = None,
         as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> list[Memory]:
         """Those of the memories that can be seen, in the order asked."""
+        from memory_mesh import recall
+
         parts = self._opened()
-        lens = self._lens(scope, as_of=as_of, include=include)
-        return reading.open_memories(parts.reader(), list(ids), lens)
+        lens = self._lens(scope, as_of=as_of, valid_at=valid_at, include=include)
+        return recall.open_memories(parts.reader(), list(ids), lens)
 
     def get_all(
         self,
@@ -216,26 +223,34 @@ class MemoryMesh(Wisdom, Practice):
 
         Metadata is replaced as a whole, or with `merge` key by key.
         """
+        from memory_mesh import remember
+
         if details.get("scope") is not None:
             details["scope"] = self._kept_scope(details["scope"])
-        alter = alteration(content, metadata, details, merge=merge)
-        return writing.update(
+        alter = alteration(content, metadata, details, channel=self._channel, merge=merge)
+        return remember.update(
             self._desk(), memory_id, self._reader(reader), alter, text=content, reason=reason
         )
 
     def pin(self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None) -> Memory:
         """Mark a memory as always wanted, or take the mark away."""
-        return writing.pin(self._desk(), memory_id, self._reader(scope), pinned=pinned)
+        from memory_mesh import remember
+
+        return remember.pin(self._desk(), memory_id, self._reader(scope), pinned=pinned)
 
     def delete(
         self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
     ) -> None:
         """Hide a memory from every read of the present; restorable for 30 days."""
-        writing.delete(self._desk(), memory_id, self._reader(scope), reason)
+        from memory_mesh import remember
+
+        remember.delete(self._desk(), memory_id, self._reader(scope), reason)
 
     def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
         """Bring a deleted memory back as it was."""
-        return writing.restore(self._desk(), memory_id, self._reader(scope))
+        from memory_mesh import remember
+
+        return remember.restore(self._desk(), memory_id, self._reader(scope))
 
     def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
         """Say whether a recalled memory was of use; votes are counted, nothing else changes."""
@@ -260,12 +275,16 @@ class MemoryMesh(Wisdom, Practice):
         valid_at: datetime | str | None = None,
         profile: str = "mesh",
         keyword_only: bool = False,
+        weights: Mapping[str, float] | None = None,
+        min_similarity: float | None = None,
     ) -> Hits:
         """The best memories for a question, best first, each with the parts of its score.
 
         The list's `explanation` says which legs answered, how many memories still wait for their
         vector and whether an embedder was down.
         """
+        from memory_mesh import recall
+
         parts = self._opened()
         lens = self._lens(
             scope,
@@ -276,9 +295,15 @@ class MemoryMesh(Wisdom, Practice):
             valid_at=valid_at,
         )
         question = Query(
-            check_text(query, "query"), lens, checked_limit(limit), profile, keyword_only
+            check_text(query, "query"),
+            lens,
+            checked_limit(limit),
+            profile,
+            keyword_only,
+            dict(weights or {}),
+            min_similarity,
         )
-        return reading.recall(parts.reader(), question, use_cache=use_cache)
+        return recall.recall(parts.reader(), question, use_cache=use_cache)
 
     def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
         """The vectors that memories have in one of the spaces that `stats` lists."""
@@ -304,6 +329,8 @@ class MemoryMesh(Wisdom, Practice):
         against: str | PathLike[str] | None = None,
     ) -> Verification:
         """Check the chain and every invariant; write a checkpoint, or compare with one."""
+        from memory_mesh import upkeep
+
         parts = self._opened()
         held = None if against is None else _read(against)
         verification = upkeep.verify(parts.ledger, self._config.namespace, held)
@@ -322,6 +349,8 @@ class MemoryMesh(Wisdom, Practice):
 
         May be interrupted at any point and run again. `progress` hears how many were embedded.
         """
+        from memory_mesh import upkeep
+
         parts, namespace = self._opened(), self._config.namespace
         embedded = upkeep.embed_all(parts.desk(), progress)
         states = parts.ledger.stats(namespace).spaces
@@ -336,6 +365,8 @@ class MemoryMesh(Wisdom, Practice):
 
     def rebuild_index(self) -> list[Body]:
         """Make the index anew from the ledger; nothing is ever lost with it."""
+        from memory_mesh import upkeep
+
         parts = self._opened()
         index = parts.index()
         if index is None:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory_mesh.cache import SearchCache
 from memory_mesh.clock import SystemClock
@@ -14,8 +15,10 @@ from memory_mesh.ledgers import forks
 from memory_mesh.ledgers.sqlite import SqliteLedger
 from memory_mesh.model import SourceKind
 from memory_mesh.ports import LLM, Clock, Embedder, Index, Ledger, Redactor, Sink
-from memory_mesh.recall import Reader
-from memory_mesh.redactor import StoreRedactor
+from memory_mesh.redactor import Sealer, StoreRedactor
+
+if TYPE_CHECKING:
+    from memory_mesh.recall import Reader
 
 
 class Parts:
@@ -38,6 +41,7 @@ class Parts:
         if not config.redact:
             self.redactor = None
         self._agent: str | None = None
+        self.sealer = Sealer(config.namespace, self.folder)
         self._embedder = _checked(embedder)
         self._chosen = embedder is not None
         self._index: Index | None = None
@@ -58,10 +62,14 @@ class Parts:
             self.redactor,
             config.max_heritage_depth if config.enable_heritage_tracking else None,
             kind,
+            config.read_claims,
+            self.sealer,
         )
 
-    def reader(self) -> Reader:
+    def reader(self) -> "Reader":
         """The read side; where no index was ever made, none is opened."""
+        from memory_mesh.recall import Reader
+
         config = self.config
         return Reader(
             self.ledger,

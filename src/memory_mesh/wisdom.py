@@ -15,14 +15,10 @@ from memory_mesh.model import (
     Heritage,
     Memory,
     Scope,
-    Skill,
-    SkillQuery,
     SourceKind,
-    Status,
 )
 from memory_mesh.opened import OpenMesh, checked_limit
 from memory_mesh.policy.metadata import check_metadata, check_share, check_text
-from memory_mesh.policy.trust import speaks_for_itself
 from memory_mesh.values import replace
 
 if TYPE_CHECKING:
@@ -160,38 +156,3 @@ class Wisdom(OpenMesh):
             llm=(self._llm or parts.llm()) if self._config.enable_llm else None,
             max_tokens=self._config.llm_max_tokens,
         )
-
-    def review(
-        self,
-        id: str,
-        *,
-        approve: bool,
-        reason: str = "reviewed by the caller",
-        scope: Scope | None = None,
-    ) -> Memory | Skill:
-        """Let what waits in quarantine in, or archive it.
-
-        Only where the user speaks can something be let in: no agent approves its own lesson.
-        """
-        from memory_mesh import remember, skills
-
-        if approve and not speaks_for_itself(self._source().kind):
-            raise InvalidInput(f"what waits for review is not approved through {self._channel}")
-        reader = self._reader(scope)
-        if check_text(id, "id").startswith("skill_"):
-            return skills.review(self._desk(), id, reader, approve=approve, reason=reason)
-        return remember.review(self._desk(), id, reader, approve=approve, reason=reason)
-
-    def awaiting_review(
-        self, *, limit: int = 100, scope: Scope | None = None
-    ) -> list[Memory | Skill]:
-        """Memories and skills in quarantine, newest first, memories before skills."""
-        from memory_mesh import skills
-
-        lens = replace(self._lens(scope), statuses=frozenset({Status.QUARANTINED}))
-        with self._opened().ledger.read(self._config.namespace) as snapshot:
-            memories = snapshot.page(lens, checked_limit(limit), None)
-        staged = skills.listed(
-            self._opened().reader(), SkillQuery(lens.scope, limit, statuses=lens.statuses)
-        )
-        return [*memories, *staged][:limit]

@@ -9,7 +9,6 @@ Nothing here touches the store but `embed_waiting`. An error of the scrubber is 
 text goes on. Where no embedder answers, the text is stored all the same and waits for its vector.
 """
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -26,7 +25,9 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.policy import analyze, scrub
-from memory_mesh.policy.judge import MAX_CHARACTERS
+from memory_mesh.policy.bounds import MAX_CHARACTERS
+from memory_mesh.policy.digests import sha256
+from memory_mesh.policy.echoes import fingerprint
 from memory_mesh.ports import Embedder, Ledger, Redactor
 from memory_mesh.values import replace
 
@@ -62,13 +63,17 @@ def clean(desk: Desk, draft: Draft) -> Clean:
         source=draft.source.ref,
     )
     draft = replace(draft, text=scrubbed.content)
+    if draft.claim is None and desk.read_claims and draft.lesson is None and draft.topic is None:
+        from memory_mesh.policy import claims  # a search has no use for it
+
+        draft = replace(draft, claim=claims.read(draft.text, speaker=draft.speaker))
     return draft, word(draft.text, scrubbed.plain), scrubbed.chunks
 
 
 def word(text: str, plain: str) -> Wording:
     """What identifies a text and what finds it: the terms of its stripped form."""
     terms = " ".join(analyze.terms(plain or text))
-    return Wording(text, hashlib.sha256(text.encode()).digest(), terms)
+    return Wording(text, sha256(text.encode()), terms, fingerprint(text))
 
 
 def redacted(redactor: Redactor | None, said: Said) -> Said:
@@ -89,6 +94,10 @@ def redacted(redactor: Redactor | None, said: Said) -> Said:
         changed["tags"] = tuple(redactor.text(tag) for tag in said.tags)
     if said.extra:
         changed["extra"] = redactor.json(dict(said.extra))
+    if said.claim is not None:
+        value = redactor.text(said.claim.value)
+        subject = redactor.text(said.claim.subject)
+        changed["claim"] = replace(said.claim, subject=subject, value=value)
     if lesson is not None:
         names = ("error_pattern", "applies_to", "rule", "situation", "oversight", "fix", "inverse")
         taught: dict[str, Any] = {name: _plainly(redactor, getattr(lesson, name)) for name in names}

@@ -75,7 +75,7 @@ def test_an_exchange_worth_keeping_is_kept_as_an_inference(
     assert kept.text == (
         "[USER] We decided to use Postgres for billing.\n\n[ASSISTANT] Good choice."
     )
-    assert (kept.kind, kept.importance) == (Kind.DECISION, 0.8)
+    assert (kept.kind, kept.importance) == (Kind.DECISION, 0.5)
     assert (kept.source.kind, kept.source.channel) == (SourceKind.INFERENCE, Channel.ASSISTANT)
     assert "#interaction" in kept.tags
     assert manager.last_refusal == ()

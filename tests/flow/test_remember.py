@@ -78,8 +78,9 @@ def test_every_stated_field_is_kept(mesh, clock):
     assert (memory.scope, memory.kind, memory.speaker) == (Scope("p", "a", "s"), "decision", "Ann")
     assert (memory.role, memory.order, memory.occurred_at) == ("user", 7, clock.now())
     assert memory.valid_until - memory.valid_from == timedelta(days=1)
-    assert (memory.importance, memory.confidence, memory.tags) == (0.8, 0.25, ("t",))
-    assert (memory.tier, memory.pinned) == (Tier.SHORT_TERM, True)
+    assert (memory.confidence, memory.tags) == (0.25, ("t",))
+    assert (memory.importance, memory.pinned) == (0.5, False)  # not for a document to say
+    assert memory.tier is Tier.SHORT_TERM
     assert (memory.source.kind, memory.source.ref) == (SourceKind.DOCUMENT, "page 3")
     assert memory.source.channel == "library"
 

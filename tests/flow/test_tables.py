@@ -95,7 +95,7 @@ def test_the_columns_of_v2_are_brought_in_and_win_over_metadata(tmp_path, import
     assert (done.schema, done.memories.stored) == ("V2", 4)
     kept = {m.id: m for m in importing.get_all(across=["session", "agent"])}
     first = kept[memory_id(1)]
-    assert (first.scope, first.importance) == (Scope(session="s1"), 0.8)
+    assert (first.scope, first.importance) == (Scope(session="s1"), 0.5)
     assert (first.uses, first.last_used) == (5, MADE_UTC)
     assert first.heritage == Heritage(("i1", "i2"), ("h",), ())
     assert first.skill == "skill_1_a"

@@ -241,3 +241,24 @@ def test_a_forked_child_makes_its_own_pool(face):
 def test_what_cannot_be_awaited_is_refused_by_name(body, complaint):
     with pytest.raises(generate_async.CannotGenerate, match=complaint):
         generate_async.generate(f"class MemoryMesh:\n    {body}\n")
+
+
+def test_a_second_face_has_its_own_names_and_hands_on_what_makes_it():
+    face = generate_async.Face("Graph", "small", "face", "A graph", exports=("weigh",))
+    source = """
+class Graph:
+    def __init__(self, *, folder: str) -> None: ...
+    def store(self, text: str) -> str: return text
+
+def make(folder: str) -> "Graph":
+    return Graph(folder=folder)
+
+def weigh(text: str) -> int: return len(text)
+"""
+    made = generate_async.tidy(generate_async.generate(source, face=face))
+    assert "from small.py: do not edit" in made
+    assert "small.Graph(folder=folder)" in made
+    assert "async def store(self, text: str) -> str:" in made
+    assert "def make(folder: str)" in made
+    assert "weigh = small.weigh" in made
+    assert "@" not in made.replace("@overload", "")

@@ -19,7 +19,8 @@ from memory_mesh.model import (
     Seen,
     Wording,
 )
-from memory_mesh.policy.judge import MAX_CHARACTERS, judge
+from memory_mesh.policy.bounds import MAX_CHARACTERS
+from memory_mesh.policy.judge import judge
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KNOWN = Memory(id="mem_1_000001", text="tea is hot", created_at=NOW, recorded_from=NOW)

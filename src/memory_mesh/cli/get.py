@@ -12,6 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     naming.add_id(parser)
     parser.add_argument("--as-of", metavar="TIME", help="as it was at that moment, ISO 8601")
+    parser.add_argument("--valid-at", metavar="TIME", help="if it was true at that moment")
     parser.add_argument("--deleted", action="store_true", help="show it even if it was deleted")
 
 
@@ -20,7 +21,13 @@ def run(options: argparse.Namespace) -> int:
     with opening.mesh_of(options) as mesh:
         reader = opening.reader_of(mesh.config)
         include = [Status.DELETED] if options.deleted else []
-        memory = mesh.get(options.id, scope=reader, as_of=options.as_of, include=include)
+        memory = mesh.get(
+            options.id,
+            scope=reader,
+            as_of=options.as_of,
+            valid_at=options.valid_at,
+            include=include,
+        )
     if memory is None:
         raise naming.missing(options.id, reader)
     if options.json:

@@ -19,18 +19,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     verdict = parser.add_mutually_exclusive_group()
     verdict.add_argument("--approve", action="store_true", help="let it in")
-    verdict.add_argument("--reject", action="store_true", help="archive it")
+    verdict.add_argument("--reject", action="store_true", help="archive it, and keep it out")
+    verdict.add_argument("--undo", action="store_true", help="take the last verdict back")
+    parser.add_argument("--source", metavar="NAME", help="all that waits from this source")
     parser.add_argument("--reason", metavar="TEXT", help="why, for the audit block")
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="list at most")
 
 
 def run(options: argparse.Namespace) -> int:
     """List what waits, show all of one, or decide on it."""
-    if not options.id and (options.approve or options.reject):
-        raise UsageError("say which one: --id ID. See: memory-mesh review --help")
+    decided = options.approve or options.reject
+    if bool(options.id) == bool(options.source) and (decided or options.undo or options.source):
+        raise UsageError("say which: --id ID or --source NAME. See: memory-mesh review --help")
+    if options.source and not decided:
+        raise UsageError("say --approve or --reject. See: memory-mesh review --help")
     with opening.mesh_of(options) as mesh:
         reader = opening.reader_of(mesh.config)
-        if options.id and not (options.approve or options.reject):
+        if options.source:
+            return _decide_all(mesh, reader, options)
+        if options.undo:
+            return _undo(mesh, reader, options)
+        if options.id and not decided:
             return _show(mesh, reader, options)
         if options.id:
             return _decide(mesh, reader, options)
@@ -42,6 +51,27 @@ def run(options: argparse.Namespace) -> int:
     for item in waiting:
         text = item.text if isinstance(item, Memory) else f"{item.name}: {item.intent}"
         printing.say(f"{item.id}  {printing.one_line(text, 80)}")
+    return 0
+
+
+def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    """One verdict on everything that waits from one source."""
+    reason = options.reason or "reviewed by the caller"
+    done = mesh.review_source(options.source, approve=options.approve, reason=reason, scope=reader)
+    if options.json:
+        printing.say_json([{"id": memory.id, "status": memory.status.value} for memory in done])
+        return 0
+    verdict = "Approved" if options.approve else "Rejected"
+    printing.say(f"[MemoryMesh] {verdict} {len(done)} from {options.source}.")
+    return 0
+
+
+def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    memory = mesh.undo_review(options.id, scope=reader)
+    if options.json:
+        printing.say_json({"id": memory.id, "status": memory.status.value})
+        return 0
+    printing.say(f"[MemoryMesh] {memory.id} waits again, as {memory.status.value}")
     return 0
 
 

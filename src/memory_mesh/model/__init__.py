@@ -5,6 +5,15 @@ everything one write changes, a `Lens` what one read may see, a `Hit` one ranked
 Nothing here decides, reads a clock or touches a file.
 """
 
+from memory_mesh.model.claims import (
+    Cardinality,
+    Claim,
+    Conflict,
+    ConflictPolicy,
+    DedupPolicy,
+    PredicateSchema,
+    Resolution,
+)
 from memory_mesh.model.memories import (
     Born,
     Channel,
@@ -73,6 +82,7 @@ from memory_mesh.model.writes import (
     Receipt,
     Refuse,
     Repeat,
+    Rival,
     Rivals,
     Seen,
     SkillPut,
@@ -81,6 +91,7 @@ from memory_mesh.model.writes import (
     Span,
     TextVectors,
     Verdict,
+    Vote,
     Wanted,
     Wording,
 )
@@ -90,10 +101,15 @@ __all__ = [
     "Body",
     "Born",
     "Candidate",
+    "Cardinality",
     "Channel",
     "Checkpoint",
+    "Claim",
     "Commit",
+    "Conflict",
+    "ConflictPolicy",
     "Cursor",
+    "DedupPolicy",
     "Draft",
     "Embedding",
     "Entry",
@@ -123,6 +139,7 @@ __all__ = [
     "Page",
     "Part",
     "Pending",
+    "PredicateSchema",
     "Pruned",
     "Put",
     "Query",
@@ -131,6 +148,8 @@ __all__ = [
     "Refuse",
     "Reliability",
     "Repeat",
+    "Resolution",
+    "Rival",
     "Rivals",
     "Scope",
     "Seen",
@@ -155,6 +174,7 @@ __all__ = [
     "UpkeepReport",
     "Verdict",
     "Verification",
+    "Vote",
     "Wanted",
     "Wording",
 ]

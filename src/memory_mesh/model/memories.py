@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
+from memory_mesh.model.claims import Claim
 from memory_mesh.values import dataclass, field
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -179,6 +180,7 @@ class Statement:
     lesson: Lesson | None = None
     heritage: Heritage | None = None
     skill: str | None = None  # the skill it came from, by id
+    claim: Claim | None = None
 
     @property
     def content(self) -> str:
@@ -202,6 +204,8 @@ class Draft(Statement):
     derived_from: tuple[str, ...] = ()
     topic: str | None = None  # what a reflection is about
     born: "Born | None" = None  # of what comes from another store
+    quarantine: str | None = None  # why it should wait for review, whatever else is known
+    keep_active: bool = False  # stay beside a more trusted rival instead of waiting for review
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +233,10 @@ class Memory(Statement):
     last_used: datetime | None = None
     helpful: int = 0
     harmful: int = 0
+    usefulness: float = 1.0
+    reinforcements: int = 0
+    disputes: int = 0
+    origins: int = 1  # distinct ones that said it
 
     @property
     def deleted_since(self) -> bool:

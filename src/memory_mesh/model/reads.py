@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory_mesh.model.memories import Json, Memory, Scope, Status
 from memory_mesh.model.writes import Body, Space
-from memory_mesh.values import dataclass
+from memory_mesh.values import dataclass, field
 
 if TYPE_CHECKING:
     from memory_mesh.policy.filters import Filter
@@ -35,6 +35,8 @@ class Query:
     limit: int = 10
     profile: str = "mesh"
     keyword_only: bool = False
+    weights: Mapping[str, float] = field(default_factory=dict)  # of profile composite
+    least: float | None = None  # similarity below which nothing is returned
 
 
 @dataclass(frozen=True, slots=True)

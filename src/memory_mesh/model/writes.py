@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
+from memory_mesh.model.claims import Conflict, PredicateSchema, Resolution
 from memory_mesh.model.memories import Json, Memory, Operation, Outcome, Scope, Status
 from memory_mesh.model.skills import Skill
 from memory_mesh.values import dataclass, field
@@ -18,6 +19,7 @@ class Wording:
     text: str
     hash: bytes
     terms: str
+    echo: bytes = b""  # of the text without case, spacing and punctuation
     space: "Space | None" = None
     vectors: tuple[bytes, ...] = ()
     spans: "tuple[Span | None, ...]" = ()  # where in the text each vector's part lies
@@ -145,6 +147,9 @@ class Wanted:
     patterns: tuple[tuple[str, Scope], ...] = ()
     skills: tuple[str, ...] = ()  # ids
     skill_names: tuple[tuple[str, Scope], ...] = ()
+    claims: tuple[tuple[str, str, Scope], ...] = ()  # subject, predicate, audience
+    echoes: tuple[bytes, ...] = ()
+    conflicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,12 @@ class Rivals:
     lessons: Mapping[tuple[str, Scope], Sequence[Memory]] = field(default_factory=dict)
     skills: Mapping[str, Skill] = field(default_factory=dict)
     skill_names: Mapping[tuple[str, Scope], Skill] = field(default_factory=dict)
+    claims: Mapping[tuple[str, str, Scope], Sequence[Memory]] = field(default_factory=dict)
+    schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
+    tombstoned: Callable[[bytes], bool] | None = None  # None where nothing was ever rejected
+    claimed: "Callable[[Wanted], Rivals] | None" = None  # the same, with rivals not asked for yet
+    echoes: Mapping[bytes, Memory] = field(default_factory=dict)
+    conflicts: Mapping[str, Conflict] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +193,7 @@ class Receipt:
     outcome: Outcome
     reasons: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
     again: bool = False  # this very write was answered before, and nothing was written now
 
 
@@ -198,6 +210,11 @@ class Commit:
     after: Memory | None = None
     skills: tuple["SkillPut", ...] = ()
     skill_vectors: tuple["SkillVector", ...] = ()
+    conflicts: tuple[Conflict, ...] = ()  # new ones, and known ones with their resolution
+    schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
+    tombstones: tuple[tuple[bytes, str], ...] = ()  # a value that must not come back, and why
+    forgiven: tuple[bytes, ...] = ()  # tombstones that are taken away again
+    votes: tuple["Vote", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +243,26 @@ class Keep:
     status: Status = Status.ACTIVE
     supersedes: tuple[Memory, ...] = ()
     reason: str = "nothing known stands against it"
+    against: tuple["Rival", ...] = ()  # conflicts to put on record
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A memory that a newcomer contradicts, how far each is trusted, and what was decided."""
+
+    memory: Memory
+    new_trust: float
+    old_trust: float
+    reason: str
+    resolution: Resolution | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One vote on a memory's truth, counted in place."""
+
+    memory: str
+    supports: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,16 @@ block follows SHA-256 of the namespace, so no two namespaces share a chain. Eras
 wire text, metadata and salt: the digest then proves nothing of the text, and the chain holds.
 """
 
-import hashlib
-import hmac
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Block, Checkpoint, Entry, Head, Json
+from memory_mesh.policy.digests import hmac_sha256, sha256
 
 SALT = 16  # bytes
+_SIZE = 32  # bytes of SHA-256
 _FORM = 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -25,7 +25,7 @@ _SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 
 def genesis(namespace: str) -> bytes:
     """What the first block of a namespace follows."""
-    return hashlib.sha256(namespace.encode()).digest()
+    return sha256(namespace.encode())
 
 
 def metadata_text(metadata: Mapping[str, Json]) -> str:
@@ -35,7 +35,7 @@ def metadata_text(metadata: Mapping[str, Json]) -> str:
 
 def digest(wire: str | None, metadata: str, salt: bytes) -> bytes:
     """The salted fingerprint of what a block says."""
-    return hmac.digest(salt, f"{wire or ''}\n{metadata}".encode(), "sha256")
+    return hmac_sha256(salt, f"{wire or ''}\n{metadata}".encode())
 
 
 def block_hash(
@@ -54,7 +54,7 @@ def block_hash(
         digested.hex(),
         prev_hash.hex(),
     ]
-    return hashlib.sha256(_COMPACT.encode(form).encode()).digest()
+    return sha256(_COMPACT.encode(form).encode())
 
 
 def seal(entry: Entry, seq: int, position: int, prev_hash: bytes, salt: bytes) -> Block:
@@ -80,7 +80,7 @@ def flaw(block: Block, position: int, prev_hash: bytes, *, stored: str | None = 
         return f"expected position {position}, found {block.position}"
     if block.prev_hash != prev_hash:
         return "does not follow the block before it"
-    if block.digest is None or len(block.digest) != hashlib.sha256().digest_size:
+    if block.digest is None or len(block.digest) != _SIZE:
         return "has no digest"
     said = block.entry.wire is not None or bool(block.entry.metadata)
     if block.erased and (said or block.salt is not None):

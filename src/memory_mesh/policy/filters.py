@@ -54,7 +54,8 @@ def _fields() -> dict[str, FieldType]:
     """Every field by the type of its values."""
     names = {
         FieldType.TEXT: "id content memory_type kind label status session_id agent_id project "
-        "source source_kind channel speaker role tier lesson_pattern_id source_skill_id",
+        "source source_kind channel speaker role tier lesson_pattern_id source_skill_id subject "
+        "predicate source_ref",
         FieldType.NUMBER: "order importance confidence access_count rule_confidence severity",
         FieldType.TIME: "last_accessed created_at updated_at occurred_at valid_from valid_until",
         FieldType.BOOL: "pinned",

@@ -13,6 +13,8 @@ from memory_mesh.values import dataclass
 K = 60  # Cormack et al. 2009
 VECTOR_WEIGHT = 0.6  # best on the dev conversations; 0.7 suits long messages
 PROFILES = ("mesh", "rrf")
+RANKED = ("composite", "lane")  # these reorder by more than relevance: they must see more
+DEEP = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,10 @@ class Legs:
 
 
 def depth(profile: str, limit: int) -> int:
-    """How many candidates each leg is asked for: RFC-0011's twice the limit, or at least 100."""
-    return 2 * limit if profile == "rrf" else max(100, limit)
+    """How many candidates each leg is asked for: twice the limit, or at least 100, or 1,000."""
+    if profile == "rrf":
+        return 2 * limit
+    return max(DEEP if profile in RANKED else 100, limit)
 
 
 def fuse(profile: str, legs: Legs, limit: int) -> list[Fused]:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import rfc11
 from memory_mesh.model import (
     Channel,
+    Claim,
     Draft,
     Kind,
     Lens,
@@ -19,10 +20,12 @@ from memory_mesh.model import (
     Status,
     Tier,
 )
-from memory_mesh.policy.filters import parse
 from memory_mesh.policy.metadata import check_metadata, check_text
 from memory_mesh.policy.trust import lowered
 from memory_mesh.values import replace
+
+if TYPE_CHECKING:
+    from memory_mesh.policy.filters import Filter
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 AUDIENCE = frozenset({"project", "agent", "session"})
@@ -51,6 +54,9 @@ class Details(TypedDict, total=False):
     source_agent: str
     source_ref: str
     source_skill: str
+    claim: Claim | Mapping[str, object]
+    quarantine: str
+    keep_active: bool
     derived_from: Iterable[str]
     key: str
     allow_duplicate: bool
@@ -86,11 +92,13 @@ def alteration(
     metadata: object | None,
     details: Mapping[str, object],
     *,
+    channel: Channel,
     merge: bool = False,
 ) -> Callable[[Memory], Memory]:
     """How `update` changes a memory: what is given replaces, what is not stays.
 
-    Metadata is replaced as a whole, or with `merge` key by key, inside the transaction.
+    Metadata is replaced as a whole, or with `merge` key by key, inside the transaction. What says
+    something else from now on is believed no further than the channel it came by.
     """
     _known(details)
     text = None if content is None else check_text(content, "content")
@@ -106,6 +114,8 @@ def alteration(
             whole = rfc11.given_metadata(memory) | given if merge else given
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
         _check_validity(draft.valid_from, draft.valid_until)
+        if text is not None or details.keys() & {"claim", "source_kind"}:
+            draft = replace(draft, source=_of(draft.source, lowered(draft.source.kind, channel)))
         carried = {name: getattr(draft, name) for name in _CARRIED}
         return replace(memory, text=memory.text if text is None else text, **carried)
 
@@ -134,11 +144,17 @@ def lens_of(
         scope=reader,
         across=left_out,
         statuses=frozenset(statuses),
-        where=parse(filter) if filter else None,
+        where=_parsed(filter) if filter else None,
         as_of=moment("as_of", as_of),
         valid_at=moment("valid_at", valid_at),
         any_validity=any_validity,
     )
+
+
+def _parsed(filter: str) -> "Filter":
+    from memory_mesh.policy.filters import parse  # most reads have none
+
+    return parse(filter)
 
 
 def moment(name: str, value: object) -> datetime | None:
@@ -174,7 +190,7 @@ def importance(value: object) -> float:
 _CARRIED = (
     "scope", "source", "kind", "label", "speaker", "role", "order", "occurred_at", "valid_from",
     "valid_until", "importance", "confidence", "tier", "pinned", "tags", "extra", "lesson",
-    "heritage", "skill",
+    "heritage", "skill", "claim",
 )  # fmt: skip
 
 
@@ -189,6 +205,8 @@ def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:
     }
     if "source_skill" in details:
         fitted["skill"] = _name("source_skill", details["source_skill"])
+    if details.get("claim") is not None:
+        fitted |= _claimed(draft, fitted, details["claim"])
     origin: dict[str, Any] = {
         field: fit(name, details[name])
         for name, (field, fit) in _SOURCE_FITTERS.items()
@@ -197,6 +215,42 @@ def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:
     if isinstance(fitted.get("kind"), tuple):
         fitted["kind"], fitted["label"] = fitted["kind"]
     return replace(draft, source=replace(draft.source, **origin), **fitted)
+
+
+def _claimed(draft: Draft, fitted: Mapping[str, Any], given: object) -> dict[str, Any]:
+    """A stated claim, and the times and session that neolata writes into it."""
+    from memory_mesh.policy import claims
+
+    if isinstance(given, Claim):
+        return {"claim": given}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("claim must be a Claim, or a mapping with subject, predicate and value")
+    said = {_CLAIM_WORDS.get(str(key), str(key)): value for key, value in given.items()}
+    unknown = said.keys() - _CLAIM_FIELDS
+    if unknown:
+        raise InvalidInput(
+            f"a claim has no {min(unknown)}; it has {', '.join(sorted(_CLAIM_FIELDS))}"
+        )
+    if said.get("scope") not in _CLAIM_SCOPES:
+        raise InvalidInput("the scope of a claim is global, session or temporal")
+    exclusive = said.get("exclusive", True)
+    parts = (said.get("subject"), said.get("predicate"), said.get("value"))
+    subject, predicate, value = (check_text(part, "a part of the claim") for part in parts)
+    found: dict[str, Any] = {
+        "claim": claims.stated(
+            subject, predicate, value, exclusive=_flag("exclusive of the claim", exclusive)
+        )
+    }
+    for name in ("valid_from", "valid_until"):
+        if said.get(name) is not None:
+            found[name] = moment(name, said[name])
+    scope = fitted.get("scope", draft.scope)
+    if said.get("scope") == "session" or said.get("session_id") is not None:
+        session = _name("session_id of the claim", said.get("session_id")) or scope.session
+        if session is None:
+            raise InvalidInput("a claim with scope session needs a sessionId")
+        found["scope"] = replace(scope, session=session)
+    return found
 
 
 def _kind(_name: str, value: object) -> Kind | tuple[Kind, str]:
@@ -298,7 +352,19 @@ _FITTERS: dict[str, Callable[[str, object], object]] = {
     "tier": lambda name, value: _member(name, Tier, value),
     "pinned": _flag,
     "derived_from": _tags,
+    "quarantine": _name,
+    "keep_active": _flag,
 }
+_CLAIM_WORDS = {
+    "validFrom": "valid_from",
+    "validUntil": "valid_until",
+    "sessionId": "session_id",
+}
+_CLAIM_SCOPES = (None, "global", "session", "temporal")
+_CLAIM_FIELDS = {
+    "subject", "predicate", "value", "exclusive", "scope", "session_id", "valid_from",
+    "valid_until",
+}  # fmt: skip
 _SOURCE_FITTERS: dict[str, tuple[str, Callable[[str, object], object]]] = {
     "source_kind": ("kind", lambda name, value: _member(name, SourceKind, value)),
     "source_agent": ("agent", _name),

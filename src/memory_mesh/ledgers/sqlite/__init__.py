@@ -27,6 +27,7 @@ from memory_mesh.model import (
     Verification,
     Wanted,
 )
+from memory_mesh.policy.usefulness import HARMFUL, HELPFUL, LEAST_USEFUL, MOST_USEFUL
 from memory_mesh.ports import Clock, Snapshot
 
 _GIVE_UP = 5  # failures after which a sink's commit goes to the dead letters
@@ -81,11 +82,12 @@ class SqliteLedger:
 
     def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
         """Add one vote to a memory, in place; ranking may change, so the seq moves."""
-        column = "helpful" if helpful else "harmful"
+        column, step = ("helpful", HELPFUL) if helpful else ("harmful", HARMFUL)
         with self._files.writing(namespace) as db:
             changed = db.execute(
-                f"UPDATE memory SET {column} = {column} + 1 WHERE id = ?",  # noqa: S608
-                (memory_id,),
+                f"UPDATE memory SET {column} = {column} + 1, "  # noqa: S608  # two names
+                "usefulness = min(?, max(?, usefulness * ?)) WHERE id = ?",
+                (MOST_USEFUL, LEAST_USEFUL, step, memory_id),
             )
             if not changed.rowcount:
                 raise NotFound
@@ -206,4 +208,5 @@ class SqliteLedger:
 def _changes(commit: Commit) -> bool:
     """Whether a commit has anything to write."""
     parts = (commit.puts, commit.entries, commit.observations, commit.vectors)
-    return any(parts) or bool(commit.skills or commit.skill_vectors)
+    more = (commit.skills, commit.skill_vectors, commit.conflicts, commit.schemas)
+    return any(parts) or any(more) or bool(commit.tombstones or commit.forgiven or commit.votes)

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.ledgers.sqlite import keywords, rows, skills, vectors, writing
+from memory_mesh.ledgers.sqlite import keywords, rows, truth, vectors, writing
 from memory_mesh.ledgers.sqlite.tail import Tails
 from memory_mesh.model import (
     Candidate,
+    Conflict,
     Head,
     Lens,
     Matches,
@@ -21,6 +22,7 @@ from memory_mesh.model import (
     Page,
     Part,
     Pending,
+    PredicateSchema,
     Question,
     Rivals,
     SkillQuery,
@@ -28,7 +30,6 @@ from memory_mesh.model import (
     Status,
     Wanted,
 )
-from memory_mesh.policy.filter_sql import compile_sql
 
 _BATCH = 128  # candidates checked against their rows at a time
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
@@ -121,7 +122,17 @@ class SqliteSnapshot:
 
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""
+        from memory_mesh.ledgers.sqlite import skills
+
         return skills.find(self._db, query)
+
+    def conflicts(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Conflict]:
+        """Conflicts on record, the newest first."""
+        return truth.conflicts(self._db, limit, pending=pending, memory=memory)
+
+    def schemas(self) -> dict[str, PredicateSchema]:
+        """Every registered predicate."""
+        return truth.schemas(self._db)
 
     def next_bound(self, now: datetime) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid."""
@@ -171,6 +182,8 @@ def _predicate(lens: Lens) -> tuple[str, list[object]]:
         )
         values += [at, at]
     if lens.where is not None:
+        from memory_mesh.policy.filter_sql import compile_sql
+
         fragment, bound = compile_sql(lens.where, rows.FILTERABLE)
         parts.append(f"({fragment})")
         values += bound

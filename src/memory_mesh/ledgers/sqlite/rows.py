@@ -10,6 +10,7 @@ from memory_mesh.formats.lessons import lesson_json, read_lesson, severity_rank
 from memory_mesh.model import (
     Block,
     Channel,
+    Claim,
     Entry,
     Head,
     Json,
@@ -23,6 +24,7 @@ from memory_mesh.model import (
     Status,
     Tier,
 )
+from memory_mesh.values import fields
 
 Row: TypeAlias = tuple[Any, ...]  # what sqlite3 returns
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,11 +32,12 @@ _MICROSECOND = timedelta(microseconds=1)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # dumps() makes one a call
 
 MEMORY = """
-    m.id, m.created, m.status, m.uses, m.last_used, m.helpful, m.harmful, t.content,
+    m.id, m.created, m.status, m.uses, m.last_used, m.helpful, m.harmful, m.usefulness,
+    m.reinforcements, m.disputes, m.origins, t.content,
     v.recorded_from, v.recorded_until, v.status, v.successor, v.kind, v.label,
     v.project, v.agent, v.session, v.ord, v.speaker, v.role, v.occurred_at, v.valid_from,
     v.valid_until, v.source_kind, v.channel, v.source_agent, v.source_ref, v.importance,
-    v.confidence, v.tier, v.pinned, v.tags, v.extra, v.lesson, v.heritage, v.skill
+    v.confidence, v.tier, v.pinned, v.tags, v.extra, v.lesson, v.heritage, v.skill, v.claim
 """
 JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
 BLOCK = (
@@ -45,7 +48,7 @@ VERSION = (
     "number, memory, text, seq, recorded_from, recorded_until, status, successor, kind, label, "
     "project, agent, session, ord, speaker, role, occurred_at, valid_from, valid_until, "
     "source_kind, channel, source_agent, source_ref, importance, confidence, tier, pinned, tags, "
-    "extra, lesson, pattern, severity, rule_confidence, heritage, skill"
+    "extra, lesson, pattern, severity, rule_confidence, heritage, skill, claim, subject, predicate"
 )
 FILTERABLE = {
     "id": "m.id",
@@ -84,6 +87,9 @@ FILTERABLE = {
     "rule_confidence": "v.rule_confidence",
     "severity": "v.severity",
     "source_skill_id": "v.skill",
+    "subject": "v.subject",
+    "predicate": "v.predicate",
+    "source_ref": "v.source_ref",
 }
 
 
@@ -123,11 +129,12 @@ def seq_before(db: sqlite3.Connection, moment_: datetime) -> int:
 
 def memory(row: Row) -> Memory:
     """A version row, joined as JOINED and selected as MEMORY."""
-    (id_, created, today, uses, last_used, helpful, harmful, content,
+    (id_, created, today, uses, last_used, helpful, harmful, usefulness,
+     reinforcements, disputes, origins, content,
      recorded_from, recorded_until, status, successor, kind, label,
      project, agent, session, order, speaker, role, occurred_at, valid_from,
      valid_until, source_kind, channel, source_agent, source_ref, importance,
-     confidence, tier, pinned, tags, extra, lesson, heritage, skill) = row  # fmt: skip
+     confidence, tier, pinned, tags, extra, lesson, heritage, skill, claim) = row  # fmt: skip
     return Memory(
         id=id_,
         created_at=since_epoch(created),
@@ -136,6 +143,10 @@ def memory(row: Row) -> Memory:
         last_used=moment(last_used),
         helpful=helpful,
         harmful=harmful,
+        usefulness=usefulness,
+        reinforcements=reinforcements,
+        disputes=disputes,
+        origins=origins,
         text=content,
         recorded_from=since_epoch(recorded_from),
         recorded_until=moment(recorded_until),
@@ -160,6 +171,7 @@ def memory(row: Row) -> Memory:
         lesson=None if lesson is None else read_lesson(json.loads(lesson)),
         heritage=None if heritage is None else read_heritage(json.loads(heritage)),
         skill=skill,
+        claim=None if claim is None else Claim(**json.loads(claim)),
     )
 
 
@@ -185,7 +197,16 @@ def version_values(
         value.confidence, value.tier, value.pinned, dumped(value.tags), dumped(dict(value.extra)),
         *_lesson(value.lesson),
         None if value.heritage is None else dumped(heritage_json(value.heritage)), value.skill,
+        *_claim(value.claim),
     )  # fmt: skip
+
+
+def _claim(claim: Claim | None) -> tuple[str | None, str | None, str | None]:
+    """A claim's columns: the whole of it, and what it is looked up by."""
+    if claim is None:
+        return (None, None, None)
+    plain = {name.name: getattr(claim, name.name) for name in fields(Claim)}
+    return (dumped(plain), claim.subject, claim.predicate)
 
 
 def _lesson(lesson: Lesson | None) -> tuple[object, ...]:

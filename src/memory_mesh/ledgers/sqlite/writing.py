@@ -4,8 +4,9 @@ import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-from memory_mesh.ledgers.sqlite import rows, skills, vectors
+from memory_mesh.ledgers.sqlite import rows, truth, vectors
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -29,7 +30,6 @@ _TWINS = 64  # of one text and audience that are compared: they differ in when t
 
 def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Rivals:
     """What the ledger holds that bears on a write, read inside its transaction."""
-    named = wanted.skills or wanted.skill_names
     return Rivals(
         at=at,
         twins=_twins(db, wanted.twins),
@@ -38,8 +38,17 @@ def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Rivals:
         taken=lambda id_: _taken(db, id_),
         history=lambda id_: rows.history(db, id_),
         lessons={key: known for key in wanted.patterns if (known := _lessons(db, *key))},
-        **(skills.rivals(db, wanted) if named else {}),
+        **(_skills(db, wanted) if wanted.skills or wanted.skill_names else {}),
+        **(truth.rivals(db, wanted) if wanted.claims or wanted.echoes or wanted.conflicts else {}),
+        tombstoned=truth.tombstoned(db),
+        claimed=lambda more: rivals(db, more, at),
     )
+
+
+def _skills(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
+    from memory_mesh.ledgers.sqlite import skills
+
+    return skills.rivals(db, wanted)
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:
@@ -62,7 +71,11 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
     for late in commit.vectors:
         vectors.add(db, late, seq)
     vectors.keep_count(db, before, commit)
-    skills.write(db, commit, seq)
+    if commit.skills or commit.skill_vectors:
+        from memory_mesh.ledgers.sqlite import skills  # few writes have any
+
+        skills.write(db, commit, seq)
+    truth.write(db, commit, seq, at)
     position, hashed = _chain(db, head, seq, commit.entries)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
@@ -114,7 +127,7 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
             late = TextVectors(text, put.wording.space, worded.vectors, worded.spans)
             vectors.add(db, late, seq)
     db.execute(
-        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(35)})",  # noqa: S608  # own names
+        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(38)})",  # noqa: S608  # own names
         rows.version_values(memory, number, text, seq),
     )
     return number
@@ -142,8 +155,8 @@ def _lives(memory: Memory) -> bool:
 def _word(db: sqlite3.Connection, memory: int, wording: Wording, table: str) -> int:
     """A new text, and its terms in the keyword table they belong to."""
     number = db.execute(
-        "INSERT INTO text (memory, content, hash, terms) VALUES (?, ?, ?, ?)",
-        (memory, wording.text, wording.hash, wording.terms),
+        "INSERT INTO text (memory, content, hash, terms, echo) VALUES (?, ?, ?, ?, ?)",
+        (memory, wording.text, wording.hash, wording.terms, wording.echo or None),
     ).lastrowid
     db.execute(f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)", (number, wording.terms))  # noqa: S608
     return number or 0
@@ -183,6 +196,11 @@ def _observe(
             )
             for seen in observations
         ],
+    )
+    db.executemany(
+        "UPDATE memory SET origins = (SELECT count(DISTINCT origin) FROM observation "
+        "WHERE observation.memory = memory.number) WHERE id = ?",
+        [(seen.memory,) for seen in observations if seen.memory not in numbers],
     )
 
 
@@ -226,7 +244,7 @@ def _chain(
 def _twins(
     db: sqlite3.Connection, twins: Sequence[tuple[bytes, Scope]]
 ) -> dict[tuple[bytes, Scope], tuple[Memory, ...]]:
-    """Active memories with the same text for the same audience, the oldest first."""
+    """Memories in use or quarantine with the same text for the same audience, oldest first."""
     hashes = [hashed for hashed, _ in twins]
     known = db.execute(f"SELECT hash FROM text WHERE hash IN ({_marks(len(hashes))})", hashes)  # noqa: S608
     seen = {hashed for (hashed,) in known}  # most texts are new: one look for all of them
@@ -237,7 +255,7 @@ def _twins(
         same = db.execute(
             f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.hash = ? AND v.project IS ? "  # noqa: S608
             "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
-            "AND v.status = 'active' ORDER BY v.number LIMIT ?",
+            "AND v.status IN ('active', 'quarantined') ORDER BY v.number LIMIT ?",
             (hashed, scope.project, scope.agent, scope.session, _TWINS),
         ).fetchall()
         if same:

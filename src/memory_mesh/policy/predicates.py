@@ -1,0 +1,46 @@
+"""Predicate schemas as callers write them, checked."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.model import Cardinality, ConflictPolicy, DedupPolicy, PredicateSchema
+from memory_mesh.policy.claims import NORMALIZERS, stated
+
+Member = TypeVar("Member", bound=StrEnum)
+_SPELLINGS = {"conflictPolicy": "conflict_policy", "dedupPolicy": "dedup_policy"}
+_FIELDS = ("cardinality", "conflict_policy", "normalize", "dedup_policy")
+
+
+def schema_of(name: str, given: PredicateSchema | Mapping[str, str]) -> PredicateSchema:
+    """A schema from a mapping in either spelling; InvalidInput names what is wrong."""
+    if isinstance(given, PredicateSchema):
+        return given
+    said = {_SPELLINGS.get(key, key): value for key, value in given.items()}
+    unknown = said.keys() - set(_FIELDS)
+    if unknown:
+        raise InvalidInput(f"the predicate {name!r} has no {min(unknown)}; it has {_FIELDS}")
+    normalize = said.get("normalize", "none")
+    if normalize not in NORMALIZERS:
+        raise InvalidInput(f"normalize of {name!r} must be one of: {', '.join(NORMALIZERS)}")
+    return PredicateSchema(
+        cardinality=_member(name, Cardinality, said.get("cardinality", "single")),
+        conflict_policy=_member(name, ConflictPolicy, said.get("conflict_policy", "supersede")),
+        normalize=normalize,
+        dedup_policy=_member(name, DedupPolicy, said.get("dedup_policy", "corroborate")),
+    )
+
+
+def predicate_key(name: str) -> str:
+    """A predicate's name as claims are looked up by it."""
+    return stated("x", name, "x").predicate
+
+
+def _member(name: str, kind: type[Member], value: str) -> Member:
+    try:
+        return kind(value)
+    except ValueError:
+        raise InvalidInput(
+            f"the predicate {name!r}: {value!r} is none of: {', '.join(kind)}"
+        ) from None
