@@ -29,6 +29,7 @@ class Judging(OpenMesh):
         self, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
     ) -> None:
         """Say how predicates behave: how many values, what a second one does, how they compare."""
+        self._may_decide()
         self._register(self._opened(), schemas)
 
     def predicates(self) -> dict[str, PredicateSchema]:
@@ -77,11 +78,11 @@ class Judging(OpenMesh):
         """Let what waits in quarantine in, or archive it and keep its value out.
 
         What is let in takes the place of the memories it contradicts. Only where the user speaks
-        can something be let in: no agent approves its own lesson.
+        is anything decided: no agent approves its own lesson, or bars what the user may say.
         """
         from memory_mesh import review, skills
 
-        self._may_decide(approve=approve)
+        self._may_decide()
         reader = self._reader(scope)
         if check_text(id, "id").startswith("skill_"):
             return skills.review(self._desk(), id, reader, approve=approve, reason=reason)
@@ -98,7 +99,7 @@ class Judging(OpenMesh):
         """Decide on everything that waits and came from one source, by agent or reference."""
         from memory_mesh import review
 
-        self._may_decide(approve=approve)
+        self._may_decide()
         name = check_text(source, "source").replace("'", "''")
         where = f"source = '{name}' OR source_ref = '{name}'"
         lens, desk = self._lens(scope, filter=where), self._desk()
@@ -112,6 +113,7 @@ class Judging(OpenMesh):
         """Take a review back: the memory waits again, and what it replaced is active again."""
         from memory_mesh import review
 
+        self._may_decide()
         return review.undo(self._desk(), memory_id, self._reader(scope))
 
     def awaiting_review(
@@ -150,6 +152,7 @@ class Judging(OpenMesh):
 
         if resolution not in set(Resolution):
             raise InvalidInput(f"resolution must be one of: {', '.join(Resolution)}")
+        self._may_decide()
         return review.resolve(
             self._desk(), conflict_id, self._reader(scope), Resolution(resolution), reason
         )
@@ -160,7 +163,7 @@ class Judging(OpenMesh):
 
         return review.chain(self._desk(), self._lens(scope), memory_id)
 
-    def _may_decide(self, *, approve: bool) -> None:
-        """No agent lets in what it said itself."""
-        if approve and not speaks_for_itself(self._source().kind):
-            raise InvalidInput(f"what waits for review is not approved through {self._channel}")
+    def _may_decide(self) -> None:
+        """No agent decides on what it said itself, or on how it is judged."""
+        if not speaks_for_itself(self._source().kind):
+            raise InvalidInput(f"only the user decides this, and not through {self._channel}")

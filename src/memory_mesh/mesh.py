@@ -531,7 +531,7 @@ class MemoryMesh:
         """Let what waits in quarantine in, or archive it and keep its value out.
 
         What is let in takes the place of the memories it contradicts. Only where the user speaks
-        can something be let in: no agent approves its own lesson.
+        is anything decided: no agent approves its own lesson, or bars what the user may say.
         """
         return await self._run(self._sync.review, id, approve=approve, reason=reason, scope=scope)
 

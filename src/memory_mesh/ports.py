@@ -84,7 +84,7 @@ class Snapshot(Protocol):
         """The skills that a query means and its reader sees."""
 
     def conflicts(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Conflict]:
-        """Conflicts on record, the newest first: those that wait, or all; of one memory, or any."""
+        """Conflicts on record, the newest first: those that wait, or all; of a newcomer, or any."""
 
     def schemas(self) -> dict[str, PredicateSchema]:
         """Every registered predicate."""

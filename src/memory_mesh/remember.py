@@ -180,7 +180,7 @@ def _commit_change(desk: Desk, memory_id: str, decide: Callable[[Rivals], Commit
 def _changed(desk: Desk, rivals: Rivals, old: Memory, new: Memory, deed: Deed) -> Commit:
     """The new version and its block; nothing at all when nothing differs."""
     new = replace(new, status_today=new.status)
-    said = (new.status, new.text, new.claim) != (old.status, old.text, old.claim)
+    said = any(getattr(old, name) != getattr(new, name) for name in _TRUTH)
     if said and new.status is Status.ACTIVE:
         _refuse_untrue(desk, new, rivals)
     differing: list[Json] = [
@@ -234,3 +234,4 @@ def _slices(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
 
 
 _STATED = tuple(field.name for field in fields(Statement))
+_TRUTH = ("status", "text", "claim", "scope", "valid_from", "valid_until")  # what rules look at

@@ -27,13 +27,21 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.judge import contradicted, taught_already
-from memory_mesh.policy.trust import is_unsupported, lowest, trust_of
+from memory_mesh.policy.trust import (
+    BASE,
+    allowed_importance,
+    is_unsupported,
+    lowest,
+    speaks_for_itself,
+    trust_of,
+)
 from memory_mesh.settling import BY_RULE, on_record, sealed_values, superseded
 from memory_mesh.values import replace
 
 MOST = 100  # conflicts of one memory that a decision on it settles
 DISPUTED_BELOW = 0.3
 _WAITING = frozenset({Status.QUARANTINED, Status.DISPUTED})
+_REVIEWED = frozenset({Status.ACTIVE, Status.ARCHIVED})
 _MIDDLE = 0.5  # importance of a memory nobody weighed
 
 
@@ -54,20 +62,25 @@ def register(desk: Desk, schemas: Mapping[str, PredicateSchema]) -> None:
 
 
 def reinforce(desk: Desk, memory_id: str, reader: Scope, boost: float) -> Memory:
-    """One vote for a memory's truth; it weighs more from now on."""
+    """One vote for a memory's truth; it weighs more from now on.
+
+    No model, tool or page vouches for what its own kind said.
+    """
 
     def decide(rivals: Rivals) -> Commit:
         old = _seen(rivals, memory_id, reader)
+        said = Deed("update", "reinforced")
+        if not speaks_for_itself(desk.kind) and BASE[desk.kind] <= BASE[old.source.kind]:
+            return _heard(desk, rivals, old, said)
         weight = min(1.0, (_MIDDLE if old.importance is None else old.importance) + boost)
+        allowed = allowed_importance(desk.kind, weight) or 0.0
         new = replace(
             old,
-            importance=weight,
+            importance=max(allowed, old.importance or 0.0),
             reinforcements=old.reinforcements + 1,
             recorded_from=rivals.at,
         )
-        return _decided(
-            desk, rivals, [(new, Deed("update", "reinforced"))], Vote(memory_id, supports=True)
-        )
+        return _decided(desk, rivals, [(new, said)], Vote(memory_id, supports=True))
 
     return _after(desk, memory_id, Wanted(ids=(memory_id,)), decide)
 
@@ -77,11 +90,11 @@ def dispute(desk: Desk, memory_id: str, reader: Scope, reason: str) -> Memory:
 
     def decide(rivals: Rivals) -> Commit:
         old = _seen(rivals, memory_id, reader)
+        if lowest((old.source.kind, desk.kind)) is not old.source.kind:
+            return _heard(desk, rivals, old, Deed("review", reason))
         new = replace(old, disputes=old.disputes + 1, recorded_from=rivals.at)
         status = old.status
-        if lowest((old.source.kind, desk.kind)) is not old.source.kind:
-            pass  # a less trusted voice is counted, and decides nothing
-        elif old.status is Status.ACTIVE and is_unsupported(new.reinforcements, new.disputes):
+        if old.status is Status.ACTIVE and is_unsupported(new.reinforcements, new.disputes):
             status = Status.QUARANTINED
         elif old.status is Status.ACTIVE and trust_of(new, rivals.at) < DISPUTED_BELOW:
             status = Status.DISPUTED
@@ -114,22 +127,40 @@ def undo(desk: Desk, memory_id: str, reader: Scope) -> Memory:
     def decide(rivals: Rivals) -> Commit:
         old = _seen(rivals, memory_id, reader)
         before = [version.status for version in rivals.history(memory_id)][:-1]
-        if not before or before[-1] not in _WAITING:
+        if not before or before[-1] not in _WAITING or old.status not in _REVIEWED:
             raise InvalidInput(f"there is no review of {memory_id} to undo")
         again = [(_turned(old, before[-1], rivals), Deed("review", "the review was undone"))]
-        for each in ended:
-            other = rivals.memories.get(each.existing)
-            if other is not None and other.successor == memory_id:
-                revived = replace(_turned(other, Status.ACTIVE, rivals), successor=None)
-                again.append((revived, Deed("restore", "the review was undone")))
+        again += [
+            (revived, Deed("restore", "the review was undone"))
+            for revived in _revived(old, ended, rivals)
+        ]
         reopened = tuple(
             replace(each, resolution=None, resolved_at=None, why=None) for each in ended
         )
-        forgiven = tuple(digest for digest, _ in _sealed(desk, old, ""))
+        archived = old.status is Status.ARCHIVED
+        forgiven = tuple(digest for digest, _ in _sealed(desk, old, "")) if archived else ()
         return replace(_decided(desk, rivals, again), conflicts=reopened, forgiven=forgiven)
 
     wanted = Wanted(ids=(memory_id, *(each.existing for each in ended)))
     return _after(desk, memory_id, wanted, decide)
+
+
+def _revived(old: Memory, ended: Sequence[Conflict], rivals: Rivals) -> list[Memory]:
+    """What a review replaced, active again; refused where another holds its place by now."""
+    found: list[Memory] = []
+    for other in (rivals.memories.get(each.existing) for each in ended):
+        if other is None or other.status is not Status.SUPERSEDED or other.successor != old.id:
+            continue
+        revived = replace(_turned(other, Status.ACTIVE, rivals), successor=None)
+        now = revived
+        if revived.claim is not None and rivals.claimed is not None:
+            about = (revived.claim.subject, revived.claim.predicate, revived.scope)
+            there = contradicted(revived, rivals.claimed(Wanted(claims=(about,))))
+            now = next((memory for memory in there if memory.id != old.id), revived)
+        if now is not revived:
+            raise InvalidInput(f"{now.id} stands in the place of {other.id} by now")
+        found.append(revived)
+    return found
 
 
 def resolve(
@@ -142,10 +173,15 @@ def resolve(
         now = rivals.conflicts[conflict_id]
         if not now.pending:
             raise InvalidInput(f"{conflict_id} was resolved before: {now.resolution}")
-        newcomer = _seen(rivals, now.new, reader)
-        existing = _seen(rivals, now.existing, reader)
+        newcomer = _seen(rivals, now.new, reader, deleted=True)
+        existing = _seen(rivals, now.existing, reader, deleted=True)
         if resolution is Resolution.KEEP_BOTH:
             return _both(desk, rivals, newcomer, now, reason)
+        if resolution is Resolution.REJECT and newcomer.status not in (*_WAITING, Status.ACTIVE):
+            said = change_entry(desk, rivals, newcomer.id, Deed("review", reason), {})
+            kept_out = _sealed(desk, newcomer, reason)
+            settled = _resolved([now], resolution, reason, rivals)
+            return Commit(entries=(said,), tombstones=kept_out, conflicts=settled)
         if resolution is Resolution.REJECT or newcomer.status in _WAITING:
             approve = resolution is Resolution.SUPERSEDE
             return _reviewed(desk, rivals, newcomer, approve=approve, reason=reason)
@@ -193,11 +229,18 @@ def conflicts(desk: Desk, lens: Lens, limit: int, *, pending: bool) -> list[Conf
             looked_at *= 4  # those between others' memories are in the way
 
 
-def _seen(rivals: Rivals, memory_id: str, reader: Scope) -> Memory:
+def _seen(rivals: Rivals, memory_id: str, reader: Scope, *, deleted: bool = False) -> Memory:
     memory = rivals.memories.get(memory_id)
-    if memory is None or memory.status is Status.DELETED or not audience.sees(reader, memory.scope):
+    if memory is None or not audience.sees(reader, memory.scope):
+        raise NotFound
+    if memory.status is Status.DELETED and not deleted:
         raise NotFound
     return memory
+
+
+def _heard(desk: Desk, rivals: Rivals, memory: Memory, deed: Deed) -> Commit:
+    """A vote that does not count is on record all the same."""
+    return Commit(entries=(change_entry(desk, rivals, memory.id, deed, {}),), after=memory)
 
 
 def _turned(memory: Memory, status: Status, rivals: Rivals) -> Memory:
@@ -223,17 +266,17 @@ def _decided(
 def _bearing_on(desk: Desk, memory_id: str, *also: Conflict) -> Wanted:
     """What a decision on a memory looks at: its conflicts, their other sides, its rivals."""
     with desk.ledger.read(desk.namespace) as snapshot:
-        pending = [
+        asked = [
             each
-            for each in snapshot.conflicts(MOST, pending=True, memory=memory_id)
-            if each.new == memory_id
+            for each in snapshot.conflicts(MOST, pending=False, memory=memory_id)
+            if each.new == memory_id and each.resolution in (None, Resolution.KEEP_BOTH)
         ]
         memory = snapshot.rivals(Wanted(ids=(memory_id,))).memories.get(memory_id)
     claim = memory.claim if memory is not None else None
     about = (
         () if memory is None or claim is None else ((claim.subject, claim.predicate, memory.scope),)
     )
-    every = list({each.id: each for each in (*also, *pending)}.values())
+    every = list({each.id: each for each in (*also, *asked)}.values())
     return Wanted(
         ids=(memory_id, *(each.existing for each in every)),
         conflicts=tuple(each.id for each in every),
@@ -282,10 +325,24 @@ def _both(desk: Desk, rivals: Rivals, newcomer: Memory, now: Conflict, reason: s
     settled = _resolved([now], Resolution.KEEP_BOTH, reason, rivals)
     if newcomer.status in _WAITING and not others:
         turned = _turned(newcomer, Status.ACTIVE, rivals)
+        since = _unasked(desk, turned, now, rivals)
+        if since:
+            said = change_entry(desk, rivals, newcomer.id, Deed("review", reason), {})
+            return Commit(entries=(said,), conflicts=(*settled, *since))
         done = _decided(desk, rivals, [(turned, Deed("review", reason))])
         return replace(done, conflicts=settled)
     said = change_entry(desk, rivals, newcomer.id, Deed("review", reason), {})
     return Commit(entries=(said,), conflicts=settled)
+
+
+def _unasked(desk: Desk, new: Memory, now: Conflict, rivals: Rivals) -> list[Conflict]:
+    """Contradictions with memories that came since: each of them is a question of its own."""
+    asked = {each.existing for each in rivals.conflicts.values() if each.new == new.id}
+    return [
+        on_record(desk, new, replace(_rival(new, memory, rivals), resolution=None), rivals)
+        for memory in contradicted(new, rivals)
+        if memory.id not in asked and memory.id != now.existing
+    ]
 
 
 def _in_place_of(

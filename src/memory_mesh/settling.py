@@ -133,6 +133,8 @@ class _Scene:
                 if any(memory.id == gone.id for memory in memories):
                     left = tuple(memory for memory in memories if memory.id != gone.id)
                     known[key] = left  # type: ignore[index]  # one of two kinds of key
+        for echo in [echo for echo, heard in self._echoes.items() if heard.id == gone.id]:
+            del self._echoes[echo]
 
 
 def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:

@@ -31,6 +31,7 @@ from memory_mesh.sinks.jsonl import JsonLinesSink
 from memory_mesh.sync import MemoryMesh
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, silent
+from tests.faults.truthcases import TRUTH
 
 State = dict[str, list[tuple[object, ...]]] | None
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,12 +44,19 @@ _FILE_EVENTS = ("open", "os.", "fcntl.", "shutil.", "tempfile.", "sqlite3.connec
 # What a state consists of; ids, times, salts and hashes differ from run to run and are left out.
 _STABLE = {
     "store": "namespace, min_reader, min_writer, seq, position",
-    "memory": "number, status, uses, last_used IS NULL, helpful, harmful",
+    "memory": (
+        "number, status, uses, last_used IS NULL, helpful, harmful, reinforcements, disputes, "
+        "origins"
+    ),
     "text": "number, memory, content, hex(hash), terms",
     "version": (
         "number, memory, text, seq, recorded_until IS NULL, status, kind, label, valid_from, "
-        "valid_until, importance, pinned, tags, extra, pattern, severity, heritage"
+        "valid_until, importance, pinned, tags, extra, pattern, severity, heritage, "
+        "claim, successor IS NULL"
     ),
+    "conflict": "number, seq, new, existing, resolved IS NULL, resolution, why",
+    "predicate": "name, cardinality",
+    "tombstone": "why",
     "observation": "number, memory, hex(hash), outcome, key",
     "block": "position, seq, operation, metadata",
     "recall": "number, metadata",
@@ -66,8 +74,8 @@ class Case:
     """One write operation: what is there before, what is done, and where it may stop halfway."""
 
     name: str
-    prepare: Callable[[MemoryMesh], None]
-    act: Callable[[MemoryMesh], None]
+    prepare: Callable[[MemoryMesh], object]
+    act: Callable[[MemoryMesh], object]
     stops: tuple[Callable[[MemoryMesh], None], ...] = ()  # each reaches a state between commits
     sink: bool = False
 
@@ -457,6 +465,7 @@ CASES = (
     Case("recall with the next write", _two, _search_then),
     Case("close with a recall waiting", _two, lambda mesh: void(mesh.search("tea"))),
     Case("close with a sink", _two, lambda mesh: mesh.init(), (_told(1), _told(2)), sink=True),
+    *(Case(*each) for each in TRUTH),
 )
 
 

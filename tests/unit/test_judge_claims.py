@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.model import (
+    Born,
     Cardinality,
     Channel,
     Claim,
@@ -240,6 +241,42 @@ CASES = {
         (known(),),
         None,
         "active 1:pending",
+    ),
+    "it says what it replaces": (
+        draft(said=read("pnpm", exclusive=False, replaces="npm")),
+        (known(said=read("npm", exclusive=False)),),
+        None,
+        "active -1 1:supersede",
+    ),
+    "it denies one of many": (
+        draft(said=read("not tea", exclusive=False)),
+        (known(said=read("tea", exclusive=False)),),
+        None,
+        "active -1 1:supersede",
+    ),
+    "read as one of many": (
+        draft(said=read("tea", exclusive=False)),
+        (known(said=read("milk", exclusive=False)),),
+        None,
+        "active",
+    ),
+    "brought from another store, and older": (
+        draft(born=Born("mem_old", NOW - 900 * DAY)),
+        (known(),),
+        None,
+        "quarantined 1:pending",
+    ),
+    "brought from another store, older, and more trusted": (
+        draft(born=Born("mem_old", NOW - 900 * DAY)),
+        (known(by=GUESS),),
+        None,
+        "active -1 1:supersede",
+    ),
+    "brought from another store, and newer": (
+        draft(born=Born("mem_new", NOW)),
+        (known(),),
+        None,
+        "active -1 1:supersede",
     ),
     "unsure beside certain": (
         draft(said=read("9k")),

@@ -148,10 +148,11 @@ def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSc
     if normalised(claim.value, schema.normalize) == normalised(other.value, schema.normalize):
         stated = not (claim.read or other.read)
         return Relation.SAME if stated and _true_together(memory, said) else Relation.BESIDE
-    if schema.cardinality is Cardinality.MULTI or not (claim.exclusive and other.exclusive):
+    if schema.cardinality is Cardinality.MULTI:
         return Relation.BESIDE
     if not (claim.read or other.read):
-        return Relation.CONFLICT
+        both = claim.exclusive and other.exclusive
+        return Relation.CONFLICT if both else Relation.BESIDE
     found = compare(claim, other, normalize=schema.normalize)
     return Relation.BESIDE if found is Relation.SAME else found
 
@@ -185,16 +186,20 @@ def _weighed(
         both = tuple(replace(rival, resolution=Resolution.KEEP_BOTH) for rival in found)
         return Keep(reason="it stands beside what contradicts it", against=(*both, *unsure))
     stronger = [rival for rival in found if _stands(rival, new)]
+    newer = [rival for rival in found if _is_newer(rival, draft, new)]
     if schema.conflict_policy is ConflictPolicy.REQUIRE_REVIEW:
         return Keep(Status.QUARANTINED, (), "its predicate requires review", tuple(found))
-    if not stronger:
+    if not stronger and not newer:
         superseded = tuple(replace(rival, resolution=Resolution.SUPERSEDE) for rival in found)
         old = tuple(rival.memory for rival in found)
         return Keep(supersedes=old, reason="it takes the place of what it contradicts",
                     against=(*superseded, *unsure))  # fmt: skip
     if draft.keep_active:
         return Keep(reason="it contradicts what is trusted more, and stays", against=tuple(found))
-    return Keep(Status.QUARANTINED, (), "it contradicts what is trusted more", tuple(found))
+    why = (
+        "is older than what it contradicts" if not stronger else "contradicts what is trusted more"
+    )
+    return Keep(Status.QUARANTINED, (), f"it {why}", tuple(found))
 
 
 def _stands(rival: Rival, new: float) -> bool:
@@ -209,6 +214,14 @@ def _stands(rival: Rival, new: float) -> bool:
         disputes=memory.disputes,
     )
     return ageless > new
+
+
+def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
+    """It is as trusted, and what is brought from another store was said before it."""
+    memory, born = rival.memory, draft.born
+    return (
+        born is not None and born.created_at < memory.created_at and BASE[memory.source.kind] >= new
+    )
 
 
 def _words(draft: Draft, memory: Memory) -> str:

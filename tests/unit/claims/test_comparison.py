@@ -205,3 +205,53 @@ def test_a_caller_s_claim_meets_what_was_read():
     assert said is not None
     assert compare(said, claim) is SAME
     assert stated("!", "?", "v").subject == "!"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Retries are capped at five in project:mesh", "Retries are capped at 3 in project:other"),
+        ("Retries are capped at five", "Retries are capped at three for the mobile app"),
+        ("The timeout is 30 seconds on staging", "The timeout is 60 seconds on production"),
+        ("The timeout is 30 seconds (staging)", "The timeout is 60 seconds (production)"),
+        ("The port is 3000 locally", "The port is 8080 in Docker"),
+        ("The deploy day is Friday for the web team", "The deploy day is Monday for the app team"),
+        ("Backups are stored in S3 for production", "Backups are stored in GCS for staging"),
+        ("The service is deployed on Nomad in US", "The service is deployed on Kubernetes in EU"),
+        ("Node version: 20 for frontend", "Node version: 18 for lambda"),
+        ("Ana lives in Porto", "Ana lives in Lisbon during the week"),
+        ("My doctor is Dr. Silva", "My doctor is Dr. Costa for the knees"),
+    ],
+)
+def test_what_holds_elsewhere_is_another_question(old, new):
+    one, other = read(old), read(new)
+    assert one is not None
+    assert other is not None
+    assert (one.subject, one.predicate) != (other.subject, other.predicate)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("The timeout is 30 seconds on staging", "The timeout is 1 minute on staging", CONFLICT),
+        ("The retry limit is 5", "The retry limit is 7 for now", CONFLICT),
+        ("Ana lives in Porto in Portugal", "Ana lives in Lyon in France", CONFLICT),
+        ("Uploads are limited to 10 MB", "Uploads are limited to 1 GB", CONFLICT),
+        ("Uploads are limited to 10 MB", "Uploads are limited to 5 files per request", UNSURE),
+        ("Free accounts are limited to 3 users", "Free accounts are limited to 9 apps", UNSURE),
+        ("Passwords are stored in Vault", "Passwords are stored in hashed form", UNSURE),
+        ("My address is 12 Elm Street", "My address is 9 Oak Avenue", CONFLICT),
+        ("The error code is 500", "The error code is 404", UNSURE),
+        ("The author of the PR is Ana", "The author of the PR is Ben", UNSURE),
+        ("The ticket's priority is high", "The ticket's priority is low", UNSURE),
+        ("commit: abc123", "commit: def456", UNSURE),
+        ("Deadline: Friday", "Deadline: Monday", UNSURE),
+        ("line number: 12", "line number: 40", UNSURE),
+    ],
+)
+def test_values_of_one_question(old, new, expected):
+    one, other = read(old), read(new)
+    assert one is not None
+    assert other is not None
+    assert (one.subject, one.predicate) == (other.subject, other.predicate)
+    assert compare(other, one) is expected

@@ -127,7 +127,7 @@ class SqliteSnapshot:
         return skills.find(self._db, query)
 
     def conflicts(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Conflict]:
-        """Conflicts on record, the newest first."""
+        """Conflicts on record, the newest first; those of one newcomer, or of any."""
         return truth.conflicts(self._db, limit, pending=pending, memory=memory)
 
     def schemas(self) -> dict[str, PredicateSchema]:

@@ -24,13 +24,18 @@ _CONFLICT = (
     "c.resolution, c.why"
 )
 _CONFLICTS = "conflict c JOIN memory n ON n.number = c.new JOIN memory e ON e.number = c.existing"
+_CLAIMS = (
+    f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE v.subject = ? AND v.predicate = ? "  # noqa: S608
+    "AND v.project IS ? AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
+    "AND v.status = 'active' {} ORDER BY v.number DESC LIMIT ?"
+)
 _RIVALS = 64  # of one subject, predicate and audience that are compared, the newest
 
 
 def rivals(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
     """Memories that claim something of the same, known echoes, and conflicts by id."""
     return {
-        "claims": {key: found for key in wanted.claims if (found := _claims(db, *key))},
+        "claims": {key: found for key in set(wanted.claims) if (found := _claims(db, *key))},
         "schemas": _schemas(db, [predicate for _, predicate, _ in wanted.claims]),
         "echoes": {echo: heard for echo in wanted.echoes if (heard := _echo(db, echo)) is not None},
         "conflicts": {found.id: found for found in _by_id(db, wanted.conflicts)},
@@ -79,12 +84,12 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> Non
 def conflicts(
     db: sqlite3.Connection, limit: int, *, pending: bool, memory: str | None
 ) -> list[Conflict]:
-    """Conflicts, the newest first: those that wait, or all; of one memory, or of any."""
+    """Conflicts, the newest first: those that wait, or all; of one newcomer, or of any."""
     condition = "c.resolution IS NULL" if pending else "1"
     values: list[object] = []
     if memory is not None:
-        condition += " AND (n.id = ? OR e.id = ?)"
-        values += [memory, memory]
+        condition += " AND c.new = (SELECT number FROM memory WHERE id = ?)"
+        values.append(memory)
     found = db.execute(
         f"SELECT {_CONFLICT} FROM {_CONFLICTS} WHERE {condition} "  # noqa: S608  # own names
         "ORDER BY c.number DESC LIMIT ?",
@@ -101,14 +106,16 @@ def schemas(db: sqlite3.Connection) -> dict[str, PredicateSchema]:
 def _claims(
     db: sqlite3.Connection, subject: str, predicate: str, scope: Scope
 ) -> tuple[Memory, ...]:
-    """Active memories with a claim on the same for the same audience, the newest first."""
-    found = db.execute(
-        f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE v.subject = ? AND v.predicate = ? "  # noqa: S608
-        "AND v.project IS ? AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
-        "AND v.status = 'active' ORDER BY v.number DESC LIMIT ?",
-        (subject, predicate, scope.project, scope.agent, scope.session, _RIVALS),
-    )
-    return tuple(map(rows.memory, found))
+    """Active memories with a claim on the same for the same audience, the newest first.
+
+    However many of several values there are, none that stands alone is hidden behind them.
+    """
+    about = (subject, predicate, scope.project, scope.agent, scope.session, _RIVALS)
+    found = [rows.memory(row) for row in db.execute(_CLAIMS.format(""), about)]
+    if len(found) == _RIVALS:
+        alone = db.execute(_CLAIMS.format("AND json_extract(v.claim, '$.exclusive')"), about)
+        found += map(rows.memory, alone)
+    return tuple({memory.id: memory for memory in found}.values())
 
 
 def _schemas(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, PredicateSchema]:

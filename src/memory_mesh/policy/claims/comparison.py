@@ -8,6 +8,13 @@ from memory_mesh.policy.claims.normal import normalised
 _NOT = "not "
 _QUOTES = "'\"`\u201c\u201d\u2018\u2019"
 _ARTICLES = frozenset(("a", "an", "the"))
+_KINDS = (
+    "ms millisecond s sec second min minute h hr hour day week month year",
+    "b byte kb mb gb tb kib mib gib tib",
+    "mm cm m meter metre km kilometer kilometre mile foot feet inch",
+    "g gram kg kilo kilogram lb pound ton tonne",
+)
+_MEASURES = {unit: kind for kind in _KINDS for unit in kind.split()}  # told in each other
 
 
 class Relation(StrEnum):
@@ -31,6 +38,7 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
     the old is one of many, the newcomer says "now"         UNSURE
     either is one of many                                   BESIDE
     either is not certain, or the newcomer is only vaguer   UNSURE
+    they count different things: "3 projects", "10 users"   UNSURE
     two values                                              CONFLICT
     ======================================================  ===================================
     """
@@ -50,7 +58,7 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
         return Relation.UNSURE if doubt else Relation.CONFLICT
     if not (new.exclusive and old.exclusive):
         return Relation.UNSURE if new.exclusive else Relation.BESIDE
-    if doubt or (loose and _vaguer(new_value, old_value)):
+    if doubt or (loose and (_vaguer(new_value, old_value) or _apart(new_value, old_value))):
         return Relation.UNSURE
     return Relation.CONFLICT
 
@@ -84,3 +92,24 @@ def _vaguer(new: str, old: str) -> bool:
     """The newcomer says less of what may be the same: `Postgres` after `Postgres 16`."""
     said, known = (set(value.casefold().replace(",", " ").split()) for value in (new, old))
     return said < known
+
+
+def _apart(new: str, old: str) -> bool:
+    """Both are numbers of something, and not of the same: nothing is said of the other."""
+    one, other = _unit(new), _unit(old)
+    if not one or not other or one == other:
+        return False
+    return _MEASURES.get(one, one) != _MEASURES.get(other, other)
+
+
+def _unit(value: str) -> str:
+    """What a value counts: `MB` of `10 MB`; empty for anything but a number of something."""
+    number, _, rest = value.partition(" ")
+    if not rest or not number.replace(".", "").replace(",", "").isdecimal():
+        return ""
+    word = rest.split()[0]
+    unit = word.casefold()
+    if len(unit) > 1:
+        unit = unit.removesuffix("s") if unit != "ms" else unit
+    named = not (word.isalpha() and word.islower())  # `12 Elm Street`
+    return "" if named and unit not in _MEASURES else unit

@@ -4,7 +4,7 @@ from memory_mesh.model import Claim
 from memory_mesh.policy.claims import words
 from memory_mesh.policy.claims.claim import ARTICLES, MAX_KEY, key
 from memory_mesh.policy.claims.subjects import subject_of
-from memory_mesh.policy.claims.values import identifying
+from memory_mesh.policy.claims.values import identifying, qualified
 
 _MAX_KEY_WORDS = 6
 _MAX_VALUE_WORDS = 8
@@ -33,16 +33,20 @@ def pair(line: str) -> Claim | None:
     shown = identifying(value.split()) and not value[:1].isupper()
     built = len(parts) == 1 and (any(sign in name for sign in "_.-") or name.isupper())
     field = head in words.FIELDS and (who.whole == head or name.istitle())
+    field = field or name.casefold() in words.RECORDED
     one = head in words.ONE and not field
     if len(parts) == 1 and name[:1].isupper() and not (head in words.ONE or built or shown):
         return None
     sure = one or (built and shown) or (shown and name.islower() and not field)
     sure = sure or (len(parts) > 1 and name.islower())
+    sure = sure and not who.vague
     subject, predicate = (who.owner, who.noun) if who.noun else (who.whole, "is")
     if not subject or max(len(subject), len(predicate)) > MAX_KEY:
         return None
-    text = value.strip("`\"'“”")
-    if not text or head in words.FLEETING:
+    said, where = qualified(value.split(), predicate)
+    predicate = f"{predicate} {where}".rstrip()
+    text = " ".join(said).strip("`\"'“”")
+    if not text or head in words.FLEETING or len(predicate) > MAX_KEY:
         return None
     return Claim(subject=subject, predicate=predicate, value=text, certain=sure, read=True)
 

@@ -13,7 +13,14 @@ from memory_mesh.policy.claims.claim import MAX_KEY, key
 from memory_mesh.policy.claims.pairs import pair
 from memory_mesh.policy.claims.sentences import Clause, clause, spoken, statement
 from memory_mesh.policy.claims.subjects import WE, Subject, subject_of
-from memory_mesh.policy.claims.values import identifying, last_value, of_class, replaced, scale
+from memory_mesh.policy.claims.values import (
+    identifying,
+    last_value,
+    of_class,
+    qualified,
+    replaced,
+    scale,
+)
 from memory_mesh.values import replace
 
 USER = "user"  # who says "I" when nobody is named
@@ -71,7 +78,8 @@ def _made(cut: Clause, who: Subject) -> Claim | None:
         return None
     value, kind = of_class(cut.rest[2:])
     predicate = f"{cut.rest[0]} {cut.rest[1]}"
-    return _said(cut, who.whole, scale(predicate, value, kind), value, many=who.many)
+    predicate = scale(predicate, value, kind)
+    return _said(cut, who.whole, predicate, value, many=who.many, whole=True)
 
 
 def _once(cut: Clause, who: Subject) -> Claim | None:
@@ -82,7 +90,7 @@ def _once(cut: Clause, who: Subject) -> Claim | None:
     if cut.verb == "worked" and not kind:
         return None
     predicate = scale(f"{cut.verb} {cut.rest[0]}", value, kind)
-    return _said(cut, who.whole, predicate, value, many=who.many)
+    return _said(cut, who.whole, predicate, value, many=who.many, whole=True)
 
 
 def _is(cut: Clause, who: Subject) -> Claim | None:
@@ -108,7 +116,8 @@ def _is(cut: Clause, who: Subject) -> Claim | None:
         predicate = scale(f"{noun} {first}".strip(), value, kind)
         sure = bool(noun or cut.now or kind or who.head in words.ONE)
         sure = sure and who.head not in words.FLEETING
-        return _said(cut, subject, predicate, value, many=who.many, certain=sure)
+        many = who.many or value[0] in ("a", "an")
+        return _said(cut, subject, predicate, value, many=many, certain=sure)
     return _which(cut, who, subject, noun)
 
 
@@ -153,6 +162,8 @@ def _held(cut: Clause, who: Subject, subject: str, noun: str) -> Claim | None:
         certain = cut.rest[0] not in ("famous", "known") or not identifying(value)
         return _said(cut, subject, plain, value, many=certain, certain=certain)
     sure = bool(known or kind or cut.now)
+    if known in words.STATED_HOW and not (identifying(value) or cut.now):
+        sure = False  # "stored in hashed form"
     return _said(cut, subject, scale(plain, value, kind), value, many=who.many, certain=sure)
 
 
@@ -195,6 +206,7 @@ def _use(cut: Clause, who: Subject) -> Claim | None:
         many=not purpose,
         certain=sure or not purpose,
         old=old,
+        whole=True,
     )
 
 
@@ -220,7 +232,7 @@ def _changed(cut: Clause, who: Subject) -> Claim | None:
         purpose = value.index("for", 1)
         predicate = f"use for {key(' '.join(value[purpose + 1 :]))}"
         value = value[:purpose]
-    return _said(cut, subject, predicate, value, many=predicate == "use", old=old)
+    return _said(cut, subject, predicate, value, many=predicate == "use", old=old, whole=True)
 
 
 def _does(cut: Clause, who: Subject) -> Claim | None:
@@ -258,10 +270,17 @@ def _said(
     many: bool = False,
     certain: bool = True,
     old: list[str] | None = None,
+    whole: bool = False,
 ) -> Claim | None:
-    """The claim, with the small words of the clause brought to bear."""
+    """The claim, with the small words of the clause brought to bear.
+
+    "30 seconds on staging" is what it is on staging, unless the value is meant as a whole.
+    """
     if not old:
         value, old = replaced(value)
+    if not (whole or many or cut.also):
+        value, where = qualified(value, predicate)
+        predicate = f"{predicate} {where}".rstrip()
     if not value or len(value) > _MAX_VALUE:
         return None
     text = " ".join(value).strip('`"“”')

@@ -185,7 +185,7 @@ def _ending(rest: list[str], flags: set[str]) -> list[str]:
     """The rest without a last "now", "too", "anymore"."""
     while rest and (last := rest[-1].rstrip(",").casefold()) in ("now", "too", "anymore"):
         flags.add({"now": "now", "too": "also", "anymore": "ended"}[last])
-        rest = rest[:-1]
+        rest = rest[: -2 if rest[-2:-1] == ["for"] else -1]  # "for now"
     return rest
 
 

@@ -57,7 +57,7 @@ def subject_of(parts: list[str], speaker: str) -> Subject | None:
         definite=article,
         named=not article and not indefinite and parts[0][:1].isupper(),
         plain=_plain(parts) or (article and " of " in " ".join(body)),
-        vague=article and not noun and _vague(body),
+        vague=(article and not noun and _vague(body)) or _passing(owner or whole, noun),
     )
 
 
@@ -140,6 +140,12 @@ def _vague(body: list[str]) -> bool:
     if len(bare) != 1 or not bare[0].islower() or bare[0] in words.SETTING:
         return not bare
     return bare[0] not in words.ONE or bare[0] in words.FIELDS
+
+
+def _passing(whose: str, noun: str) -> bool:
+    """It is, or belongs to, one of those that follow each other, and that one is not named."""
+    thing, _, more = whose.partition(" ")
+    return thing in words.PASSING and (not more if noun else more in words.LABELS)
 
 
 def _one_of_many(owner: str, noun: str, head: str) -> bool:

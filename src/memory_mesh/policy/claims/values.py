@@ -1,6 +1,7 @@
 """The value at the end of a statement: where it begins, what kind it is, what it replaces."""
 
 from memory_mesh.policy.claims import words
+from memory_mesh.policy.claims.claim import key
 
 _MARKS = tuple("`\"'\u201c$€£/~.@#")
 _INSTEAD = (("instead", "of"), ("rather", "than"))
@@ -35,6 +36,25 @@ def replaced(rest: list[str]) -> tuple[list[str], list[str]]:
         if (word, rest[at + 1]) in _INSTEAD and at + 2 < len(rest):
             return [*rest[: at - 1], rest[at - 1].rstrip(",")], rest[at + 2 :]
     return rest, []
+
+
+def qualified(value: list[str], predicate: str) -> tuple[list[str], str]:
+    """The value, and what it is limited to: "five in project:x", "Friday for the web team".
+
+    A place in a place is one place, and "at 9:30" tells the rest of a time.
+    """
+    for at in range(1, len(value)):
+        word = value[at]
+        if word in words.LOCAL or (word[0] == "(" and value[-1][-1] == ")"):
+            return value[:at], key(" ".join(value[at:]))
+        if word not in words.QUALIFIERS or at + 1 == len(value):
+            continue
+        if word == "at" and value[at + 1][0].isdigit():
+            continue
+        if word == "in" and predicate in words.PLACED:
+            continue
+        return value[:at], key(" ".join(value[at:]))
+    return value, ""
 
 
 def last_value(rest: list[str]) -> tuple[list[str], list[str]]:

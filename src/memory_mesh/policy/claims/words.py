@@ -72,6 +72,18 @@ FIELDS = _set(
     scope gender nationality profession grade rank
     """
 )
+# As a line of its own (`Deadline: Friday`) of some task, change or run that it does not name.
+RECORDED = _set("assignee build commit deadline due hash job pr priority run severity sha ticket")
+# One follows another: "the function", "line number", "the author of the PR" do not tell which.
+PASSING = _set(
+    """
+    appointment article build bug call case class column commit container customer document error
+    event exit feature file flight function image input interview invoice issue job key line link
+    meeting message method order output page paper parcel parameter patient picture pr product
+    report request response row run script session status table task test ticket token variable
+    """
+)
+LABELS = _set("code date file id message name number path priority size status title type")
 # Of these a project, a household, a conversation has one: "the app" is enough to know which.
 SETTING = _set(
     """
@@ -206,6 +218,10 @@ PREPOSITIONS = _set(
     in at on to for by with from under after before every until of as about via into per
     """
 )
+# Behind a value: where, when or for whom it holds.
+QUALIFIERS = frozenset(("in", "on", "for", "at", "during", "within", "inside"))
+LOCAL = frozenset(("locally", "remotely"))
+STATED_HOW = frozenset(("stored in", "kept in"))  # a place, or a manner
 CLASSES = _set(
     """
     city country continent sport religion language position field state town village region province

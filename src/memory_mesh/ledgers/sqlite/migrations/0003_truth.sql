@@ -5,8 +5,11 @@ UPDATE store SET min_writer = 3;
 ALTER TABLE version ADD COLUMN claim TEXT;            -- JSON object
 ALTER TABLE version ADD COLUMN subject TEXT;
 ALTER TABLE version ADD COLUMN predicate TEXT;
-CREATE INDEX version_claim ON version (subject, predicate)
-    WHERE subject IS NOT NULL AND recorded_until IS NULL;
+CREATE INDEX version_claim ON version (subject, predicate, project, agent, session)
+    WHERE subject IS NOT NULL AND recorded_until IS NULL AND status = 'active';
+CREATE INDEX version_exclusive ON version (subject, predicate, project, agent, session)
+    WHERE subject IS NOT NULL AND recorded_until IS NULL AND status = 'active'
+    AND json_extract(claim, '$.exclusive');
 CREATE INDEX version_waiting ON version (status, number)
     WHERE status IN ('quarantined', 'disputed') AND recorded_until IS NULL;
 CREATE INDEX version_origin ON version (source_ref)
