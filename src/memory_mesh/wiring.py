@@ -37,9 +37,9 @@ class Parts:
         )
         self.ids = MonotonicIds(clock)
         self.cache = SearchCache()
-        self.redactor: Redactor | None = StoreRedactor(config, self.folder)
-        if not config.redact:
-            self.redactor = None
+        self.redactor: Redactor | None = (
+            StoreRedactor(config, self.folder) if config.redact else None
+        )
         self._agent: str | None = None
         self.sealer = Sealer(config.namespace, self.folder)
         self._embedder = _checked(embedder)

@@ -83,8 +83,7 @@ def draft_of(
     if metadata is not None:
         draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
     _check_validity(draft.valid_from, draft.valid_until)
-    kind = lowered(draft.source.kind, channel)
-    return draft if kind is draft.source.kind else replace(draft, source=_of(draft.source, kind))
+    return _lowered(draft, channel)
 
 
 def alteration(
@@ -115,7 +114,7 @@ def alteration(
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
         _check_validity(draft.valid_from, draft.valid_until)
         if text is not None or details.keys() & {"claim", "source_kind"}:
-            draft = replace(draft, source=_of(draft.source, lowered(draft.source.kind, channel)))
+            draft = _lowered(draft, channel)
         carried = {name: getattr(draft, name) for name in _CARRIED}
         return replace(memory, text=memory.text if text is None else text, **carried)
 
@@ -194,8 +193,12 @@ _CARRIED = (
 )  # fmt: skip
 
 
-def _of(source: Source, kind: SourceKind) -> Source:
-    return replace(source, kind=kind)
+def _lowered(draft: Draft, channel: Channel) -> Draft:
+    """The draft with no more provenance than its channel may claim."""
+    kind = lowered(draft.source.kind, channel)
+    if kind is draft.source.kind:
+        return draft
+    return replace(draft, source=replace(draft.source, kind=kind))
 
 
 def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:
