@@ -203,4 +203,4 @@ def test_a_query_does_not_wait_long():
         started = time.monotonic()
         with pytest.raises(EmbeddingError):
             asked.embed(["a"], query=True)
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 4

@@ -110,7 +110,7 @@ def test_the_deadline_holds_for_a_slow_server_and_a_dripping_one(reply):
         started = time.monotonic()
         with pytest.raises(NetworkError, match="did not answer in time"):
             client(server.url).post_json("x", {})
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 4
 
 
 def test_headers_that_drip_end_at_the_deadline():
@@ -123,7 +123,7 @@ def test_headers_that_drip_end_at_the_deadline():
         started = time.monotonic()
         with pytest.raises(NetworkError, match="did not answer in time"):
             client(f"http://127.0.0.1:{port}").post_json("x", {})
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 4
 
 
 @pytest.mark.parametrize(

@@ -201,10 +201,10 @@ def test_any_text_is_read_the_same_way_each_time_and_never_raises(text):
     "unit", ["a ", "is ", "'s ", "of ", "x: ", "and runs ", "no longer ", "\n", "="]
 )
 def test_a_hostile_text_costs_no_time(unit):
-    start = time.perf_counter()
+    start = time.process_time()
     for size in (400, 100_000):
         read((unit * size)[:size])
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 1  # a quadratic pattern takes minutes
 
 
 def test_claims_are_plain_values():
