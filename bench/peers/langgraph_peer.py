@@ -1,0 +1,46 @@
+"""The LangGraph store: InMemoryStore with an index over the text; cosine, vectors only.
+
+The store embeds by calling a function with texts. Ours looks up the vectors that were given.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.peers.exchange import Hit, Question, Record
+
+PACKAGE = "langgraph"
+_PLACE = ("records",)
+
+
+class Peer:
+    """One store; an as-of question filters by a field of the value."""
+
+    def __init__(self, records: Sequence[Record], folder: Path) -> None:  # noqa: ARG002 - in memory
+        from langgraph.store.memory import (  # type: ignore[import-not-found]  # only in .venv-peers
+            InMemoryStore,
+        )
+
+        self._vectors = {record.text: record.vector.tolist() for record in records}
+        dims = len(records[0].vector)
+        index = {"dims": dims, "embed": self._embed, "fields": ["text"]}
+        self._store = InMemoryStore(index=index)
+        for record in records:
+            self._store.put(_PLACE, record.id, {"text": record.text, "ord": record.ord})
+
+    def answer(self, question: Question, k: int) -> list[Hit]:
+        """The nearest records by cosine."""
+        self._vectors[question.text] = question.vector.tolist()
+        before = question.as_of_ord
+        found = self._store.search(
+            _PLACE,
+            query=question.text,
+            limit=k,
+            filter=None if before is None else {"ord": {"$lt": before}},
+        )
+        return [(item.key, item.score) for item in found]
+
+    def close(self) -> None:
+        """Nothing to give back: the store is garbage once it is let go."""
+
+    def _embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._vectors[text] for text in texts]
