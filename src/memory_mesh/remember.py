@@ -42,7 +42,7 @@ from memory_mesh.policy import audience
 from memory_mesh.policy.judge import contradicted, judge, taught_already
 from memory_mesh.policy.trust import allowed_importance, lowest, speaks_for_itself
 from memory_mesh.values import fields, replace
-from memory_mesh.wording import Clean, clean, embed, redacted
+from memory_mesh.wording import Clean, clean, embed, redacted, retagged, tagged
 
 SLICE = 256  # drafts per transaction: no other writer waits longer than one slice takes
 RESTORABLE = timedelta(days=30)
@@ -191,10 +191,12 @@ def _changed(desk: Desk, rivals: Rivals, old: Memory, new: Memory, deed: Deed) -
     ]
     if not differing:
         return Commit(after=old)
-    wording = deed.wording if new.text != old.text else None
     metadata: dict[str, Json] = {"changed": differing}
-    if wording is not None:
+    if new.text == old.text:  # a text that new tags find is stored anew: as of before, the old ones
+        wording = retagged(old, new.tags) if new.tags != old.tags else None
+    elif (wording := deed.wording) is not None:
         metadata["content_sha256"] = wording.hash.hex()
+        wording = tagged(wording, new.tags)
     entry = change_entry(desk, rivals, new.id, deed, metadata)
     return Commit(puts=(Put(new, wording),), entries=(entry,), after=new)
 

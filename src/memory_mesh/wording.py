@@ -67,13 +67,32 @@ def clean(desk: Desk, draft: Draft) -> Clean:
         from memory_mesh.policy import claims  # a search has no use for it
 
         draft = replace(draft, claim=claims.read(draft.text, speaker=draft.speaker))
-    return draft, word(draft.text, scrubbed.plain), scrubbed.chunks
+    wording = tagged(word(draft.text, scrubbed.plain), draft.tags)
+    return draft, wording, scrubbed.chunks
 
 
 def word(text: str, plain: str) -> Wording:
     """What identifies a text and what finds it: the terms of its stripped form."""
     terms = " ".join(analyze.terms(plain or text))
     return Wording(text, sha256(text.encode()), terms, fingerprint(text))
+
+
+def tagged(wording: Wording, tags: Sequence[str]) -> Wording:
+    """A wording that its tags find as well: they are its own words, told apart by nobody."""
+    if not tags:
+        return wording
+    held = frozenset(wording.terms.split())
+    added = dict.fromkeys(term for tag in tags for term in analyze.terms(tag))
+    more = [term for term in added if term not in held]
+    return replace(wording, terms=" ".join((wording.terms, *more)).strip()) if more else wording
+
+
+def retagged(memory: Memory, tags: Sequence[str]) -> Wording | None:
+    """The wording of a memory whose tags change, or None where the same words go on finding it."""
+    plain = "\n".join(chunk.text for chunk in scrub.chunks_of(memory.text))
+    own = word(memory.text, plain)
+    new = tagged(own, tags)
+    return None if new == tagged(own, memory.tags) else new
 
 
 def redacted(redactor: Redactor | None, said: Said) -> Said:

@@ -2,13 +2,13 @@
 
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mesh.policy import analyze
+from memory_mesh.policy import analyze, han
 from memory_mesh.policy.analyze import query_terms, rfc_tokens, terms
 
 
@@ -119,7 +119,7 @@ def test_english_words_meet_in_their_stem(text, expected):
         ("Straße Łódź Ærøskøbing İstanbul", ["strass", "lodz", "aeroskob", "istanbul"]),
         ("ｆｕｌｌ ﬁne ①", ["full", "fine", "1"]),
         ("Привет ПРИВЕТ", ["привет", "привет"]),
-        ("мой_файл.py", ["мой", "файл", "py", "мойфайлpy"]),
+        ("старый_файл.py", ["стар", "файл", "py", "старыйфайлpy"]),
         ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
         ("soft\u00adhyphen zero\u200bwidth", ["softhyphen", "zerowidth"]),
         ("“well—known”", ["well", "known"]),
@@ -134,10 +134,10 @@ def test_other_alphabets_are_folded_and_kept(text, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("日本語", ["日本", "本語"]),
+        ("日本語", ["日本", "本语"]),
         ("日", ["日"]),
         ("日\u0301", ["日"]),
-        ("東京。大阪", ["東京", "大阪"]),
+        ("東京。大阪", ["东京", "大阪"]),
         ("ひらカナ", ["ひら", "らカ", "カナ"]),
         ("ﾃｽﾄ", ["テス", "スト"]),
         ("안녕하세요", ["안녕", "녕하", "하세", "세요"]),
@@ -150,6 +150,99 @@ def test_other_alphabets_are_folded_and_kept(text, expected):
 )
 def test_scripts_without_spaces_give_bigrams(text, expected):
     assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("資料庫備份", "资料库备份"),
+        ("憑證過期", "凭证过期"),
+        ("۲۰۲۶ ٧٣٠٥ E٧٣٠٥", "2026 7305 E7305"),
+        ("الاجتماعات", "اِجْتِمَاعًا"),
+        ("أحمد إلى", "احمد الي"),
+        ("للدمج", "الدمج"),
+        ("الخدمة", "خدمه"),
+        ("كتـــاب", "كتاب"),
+        ("שָׁלוֹם", "שלום"),
+        ("серверы", "серверу"),
+        ("ещё", "еще"),
+        ("يك", "یک"),
+        ("كتاب", "کتاب"),
+        ("می\u200cخواهم", "میخواهم"),
+        ("ΟΔΟΣ", "οδός"),
+        ("Ρόδος", "Ροδος"),
+        ("ג׳ירפה", "ג'ירפה"),
+        ("ISTANBUL", "İstanbul"),
+        ("da nang", "Đà Nẵng"),
+        ("\u1112\u1161\u11ab\u1100\u116e\u11a8", "한국"),
+    ],
+)
+def test_spellings_of_one_word_in_another_script_meet(asked, stored):
+    assert query_terms(asked) == terms(stored)
+
+
+@pytest.mark.parametrize("word", ["گفتگو", "کتابها", "بازی", "لڑکے", "її", "ўзор"])
+def test_a_word_with_letters_of_another_language_is_not_stemmed(word):
+    [term] = terms(word)
+    assert len(term) == len(unicodedata.normalize("NFC", word))
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [("Müller", "Mueller"), ("Mueller", "Müller"), ("Muller", "Müller"), ("GRÖẞE", "Groesse")],
+)
+def test_umlauts_are_found_written_out_and_without_their_dots(asked, stored):
+    assert set(query_terms(asked)) & set(terms(stored))
+
+
+def test_a_question_asks_for_a_word_with_an_umlaut_once():
+    assert terms("Müller-Lüdenscheidt")[:2] == ["muller", "ludenscheidt"]
+    assert query_terms("Müller") == ["mueller"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("MÜLLER", ["mueller"]),
+        ("GRÖẞE", ["groess"]),
+        ("datenÜbersicht", ["daten", "uebersicht", "datenuebersicht"]),
+        ("ÆRØ", ["aero"]),
+    ],
+)
+def test_a_letter_written_as_two_gives_no_hump(text, expected):
+    assert query_terms(text) == expected
+    assert set(expected) <= set(terms(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0x80070005", ["0x80070005", "80070005"]),
+        ("0xC0000005", ["0xc0000005", "c0000005"]),
+        ("0x", ["0x"]),
+    ],
+)
+def test_a_hexadecimal_number_is_found_without_its_sign(text, expected):
+    assert terms(text) == expected
+
+
+def test_the_chinese_table_goes_one_way_from_one_script_to_the_other():
+    table = han.simplified()
+    assert len(table) > 500
+    for code, char in table.items():
+        assert chr(code) != char
+        assert ord(char) not in table  # nothing is folded twice
+        char.encode("gb2312")
+    kept = [chr(code) for code in table if _in_simplified_use(chr(code))]
+    assert kept == ["於", "夥", "乾", "後"]  # the simplified script has them too, for rare words
+
+
+def _in_simplified_use(char: str) -> bool:
+    try:
+        char.encode("gb2312")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def test_stop_words_are_dropped_unless_there_is_nothing_else():
@@ -167,7 +260,7 @@ def test_a_query_asks_for_each_term_once_in_its_order():
 def test_long_tokens_and_long_texts_are_cut():
     assert terms("x" * 500) == ["x" * analyze.MAX_TERM]
     assert max(map(len, terms("abc_" * 500))) == analyze.MAX_TERM
-    assert terms("я" * 500) == ["я" * analyze.MAX_TERM]
+    assert terms("ж" * 500) == ["ж" * analyze.MAX_TERM]
     assert max(map(len, terms("ก" + "ั" * 500 + "ข"))) <= analyze.MAX_TERM
     padded = "word " * (analyze.MAX_CHARS // 5)
     assert len(terms(padded + "tail")) == analyze.MAX_CHARS // 5
@@ -205,8 +298,9 @@ def test_a_term_holds_only_letters_digits_marks_hash_and_plus(text):
 
 @given(st.text(max_size=60))
 def test_a_text_finds_itself_whatever_its_normal_form(text):
-    found = terms(text)
-    assert query_terms(text) == list(dict.fromkeys(found))
+    found = query_terms(text)
+    assert len(set(found)) == len(found)
+    assert set(found) <= set(terms(text))
     assert terms(unicodedata.normalize("NFD", text)) == terms(unicodedata.normalize("NFC", text))
 
 
@@ -228,10 +322,24 @@ def test_many_threads_get_the_same_terms():
         "日本" * 50_000,
         "क" + "ा" * 99_999,
         "1,000" * 20_000,
+        "ü." * 50_000,
+        "\u0f73" * 100_000,
+        "a" + "\u0315\u0300" * 50_000,
+        "\u0640\u0315\u0300" * 33_000,
+        "\uff76" + "\uff9e\u0315" * 50_000,
     ],
-    ids=["dots", "humps", "apostrophes", "han", "marks", "commas"],
-)
+    ids=[
+        "dots", "humps", "apostrophes", "han", "marks", "commas", "umlauts", "tibetan", "disorder",
+        "stretched", "halfwidth",
+    ],
+)  # fmt: skip
 def test_hostile_text_takes_no_longer_than_its_length(text):
-    start = perf_counter()
+    start = process_time()
     terms(text)
-    assert perf_counter() - start < 5
+    query_terms(text)
+    assert process_time() - start < 5
+
+
+def test_a_letter_keeps_as_many_marks_as_any_script_gives_it():
+    marked = "ก" + "ั" * 9
+    assert terms("x " * 2_000 + marked)[-1] == terms(marked)[0] == marked

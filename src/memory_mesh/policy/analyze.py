@@ -7,17 +7,20 @@
 A chunk is a run without spaces (`src/getUserName.py`); its terms are cached, so a known word costs
 one lookup. A term holds a-z, 0-9, # and +, and beyond ASCII letters, digits and marks, no more.
 A joined identifier is stemmed like a word: `getUserName` and `getusername` meet in one term.
+Spellings of one word meet as well: traditional and simplified Chinese in the simplified one, Arabic
+without its vowels, digits of any script in ours; and Müller gives `muller` and `mueller`.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
+from typing import Literal
 
 import Stemmer
 
-ANALYZER = 1  # stored with the data: raise it when any text would give other terms
+ANALYZER = 2  # raise it when a text gives other terms, and have a migration write them anew
 MAX_CHARS = 100_000
 MAX_TERM = 64
 CACHED_CHUNKS = 32_768
@@ -40,14 +43,39 @@ _VOWELS_AND_S = frozenset("aeiouys")
 _NAMES_IN_S = frozenset(("aws", "ios"))  # not the plural of io
 _ACRONYM = 2  # APIs is a plural, Is is not
 _SHORT = 3  # iOS and K8s stay whole, DNS keeps its s
-_APOSTROPHES = frozenset("\N{RIGHT SINGLE QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u02bc")
+_APOSTROPHES = frozenset(
+    "\N{RIGHT SINGLE QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u02bc"
+    "\N{HEBREW PUNCTUATION GERESH}"
+)
 _CONNECTORS = frozenset("_./\\:@'-#+,")
 _TO_FOLDERS = str.maketrans("/\\:@", "    ")
 _TO_NAMES = str.maketrans("_.'-", "    ")
 _PLAIN = str.maketrans(
     {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "ħ": "h"}
     | {"Ħ": "H", "\u0131": "i", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "þ": "th", "Þ": "Th"}
+    | {"\N{ARABIC TATWEEL}": "", "\N{ARABIC LETTER ALEF MAKSURA}": "\N{ARABIC LETTER YEH}"}
 )
+_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+_LATIN_AND_GREEK = "\u03ff"
+_UNPOINTED = ("\u0590", "\u077f")  # Hebrew, Arabic, Syriac: their vowels are marks, mostly left out
+_TEH_MARBUTA_OR_HEH = ("\N{ARABIC LETTER TEH MARBUTA}", "\N{ARABIC LETTER HEH}")
+# A letter that the language lacks shows another one: Persian, Urdu and Ukrainian stay whole.
+_ALPHABETS = {
+    "arabic": frozenset(map(chr, range(0x0621, 0x064B))),
+    "russian": frozenset(map(chr, range(0x0430, 0x0450))) | {"ё"},
+}
+# Keyboards mix these in one language, Persian or Urdu.
+_SHARED_LETTERS = str.maketrans(
+    {
+        "\N{ARABIC LETTER KEHEH}": "\N{ARABIC LETTER KAF}",
+        "\N{ARABIC LETTER FARSI YEH}": "\N{ARABIC LETTER YEH}",
+        "\N{ARABIC LETTER HEH GOAL}": "\N{ARABIC LETTER HEH}",
+    }
+)
+_HEX = "0x"
+_LONG_RUN = 2_000  # characters: as many marks take a few milliseconds to be put in order
+_HALFWIDTH_MARKS = "\uff9e\uff9f"  # letters that become marks in the normal form
+_MARKS = 30  # of one letter, as in Unicode's stream-safe texts
 # Thai and Lao; Myanmar; Hangul letters; Khmer; Han, kana and Hangul; the rarer Han.
 _SPACELESS = (
     (0x0E00, 0x0EFF),
@@ -65,16 +93,27 @@ _SPACELESS = (
 
 def terms(text: str) -> list[str]:
     """Every term of the text in order; stop words only when the text has nothing else."""
-    chunks = _chunks(text)
-    found: list[str] = []
-    for chunk in chunks:
-        found.extend(_known(chunk) if len(chunk) <= MAX_TERM else _content(chunk))
-    return found or [_stem(word) for chunk in chunks for word in _words(chunk)]
+    return _terms(_chunks(text))
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a query, in the order of their first occurrence."""
-    return list(dict.fromkeys(terms(text)))
+    """The distinct terms of a query, in the order of their first occurrence.
+
+    Of the two terms that Müller gives, a query asks for `mueller` alone: it would count twice.
+    """
+    return list(dict.fromkeys(_terms([_written_out(chunk) for chunk in _chunks(text)])))
+
+
+def stem(word: str) -> str:
+    """The Snowball stem of a plain word; names with digits or signs stay as they are."""
+    if not word.isascii():
+        return _stem_beyond_ascii(word)
+    if not (word.isascii() and word.isalpha()) or word in _NAMES_IN_S:
+        return word
+    if len(word) > _SHORT and word[-1] == "s" and not _VOWELS_AND_S.intersection(word[:-1]):
+        return word[:-1]  # LLMs and PDFs: Snowball wants a vowel before it drops the s
+    # A stemmer is not thread-safe; a new one costs a third of a microsecond, and stems are cached.
+    return str(Stemmer.Stemmer("english", 0).stemWord(word))
 
 
 def rfc_tokens(text: str) -> list[str]:
@@ -83,17 +122,24 @@ def rfc_tokens(text: str) -> list[str]:
     return re.findall(r"[^\W_]{3,}", apart.lower())
 
 
+def _terms(chunks: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for chunk in chunks:
+        found.extend(_known(chunk) if len(chunk) <= MAX_TERM else _content(chunk))
+    return found or [stem(word) for chunk in chunks for word in _words(chunk)]
+
+
 def _chunks(text: str) -> list[str]:
     """The runs of the text that can hold a term."""
     text = text[:MAX_CHARS]
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)[:MAX_CHARS]
+        text = _normal("NFKC", text)[:MAX_CHARS]
     return _chunk_pattern().findall(text)
 
 
 def _content(chunk: str) -> tuple[str, ...]:
     """The terms of one chunk without its stop words."""
-    return tuple(_stem(word) for word in _words(chunk) if word not in STOP_WORDS)
+    return tuple(stem(word) for word in _words(chunk) if word not in STOP_WORDS)
 
 
 _known = lru_cache(maxsize=CACHED_CHUNKS)(_content)
@@ -105,6 +151,24 @@ def _words(chunk: str) -> Iterator[str]:
         plain = chunk.isalpha() and chunk[1:].islower()  # most words, and nothing to take apart
         yield from (chunk.lower()[:MAX_TERM],) if plain else _identifier(chunk)
         return
+    plainly = list(_folded(chunk))
+    yield from plainly
+    written = _written_out(chunk)
+    if written != chunk:
+        known = set(plainly)
+        yield from (word for word in _folded(written) if word not in known)
+
+
+def _written_out(chunk: str) -> str:
+    """The chunk with its umlauts as two letters, both capitals where all are."""
+    if chunk.isascii():
+        return chunk
+    written = chunk.translate(_WRITTEN_OUT)
+    return written.upper() if chunk.isupper() else written
+
+
+def _folded(chunk: str) -> Iterator[str]:
+    """The words of a chunk beyond ASCII."""
     for piece in _chunk_pattern().findall(_fold(chunk)):
         yield from _identifier(piece) if piece.isascii() else _foreign(piece)
 
@@ -121,6 +185,7 @@ def _identifier(piece: str) -> list[str]:
     whole = [name for names in folders for name in names]
     if len(whole) > max(map(len, folders), default=0):
         found.append("".join(whole)[:MAX_TERM])
+    found += [name[len(_HEX) :] for name in whole if name.startswith(_HEX) and name != _HEX]
     return _with_sign(found, piece) if piece[-1] in "#+" else found
 
 
@@ -143,7 +208,7 @@ def _humps(word: str) -> list[str]:
         return [word[:MAX_TERM].lower()]
     if len(word) > _ACRONYM and word[-1] == "s" and word[:-1].isupper() and word.isalpha():
         return [word[:-1].lower()]
-    if len(word) <= _SHORT or word.isupper() or word[1:].islower():
+    if len(word) <= _SHORT or word.isupper() or word[1:].islower() or word[:2].lower() == _HEX:
         return [word.lower()]
     return [part.lower() for part in _hump_pattern().findall(word)]
 
@@ -162,20 +227,40 @@ def _fold(chunk: str) -> str:
     """The chunk with Latin letters bare of marks, and blanks where no letter, digit or mark is."""
     kept: list[str] = []
     base = ""
-    for char in unicodedata.normalize("NFD", chunk.translate(_PLAIN)):
+    plain = chunk.translate(_PLAIN)
+    for char in _normal("NFD", plain.upper() if chunk.isupper() else plain):
         category = unicodedata.category(char)
         if category[0] in "LN" and char not in _APOSTROPHES:
             base = char
-            kept.append(char)
+            kept.append(str(unicodedata.decimal(char)) if category == "Nd" else char)
         elif category[0] == "M":
-            if base > "\u024f":  # after a Latin letter, or after none, a mark is dropped
-                kept.append(char)
+            if base > _LATIN_AND_GREEK and not _UNPOINTED[0] <= base <= _UNPOINTED[1]:
+                kept.append(char)  # after such a letter, or after none, a mark is dropped
         elif category != "Cf":
             base = ""
             kept.append(
                 char if char in _CONNECTORS else "'" if char in _APOSTROPHES else " ",
             )
-    return unicodedata.normalize("NFC", "".join(kept))
+    return _normal("NFC", "".join(kept))
+
+
+def _normal(form: Literal["NFC", "NFD", "NFKC"], text: str) -> str:
+    """The normal form; a letter keeps no more marks than any script gives it.
+
+    Marks are put in order by a time that grows with the square of their number.
+    """
+    if len(text) > _LONG_RUN and not unicodedata.is_normalized(form, text):
+        text = "".join(_few_marks(text))
+    return unicodedata.normalize(form, text)
+
+
+def _few_marks(text: str) -> Iterator[str]:
+    for marks, run in groupby(text, key=_is_mark):
+        yield from islice(run, _MARKS if marks else None)
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M" or char in _HALFWIDTH_MARKS
 
 
 def _foreign(piece: str) -> Iterator[str]:
@@ -206,7 +291,9 @@ def _script(char: str) -> str:
 def _bigrams(run: str) -> list[str]:
     """Every two neighbouring letters with their marks; a lone letter stands for itself."""
     letters: list[str] = []
-    for char in run.casefold():
+    from memory_mesh.policy import han  # most texts have none of it
+
+    for char in run.casefold().translate(han.simplified()):
         if char.isalnum() or not letters:
             letters.append(char)
         elif len(letters[-1]) < MAX_TERM // 2:
@@ -215,14 +302,13 @@ def _bigrams(run: str) -> list[str]:
     return pairs or letters
 
 
-def _stem(word: str) -> str:
-    """The English Snowball stem of a plain word; names with digits or signs stay as they are."""
-    if not (word.isascii() and word.isalpha()) or word in _NAMES_IN_S:
-        return word
-    if len(word) > _SHORT and word[-1] == "s" and not _VOWELS_AND_S.intersection(word[:-1]):
-        return word[:-1]  # LLMs and PDFs: Snowball wants a vowel before it drops the s
-    # A stemmer is not thread-safe; a new one costs a third of a microsecond, and stems are cached.
-    return str(Stemmer.Stemmer("english", 0).stemWord(word))
+def _stem_beyond_ascii(word: str) -> str:
+    """The stem of a word whose letters are all of one alphabet that we stem."""
+    for language, alphabet in _ALPHABETS.items():
+        if alphabet.issuperset(word):
+            stem = str(Stemmer.Stemmer(language, 0).stemWord(word)) or word
+            return stem[:-1] if len(stem) > _SHORT and stem.endswith(_TEH_MARBUTA_OR_HEH) else stem
+    return word.translate(_SHARED_LETTERS)
 
 
 @lru_cache(maxsize=1)
