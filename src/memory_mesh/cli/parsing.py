@@ -42,6 +42,7 @@ COMMANDS = {
     "verify": "check the audit chain and every invariant",
     "upkeep": "embed what waits for a vector, and grow the index",
     "namespaces": "list the namespaces of the store",
+    "eval": "measure how well memories are found",
     "models": "list, fetch or install models for search by meaning",
     "config": "show the settings and where each comes from",
     "completion": "print a completion script for a shell",

@@ -1,0 +1,41 @@
+"""Bounds as test cases, in the form that CI servers read."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from memory_mesh.evaluation.report import Report
+
+_SECONDS = len("2026-01-01T00:00:00")  # the form knows no zone
+
+
+def write(report: Report, file: Path, bounds: Mapping[str, float], split: str) -> None:
+    """One test case per bound of the first system; what is below fails."""
+    from xml.etree import ElementTree as ET  # only written here, never read
+
+    system = next(iter(report.systems))
+    missed = {miss.metric: str(miss) for miss in report.misses(bounds, split)}
+    suite = ET.Element(
+        "testsuite",
+        name=f"memory-mesh eval {report.suite}",
+        tests=str(len(bounds)),
+        failures=str(len(missed)),
+        errors="0",
+        skipped="0",
+        time="0",
+        timestamp=str(report.values["date"])[:_SECONDS],
+    )
+    for metric, bound in bounds.items():
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            classname=f"{report.suite}.{system}.{split}",
+            name=f"{metric} >= {bound:g}",
+            time="0",
+        )
+        if metric in missed:
+            failure = ET.SubElement(case, "failure", type="below", message=missed[metric])
+            failure.text = missed[metric]
+    whole = ET.Element("testsuites")
+    whole.append(suite)
+    ET.indent(whole)
+    ET.ElementTree(whole).write(file, encoding="utf-8", xml_declaration=True)

@@ -1,0 +1,85 @@
+"""Where a run keeps what it may need again, and which code it is that runs."""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memory_mesh.config import APP
+from memory_mesh.errors import StoreIsBusy
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_ANSWERING = {  # of this folder
+    "answering.py",
+    "asking.py",
+    "longmemeval.py",
+    "records.py",
+    "storing.py",
+}
+_SOURCES = {".py", ".sql", ".md", ".json"}
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Where evaluations are kept by the platform's convention; all of it can be made again."""
+    home = Path(environment.get("HOME") or Path.home())
+    if sys.platform == "win32":
+        base = Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / APP / "cache"
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches" / APP
+    else:
+        base = Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / APP
+    return base / "eval"
+
+
+def code_digest() -> str:
+    """What the answers depend on: all of the package but its command line and its reports."""
+    whole = hashlib.sha256()
+    for file in sorted(_PACKAGE.rglob("*")):
+        inside = file.relative_to(_PACKAGE)
+        if file.suffix not in _SOURCES or inside.parts[0] in {"cli", "testing"}:
+            continue
+        if inside.parts[0] == "evaluation" and inside.name not in _ANSWERING:
+            continue
+        whole.update(f"{inside.as_posix()}\n".encode())
+        whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def commit() -> tuple[str | None, bool | None]:
+    """The commit of the checkout this package lies in, and whether it was changed since."""
+    top = _git("rev-parse", "--show-toplevel")
+    if top is None or Path(top).resolve() / "src" / "memory_mesh" != _PACKAGE:
+        return None, None  # an installed package may lie in somebody else's checkout
+    return _git("rev-parse", "HEAD"), bool(_git("status", "--porcelain", "--", "src"))
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep a second run of the same suite out of the folder while this one goes on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("wb") as lock:
+        with suppress(ImportError):  # Windows: SQLite's own locks have to do
+            import fcntl
+
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                message = f"another evaluation runs in {folder}; wait for it, or give --work"
+                raise StoreIsBusy(message) from None
+        yield
+
+
+def _git(*words: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603  # fixed words
+            ["git", "-C", str(_PACKAGE), *words],  # noqa: S607  # found on PATH
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,150 @@
+"""Rows on disk: a file per tenant while a run goes on, one compressed file when it is done."""
+
+import gzip
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.evaluation.asking import Names, Row
+from memory_mesh.evaluation.records import Fields, Question, lines
+from memory_mesh.model import Json
+from memory_mesh.values import fields
+
+ENDING = ".results.jsonl.gz"
+
+
+def kept(file: Path) -> dict[str, Row]:
+    """The rows of an interrupted run by question; a line cut short is dropped from the file."""
+    if not file.is_file():
+        return {}
+    text = file.read_bytes().decode("utf-8", "replace")  # a line may end within a letter
+    rows = dict[str, Row]()
+    for line in text.removesuffix("\n").split("\n"):  # an id may hold another line separator
+        try:
+            row = _row(json.loads(line))
+        except (ValueError, TypeError):
+            break
+        rows[row.id] = row
+    whole = "".join(_line(row) for row in rows.values())
+    if whole != text:
+        file.write_text(whole, encoding="utf-8")
+    return rows
+
+
+def add(opened: TextIO, row: Row) -> None:
+    """One more row, on disk when this returns."""
+    opened.write(_line(row))
+    opened.flush()
+
+
+def write(folder: Path, suite: str, rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> Path:
+    """All rows of a run by system and split, in a file called by what it holds."""
+    text = "".join(
+        json.dumps({"system": system, "splits": splits, **_plain(row)}, ensure_ascii=False) + "\n"
+        for system, parts in rows.items()
+        for row, splits in _with_splits(parts)
+    ).encode()
+    file = folder / f"{suite}.{hashlib.sha256(text).hexdigest()[:12]}{ENDING}"
+    file.write_bytes(gzip.compress(text, mtime=0))
+    return file
+
+
+def read(file: Path) -> dict[str, dict[str, list[Row]]]:
+    """The rows that `write` kept, by system and split."""
+    if not file.is_file():
+        raise NotFound(f"there is no file of results {file}")
+    found: dict[str, dict[str, list[Row]]] = {}
+    try:
+        for line in gzip.decompress(file.read_bytes()).decode().removesuffix("\n").split("\n"):
+            values = json.loads(line)
+            parts = found.setdefault(values.pop("system"), {})
+            splits = values.pop("splits")
+            row = _row(values)
+            for split in splits:
+                parts.setdefault(split, []).append(row)
+    except (OSError, EOFError, ValueError, TypeError, KeyError, AttributeError):
+        raise InvalidInput(f"{file} does not hold results; they end in {ENDING}") from None
+    return found
+
+
+def ranked(file: Path) -> dict[str, Fields]:
+    """Another system's rankings by question: id, ranked, perhaps scores, ms, tokens and limit."""
+    if not file.is_file():
+        raise NotFound(f"there is no file of rankings {file}")
+    return {line.text("id"): line for line in lines(file)}
+
+
+def added(line: Fields, question: Question, names: Names, limit: int) -> Row:
+    """The row of a question that another system ranked."""
+    listed = line.texts("ranked")
+    scores = _numbers(line, "scores")
+    if scores and len(scores) != len(listed):
+        raise line.wrong("scores must be as many as ranked")
+    best: dict[str, float] = {}
+    for place, name in enumerate(listed):
+        if not names.known(name):
+            raise line.wrong(f"ranked: {name!r} is no record of {question.tenant}")
+        best.setdefault(names.of(name), scores[place] if scores else 1 / (place + 1))
+    ms = _numbers(line, "ms")
+    return Row(
+        id=question.id,
+        tenant=question.tenant,
+        category=question.category,
+        gold=names.gold(question),
+        stale=names.stale(question),
+        ranked=tuple(best),
+        scores=tuple(best.values()),
+        pool=names.pool,
+        limit=line.number("limit") or limit,
+        ms=ms[0] if ms else None,
+        tokens=line.number("tokens"),
+    )
+
+
+def digest(parts: Iterable[object]) -> str:
+    """One name for many things; another as soon as one of them differs."""
+    text = json.dumps([str(part) for part in parts])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _with_splits(parts: Mapping[str, Sequence[Row]]) -> list[tuple[Row, list[str]]]:
+    """Each row once, with the splits it belongs to."""
+    found: dict[str, tuple[Row, list[str]]] = {}
+    for split, rows in parts.items():
+        for row in rows:
+            found.setdefault(row.id, (row, []))[1].append(split)
+    return list(found.values())
+
+
+def _numbers(line: Fields, name: str) -> tuple[float, ...]:
+    found = line.get(name)
+    if found is None:
+        return ()
+    listed: list[object] = found if isinstance(found, list) else [found]
+    numbers = [
+        float(item)
+        for item in listed
+        if isinstance(item, int | float) and not isinstance(item, bool)
+    ]
+    if len(numbers) != len(listed) or not all(map(math.isfinite, numbers)):
+        raise line.wrong(f"{name} must be numbers")
+    return tuple(numbers)
+
+
+def _line(row: Row) -> str:
+    return json.dumps(_plain(row), ensure_ascii=False) + "\n"
+
+
+def _plain(row: Row) -> dict[str, Json]:
+    return {item.name: getattr(row, item.name) for item in fields(Row)}
+
+
+def _row(values: object) -> Row:
+    if not isinstance(values, dict):
+        raise TypeError
+    listed = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Row(**{**values, **listed})

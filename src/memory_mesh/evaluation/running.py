@@ -1,0 +1,242 @@
+"""A whole run: from a suite and its data to a report."""
+
+import os
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memory_mesh import config as configuration
+from memory_mesh._version import __version__
+from memory_mesh.clock import SystemClock
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.evaluation import longmemeval, own, places, records, results
+from memory_mesh.evaluation import suite as suites
+from memory_mesh.evaluation.answering import Answers, Job, Progress, Rows, answer
+from memory_mesh.evaluation.asking import Row
+from memory_mesh.evaluation.records import DataSet, Question
+from memory_mesh.evaluation.report import ByPart, Facts, Report, build
+from memory_mesh.evaluation.suite import ALL, DEV, Suite
+from memory_mesh.evaluation.vectors import KeptVectors
+from memory_mesh.ports import Embedder
+
+SEED = 20_260_101
+
+
+def run(
+    suite: str | Path | Suite,
+    *,
+    data: str | Path | None = None,
+    split: str | None = None,
+    systems: Sequence[str] = ("mesh",),
+    added: Mapping[str, str | Path] | None = None,
+    baseline: str | Path | None = None,
+    work: str | Path | None = None,
+    vectors: str | Path | None = None,
+    embedder: Embedder | None = None,
+    sample: int | None = None,
+    seed: int = SEED,
+    fresh: bool = False,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Measure; what an interrupted run answered is not asked again unless it should be `fresh`.
+
+    `added` names files with other systems' rankings, `baseline` the results of an earlier run, and
+    `embedder` stands for the configured one.
+    """
+    loaded = suite if isinstance(suite, Suite) else suites.load(suite)
+    if seed < 0:
+        raise InvalidInput("a seed is a whole number from 0 on")
+    folder = work_folder(loaded, work)
+    earlier = {} if baseline is None else _earlier(Path(baseline), loaded, folder)
+    with (
+        places.alone(folder),
+        _embedder(embedder, Path(vectors) if vectors else folder.parent / "vectors.db") as chosen,
+    ):
+        if fresh:
+            _forget(folder)
+        session = _Session(loaded, folder, chosen, progress or _silent, seed)
+        session.take(systems, added or {})
+        parts, answers, digest = session.answered(data, split, sample)
+        rows = _split_rows(answers.rows, parts)
+        if earlier and not _known(earlier) & _known(rows):
+            raise InvalidInput("the baseline answers none of these questions")
+        file = results.write(folder, loaded.name, rows)
+        facts = Facts(
+            command=command or f"memory_mesh.evaluation.run({loaded.name!r})",
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+            version=__version__,
+            commit=places.commit(),
+            seed=seed,
+            sample=sample,
+            embedder=_space(chosen),
+            data_digest=digest,
+            records=answers.outcomes,
+            results=file.name,
+        )
+    return build(loaded, facts, rows, earlier)
+
+
+def work_folder(suite: Suite, work: str | Path | None = None) -> Path:
+    """Where a suite's stores and results are kept."""
+    folder = Path(work) if work else places.cache_folder(os.environ)
+    return folder.expanduser() / suite.name
+
+
+def results_of(file: Path, work: Path | None = None) -> Path:
+    """The results behind a report, beside it or in the work folder; or the file itself."""
+    if file.suffix != ".json":
+        return file
+    name = Report.read(file).results
+    places_ = [file.parent, *([work, work / file.stem] if work is not None else [])]
+    for folder in places_:
+        if (folder / name).is_file():
+            return folder / name
+    raise NotFound(f"{file} has no results beside it; {name} is in the work folder of its run")
+
+
+class _Session:
+    """One run's circumstances."""
+
+    def __init__(
+        self, suite: Suite, folder: Path, embedder: Embedder | None, progress: Progress, seed: int
+    ) -> None:
+        self._suite, self._folder, self._embedder = suite, folder, embedder
+        self._progress, self._seed = progress, seed
+        self._systems: Mapping[str, Mapping[str, object]] = {}
+        self._added: Mapping[str, Mapping[str, records.Fields]] = {}
+
+    def take(self, systems: Sequence[str], added: Mapping[str, str | Path]) -> None:
+        """Say who is asked."""
+        self._systems = {name: self._suite.options(name) for name in systems}
+        twice = [name for name in added if name in self._systems]
+        if twice or not self._systems:
+            raise InvalidInput("each system has a name of its own, and there is at least one")
+        self._added = {name: results.ranked(Path(file)) for name, file in added.items()}
+
+    def answered(
+        self, data: str | Path | None, split: str | None, sample: int | None
+    ) -> tuple[dict[str, list[str]], Answers, str | None]:
+        """The ids of the questions by split, all answers, and the digest of the data."""
+        if self._suite.store is not None:
+            if data is not None or self._added:
+                raise InvalidInput("a suite over a store takes neither data nor other systems")
+            answers = own.answer(self._suite, self._systems, self._embedder, self._progress)
+            ids = [row.id for row in next(iter(answers.rows.values()))]
+            return {ALL: ids}, answers, None
+        if data is None:
+            raise InvalidInput(f"where is the data of {self._suite.name}? Give it with --data")
+        found = _read(Path(data), self._suite)
+        parts = self._parts(found, split, sample)
+        wanted = {question.id for listed in parts.values() for question in listed}
+        questions = [question for question in found.questions if question.id in wanted]
+        job = Job(
+            self._suite,
+            self._systems,
+            self._added,
+            self._folder,
+            self._key(found.digest),
+            self._embedder,
+            self._progress,
+        )
+        ids_of = {name: [question.id for question in listed] for name, listed in parts.items()}
+        return ids_of, answer(job, found, questions), found.digest
+
+    def _parts(
+        self, data: DataSet, split: str | None, sample: int | None
+    ) -> dict[str, list[Question]]:
+        """The questions that are asked, by split; of `all` its parts are shown too."""
+        parts = suites.split(self._suite, data.questions)
+        names = self._suite.split_names
+        chosen = split or (DEV if DEV in names else ALL)
+        if chosen not in parts:
+            raise NotFound(f"there is no split {chosen!r}; there are: {', '.join(parts)}")
+        listed = [*names, ALL] if chosen == ALL else [chosen]
+        asked = parts[chosen]
+        if sample is not None:
+            if sample < 1:
+                raise InvalidInput("a sample has at least one question")
+            chance = random.Random(self._seed)  # noqa: S311  # a sample that anyone can redo
+            asked = chance.sample(asked, min(sample, len(asked)))
+        kept = {question.id for question in asked}
+        found = {
+            name: [question for question in parts[name] if question.id in kept] for name in listed
+        }
+        if not asked:
+            raise InvalidInput(f"the split {chosen!r} has no question in this data")
+        return {name: questions for name, questions in found.items() if questions}
+
+    def _key(self, digest: str) -> str:
+        config = configuration.load()
+        settings = (config.redact, config.privacy_rules, config.read_claims, config.predicates)
+        names = sorted(self._suite.records.items())
+        return results.digest(
+            [digest, places.code_digest(), settings, names, _space(self._embedder)]
+        )
+
+
+def _read(path: Path, suite: Suite) -> DataSet:
+    if path.is_dir():
+        own = path / suite.name  # of a folder with many sets, the one that is called as the suite
+        inside = not (path / records.CORPUS).exists() and (own / records.CORPUS).is_file()
+        return records.read(own if inside else path, suite.records)
+    if path.is_file():
+        return longmemeval.read(path)
+    raise NotFound(f"there is no data in {path}")
+
+
+@contextmanager
+def _embedder(given: Embedder | None, file: Path) -> Iterator[Embedder | None]:
+    """The embedder of the run, with everything it ever embedded in a file."""
+    from memory_mesh.embedders import embedder_of
+
+    chain = given or embedder_of(configuration.load(), SystemClock())
+    if chain is None:
+        yield None
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    kept = KeptVectors(chain, file)
+    try:
+        yield kept
+    finally:
+        kept.release()
+
+
+def _space(embedder: Embedder | None) -> str | None:
+    if embedder is None:
+        return None
+    space = embedder.embed(["a"], query=True).space
+    return f"{space.name}, {space.max_tokens} tokens"
+
+
+def _split_rows(rows: Rows, parts: Mapping[str, Sequence[str]]) -> dict[str, dict[str, list[Row]]]:
+    found: dict[str, dict[str, list[Row]]] = {}
+    for system, listed in rows.items():
+        by_id = {row.id: row for row in listed}
+        found[system] = {name: [by_id[id_] for id_ in ids] for name, ids in parts.items()}
+    return found
+
+
+def _earlier(file: Path, suite: Suite, folder: Path) -> ByPart:
+    """The answers of an earlier run of the same suite."""
+    if file.suffix == ".json" and (other := Report.read(file).suite) != suite.name:
+        raise InvalidInput(f"the baseline is of {other}, not of {suite.name}")
+    return results.read(results_of(file, folder))
+
+
+def _known(rows: ByPart) -> set[str]:
+    """The questions that some system answered."""
+    return {row.id for parts in rows.values() for listed in parts.values() for row in listed}
+
+
+def _forget(folder: Path) -> None:
+    import shutil
+
+    for name in ("results", "stores"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def _silent(_what: str, _done: int, _of: int) -> None:
+    """Show no progress."""

@@ -1,0 +1,107 @@
+"""Records become memories, through the same `add_many` that everybody uses."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from memory_mesh.evaluation.records import Record
+from memory_mesh.model import Scope
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.values import dataclass
+
+_ROLES = {"user", "assistant"}
+_EVERYWHERE = "user:universal"
+_PROJECT = "domain:"
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_PLAIN = {None, "active", "superseded"}  # statuses that are said otherwise
+_BATCH = 256  # as many as add_many writes at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Which memory each record became, and how many were stored, merged, held back and refused."""
+
+    memories: Mapping[str, str]
+    outcomes: Mapping[str, int]
+
+
+def store(
+    mesh: MemoryMesh, records: Sequence[Record], progress: Callable[[int], None] | None = None
+) -> Held:
+    """Store the records in order; one that is known already is the memory it was merged into."""
+    memories: dict[str, str] = {}
+    outcomes: dict[str, int] = {}
+    for at in range(0, len(records), _BATCH):
+        batch = records[at : at + _BATCH]
+        for record, receipt in zip(batch, mesh.add_many(map(item, batch)), strict=True):
+            outcomes[receipt.outcome.value] = outcomes.get(receipt.outcome.value, 0) + 1
+            if receipt.id is not None:
+                memories[record.id] = receipt.id
+        if progress is not None:
+            progress(len(batch))
+    return Held(memories, outcomes)
+
+
+def joined(first: Held, second: Held) -> Held:
+    """What was stored before and what came after it."""
+    names = {*first.outcomes, *second.outcomes}
+    both = {name: first.outcomes.get(name, 0) + second.outcomes.get(name, 0) for name in names}
+    return Held({**first.memories, **second.memories}, both)
+
+
+def item(record: Record) -> dict[str, object]:
+    """A record as `add_many` takes it; what is not known is left out."""
+    project = next(iter(projects(record.scopes)), None)
+    role = (record.speaker or "").lower()
+    ended = None
+    if record.superseded_by is not None:
+        ended = (record.occurred_at or _LONG_AGO) + timedelta(seconds=1)
+    said: dict[str, object] = {
+        "speaker": record.speaker or None,
+        "role": role if role in _ROLES else None,
+        "occurred_at": record.occurred_at,
+        "order": record.order,
+        "tags": _tags(record),
+        "pinned": record.pinned or None,
+        "valid_until": ended,
+        "metadata": {"type": record.type} if record.type else None,
+    }
+    return {
+        "content": record.text,
+        "key": record.id,
+        "scope": Scope(project, None, record.session or None),
+        **{name: value for name, value in said.items() if value is not None},
+    }
+
+
+def projects(scopes: Sequence[str]) -> list[str]:
+    """The projects among the scopes of a record or question; what is for everyone names none."""
+    return [scope.removeprefix(_PROJECT) for scope in scopes if scope != _EVERYWHERE]
+
+
+def read(file: Path) -> Held | None:
+    """What was stored by an earlier run, if it came to its end."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return Held(dict(found["memories"]), dict(found["outcomes"]))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def write(file: Path, held: Held) -> None:
+    """Say that everything is stored, in a file that appears whole."""
+    partial = file.with_suffix(".partial")
+    text = json.dumps({"memories": dict(held.memories), "outcomes": dict(held.outcomes)})
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(file)
+
+
+def _tags(record: Record) -> tuple[str, ...] | None:
+    return tuple(_every_tag(record)) or None
+
+
+def _every_tag(record: Record) -> Iterator[str]:
+    yield from record.tags
+    if record.status not in _PLAIN:
+        yield f"status:{record.status}"

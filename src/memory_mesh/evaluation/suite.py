@@ -1,0 +1,298 @@
+"""A suite: what is asked of which set, how, and which figure counts."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+from memory_mesh.errors import FilterError, InvalidInput, NotFound
+from memory_mesh.evaluation.records import FIELDS, Question
+from memory_mesh.policy.filters import parse as parse_filter
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.values import dataclass, field
+
+RECORD, SESSION = "record", "session"
+HALVES, REST, ALL = "halves of each category", "rest", "all"
+DEV, TEST = "dev", "test"
+NEWEST, PRECISION = "newest_above_stale", "P@R95"
+SYSTEMS: Mapping[str, Mapping[str, object]] = {
+    "mesh": {},
+    "keyword": {"keyword_only": True},
+    "rrf": {"profile": "rrf", "limit": 10},  # it looks at twice the limit: to the letter of 10
+}
+DEPTH = 100  # answers asked for, unless a suite or system says otherwise
+_KS, _OWN_KS = (5, 10, 20), (1, 5, 10)
+_KNOWN = {
+    "name", "about", "unit", "k", "counts", "splits", "leave_out", "ask", "systems", "records",
+    "min_relevance", "store", "namespace", "questions",
+}  # fmt: skip
+_OURS = {"self", "query", "use_cache", "scope"}  # what the run says, not the suite
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQuestion:
+    """A question to a user's own store: what should come back, by id or by a part of its text."""
+
+    text: str
+    expect: tuple[str, ...]
+    category: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """All that is fixed about a measurement but the data and the code."""
+
+    name: str
+    about: str = ""
+    unit: str = RECORD
+    ks: tuple[int, ...] = _KS
+    counts: str = "R@10"
+    splits: Mapping[str, tuple[str, ...]] | None = None  # no tenants: all that no split names
+    halves: bool = False
+    leave_out: tuple[str, ...] = ()
+    ask: Mapping[str, object] = field(default_factory=dict)
+    systems: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    records: Mapping[str, str] = field(default_factory=dict)
+    min_relevance: float | None = None
+    store: Path | None = None
+    namespace: str = "default"
+    questions: tuple[OwnQuestion, ...] = ()
+
+    @property
+    def cut(self) -> int:
+        """Where all@k and nDCG@k are taken: at 10, or at the deepest k below it."""
+        return 10 if 10 in self.ks else max(self.ks)  # noqa: PLR2004  # the usual one
+
+    @property
+    def split_names(self) -> tuple[str, ...]:
+        """The splits that can be asked for, `all` aside."""
+        if self.halves:
+            return (DEV, TEST)
+        return tuple(self.splits or ())
+
+    def options(self, system: str) -> dict[str, object]:
+        """What `search` is told for a system of this suite."""
+        named = {**SYSTEMS, **self.systems}
+        if system not in named:
+            raise NotFound(f"there is no system {system!r}; there are: {', '.join(named)}")
+        across = ("session",) if self.store is None else ("project", "agent", "session")
+        return {"limit": DEPTH, "across": across, **self.ask, **named[system]}
+
+
+def builtin() -> dict[str, str]:
+    """The suites that come along, and what each is about."""
+    found = {}
+    for entry in sorted(_folder().iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".yaml"):
+            suite = _parsed(entry.read_text(encoding="utf-8"), entry.name)
+            found[suite.name] = suite.about
+    return found
+
+
+def load(named: str | Path) -> Suite:
+    """A suite that comes along, by its name, or one of the user's own, by its file."""
+    path = Path(named)
+    if path.suffix in {".yaml", ".yml"}:
+        if not path.is_file():
+            raise NotFound(f"there is no suite file {path}")
+        return _parsed(path.read_text(encoding="utf-8"), path.name, path.parent)
+    entry = _folder() / f"{named}.yaml"
+    if not str(named).isidentifier() or not entry.is_file():
+        known = ", ".join(builtin())
+        raise NotFound(f"there is no suite {named}; there are: {known}, or give a .yaml file")
+    return _parsed(entry.read_text(encoding="utf-8"), entry.name)
+
+
+def asking_options() -> set[str]:
+    """What may be said under `ask`: the options of `search`, and who asks."""
+    named = inspect.signature(MemoryMesh.search).parameters
+    return {*named, "project", "agent", "session"} - _OURS
+
+
+def split(suite: Suite, questions: Sequence[Question]) -> dict[str, list[Question]]:
+    """The questions that count, by split; `all` has every one."""
+    asked = [question for question in questions if question.category not in suite.leave_out]
+    if suite.halves:
+        parts = _halved(asked)
+    else:
+        parts = {name: list[Question]() for name in suite.splits or ()}
+        home = {
+            tenant: name for name, tenants in (suite.splits or {}).items() for tenant in tenants
+        }
+        rest = next((name for name, listed in (suite.splits or {}).items() if not listed), None)
+        for question in asked:
+            name = home.get(question.tenant, rest)
+            if name is not None:
+                parts[name].append(question)
+    return {**parts, ALL: asked}
+
+
+def _halved(questions: Sequence[Question]) -> dict[str, list[Question]]:
+    """The first half of each category in file order is dev; the odd one goes to test."""
+    sizes: dict[str, int] = {}
+    for question in questions:
+        sizes[question.category] = sizes.get(question.category, 0) + 1
+    seen: dict[str, int] = {}
+    parts: dict[str, list[Question]] = {DEV: [], TEST: []}
+    for question in questions:
+        category = question.category
+        seen[category] = seen.get(category, 0) + 1
+        parts[DEV if seen[category] <= sizes[category] // 2 else TEST].append(question)
+    return parts
+
+
+def _folder() -> "resources.abc.Traversable":
+    return resources.files("memory_mesh.evaluation") / "suites"
+
+
+def _parsed(text: str, file: str, folder: Path | None = None) -> Suite:
+    import yaml
+
+    try:
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{file} is not valid YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise InvalidInput(f"{file} must be a mapping with name, unit, k and so on")
+    unknown = {str(key) for key in values} - _KNOWN
+    if unknown:
+        known = ", ".join(sorted(_KNOWN))
+        raise InvalidInput(f"{file}: there is no {min(unknown)!r} in a suite; there are {known}")
+    return _Reading(values, file, folder or Path()).suite()
+
+
+class _Reading:
+    """A suite's values, checked one by one."""
+
+    def __init__(self, values: Mapping[str, object], file: str, folder: Path) -> None:
+        self._values, self._file, self._folder = values, file, folder
+
+    def suite(self) -> Suite:
+        store = self._text("store", "")
+        own = bool(store)
+        ks = self._ks(_OWN_KS if own else _KS)
+        unit = self._text("unit", RECORD)
+        if unit not in {RECORD, SESSION}:
+            raise self._wrong("unit", "must be record or session")
+        splits = self._values.get("splits")
+        questions = tuple(self._questions())
+        if own != bool(questions):
+            raise self._wrong("questions", "go with a store, and a store with questions")
+        return Suite(
+            name=self._name(),
+            about=self._text("about", ""),
+            unit=unit,
+            ks=ks,
+            counts=self._counted(self._text("counts", f"R@{10 if 10 in ks else max(ks)}"), ks),  # noqa: PLR2004
+            splits=None if splits == HALVES else self._splits(splits),
+            halves=splits == HALVES,
+            leave_out=tuple(self._texts("leave_out", self._values.get("leave_out", []))),
+            ask=self._asked("ask", self._values.get("ask", {})),
+            systems=dict(self._systems()),
+            records=self._names(),
+            min_relevance=self._fraction("min_relevance"),
+            store=(self._folder / Path(store).expanduser()) if own else None,
+            namespace=self._text("namespace", "default"),
+            questions=questions,
+        )
+
+    def _name(self) -> str:
+        name = self._text("name", Path(self._file).stem)
+        if not name.replace("-", "_").isidentifier():
+            raise self._wrong("name", "has letters, digits, _ and -: files are called by it")
+        return name
+
+    def _ks(self, default: tuple[int, ...]) -> tuple[int, ...]:
+        found = self._values.get("k", list(default))
+        listed = [found] if isinstance(found, int) else found
+        if not isinstance(listed, list) or not listed:
+            raise self._wrong("k", "must be a list of whole numbers")
+        if not all(type(k) is int and 1 <= k <= DEPTH for k in listed):
+            raise self._wrong("k", f"must be whole numbers from 1 to {DEPTH}")
+        return tuple(sorted(set(listed)))
+
+    def _counted(self, metric: str, ks: tuple[int, ...]) -> str:
+        known = [*(f"R@{k}" for k in ks), "MRR", NEWEST, PRECISION]
+        if metric not in known:
+            raise self._wrong("counts", f"must be one of: {', '.join(known)}")
+        return metric
+
+    def _splits(self, found: object) -> dict[str, tuple[str, ...]] | None:
+        if found is None:
+            return None
+        if not isinstance(found, dict):
+            raise self._wrong("splits", f"must be {HALVES!r} or name lists of tenants")
+        if ALL in found:
+            raise self._wrong("splits", "cannot be called all: that is every question")
+        return {
+            str(name): () if tenants == REST else tuple(self._texts("splits", tenants))
+            for name, tenants in found.items()
+        }
+
+    def _systems(self) -> Iterator[tuple[str, Mapping[str, object]]]:
+        found = self._values.get("systems", {})
+        if not isinstance(found, dict):
+            raise self._wrong("systems", "must be names, each with options of search")
+        for name, options in found.items():
+            yield str(name), self._asked(f"systems: {name}", options or {})
+
+    def _asked(self, where: str, found: object) -> dict[str, object]:
+        if not isinstance(found, dict):
+            raise self._wrong(where, "must be options of search")
+        options = asking_options()
+        unknown = {str(key) for key in found} - options
+        if unknown:
+            known = ", ".join(sorted(options))
+            raise self._wrong(where, f"there is no option {min(unknown)!r}; there are {known}")
+        limit = found.get("limit", DEPTH)
+        if type(limit) is not int or not 1 <= limit <= 10 * DEPTH:
+            raise self._wrong(where, f"limit must be a whole number from 1 to {10 * DEPTH}")
+        try:
+            parse_filter(str(found.get("filter") or "pinned"))
+        except FilterError as error:
+            raise self._wrong(where, str(error)) from None
+        across = found.get("across", [])
+        listed = [across] if isinstance(across, str) else list(self._texts(where, across))
+        return {**found, "across": tuple(listed)} if "across" in found else dict(found)
+
+    def _names(self) -> dict[str, str]:
+        found = self._values.get("records", {})
+        if not isinstance(found, dict) or not found.keys() <= FIELDS.keys():
+            raise self._wrong("records", f"may say how these are called: {', '.join(FIELDS)}")
+        return {str(ours): str(theirs) for ours, theirs in found.items()}
+
+    def _questions(self) -> Iterator[OwnQuestion]:
+        found = self._values.get("questions", [])
+        if not isinstance(found, list):
+            raise self._wrong("questions", "must be a list")
+        for number, item in enumerate(found, start=1):
+            where = f"questions: number {number}"
+            if not isinstance(item, dict) or not isinstance(item.get("ask"), str):
+                raise self._wrong(where, "must have ask, a text, and expect, a list")
+            expect = item.get("expect", [])
+            listed = [expect] if isinstance(expect, str) else expect
+            category = str(item.get("category", ""))
+            yield OwnQuestion(item["ask"], tuple(self._texts(where, listed)), category)
+
+    def _text(self, name: str, default: str) -> str:
+        found = self._values.get(name, default)
+        if not isinstance(found, str):
+            raise self._wrong(name, "must be a text")
+        return found
+
+    def _texts(self, where: str, found: object) -> Iterator[str]:
+        if not isinstance(found, list):
+            raise self._wrong(where, "must be a list of texts")
+        for item in found:
+            yield str(item)
+
+    def _fraction(self, name: str) -> float | None:
+        found = self._values.get(name)
+        if found is None:
+            return None
+        if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= 1:
+            raise self._wrong(name, "must be a number from 0 to 1")
+        return float(found)
+
+    def _wrong(self, where: str, what: str) -> InvalidInput:
+        return InvalidInput(f"{self._file}: {where} {what}")

@@ -1,0 +1,171 @@
+"""A report as files: JSON, Markdown, JUnit and, where it can be drawn, a chart."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from memory_mesh.errors import MissingExtra
+from memory_mesh.evaluation import charts, junit
+from memory_mesh.evaluation.report import Report
+from memory_mesh.model import Json
+
+_ELSEWHERE = {"threshold", "tokens", "with_stale"}
+_SHOWN_LAST = ("latency_ms", "tokens")
+
+
+def write(report: Report, folder: Path, bounds: Mapping[str, float], split: str) -> list[str]:
+    """Every file; what could not be written, as lines for a person."""
+    folder.mkdir(parents=True, exist_ok=True)
+    base = folder / report.suite
+    text = json.dumps(report.values, indent=2, ensure_ascii=False) + "\n"
+    base.with_suffix(".json").write_text(text, encoding="utf-8")
+    junit.write(report, base.with_suffix(".junit.xml"), bounds, split)
+    try:
+        charts.draw(report, [base.with_suffix(".svg"), base.with_suffix(".png")])
+        lacking = []
+    except MissingExtra as error:
+        lacking = [str(error)]
+    chart = f"{report.suite}.svg" if not lacking else None
+    base.with_suffix(".md").write_text(markdown(report, chart), encoding="utf-8")
+    return lacking
+
+
+def markdown(report: Report, chart: str | None = None) -> str:
+    """The report as a page."""
+    image = [f"![{report.counts}]({chart})", ""] if chart else []
+    return "\n".join([*_head(report), *image, *_tables(report), *_differences(report)])
+
+
+def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A Markdown table; the first row is its head."""
+    head, *rest = rows
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rest:
+        yield f"| {' | '.join(row)} |"
+
+
+def shown(value: Json) -> str:
+    """A figure for a table."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool | int):
+        return str(value)
+    if isinstance(value, str):
+        return " ".join(value.split()).replace("|", "\\|")
+    if isinstance(value, float):
+        return f"{value:.4g}" if value > 1 else f"{value:.3f}"
+    if isinstance(value, Mapping):
+        return " / ".join(shown(each) for each in value.values())
+    return f"[{', '.join(shown(each) for each in value)}]"
+
+
+def _head(report: Report) -> Iterator[str]:
+    values = report.values
+    commit = str(values.get("commit") or values.get("version"))[:12]
+    dirty = ", changed since" if values.get("dirty") else ""
+    yield f"# {report.suite}"
+    yield ""
+    yield f"`{values['command']}`"
+    yield ""
+    yield (
+        f"{values['date']}, {commit}{dirty}, seed {values['seed']}; unit: {values['unit']}; "
+        f"embedder: {values.get('embedder') or 'none'}; **{report.counts}** counts."
+    )
+    if values.get("sample"):
+        yield f"A sample of {values['sample']} questions."
+    yield ""
+
+
+def _tables(report: Report) -> Iterator[str]:
+    splits = dict.fromkeys(split for each in report.systems.values() for split in each)
+    for split in splits:
+        found = {name: each[split] for name, each in report.systems.items() if split in each}
+        columns = _columns(found.values())
+        yield f"## {split}"
+        yield ""
+        head = ["system", *columns, f"{report.counts}, 95 %", "ms p50 / p95 / p99", "tokens"]
+        rows = [
+            [shown(name), *_cells(each, columns, report.counts)] for name, each in found.items()
+        ]
+        yield from table([head, *rows])
+        yield ""
+        yield from _answered(found)
+        for name, each in found.items():
+            yield from _categories(name, each)
+
+
+def _columns(found: Iterable[Mapping[str, Json]]) -> list[str]:
+    """The figures that some system has, in the order of the report."""
+    return list(
+        dict.fromkeys(
+            name
+            for each in found
+            for name, value in each.items()
+            if isinstance(value, int | float) and name not in _ELSEWHERE
+        )
+    )
+
+
+def _cells(figures: Mapping[str, Json], columns: Sequence[str], counts: str) -> list[str]:
+    intervals = figures.get("intervals")
+    own = intervals.get(counts) if isinstance(intervals, Mapping) else None
+    sure = shown(own.get("questions")) if isinstance(own, Mapping) else "-"
+    return [
+        *(shown(figures.get(column)) for column in columns),
+        sure,
+        *(shown(figures.get(column)) for column in _SHOWN_LAST),
+    ]
+
+
+def _answered(found: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+    """Precision and silence: only where some question has no answer."""
+    if not any(each.get("goldless") for each in found.values()):
+        return
+    rows = [["system", "answers", "precision", "recall", "silent where nothing answers"]]
+    for name, each in found.items():
+        for where in ("at_default", "at_min_relevance"):
+            got = each.get(where)
+            if isinstance(got, Mapping):
+                parts = (got.get(part) for part in ("precision", "recall", "silent"))
+                rows.append([shown(name), where.replace("_", " "), *map(shown, parts)])
+    yield from table(rows)
+    yield ""
+
+
+def _categories(system: str, figures: Mapping[str, Json]) -> Iterator[str]:
+    found = figures.get("by_category")
+    if not isinstance(found, Mapping) or len(found) <= 1:
+        return
+    named = {str(name): each for name, each in found.items() if isinstance(each, Mapping)}
+    columns = _columns(named.values())
+    rows = [
+        [shown(category) or "-", *(shown(each.get(column)) for column in columns)]
+        for category, each in named.items()
+    ]
+    yield from table([[f"{shown(system)}: category", *columns], *rows])
+    yield ""
+
+
+def _differences(report: Report) -> Iterator[str]:
+    if not report.paired:
+        return
+    yield "## Differences"
+    yield ""
+    yield "Paired, with 95 % of 10,000 resamples of the questions, and of whole conversations."
+    yield ""
+    yield from difference_table(report.paired)
+    yield ""
+
+
+def difference_table(paired: Sequence[Mapping[str, Json]]) -> Iterator[str]:
+    """Differences as a table."""
+    columns = ("split", "metric", "system", "against", "difference", "questions", "conversations")
+    rows = [[_signed(name, each.get(name)) for name in columns] for each in paired]
+    yield from table([columns, *rows])
+
+
+def _signed(name: str, value: Json) -> str:
+    if name == "difference" and isinstance(value, int | float):
+        return f"{value:+.3f}"
+    return shown(value)
