@@ -139,7 +139,7 @@ def _gathered(reader: Reader, lens: Lens, topic: str | None, lookback: int) -> l
     return [
         hit.memory
         for hit in hits
-        if hit.parts.get("bm25", 0.0) > 0 or hit.parts.get("cosine", 0.0) >= NEAR_ENOUGH
+        if hit.parts.get("covered", 0.0) > 0 or hit.parts.get("cosine", 0.0) >= NEAR_ENOUGH
     ]
 
 

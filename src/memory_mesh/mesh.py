@@ -268,11 +268,13 @@ class MemoryMesh:
         keyword_only: bool = False,
         weights: Mapping[str, float] | None = None,
         min_similarity: float | None = None,
+        min_relevance: float = 0.0,
     ) -> Hits:
         """The best memories for a question, best first, each with the parts of its score.
 
-        The list's `explanation` says which legs answered, how many memories still wait for their
-        vector and whether an embedder was down.
+        A score is the chance that the memory answers: with `min_relevance` 0.1 or so, a question
+        that nothing answers gets an empty list. The list's `explanation` says which legs answered,
+        how many memories still wait for their vector and whether an embedder was down.
         """
         return await self._run(
             self._sync.search,
@@ -289,6 +291,7 @@ class MemoryMesh:
             keyword_only=keyword_only,
             weights=weights,
             min_similarity=min_similarity,
+            min_relevance=min_relevance,
         )
 
     async def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:

@@ -182,3 +182,11 @@ def checked_limit(limit: int) -> int:
         message = f"limit must be a whole number from 1 to {_MOST}, not {limit!r}"
         raise InvalidInput(message)
     return limit
+
+
+def checked_share(name: str, value: float) -> float:
+    """A number from 0 to 1."""
+    if type(value) not in {int, float} or not 0 <= value <= 1:
+        message = f"{name} must be a number from 0 to 1, not {value!r}"
+        raise InvalidInput(message)
+    return float(value)

@@ -24,6 +24,7 @@ from memory_mesh.model import (
     Page,
     Part,
     Pending,
+    Placed,
     PredicateSchema,
     Question,
     Rivals,
@@ -42,20 +43,27 @@ class Clock(Protocol):
         """The present, aware and in UTC."""
 
 
-class Snapshot(Protocol):
-    """One read transaction over one namespace: every answer is of the same moment."""
+class Search(Protocol):
+    """What a search asks of one read transaction."""
 
-    def head(self) -> Head:
-        """The namespace's counter and the end of its chain."""
+    def match(
+        self, terms: Sequence[str], lens: Lens, limit: int, *, literal: bool = False
+    ) -> Matches:
+        """The best versions by keyword among those the lens sees; `literal`: by these words only.
 
-    def rivals(self, wanted: Wanted) -> Rivals:
-        """What bears on a write as it is now, for work worth doing before the transaction."""
-
-    def match(self, terms: Sequence[str], lens: Lens, limit: int) -> Matches:
-        """The best versions by keyword among those the lens sees."""
+        Else other names of a word count too, and for one that nobody stored what it may mean.
+        """
 
     def near(self, question: Question, lens: Lens) -> Nearest:
         """The best versions by meaning, exact above the body that the question may ask."""
+
+    def around(
+        self, versions: Sequence[int], lens: Lens, question: Question | None
+    ) -> dict[int, Placed]:
+        """The versions and their neighbours that the lens sees, each in its place."""
+
+    def speakers(self, words: Sequence[str], lens: Lens) -> frozenset[str]:
+        """Those of the words that name somebody whose words the lens sees."""
 
     def pending(self, space: Space, limit: int) -> Pending:
         """How many texts wait for a vector in a space, and the first `limit` of them."""
@@ -65,6 +73,16 @@ class Snapshot(Protocol):
 
     def parts(self, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
         """The vectors that versions have in a space, in the order of their parts."""
+
+
+class Snapshot(Search, Protocol):
+    """One read transaction over one namespace: every answer is of the same moment."""
+
+    def head(self) -> Head:
+        """The namespace's counter and the end of its chain."""
+
+    def rivals(self, wanted: Wanted) -> Rivals:
+        """What bears on a write as it is now, for work worth doing before the transaction."""
 
     def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
         """The vectors that memories have in a space now."""

@@ -39,12 +39,14 @@ from memory_mesh.model import (
     Space,
     Span,
 )
-from memory_mesh.policy import analyze, fusion, passages
+from memory_mesh.policy import analyze, features, fusion, passages, questions, weighing
+from memory_mesh.policy.questions import Reading
 from memory_mesh.ports import Embedder, Ids, Index, Ledger, Redactor, Snapshot
 from memory_mesh.values import dataclass, replace
 from memory_mesh.wording import embed_waiting
 
 CATCH_UP = 32  # waiting texts one search embeds at most
+_SHOWN = 10  # hits that tell how a word was read
 _LONG = 300  # characters: below that a text is always one chunk
 
 
@@ -70,6 +72,7 @@ class Asked:
     space: Space | None = None
     vector: bytes = b""
     note: str | None = None
+    reading: Reading = Reading("", ())
 
 
 def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> Hits:
@@ -80,7 +83,7 @@ def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> Hits:
         raise InvalidInput(message)
     if reader.redactor is not None:
         query = replace(query, text=reader.redactor.text(query.text))
-    asked = _embedded(reader, query)
+    asked = _embedded(reader, query, _read(reader, query))
     _catch_up(reader, asked)
     with reader.ledger.read(reader.namespace) as snapshot:
         key = _cache_key(snapshot.head(), query, asked)
@@ -97,6 +100,15 @@ def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> Hits:
     return Hits(hits, replace(hits.explanation, note=asked.note))
 
 
+def looked_at(reader: Reader, query: Query) -> tuple[features.Table, dict[int, Memory]]:
+    """All candidates of a question and what ranking would look at: for those who train it."""
+    asked = _embedded(reader, query, _read(reader, query))
+    with reader.ledger.read(reader.namespace) as snapshot:
+        legs, _ = _gathered(reader, snapshot, query, asked)
+        table = _weighed(snapshot, query, asked, legs)
+        return table, snapshot.load(table.versions)
+
+
 def open_memories(reader: Reader, ids: Sequence[str], lens: Lens) -> list[Memory]:
     """Memories by id; opening one counts as use, and the record is written before it returns."""
     with reader.ledger.read(reader.namespace) as snapshot:
@@ -111,15 +123,25 @@ def open_memories(reader: Reader, ids: Sequence[str], lens: Lens) -> list[Memory
     return found
 
 
-def _embedded(reader: Reader, query: Query) -> Asked:
+def _read(reader: Reader, query: Query) -> Reading:
+    """The question taken apart; profiles of other makers ask it as it stands."""
+    if query.profile != fusion.MESH:
+        return Reading(query.text, tuple(analyze.query_terms(query.text)))
+    words = questions.words(query.text)
+    with reader.ledger.read(reader.namespace) as snapshot:
+        names = snapshot.speakers(words, query.lens) if words else frozenset()
+    return questions.read(query.text, names, query.lens.now)
+
+
+def _embedded(reader: Reader, query: Query, reading: Reading) -> Asked:
     """The query's vector; without one the words alone are asked, and the answer says why."""
     if reader.embedder is None or query.keyword_only or not query.text.strip():
-        return Asked()
+        return Asked(reading=reading)
     try:
-        embedding = reader.embedder.embed([query.text], query=True)
+        embedding = reader.embedder.embed([reading.text], query=True)
     except EmbeddingError as error:
-        return Asked(note=str(error))
-    return Asked(embedding.space, embedding.vectors[0][0], embedding.note)
+        return Asked(note=str(error), reading=reading)
+    return Asked(embedding.space, embedding.vectors[0][0], embedding.note, reading)
 
 
 def _catch_up(reader: Reader, asked: Asked) -> None:
@@ -133,36 +155,71 @@ def _catch_up(reader: Reader, asked: Asked) -> None:
 
 
 def _answer(reader: Reader, snapshot: Snapshot, query: Query, asked: Asked) -> Hits:
-    depth = fusion.depth(query.profile, query.limit)
-    matches = snapshot.match(_terms(query), query.lens, depth)
-    legs, explanation = fusion.Legs(matches), Explanation(query.profile, dropped=matches.dropped)
-    if asked.space is not None:
-        also = tuple(match.version for match in matches.found) if query.profile != "rrf" else ()
-        question = Question(
-            asked.space, asked.vector, depth, also, _body_search(reader, asked, asked.space)
-        )
-        nearest = snapshot.near(question, query.lens)
-        legs = fusion.Legs(matches, (*nearest.found, *nearest.also))
-        explanation = replace(
-            explanation,
-            space=asked.space.name,
-            pending=snapshot.pending(asked.space, 0).count,
-            found_by_vector=len(nearest.found),
-            from_body=nearest.from_body,
-        )
-    many = depth if query.profile in fusion.RANKED else query.limit
-    best = fusion.fuse(query.profile, legs, many)
+    legs, explanation = _gathered(reader, snapshot, query, asked)
+    if query.profile == fusion.MESH:
+        table = _weighed(snapshot, query, asked, legs)
+        best = weighing.best(table, query.limit, by_meaning=asked.space is not None)
+    else:
+        many = fusion.DEEP if query.profile in fusion.RANKED else query.limit
+        best = fusion.fuse(query.profile, legs, many)
     memories = snapshot.load([candidate.version for candidate in best])
     if query.profile in fusion.RANKED:
         best = _ranked(query, best, memories)
     spans = _spans(snapshot, asked, query, memories)
-    return Hits(
-        (
-            Hit(memories[found.version], found.score, found.parts, spans.get(found.version))
-            for found in best
-        ),
-        replace(explanation, found_by_keyword=len(matches.found)),
+    hits = [
+        Hit(memories[found.version], found.score, found.parts, spans.get(found.version))
+        for found in best
+        if found.score >= query.relevant
+    ]
+    if legs.keyword.read_as:
+        explanation = replace(explanation, read_as=_read_as(legs.keyword.read_as, hits))
+    return Hits(hits, explanation)
+
+
+def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
+    """How words were read, told by the hits alone: others may be of memories nobody should see."""
+    from memory_mesh.policy import spelling
+
+    shown = (hit.memory for hit in hits[:_SHOWN])
+    return spelling.told(meant, ((memory.text, *memory.tags) for memory in shown))
+
+
+def _weighed(snapshot: Snapshot, query: Query, asked: Asked, legs: fusion.Legs) -> features.Table:
+    """What both legs found and its neighbours, with everything that ranking looks at."""
+    versions = [match.version for match in legs.keyword.found]
+    versions += [near.version for near in legs.vector]
+    question = None if asked.space is None else Question(asked.space, asked.vector, 0)
+    placed = snapshot.around(list(dict.fromkeys(versions)), query.lens, question)
+    reading = replace(asked.reading, forms=legs.keyword.read_as)
+    return features.table(reading, legs.keyword, placed)
+
+
+def _gathered(
+    reader: Reader, snapshot: Snapshot, query: Query, asked: Asked
+) -> tuple[fusion.Legs, Explanation]:
+    """Both legs, each as deep as the profile wants."""
+    depth = fusion.depth(query.profile, query.limit, snapshot.head().position)
+    literal = query.profile == "rrf"  # RFC-0011 knows no other names of a word
+    matches = snapshot.match(_terms(query), query.lens, depth, literal=literal)
+    explanation = Explanation(
+        query.profile, dropped=matches.dropped, found_by_keyword=len(matches.found)
     )
+    if asked.space is None:
+        return fusion.Legs(matches), explanation
+    ranked = query.profile in fusion.RANKED
+    also = tuple(match.version for match in matches.found) if ranked else ()
+    question = Question(
+        asked.space, asked.vector, depth, also, _body_search(reader, asked, asked.space)
+    )
+    nearest = snapshot.near(question, query.lens)
+    explanation = replace(
+        explanation,
+        space=asked.space.name,
+        pending=snapshot.pending(asked.space, 0).count,
+        found_by_vector=len(nearest.found),
+        from_body=nearest.from_body,
+    )
+    return fusion.Legs(matches, (*nearest.found, *nearest.also)), explanation
 
 
 def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]) -> list[Fused]:
@@ -223,6 +280,7 @@ def _cache_key(head: Head, query: Query, asked: Asked) -> tuple[object, ...]:
         "search", query.text, query.limit, where, head.identity, head.seq, query.profile,
         asked.space, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
         lens.any_validity, tuple(sorted(query.weights.items())), query.least,
+        query.relevant, asked.reading.names, asked.reading.period,
     )  # fmt: skip
 
 

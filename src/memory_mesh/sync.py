@@ -34,7 +34,7 @@ from memory_mesh.model import (
     UpkeepReport,
     Verification,
 )
-from memory_mesh.opened import checked_limit
+from memory_mesh.opened import checked_limit, checked_share
 from memory_mesh.policy import audit
 from memory_mesh.policy.audience import sees
 from memory_mesh.policy.intake import Details, alteration
@@ -277,11 +277,13 @@ class MemoryMesh(Wisdom, Practice, Judging):
         keyword_only: bool = False,
         weights: Mapping[str, float] | None = None,
         min_similarity: float | None = None,
+        min_relevance: float = 0.0,
     ) -> Hits:
         """The best memories for a question, best first, each with the parts of its score.
 
-        The list's `explanation` says which legs answered, how many memories still wait for their
-        vector and whether an embedder was down.
+        A score is the chance that the memory answers: with `min_relevance` 0.1 or so, a question
+        that nothing answers gets an empty list. The list's `explanation` says which legs answered,
+        how many memories still wait for their vector and whether an embedder was down.
         """
         from memory_mesh import recall
 
@@ -302,6 +304,7 @@ class MemoryMesh(Wisdom, Practice, Judging):
             keyword_only,
             dict(weights or {}),
             min_similarity,
+            checked_share("min_relevance", min_relevance),
         )
         return recall.recall(parts.reader(), question, use_cache=use_cache)
 

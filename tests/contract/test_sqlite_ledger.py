@@ -5,10 +5,11 @@ import pytest
 from memory_mesh.ledgers.sqlite import SqliteLedger
 from memory_mesh.ports import Clock
 from memory_mesh.testing import LedgerContract
+from memory_mesh.testing.search_contract import SearchContract
 
 
-class TestSqliteLedger(LedgerContract):
-    """The SQLite ledger keeps every promise of the contract."""
+class TestSqliteLedger(LedgerContract, SearchContract):
+    """The SQLite ledger keeps every promise of both contracts."""
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:

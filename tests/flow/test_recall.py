@@ -30,8 +30,20 @@ def test_a_result_is_a_record_with_a_score_between_0_and_1(mesh):
     assert (hit.id, hit.content, hit.metadata) == (stored.id, "tea is hot", {"source": "me"})
     assert hit.created_at == stored.created_at
     assert 0.5 < hit.score <= 1
-    assert hit.parts["keyword"] == hit.score
-    assert hit.parts["bm25"] > 0
+    assert hit.parts["keyword"] == hit.parts["covered"] == 1  # the best there is, and all of it
+
+
+def test_a_score_falls_with_what_is_missing_of_the_question(mesh):
+    mesh.add("tea is hot")
+    mesh.add_many([f"filler {n}" for n in range(20)])
+    questions = ["hot tea", "hot tea with milk", "hot tea with milk, honey, lemon and a biscuit"]
+    hits = [mesh.search(question)[0] for question in questions]
+    assert {hit.content for hit in hits} == {"tea is hot"}
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > 2 * scores[-1]
+    assert mesh.search(questions[0], min_relevance=scores[0])
+    assert mesh.search(questions[-1], min_relevance=scores[0]) == []
 
 
 @pytest.mark.req("R-000-142")

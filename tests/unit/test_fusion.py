@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_mesh.model import Match, Matches, Near
-from memory_mesh.policy.fusion import Legs, depth, fuse
+from memory_mesh.policy.fusion import DEEP, LARGE, LARGE_LEG, LEG, RANKED, Legs, depth, fuse
 from memory_mesh.policy.scoring import similarity
 
 
@@ -40,8 +40,14 @@ def test_rrf_asks_each_leg_for_twice_the_limit_and_mesh_for_at_least_100():
     assert (depth("rrf", 10), depth("mesh", 10), depth("mesh", 250)) == (20, 100, 250)
 
 
-def test_mesh_weighs_normalised_scores_on_worked_numbers():
-    fused = fuse("mesh", legs([(1, 8.0), (2, 4.0)], [(2, 0.8), (3, 0.6), (1, 0.2)]), 10)
+def test_mesh_looks_deeper_among_very_many_memories():
+    assert (depth("mesh", 10, LARGE - 1), depth("mesh", 10, LARGE)) == (LEG, LARGE_LEG)
+    assert depth("mesh", 500, LARGE) == 500
+    assert [depth(profile, 10, LARGE) for profile in ("rrf", *RANKED)] == [20, DEEP, DEEP]
+
+
+def test_the_ranked_profiles_choose_by_normalised_scores_on_worked_numbers():
+    fused = fuse("composite", legs([(1, 8.0), (2, 4.0)], [(2, 0.8), (3, 0.6), (1, 0.2)]), 10)
     raw = {candidate.version: candidate.parts["fused"] for candidate in fused}
     assert raw[1] == pytest.approx(0.4 * 1.0 + 0.6 * 0.0)
     assert raw[2] == pytest.approx(0.4 * 0.5 + 0.6 * 1.0)
@@ -50,7 +56,7 @@ def test_mesh_weighs_normalised_scores_on_worked_numbers():
     assert fused[0].score == pytest.approx(0.8)
 
 
-@pytest.mark.parametrize("profile", ["mesh", "rrf"])
+@pytest.mark.parametrize("profile", [*RANKED, "rrf"])
 def test_one_leg_alone_keeps_its_order(profile):
     assert order(fuse(profile, legs([(1, 9.0), (2, 5.0)]), 10)) == [1, 2]
     assert order(fuse(profile, legs([], [(3, 0.9), (4, 0.1)]), 10)) == [3, 4]
@@ -58,7 +64,7 @@ def test_one_leg_alone_keeps_its_order(profile):
 
 
 def test_nonsense_does_not_score_1_by_being_the_best():
-    fused = fuse("mesh", legs([(1, 0.2)], [(1, 0.1), (2, 0.05)]), 10)
+    fused = fuse("composite", legs([(1, 0.2)], [(1, 0.1), (2, 0.05)]), 10)
     assert fused[0].score < 0.15
 
 
@@ -68,7 +74,7 @@ SCORES = st.lists(
 
 
 @pytest.mark.req("R-000-166", "R-000-169")
-@given(SCORES, SCORES, st.integers(1, 20), st.sampled_from(["mesh", "rrf"]))
+@given(SCORES, SCORES, st.integers(1, 20), st.sampled_from([*RANKED, "rrf"]))
 def test_partial_selection_equals_a_full_sort(keyword, vector, limit, profile):
     ranked = lambda leg: sorted(leg, key=lambda pair: -pair[1])  # noqa: E731
     found = legs(ranked(keyword), ranked(vector))

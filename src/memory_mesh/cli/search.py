@@ -16,6 +16,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keyword", action="store_true", help="look for words only and load no model"
     )
+    parser.add_argument(
+        "--min-relevance",
+        type=float,
+        default=0.0,
+        metavar="0..1",
+        help="leave out what answers with a smaller chance; 0.1 keeps noise out",
+    )
     parser.add_argument("--explain", action="store_true", help="add the parts of each score")
 
 
@@ -23,7 +30,12 @@ def run(options: argparse.Namespace) -> int:
     """Print RFC-0011 §9.2's text for the best memories."""
     with opening.mesh_of(options, meaning=not options.keyword) as mesh:
         view = reading.view_of(options, mesh.config)
-        hits = mesh.search(" ".join(options.query), keyword_only=options.keyword, **view)
+        hits = mesh.search(
+            " ".join(options.query),
+            keyword_only=options.keyword,
+            min_relevance=options.min_relevance,
+            **view,
+        )
     if options.json:
         printing.say_json([rfc11.record(hit) for hit in hits])
         return 0
@@ -43,6 +55,7 @@ def _explanation(hits: Hits) -> str:
         f"Found by keyword: {how.found_by_keyword} | By meaning: {how.found_by_vector}",
         f"Waiting for a vector: {how.pending}",
     ]
+    lines += [f"Read as: {term} -> {', '.join(others)}" for term, others in how.read_as.items()]
     lines += [f"Note: {how.note}"] if how.note else []
     for number, hit in enumerate(hits, start=1):
         parts = ", ".join(f"{name} {part:.4g}" for name, part in hit.parts.items())

@@ -37,6 +37,7 @@ class Query:
     keyword_only: bool = False
     weights: Mapping[str, float] = field(default_factory=dict)  # of profile composite
     least: float | None = None  # similarity below which nothing is returned
+    relevant: float = 0.0  # relevance below which nothing is returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,10 @@ class Matches:
     found: tuple[Match, ...] = ()
     ceiling: float = 0.0
     dropped: tuple[str, ...] = ()
+    postings: Mapping[str, int] = field(default_factory=dict)  # texts that hold each term
+    rows: int = 0  # texts there are
+    weights: Mapping[str, float] = field(default_factory=dict)  # inverse frequency of each term
+    read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # what else it may mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,24 @@ class Question:
     limit: int
     also: tuple[int, ...] = ()
     body: "Callable[[Body, int], list[tuple[int, float]] | None] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A version in its place: its words, who said it and when, what was said before and after."""
+
+    version: int
+    terms: str
+    session: str | None
+    order: int | None
+    speaker: str | None
+    role: str | None
+    at: float  # seconds since 1970 when it happened; not known: when it was recorded
+    tags: tuple[str, ...]
+    usefulness: float
+    before: int | None = None
+    after: int | None = None
+    cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +145,7 @@ class Explanation:
     found_by_keyword: int = 0
     found_by_vector: int = 0
     from_body: int = 0
+    read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # and a hit holds it
 
 
 @dataclass(frozen=True, slots=True)

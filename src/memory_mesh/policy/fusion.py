@@ -12,8 +12,11 @@ from memory_mesh.values import dataclass
 
 K = 60  # Cormack et al. 2009
 VECTOR_WEIGHT = 0.6  # best on the dev conversations; 0.7 suits long messages
-PROFILES = ("mesh", "rrf")
+MESH = "mesh"
+PROFILES = (MESH, "rrf")
 RANKED = ("composite", "lane")  # these reorder by more than relevance: they must see more
+LEG = 100  # candidates of a leg
+LARGE, LARGE_LEG = 20_000, 200  # from so many writes on: docs/benchmarks/depth.json
 DEEP = 1_000
 
 
@@ -25,11 +28,16 @@ class Legs:
     vector: tuple[Near, ...] = ()
 
 
-def depth(profile: str, limit: int) -> int:
-    """How many candidates each leg is asked for: twice the limit, or at least 100, or 1,000."""
+def depth(profile: str, limit: int, writes: int = 0) -> int:
+    """How many candidates each leg is asked for: twice the limit, or at least 100, or 1,000.
+
+    Among very many memories the right one stands a little further down.
+    """
     if profile == "rrf":
         return 2 * limit
-    return max(DEEP if profile in RANKED else 100, limit)
+    if profile in RANKED:
+        return max(DEEP, limit)
+    return max(LARGE_LEG if writes >= LARGE else LEG, limit)
 
 
 def fuse(profile: str, legs: Legs, limit: int) -> list[Fused]:

@@ -5,5 +5,13 @@ from memory_mesh.testing.embedder_contract import EmbedderContract
 from memory_mesh.testing.index_contract import IndexContract
 from memory_mesh.testing.ledger_contract import LedgerContract
 from memory_mesh.testing.llm import ScriptedLLM
+from memory_mesh.testing.search_contract import SearchContract
 
-__all__ = ["EmbedderContract", "FrozenClock", "IndexContract", "LedgerContract", "ScriptedLLM"]
+__all__ = [
+    "EmbedderContract",
+    "FrozenClock",
+    "IndexContract",
+    "LedgerContract",
+    "ScriptedLLM",
+    "SearchContract",
+]

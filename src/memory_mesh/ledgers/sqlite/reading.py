@@ -22,6 +22,7 @@ from memory_mesh.model import (
     Page,
     Part,
     Pending,
+    Placed,
     PredicateSchema,
     Question,
     Rivals,
@@ -52,16 +53,32 @@ class SqliteSnapshot:
         """What bears on a write as it is now, for work worth doing before the transaction."""
         return writing.rivals(self._db, wanted, self.head().recorded_at)
 
-    def match(self, terms: Sequence[str], lens: Lens, limit: int) -> Matches:
+    def match(
+        self, terms: Sequence[str], lens: Lens, limit: int, *, literal: bool = False
+    ) -> Matches:
         """The best versions by keyword among those the lens sees."""
         present = lens.as_of is None and lens.statuses == _LIVE
         tables = ("live",) if present else ("live", "rest")
-        return keywords.match(self._db, tables, terms, limit, self._visible(lens))
+        return keywords.match(self._db, tables, terms, limit, self._visible(lens), literal=literal)
 
     def near(self, question: Question, lens: Lens) -> Nearest:
         """The best versions by meaning, exact above the body that the question may ask."""
         identity = self.head().identity
         return vectors.near(self._db, self._tails, identity, question, self._visible(lens))
+
+    def around(
+        self, versions: Sequence[int], lens: Lens, question: Question | None
+    ) -> dict[int, Placed]:
+        """The versions and their neighbours that the lens sees, each in its place."""
+        from memory_mesh.ledgers.sqlite import places  # a write has no use for it
+
+        return places.around(self._db, versions, question, _sight(lens))
+
+    def speakers(self, words: Sequence[str], lens: Lens) -> frozenset[str]:
+        """Those of the words that name somebody whose words the lens sees."""
+        from memory_mesh.ledgers.sqlite import places
+
+        return places.speakers(self._db, words, _sight(lens))
 
     def pending(self, space: Space, limit: int) -> Pending:
         """How many texts wait for a vector in a space, and the first `limit` of them."""
@@ -149,13 +166,17 @@ class SqliteSnapshot:
 
     def _visible(self, lens: Lens) -> Callable[[Sequence[int]], list[tuple[int, int]]]:
         """The check every candidate passes: texts to (text, the version that the lens sees)."""
-        source = "version v" if lens.where is None else rows.JOINED  # only a filter asks for more
-        condition, values = _predicate(lens)
+        source, condition, values = _sight(lens)
         statement = (
             f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
             f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}"
         )
         return lambda texts: self._db.execute(statement, [rows.dumped(texts), *values]).fetchall()
+
+
+def _sight(lens: Lens) -> tuple[str, str, list[object]]:
+    """The tables and the condition that a lens asks of a version; only a filter asks for more."""
+    return "version v" if lens.where is None else rows.JOINED, *_predicate(lens)
 
 
 def _predicate(lens: Lens) -> tuple[str, list[object]]:

@@ -169,7 +169,7 @@ def near(
     others = [version for version in question.also if version not in kept]
     return Nearest(
         tuple(Near(*pair) for pair in nearest),
-        tuple(_cosines(db, row[0], others, vector)),
+        tuple(Near(*pair) for pair in cosines(db, question, others)),
         body.rows if body else 0,
     )
 
@@ -283,22 +283,23 @@ def _texts(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, int]:
     )
 
 
-def _cosines(
-    db: sqlite3.Connection, space: int, versions: Sequence[int], vector: "Floats"
-) -> Iterator[Near]:
-    """How near versions found otherwise are."""
+def cosines(
+    db: sqlite3.Connection, question: Question, versions: Sequence[int]
+) -> Iterator[tuple[int, float]]:
+    """How near versions found otherwise are; the best window counts."""
     import numpy as np
 
     found = db.execute(
-        "SELECT v.number, x.data FROM version v JOIN vector x ON x.text = v.text AND x.space = ? "
+        "SELECT v.number, x.data FROM version v JOIN space s ON s.name = ? "
+        "JOIN vector x ON x.text = v.text AND x.space = s.number "
         "WHERE v.number IN (SELECT value FROM json_each(?))",
-        (space, rows.dumped(versions)),
+        (question.space.name, rows.dumped(versions)),
     ).fetchall()
     if not found:
         return
     matrix = np.frombuffer(b"".join(data for _, data in found), np.float32)
-    cosines = (matrix.reshape(len(found), -1) @ vector).tolist()
+    near = (matrix.reshape(len(found), -1) @ np.frombuffer(question.vector, np.float32)).tolist()
     best: dict[int, float] = {}
-    for (version, _), cosine in zip(found, cosines, strict=True):
+    for (version, _), cosine in zip(found, near, strict=True):
         best[version] = max(cosine, best.get(version, -1.0))
-    yield from (Near(*pair) for pair in best.items())
+    yield from best.items()

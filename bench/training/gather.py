@@ -1,0 +1,140 @@
+"""What ranking looks at for every question of the dev splits, asked through the real product.
+
+    python -m bench.training.gather --data FOLDER --vectors FILE --out FOLDER
+
+FOLDER holds the sets by name (locomo, beam100k, realmem, mab_conflict, precisionmembench). Only the
+dev splits are read. Each tenant is also asked questions of its neighbour: whatever is found for
+those is no answer, and that is how a model learns what a question without one looks like.
+"""
+
+import argparse
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from memory_mesh import recall
+from memory_mesh.clock import SystemClock
+from memory_mesh.config import load as configured
+from memory_mesh.embedders import embedder_of
+from memory_mesh.evaluation import answering, records, suite
+from memory_mesh.evaluation.asking import Names, search_options
+from memory_mesh.evaluation.records import Question
+from memory_mesh.evaluation.vectors import KeptVectors
+from memory_mesh.model import Query
+from memory_mesh.policy.features import NAMES
+from memory_mesh.ports import Embedder
+from memory_mesh.sync import MemoryMesh
+
+SETS = ("locomo", "beam100k", "realmem", "mab_conflict", "precisionmembench")
+OWN = ("languages", "aliases", "temporal")
+HERE = Path(__file__).resolve().parents[1] / "sets"
+FOREIGN = 40  # questions of other tenants put to each tenant, about
+MOST = 250  # questions of one tenant
+SEED = 20_260_101
+
+
+@dataclass
+class Gathered:
+    """Rows of all questions of one set, one below the other."""
+
+    matrix: list[np.ndarray] = field(default_factory=list)
+    answers: list[np.ndarray] = field(default_factory=list)
+    units: list[np.ndarray] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    gold: list[int] = field(default_factory=list)
+    tenants: list[str] = field(default_factory=list)
+
+    def add(self, question: Question, rows: np.ndarray, named: list[str], gold: set[str]) -> None:
+        """One question with its candidates."""
+        places = {name: place for place, name in enumerate(dict.fromkeys(named))}
+        self.matrix.append(rows.astype(np.float32))
+        self.answers.append(np.array([float(name in gold) for name in named], np.float32))
+        self.units.append(np.array([places[name] for name in named], np.int32))
+        self.sizes.append(len(named))
+        self.gold.append(len(gold))
+        self.tenants.append(question.tenant)
+
+    def save(self, file: Path) -> None:
+        """All of it in one file."""
+        np.savez_compressed(
+            file, names=np.array(NAMES), matrix=np.concatenate(self.matrix),
+            answers=np.concatenate(self.answers), units=np.concatenate(self.units),
+            sizes=np.array(self.sizes), gold=np.array(self.gold), tenants=np.array(self.tenants),
+        )  # fmt: skip
+
+
+def main() -> int:
+    """Gather every set, with and without a model."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--vectors", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", default=(*SETS, *OWN))
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    chain = embedder_of(configured(), SystemClock())
+    if chain is None:
+        parser.error("there is no model: set MEMORY_MESH_MODEL_DIR")
+    kept = KeptVectors(chain, options.vectors)
+    for name in options.sets:
+        for mode, found in gathered(
+            name, (HERE if name in OWN else options.data) / name, kept
+        ).items():
+            found.save(options.out / f"{name}.{mode}.npz")
+            print(f"{name} {mode}: {len(found.sizes)} questions", flush=True)
+    kept.release()
+    return 0
+
+
+def gathered(name: str, data: Path, embedder: Embedder) -> dict[str, Gathered]:
+    """Both modes of one set, stored once."""
+    found = {"hybrid": Gathered(), "keyword": Gathered()}
+    asked = suite.load(name)
+    read = records.read(data, asked.records)
+    dev = suite.split(asked, read.questions)["dev"]
+    chance = random.Random(SEED)
+    with tempfile.TemporaryDirectory() as folder:
+        job = answering.Job(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
+        for mesh, question, names, own in _steps(job, read, dev, chance):
+            for mode, into in found.items():
+                _ask(mesh, question, (asked, names, own, mode == "keyword"), into)
+    return found
+
+
+def _steps(
+    job: answering.Job, data: records.DataSet, dev: Sequence[Question], chance: random.Random
+) -> Iterator[tuple[MemoryMesh, Question, Names, bool]]:
+    """Each question, and in between some that belong to others."""
+    by_tenant: dict[str, list[Question]] = {}
+    for question in dev:
+        by_tenant.setdefault(question.tenant, []).append(question)
+    for tenant, questions in by_tenant.items():
+        listed = chance.sample(questions, min(MOST, len(questions)))
+        others = [q for name, asked in by_tenant.items() if name != tenant for q in asked]
+        for mesh, question, names in answering.steps(job, data, listed):
+            yield mesh, question, names, True
+            if others and chance.random() < FOREIGN / len(listed):
+                yield mesh, chance.choice(others), names, False
+
+
+def _ask(
+    mesh: MemoryMesh, question: Question, how: tuple[suite.Suite, Names, bool, bool], into: Gathered
+) -> None:
+    asked, names, own, keyword = how
+    told = search_options(asked.options("mesh"), question.scopes)
+    lens = mesh._lens(told["scope"], filter=told.get("filter"), across=told["across"])  # noqa: SLF001
+    query = Query(question.text, lens, 10, keyword_only=keyword)
+    table, memories = recall.looked_at(mesh._opened().reader(), query)  # noqa: SLF001
+    if not table.versions:
+        return
+    named = [names.of_memory(memories[version].id) for version in table.versions]
+    gold = set(names.gold(question)) if own else set()
+    into.add(question, np.array(table.rows), named, gold)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

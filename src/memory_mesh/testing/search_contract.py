@@ -1,0 +1,167 @@
+"""What every Ledger promises a search beyond its two legs: places, speakers, literal words."""
+
+import pytest
+
+from memory_mesh.model import Lens, Placed, Question, Scope, Status
+from memory_mesh.ports import Clock, Ledger
+from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.ledger_contract import SPACE, axis, change, found, put
+
+HERE = Scope(session="s")
+
+
+class SearchContract:
+    """The suite; each test gets a fresh, empty ledger."""
+
+    def open_ledger(self, clock: Clock) -> Ledger:
+        """A ledger over the same, at first empty, store at every call."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def clock(self) -> FrozenClock:
+        """Time, held still."""
+        return FrozenClock()
+
+    @pytest.fixture
+    def ledger(self, clock: FrozenClock) -> Ledger:
+        """The ledger under test."""
+        return self.open_ledger(clock)
+
+    def test_a_version_comes_with_its_place(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Words, people, time and tags, and who stands before and after it."""
+        moment = clock.now()
+        put(ledger, "mem_1_000001", "is tea hot?", scope=HERE, order=1, speaker="Bob")
+        put(
+            ledger, "mem_1_000002", "tea is hot", scope=HERE, order=5, speaker="Ann", role="user",
+            occurred_at=moment, tags=("drinks",),
+        )  # fmt: skip
+        put(ledger, "mem_1_000003", "thanks", scope=HERE, order=9)
+        placed = around(ledger, "tea is hot", Lens(moment, HERE))
+        assert list(placed) == ["is tea hot?", "tea is hot", "thanks"]
+        before, own, after = placed.values()
+        assert own == Placed(
+            own.version, "tea is hot", "s", 5, "Ann", "user", moment.timestamp(),
+            ("drinks",), 1.0, before.version, after.version,
+        )  # fmt: skip
+        assert (before.before, before.after) == (None, own.version)
+        assert (after.before, after.after) == (own.version, None)
+
+    def test_a_place_knows_how_near_it_is(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Neighbours too; what has no vector is not near and not far."""
+        put(ledger, "mem_1_000001", "one", scope=HERE, order=1, vectors=(axis(0), axis(1)))
+        put(ledger, "mem_1_000002", "two", scope=HERE, order=2, vectors=(axis(2),))
+        put(ledger, "mem_1_000003", "three", scope=HERE, order=3)
+        lens = Lens(clock.now(), HERE)
+        near = around(ledger, "two", lens, Question(SPACE, axis(1), 0))
+        assert [row.cosine for row in near.values()] == [1.0, 0.0, None]
+        assert {row.cosine for row in around(ledger, "two", lens).values()} == {None}
+
+    @pytest.mark.parametrize("status", [status for status in Status if status is not Status.ACTIVE])
+    def test_a_hidden_row_is_nobodys_neighbour(
+        self, ledger: Ledger, clock: FrozenClock, status: Status
+    ) -> None:
+        """The next one that is seen takes its place, and as of then it is back."""
+        put(ledger, "mem_1_000001", "one", scope=HERE, order=1)
+        memory = put(ledger, "mem_1_000002", "two", scope=HERE, order=2)
+        last = put(ledger, "mem_1_000003", "three", scope=HERE, order=3)
+        lens = Lens(clock.now(), HERE)
+        change(ledger, memory, status=status)
+        assert list(around(ledger, "three", lens)) == ["one", "three"]
+        then = Lens(clock.now(), HERE, as_of=last.recorded_from)
+        assert list(around(ledger, "three", then)) == ["two", "three"]
+
+    @pytest.mark.parametrize("other", [Scope("p", None, "s"), Scope(None, "a", "s"), Scope()])
+    def test_neighbours_are_of_one_audience(
+        self, ledger: Ledger, clock: FrozenClock, other: Scope
+    ) -> None:
+        """A session of the same name elsewhere is another one, even for who sees both."""
+        put(ledger, "mem_1_000001", "one", scope=HERE, order=1)
+        put(ledger, "mem_1_000002", "two", scope=other, order=2)
+        put(ledger, "mem_1_000003", "three", scope=HERE, order=3)
+        lens = Lens(clock.now(), across=frozenset({"project", "agent", "session"}))
+        assert list(around(ledger, "three", lens)) == ["one", "three"]
+        assert list(around(ledger, "two", lens)) == ["two"]
+
+    def test_of_two_in_one_place_the_newer_is_the_neighbour(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """On either side; and those of one place are not beside each other."""
+        for number, (text, order) in enumerate(
+            [("old left", 1), ("new left", 1), ("own", 2), ("old right", 3), ("new right", 3)]
+        ):
+            put(ledger, f"mem_1_{number:06x}", text, scope=HERE, order=order)
+        placed = around(ledger, "own", Lens(clock.now(), HERE))
+        assert list(placed) == ["new left", "own", "new right"]
+
+    def test_nothing_asked_is_nothing_placed(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """No version, no row; and a version that the lens does not see has none."""
+        memory = put(ledger, "mem_1_000001", "one")
+        with ledger.read("default") as snapshot:
+            (version,) = (
+                match.version for match in snapshot.match(["one"], Lens(clock.now()), 1).found
+            )
+            assert snapshot.around([], Lens(clock.now()), None) == {}
+        change(ledger, memory, status=Status.DELETED)
+        with ledger.read("default") as snapshot:
+            assert snapshot.around([version], Lens(clock.now()), None) == {}
+
+    @pytest.mark.parametrize(
+        ("word", "known"),
+        [("Ann", True), ("aNN", True), ("Lee", False), ("An", False), ("Anne", False),
+         ("Bob", True), ("Ann%", False), ("", False)],
+    )  # fmt: skip
+    def test_a_speaker_goes_by_the_name_or_its_first_word(
+        self, ledger: Ledger, clock: FrozenClock, word: str, *, known: bool
+    ) -> None:
+        """Capital letters make no difference, and signs of a pattern are no pattern."""
+        put(ledger, "mem_1_000001", "one", speaker="Ann Lee")
+        put(ledger, "mem_1_000002", "two", speaker="bob")
+        put(ledger, "mem_1_000003", "three")
+        with ledger.read("default") as snapshot:
+            assert snapshot.speakers([word, "Zoe"], Lens(clock.now())) == (
+                {word} if known else set()
+            )
+
+    def test_only_who_is_heard_is_a_speaker(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Audience, status and time decide, and namesakes whom nobody hears hide no one."""
+        for number in range(80):
+            put(ledger, f"mem_1_{number:06x}", f"q {number}", speaker="Ann", scope=Scope("q"))
+        lens, seen = Lens(clock.now(), Scope("p")), Lens(clock.now(), Scope("q"))
+        with ledger.read("default") as snapshot:
+            assert snapshot.speakers(["Ann"], lens) == frozenset()
+            assert snapshot.speakers(["Ann"], seen) == {"Ann"}
+        memory = put(ledger, "mem_2_000001", "p", speaker="Ann", scope=Scope("p"))
+        with ledger.read("default") as snapshot:
+            assert snapshot.speakers(["Ann"], lens) == {"Ann"}
+        change(ledger, memory, status=Status.DELETED)
+        with ledger.read("default") as snapshot:
+            assert snapshot.speakers(["Ann"], lens) == frozenset()
+            then = Lens(clock.now(), Scope("p"), as_of=memory.recorded_from)
+            assert snapshot.speakers(["Ann"], then) == {"Ann"}
+
+    def test_literal_words_mean_themselves(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Else other names and what a misspelt word may be are looked for, and told."""
+        put(ledger, "mem_1_000001", "kubernet typescript")
+        lens = Lens(clock.now())
+        for words, other in (["k8s"], "kubernet"), (["typsecript"], "typescript"):
+            with ledger.read("default") as snapshot:
+                literal = snapshot.match(words, lens, 10, literal=True)
+                assert (literal.found, dict(literal.read_as)) == ((), {})
+                read = snapshot.match(words, lens, 10)
+                assert len(read.found) == 1
+                assert other in read.read_as[words[0]]
+        assert found(ledger, "kubernet", lens) == ["kubernet typescript"]
+
+
+def around(
+    ledger: Ledger, text: str, lens: Lens, question: Question | None = None
+) -> dict[str, Placed]:
+    """A text and its neighbours by their texts, in the order of their places."""
+    with ledger.read("default") as snapshot:
+        matches = snapshot.match(text.split(), lens, 10, literal=True).found
+        loaded = snapshot.load([match.version for match in matches])
+        (version,) = (number for number, memory in loaded.items() if memory.text == text)
+        placed = snapshot.around([version], lens, question)
+        memories = snapshot.load(list(placed))
+    rows = sorted(placed.values(), key=lambda row: row.order or 0)
+    return {memories[row.version].text: row for row in rows}
