@@ -29,6 +29,10 @@ prove *ARGS:
 bench *ARGS:
     python -m bench.run {{ ARGS }}
 
+# Retrieval on all sets: `just eval --data SETS --vectors FILE --work DIR`, into docs/benchmarks/
+eval *ARGS:
+    python -m bench.evaluate {{ ARGS }}
+
 # Format, and mend what ruff can mend
 fix:
     ruff format

@@ -6,10 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from memory_mesh.embedders.onnx import OnnxEmbedder
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+
+# A gate that fails by chance teaches to run it again: there, examples are the same every time.
+settings.register_profile("gate", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("gate")
 
 
 @pytest.fixture

@@ -394,6 +394,13 @@ def test_on_a_terminal_a_list_is_aligned_and_colour_can_be_refused(cli: CommandL
     assert len(plain.rstrip("\n")) <= 80
 
 
+def test_explain_tells_how_a_word_was_read(cli: CommandLine) -> None:
+    cli.stored("TypeScript is strict")
+    explained = cli("search", "typscript", "--keyword", "--explain").out
+    assert "\nRead as: typscript -> typescript\n" in explained
+    assert "Read as" not in cli("search", "TypeScript", "--keyword", "--explain").out
+
+
 def test_explain_adds_the_parts_below_the_text_of_the_rfc(cli: CommandLine) -> None:
     cli.stored(DARK)
     plain = cli("search", "dark").out

@@ -1,0 +1,56 @@
+"""Retrieval does not get worse unnoticed: a sample of the sets, held against the last figures.
+
+The sets of our own are always there. The conversations are not ours to ship: where they lie beside
+the checkout, or where MEMORY_MESH_EVAL_DATA says, a seeded sample of their dev split is asked too.
+`UPDATE_GOLDEN=1` writes the figures anew.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_mesh import evaluation
+from memory_mesh.embedders.onnx import OnnxEmbedder
+
+ROOT = Path(__file__).resolve().parents[2]
+FIGURES = ROOT / "tests" / "golden" / "eval_gate.json"
+DROP = 0.02
+SAMPLES = {"languages": 240, "aliases": None, "temporal": None, "locomo": 160}
+COUNTED = {"languages": "R@1", "aliases": "R@1", "temporal": "R@5", "locomo": "R@10"}
+
+
+def data_of(suite: str) -> Path:
+    if (own := ROOT / "bench" / "sets" / suite).is_dir():
+        return own
+    given = os.environ.get("MEMORY_MESH_EVAL_DATA")
+    for folder in [given] if given else [ROOT.parent / "data", ROOT.parent / "shared" / "data"]:
+        if (Path(folder) / suite).is_dir():
+            return Path(folder) / suite
+    pytest.skip(f"the data of {suite} is not here: set MEMORY_MESH_EVAL_DATA")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", SAMPLES)
+def test_no_figure_drops_by_more_than_two_points(
+    suite: str, tmp_path: Path, real_embedder: OnnxEmbedder
+) -> None:
+    report = evaluation.run(
+        suite,
+        data=data_of(suite),
+        split="dev",
+        systems=("mesh", "keyword"),
+        sample=SAMPLES[suite],
+        work=tmp_path,
+        embedder=real_embedder,
+    )
+    found = {name: report.figure(name, "dev", COUNTED[suite]) for name in ("mesh", "keyword")}
+    known = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.is_file() else {}
+    if os.environ.get("UPDATE_GOLDEN"):
+        FIGURES.write_text(json.dumps({**known, suite: found}, indent=2, sort_keys=True) + "\n")
+        return
+    print(suite, found)
+    for name, figure in found.items():
+        assert figure is not None
+        assert figure >= known[suite][name] - DROP, f"{suite} {name}: {figure}, was {known[suite]}"
