@@ -41,7 +41,7 @@ class Spread:
 @pytest.fixture(params=[None, Spread()], ids=["by words", "by meaning"])
 def make(request, tmp_path, clock):
     """New stores, as many as a test compares."""
-    opened = []
+    opened = list[MemoryMesh]()
 
     def made():
         folder = tmp_path / f"store{len(opened)}"
