@@ -41,6 +41,9 @@ ABSOLUTE = (
 GROUPS = {
     "words around": ("keyword_before", "keyword_after", "covered_before", "covered_around"),
     "meaning around": ("meaning_mixed", "meaning_before", "meaning_after"),
+    "all of the neighbours": ("keyword", "keyword_rank", "keyword_before", "keyword_after",
+                              "covered_before", "covered_around", "meaning_mixed", "meaning_rank",
+                              "meaning_before", "meaning_after"),
     "speaker": ("speaker", "other_speaker"),
     "role": ("role",),
     "session": ("session",),

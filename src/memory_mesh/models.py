@@ -4,7 +4,6 @@ A folder under `<data folder>/models/` holds a model's files and a manifest with
 It appears whole, under its final name, or not at all. Nothing is fetched unless `pull` is called.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -220,6 +219,8 @@ def pull(
 
 def digest(file: Path) -> str:
     """The file's SHA-256."""
+    import hashlib  # it loads OpenSSL, and a search has no use for it
+
     try:
         with file.open("rb") as opened_file:
             return hashlib.file_digest(opened_file, "sha256").hexdigest()

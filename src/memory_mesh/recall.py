@@ -2,7 +2,7 @@
 
 ::
 
-    Query ── analyze ──▶ terms
+    Query ── read ─────▶ terms, the time it names, who of those that speak here
       │  └── embed ────▶ vector, in the space of the embedder that answered; or keywords only
       │                  what waits for a vector in that space gets one, up to a bound
       ▼
@@ -10,8 +10,9 @@
       │  head ──▶ cached for this seq? then that is the answer
       │  match(terms, lens)                    scope, status, validity and filter inside
       │  near(vector, lens)                    body by index, tail by exact scan, same checks
+      │  around(candidates, lens)              what was said before and after, same checks
       ▼
-    fuse ──▶ best `limit` ──▶ load ──▶ Hits(Hit(memory, score, parts) …, explanation)
+    features ──▶ weigh ──▶ best `limit` ──▶ load ──▶ Hits(Hit(memory, score, parts) …, explanation)
       │
     note a recall block                        recorded soon, never chained, nobody waits
 """
@@ -43,7 +44,6 @@ from memory_mesh.policy import analyze, features, fusion, passages, questions, w
 from memory_mesh.policy.questions import Reading
 from memory_mesh.ports import Embedder, Ids, Index, Ledger, Redactor, Snapshot
 from memory_mesh.values import dataclass, replace
-from memory_mesh.wording import embed_waiting
 
 CATCH_UP = 32  # waiting texts one search embeds at most
 _SHOWN = 10  # hits that tell how a word was read
@@ -148,6 +148,8 @@ def _catch_up(reader: Reader, asked: Asked) -> None:
     """Texts stored without a vector get one before they are looked for, a few at a time."""
     if reader.embedder is None or asked.space is None:
         return
+    from memory_mesh.wording import embed_waiting  # a search by words has no use for it
+
     try:
         embed_waiting(reader.ledger, reader.namespace, reader.embedder, asked.space, CATCH_UP)
     except (EmbeddingError, StoreError):  # they go on waiting, and the answer counts them
