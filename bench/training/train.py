@@ -30,9 +30,9 @@ WEIGHTS = {
     "temporal": 0.3,
 }  # small or easy: less  # fmt: skip
 GROWING = (
-    "keyword", "covered_before", "covered_around", "pairs", "meaning", "meaning_mixed", "cosine",
-    "speaker", "role", "dated", "in_period", "tagged", "session", "recency", "time_words",
-    "keyword_rank", "meaning_rank",
+    "keyword", "covered_before", "covered_around", "pairs", "meaning", "meaning_mixed", "opening",
+    "cosine", "speaker", "role", "dated", "in_period", "tagged", "session", "recency",
+    "time_words", "keyword_rank", "meaning_rank",
 )  # fmt: skip
 SHRINKING = ("other_speaker",)
 ABSOLUTE = (
@@ -44,6 +44,7 @@ GROUPS = {
     "all of the neighbours": ("keyword", "keyword_rank", "keyword_before", "keyword_after",
                               "covered_before", "covered_around", "meaning_mixed", "meaning_rank",
                               "meaning_before", "meaning_after"),
+    "how it begins": ("opening",),
     "speaker": ("speaker", "other_speaker"),
     "role": ("role",),
     "session": ("session",),
@@ -53,7 +54,7 @@ GROUPS = {
     "ranks": ("keyword_rank", "meaning_rank"),
     "pairs": ("pairs",),
     "meaning at all": ("meaning", "meaning_mixed", "meaning_before", "meaning_after", "cosine",
-                       "meaning_rank"),
+                       "meaning_rank", "opening"),
 }  # fmt: skip
 ROUNDS, LEAVES, RATE, FOLDS, SEED = 120, 8, 0.08, 4, 1
 
@@ -88,7 +89,11 @@ def main() -> int:
     written = {}
     for mode, name in (("hybrid", "by_meaning"), ("keyword", "by_words")):
         names, asked = load(options.folder, mode)
-        told = [name for name in names if mode == "hybrid" or not name.startswith(("mean", "cos"))]
+        told = [
+            name
+            for name in names
+            if mode == "hybrid" or not name.startswith(("mean", "cos", "opening"))
+        ]
         found, margins = folded(names, told, asked)
         report[mode] = {"all": found}
         print(mode, found, flush=True)

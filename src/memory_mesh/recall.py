@@ -192,7 +192,12 @@ def _weighed(snapshot: Snapshot, query: Query, asked: Asked, legs: fusion.Legs) 
     versions += [near.version for near in legs.vector]
     question = None if asked.space is None else Question(asked.space, asked.vector, 0)
     placed = snapshot.around(list(dict.fromkeys(versions)), query.lens, question)
-    reading = replace(asked.reading, forms=legs.keyword.read_as)
+    shares = legs.keyword.counts_as
+    forms = {
+        term: tuple(zip(others, shares[term], strict=True))
+        for term, others in legs.keyword.read_as.items()
+    }
+    reading = replace(asked.reading, forms=forms)
     return features.table(reading, legs.keyword, placed)
 
 

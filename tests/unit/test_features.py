@@ -110,13 +110,33 @@ def test_a_term_is_held_as_a_whole_word_only():
     assert found["covered"] == close(0.0, 1.0)
 
 
-def test_other_forms_of_a_term_count_as_the_term():
-    reading = asked("k8s", forms={"k8s": ("kubernet", "kube cluster")})
+def test_another_word_for_a_term_counts_by_its_share():
+    reading = asked("k8s", forms={"k8s": (("kubernet", 1.0), ("kube cluster", 0.5))})
     found = columns(
         reading, said(1, "kubernet"), said(2, "kube cluster"), said(3, "cluster kube"), said(4)
     )
-    assert found["covered"] == close(1.0, 1.0, 0.0, 0.0)
+    assert found["covered"] == close(1.0, 0.5, 0.0, 0.0)
     assert found["keyword_own"][0] == pytest.approx(1.0)
+
+
+def test_what_the_neighbours_hold_by_another_word_counts_no_more_than_its_share():
+    reading = asked("typscript", forms={"typscript": (("typescript", 0.7),)})
+    found = columns(
+        reading, said(1, "typescript", after=2), said(2, before=1, after=3), said(3, before=2)
+    )
+    assert found["covered_before"] == close(0.7, 0.7, 0.0)
+    assert found["covered_around"] == close(0.7, 0.7, 0.0)
+
+
+def test_how_a_long_text_begins_counts_beside_its_best_part():
+    found = columns(
+        asked("tea"),
+        said(1, cosine=0.9, opening=0.1),
+        said(2, cosine=0.5, opening=0.5),
+        said(3, cosine=0.2, opening=0.2),
+        said(4),
+    )
+    assert found["opening"] == close(0.0, 1.0, 0.25, 0.25)
 
 
 def test_meaning_is_relative_and_mixed_with_both_sides():

@@ -59,6 +59,7 @@ class Matches:
     rows: int = 0  # texts there are
     weights: Mapping[str, float] = field(default_factory=dict)  # inverse frequency of each term
     read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # what else it may mean
+    counts_as: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # what each counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ class Placed:
     before: int | None = None
     after: int | None = None
     cosine: float | None = None
+    opening: float | None = None  # the cosine of how a long text begins
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ Places: TypeAlias = list[int]  # of a neighbour in the table; -1 for none
 NAMES = (
     "keyword", "keyword_own", "keyword_before", "keyword_after", "covered", "covered_before",
     "covered_around", "pairs", "meaning", "meaning_mixed", "meaning_before", "meaning_after",
-    "cosine", "speaker", "other_speaker", "role", "dated", "in_period",
+    "opening", "cosine", "speaker", "other_speaker", "role", "dated", "in_period",
     "tagged", "length", "session", "recency", "time_words", "keyword_rank", "meaning_rank",
 )  # fmt: skip
 K1, B = 1.2, 0.75
@@ -95,7 +95,7 @@ def _by_words(
     ]
     words = _Words(lengths, joined)
     for term in reading.terms:
-        held = _counts(texts, (term, *reading.forms.get(term, ())))
+        held = _counts(texts, term, reading.forms.get(term, ()))
         words.add(held, _idf(matches, term), near, before, after)
     own, whole = _highest(words.own), words.whole or 1.0
     return {
@@ -118,14 +118,14 @@ class _Words:
     def __init__(self, lengths: Sequence[int], joined: Sequence[int]) -> None:
         count = len(lengths)
         self._norm, self._joined_norm = _norms(lengths), _norms(joined)
-        self._last: list[int] = [0] * count
+        self._last: list[float] = [0] * count
         self.whole = 0.0
         self.own, self.joined = [0.0] * count, [0.0] * count
         self.covered, self.covered_before = [0.0] * count, [0.0] * count
         self.covered_around, self.pairs = [0.0] * count, [0] * count
 
     def add(
-        self, held: Sequence[int], idf: float, near: Places, before: Places, after: Places
+        self, held: Sequence[float], idf: float, near: Places, before: Places, after: Places
     ) -> None:
         """One term: how often each text holds it, and what it weighs."""
         self.whole += idf
@@ -133,22 +133,25 @@ class _Words:
             earlier = held[b] if b >= 0 else 0
             if own:
                 self.own[at] += idf * own * (K1 + 1) / (own + self._norm[at])
-                self.covered[at] += idf
+                self.covered[at] += idf * min(own, 1)
                 self.pairs[at] += 1 if self._last[at] else 0
             if own or earlier:
-                self.covered_before[at] += idf
+                share = idf * min(max(own, earlier), 1)
+                self.covered_before[at] += share
                 both = own + (earlier if near[at] >= 0 else 0)
                 self.joined[at] += idf * both * (K1 + 1) / (both + self._joined_norm[at])
-                self.covered_around[at] += idf
+                self.covered_around[at] += share
             elif a >= 0 and held[a]:
-                self.covered_around[at] += idf
+                self.covered_around[at] += idf * min(held[a], 1)
         self._last = list(held)
 
 
 def _by_meaning(rows: Sequence[Placed], before: Places, after: Places) -> dict[str, Column]:
     known = [row.cosine for row in rows if row.cosine is not None]
     if not known:
-        names = ("meaning", "meaning_mixed", "meaning_before", "meaning_after", "cosine")
+        names = (
+            "meaning", "meaning_mixed", "meaning_before", "meaning_after", "opening", "cosine",
+        )  # fmt: skip
         return dict.fromkeys(names, [0.0] * len(rows))
     low, spread = min(known), (max(known) - min(known)) or 1.0
     cosine = [low if row.cosine is None else row.cosine for row in rows]
@@ -156,15 +159,21 @@ def _by_meaning(rows: Sequence[Placed], before: Places, after: Places) -> dict[s
         own + (BEFORE * cosine[b] if b >= 0 else 0.0) + (AFTER * cosine[a] if a >= 0 else 0.0)
         for own, b, a in zip(cosine, before, after, strict=True)
     ]
-    least, range_ = min(mixed), (max(mixed) - min(mixed)) or 1.0
     meaning = [(own - low) / spread for own in cosine]
     return {
         "meaning": meaning,
-        "meaning_mixed": [(value - least) / range_ for value in mixed],
+        "meaning_mixed": _spread(mixed),
         "meaning_before": _beside(meaning, before),
         "meaning_after": _beside(meaning, after),
+        "opening": _spread([low if row.opening is None else row.opening for row in rows]),
         "cosine": [min(1.0, max(0.0, own)) for own in cosine],
     }
+
+
+def _spread(values: Column) -> Column:
+    """From 0 for the lowest to 1 for the highest."""
+    low, range_ = min(values), (max(values) - min(values)) or 1.0
+    return [(value - low) / range_ for value in values]
 
 
 def _by_people(reading: Reading, rows: Sequence[Placed]) -> dict[str, Column]:
@@ -213,12 +222,16 @@ def _by_session(rows: Sequence[Placed], columns: Mapping[str, Column]) -> Column
     return [mean.get(row.session or "", 0.0) / top for row in rows]
 
 
-def _counts(texts: Sequence[str], forms: Sequence[str]) -> list[int]:
-    """How often each text holds a term, by any of its forms."""
-    first, *others = [f" {form} " for form in forms]
-    if not others:
-        return [text.count(first) for text in texts]
-    return [sum(text.count(form) for form in (first, *others)) for text in texts]
+def _counts(texts: Sequence[str], term: str, forms: Sequence[tuple[str, float]]) -> Sequence[float]:
+    """How often each text holds a term, another word for it by what that counts."""
+    own = f" {term} "
+    if not forms:
+        return [text.count(own) for text in texts]
+    others = [(f" {form} ", share) for form, share in forms]
+    return [
+        text.count(own) + sum(share * text.count(other) for other, share in others)
+        for text in texts
+    ]
 
 
 def _norms(lengths: Sequence[int]) -> Column:

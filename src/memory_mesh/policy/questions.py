@@ -30,7 +30,9 @@ class Reading:
     names: frozenset[str] = frozenset()  # who it names, lowercase
     about_time: bool = False
     period: Period | None = None  # the time it names
-    forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # other words for a term
+    forms: Mapping[str, tuple[tuple[str, float], ...]] = field(
+        default_factory=dict
+    )  # other words for a term, and what each counts beside it
 
 
 def words(text: str) -> list[str]:

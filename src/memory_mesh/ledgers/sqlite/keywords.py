@@ -46,6 +46,7 @@ class Meaning:
     postings: int
     names: tuple[tuple[str, float], ...] = ()
     others: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()  # what each of the others counts beside the word itself
 
 
 def match(
@@ -77,6 +78,7 @@ def match(
         texts,
         weights=chosen.weights,
         read_as={term: meaning.others for term, meaning in meanings.items() if meaning.others},
+        counts_as={term: meaning.shares for term, meaning in meanings.items() if meaning.others},
     )
 
 
@@ -157,6 +159,7 @@ def _with_others(
         postings,
         tuple(names),
         tuple(" ".join(other.words) for other in there),
+        tuple(other.weight for other in there),
     )
 
 

@@ -38,7 +38,8 @@ def around(
         f"WHERE v.number IN (SELECT value FROM json_each(?)) AND {condition}",
         [rows.dumped(sorted(wanted)), *values],
     ).fetchall()
-    near = dict(vectors.cosines(db, question, [row[0] for row in found])) if question else {}
+    cosines = vectors.cosines(db, question, [row[0] for row in found]) if question else ()
+    near = {version: (best, first) for version, best, first in cosines}
     return {row[0]: _placed(row, beside[row[0]], near.get(row[0])) for row in found}
 
 
@@ -78,9 +79,11 @@ def _beside(
     return {number: (before, after) for number, before, after in found}
 
 
-def _placed(row: rows.Row, beside: tuple[int | None, int | None], cosine: float | None) -> Placed:
+def _placed(
+    row: rows.Row, beside: tuple[int | None, int | None], near: tuple[float, float] | None
+) -> Placed:
     number, terms, session, order, speaker, role, at, tags, usefulness = row
     return Placed(
         number, terms, session, order, speaker, role, at / 1e6,
-        tuple(json.loads(tags)) if tags != "[]" else (), usefulness, *beside, cosine,
+        tuple(json.loads(tags)) if tags != "[]" else (), usefulness, *beside, *(near or ()),
     )  # fmt: skip

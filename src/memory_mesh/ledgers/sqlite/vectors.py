@@ -169,7 +169,7 @@ def near(
     others = [version for version in question.also if version not in kept]
     return Nearest(
         tuple(Near(*pair) for pair in nearest),
-        tuple(Near(*pair) for pair in cosines(db, question, others)),
+        tuple(Near(version, best) for version, best, _ in cosines(db, question, others)),
         body.rows if body else 0,
     )
 
@@ -285,14 +285,14 @@ def _texts(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, int]:
 
 def cosines(
     db: sqlite3.Connection, question: Question, versions: Sequence[int]
-) -> Iterator[tuple[int, float]]:
-    """How near versions found otherwise are; the best window counts."""
+) -> Iterator[tuple[int, float, float]]:
+    """How near versions found otherwise are: the best window, and the one they begin with."""
     import numpy as np
 
     found = db.execute(
         "SELECT v.number, x.data FROM version v JOIN space s ON s.name = ? "
         "JOIN vector x ON x.text = v.text AND x.space = s.number "
-        "WHERE v.number IN (SELECT value FROM json_each(?))",
+        "WHERE v.number IN (SELECT value FROM json_each(?)) ORDER BY x.part",
         (question.space.name, rows.dumped(versions)),
     ).fetchall()
     if not found:
@@ -300,6 +300,8 @@ def cosines(
     matrix = np.frombuffer(b"".join(data for _, data in found), np.float32)
     near = (matrix.reshape(len(found), -1) @ np.frombuffer(question.vector, np.float32)).tolist()
     best: dict[int, float] = {}
+    first: dict[int, float] = {}
     for (version, _), cosine in zip(found, near, strict=True):
         best[version] = max(cosine, best.get(version, -1.0))
-    yield from best.items()
+        first.setdefault(version, cosine)
+    yield from ((version, best[version], first[version]) for version in best)
