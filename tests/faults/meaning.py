@@ -207,7 +207,11 @@ def _rebuild_until(mesh: MemoryMesh, ended: threading.Event, rebuilt: list[int])
 
 
 def _best(mesh: MemoryMesh, text: str) -> list[str]:
-    return [hit.content for hit in mesh.search(text, use_cache=False, limit=10)]
+    """By rank alone: the default profile also looks at how far the hundredth is, and an index that
+    was trained anew may find another one there.
+    """
+    hits = mesh.search(text, use_cache=False, limit=10, profile="rrf")
+    return [hit.content for hit in hits]
 
 
 def _sentence(number: int, chance: random.Random) -> str:
