@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import corpus
+from bench import report as report_of
 from bench.meaning import Synthetic, model
 from memory_mesh.evaluation import records, storing, suite
 from memory_mesh.evaluation.records import Question, Record
@@ -56,7 +57,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--out", type=Path, default=Path("docs/benchmarks/depth.json"))
     options = parser.parse_args()
-    kept = KeptVectors(model(), options.vectors)
+    code, kept = report_of.code(), KeptVectors(model(), options.vectors)
     with tempfile.TemporaryDirectory() as folder:
         mixed = Mixed(kept)
         with MemoryMesh(db_dir=folder, custom_embedder=mixed, read_claims=False) as mesh:
@@ -65,6 +66,7 @@ def main() -> int:
             rows = mesh.stats().memories
     report = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **code,
         "rows": rows,
         "questions": len(questions),
         "by_depth": found,

@@ -125,3 +125,14 @@ def test_what_speaks_for_a_candidate_never_makes_it_less_likely(margin, values, 
     for at, name in enumerate(weighing.ABSOLUTE):
         raised = (*values[:at], values[at] + more, *values[at + 1 :])
         assert odds(margin, *raised) >= before - 1e-9, name
+
+
+def test_the_trees_take_what_they_are_given():
+    for margin in (learned.margin_by_meaning, learned.margin_by_words):
+        assert _asked_for(margin) == NAMES
+    for odds in (learned.odds_by_meaning, learned.odds_by_words):
+        assert _asked_for(odds) == ("margin", *weighing.ABSOLUTE)
+
+
+def _asked_for(trees):
+    return trees.__code__.co_varnames[: trees.__code__.co_argcount]

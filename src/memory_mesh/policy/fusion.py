@@ -1,4 +1,7 @@
-"""Two ranked lists become one: `rrf` to the letter of RFC-0011 §5, `mesh` by weight.
+"""Two ranked lists become one: `rrf` to the letter of RFC-0011 §5, or by weight.
+
+`composite` and `lane` reorder what the weighted sum lets through. The default profile does not
+fuse: it weighs candidates one by one, in `features` and `weighing`.
 
 A leg that is missing (no model, no keyword in common) simply says nothing: what remains is the
 other leg's order. Every candidate keeps the parts that its score was made of.
