@@ -35,7 +35,9 @@ Reports: TypeAlias = dict[str, dict[str, Any]]
 _TAIL = (
     "## What each part is worth\n\n[training.json](training.json), written by "
     "`bench/training/train.py --ablate`: recall on dev without each group\nof features, folds by "
-    "conversation. [depth.json](depth.json): how deep a leg must look among 100,000 memories.\n"
+    "conversation. [depth.json](depth.json): how deep a leg must look among 100,000 memories\n"
+    "(`python -m bench.depth`). [latency.json](latency.json): a search there beside its bare\n"
+    "parts (`python -m bench.latency`).\n"
 )
 _PEERS = "Peers got the same records and vectors in the same run: `bench/peers`."
 
