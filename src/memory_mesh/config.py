@@ -47,6 +47,8 @@ _COUNTS = {
 }
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+_WRITTEN = {"privacy_rules": "[[privacy.rules]]", "predicates": "[predicates.NAME]"}  # in the file
+_KINDS = {bool: "true or false", float: "a number", str: "a text"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,11 +149,15 @@ def load(
                     f"{origin}: there is no setting {name!r}; known are {', '.join(sorted(known))}"
                 )
                 raise InvalidInput(message)
-            fitted: dict[str, Any] = {name: _fitted(name, value)}
-            config = replace(config, **fitted)
             origins[name] = (
                 f"environment {_ENVIRONMENT[name]}" if origin == "environment" else origin
             )
+            try:
+                fitted: dict[str, Any] = {name: _fitted(name, value)}
+            except InvalidInput as error:
+                key = _WRITTEN.get(name, name) if origin.startswith("file ") else name
+                raise InvalidInput(f"{origins[name]}, {key}: {error}") from None
+            config = replace(config, **fitted)
     return _with_provider_key(replace(config, origins=origins), environment)
 
 
@@ -182,10 +188,26 @@ def _from_file(path: Path) -> dict[str, object]:
 
     try:
         with path.open("rb") as file:
-            return tomllib.load(file)
+            return _flat(path, tomllib.load(file))
     except tomllib.TOMLDecodeError as error:
         message = f"the configuration file {path} is not valid TOML: {error}"
         raise InvalidInput(message) from None
+
+
+def _flat(path: Path, values: dict[str, object]) -> dict[str, object]:
+    """The file's values by the names of the settings: `privacy.rules` is `privacy_rules`."""
+    if "privacy" not in values:
+        return values
+    privacy = values.pop("privacy")
+    if not isinstance(privacy, dict):
+        raise InvalidInput(f"file {path}, privacy: must be tables, each under [[privacy.rules]]")
+    if strange := sorted(set(privacy) - {"rules"}):
+        message = f"file {path}, privacy: there is no key {strange[0]!r}; known is rules"
+        raise InvalidInput(message)
+    if "rules" in privacy and "privacy_rules" in values:
+        message = f"file {path}: give the rules under [[privacy.rules]] or privacy_rules, not both"
+        raise InvalidInput(message)
+    return values | {f"privacy_{key}": rules for key, rules in privacy.items()}
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
@@ -212,47 +234,53 @@ def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config
 
 
 def _fitted(name: str, value: object) -> object:
-    """The value in the setting's type, or an error that names the setting."""
+    """The value in the setting's type, or an error that says what is allowed."""
     if name in _FOLDERS:
         return Path(str(value)).expanduser()
     if name in _COUNTS:
-        return _count(name, value)
+        return _count(value)
     if name == "skill_directories":
-        paths = [value] if isinstance(value, str | Path) else value
-        return tuple(str(path) for path in paths)  # type: ignore[attr-defined]  # checked below
+        return _paths(value)
     if name == "privacy_rules":
-        return _tables(name, value)
+        return _rules(value)
     if name == "predicates":
-        return _named_tables(name, value)
+        return _named_tables(value)
     expected = type(getattr(Config(), name))
     if expected is bool and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
         return value.lower() in _TRUE
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if expected is not type(None) and not isinstance(value, expected):
-        message = f"the setting {name!r} must be {expected.__name__}, not {value!r}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"must be {_KINDS[expected]}, not {value!r}")
     return value
 
 
-def _tables(name: str, value: object) -> tuple[Mapping[str, object], ...]:
-    if isinstance(value, Sequence) and all(isinstance(table, Mapping) for table in value):
-        return tuple(value)
-    message = f"the setting {name!r} must be a list of tables: [[{name}]]"
-    raise InvalidInput(message)
+def _paths(value: object) -> tuple[str, ...]:
+    paths = [value] if isinstance(value, str | Path) else value
+    if isinstance(paths, Sequence) and all(isinstance(path, str | Path) for path in paths):
+        return tuple(str(path) for path in paths)
+    raise InvalidInput(f"must be a path or a list of paths, not {value!r}")
 
 
-def _named_tables(name: str, value: object) -> Mapping[str, Mapping[str, str]]:
+def _rules(value: object) -> tuple[Mapping[str, object], ...]:
+    """The rules as they were given, checked now so that a bad one is not found at the first add."""
+    if not isinstance(value, Sequence) or not all(isinstance(table, Mapping) for table in value):
+        raise InvalidInput(f"must be a list of tables, one for each rule, not {value!r}")
+    from memory_mesh.policy.privacy import user_rules
+
+    user_rules(value)
+    return tuple(value)
+
+
+def _named_tables(value: object) -> Mapping[str, Mapping[str, str]]:
     if isinstance(value, Mapping) and all(isinstance(table, Mapping) for table in value.values()):
         return value
-    message = f"the setting {name!r} must be tables: [{name}.budget]"
-    raise InvalidInput(message)
+    raise InvalidInput(f"must be a table for each predicate, not {value!r}")
 
 
-def _count(name: str, value: object) -> int:
+def _count(value: object) -> int:
     if isinstance(value, str) and value.isascii() and value.isdecimal():
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    message = f"the setting {name!r} must be a whole number of at least 0, not {value!r}"
-    raise InvalidInput(message)
+    raise InvalidInput(f"must be a whole number of at least 0, not {value!r}")

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import os
+import re
 import sqlite3
 import sys
 import threading
@@ -88,17 +89,44 @@ def test_a_file_is_read_and_each_value_says_where_it_came_from(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nonsense = 1", "nonsense"),
-        ("namespace = 3", "namespace"),
-        ("enable_yamo = 'maybe'", "enable_yamo"),
-        ("= broken", "not valid TOML"),
+        ("nonsense = 1", ": there is no setting 'nonsense'; known are agent_id, "),
+        ("namespace = 3", ", namespace: must be a text, not 3"),
+        ("enable_yamo = 'maybe'", ", enable_yamo: must be true or false, not 'maybe'"),
+        ("lesson_min_confidence = 'a'", ", lesson_min_confidence: must be a number, not 'a'"),
+        ("max_heritage_depth = -1", ", max_heritage_depth: must be a whole number of at least 0"),
+        ("skill_directories = 5", ", skill_directories: must be a path or a list of paths, not 5"),
+        ("predicates = 5", ", [predicates.NAME]: must be a table for each predicate, not 5"),
+        ("= broken", " is not valid TOML: "),
+        ("privacy = 3", ", privacy: must be tables, each under [[privacy.rules]]"),
+        ("[[privacy.rule]]", ", privacy: there is no key 'rule'; known is rules"),
+        ("[privacy.rules]", ", [[privacy.rules]]: must be a list of tables, one for each rule"),
+        ("[[privacy.rules]]", ", [[privacy.rules]]: privacy rule 1 needs a name of small letters"),
+        (
+            "privacy_rules = []\n[[privacy.rules]]",
+            ": give the rules under [[privacy.rules]] or privacy_rules, not both",
+        ),
+        (
+            "[[privacy.rules]]\nname = 'a'\ncolor = 'red'",
+            ", [[privacy.rules]]: the privacy rule 'a' has no key 'color'; known are name,",
+        ),
+        (
+            "[[privacy.rules]]\nname = 'a'\npattern = '('",
+            ", [[privacy.rules]]: the pattern of the privacy rule 'a' is not RE2: missing )",
+        ),
     ],
 )
 def test_a_bad_configuration_file_is_explained(tmp_path, text, said):
     path = tmp_path / "config.toml"
     path.write_text(text)
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=re.escape(f"file {path}{said}")):
         config.load({}, {"MEMORY_MESH_CONFIG": str(path), "HOME": str(tmp_path)})
+
+
+def test_a_bad_option_or_variable_is_named(tmp_path):
+    with pytest.raises(InvalidInput, match="environment MEMORY_MESH_REDACT, redact: must be true"):
+        config.load({}, {"MEMORY_MESH_REDACT": "maybe", "HOME": str(tmp_path)})
+    with pytest.raises(InvalidInput, match="option, privacy_rules: privacy rule 2 needs a name"):
+        sync.MemoryMesh(privacy_rules=[{"name": "a", "pattern": "b"}, {"pattern": "c"}])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.privacy.rule import Finder, Rule
 
-_KNOWN = {"name", "label", "pattern", "why", "example"}
+_KNOWN = ("name", "pattern", "label", "why", "example")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,39}")
 
@@ -20,27 +20,36 @@ def read(settings: Mapping[str, object] | Sequence[Mapping[str, object]]) -> tup
     """The rules of a list of tables, or of one table from name to pattern."""
     if isinstance(settings, Mapping):
         settings = [{"name": name, "pattern": pattern} for name, pattern in settings.items()]
-    return tuple(_rule(table) for table in settings)
+    return tuple(_rule(number, table) for number, table in enumerate(settings, 1))
 
 
-def _rule(table: Mapping[str, object]) -> Rule:
+def _rule(number: int, table: Mapping[str, object]) -> Rule:
     name = table.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"a privacy rule needs a name of small letters, digits and _, not {name!r}"
+            f"privacy rule {number} needs a name of small letters, digits and _, not {name!r}"
         )
-    strange = sorted(set(table) - _KNOWN)
-    if strange or not all(isinstance(value, str) for value in table.values()):
-        raise InvalidInput(f"the privacy rule {name!r} takes the texts {', '.join(sorted(_KNOWN))}")
+    for key, value in table.items():
+        if key not in _KNOWN:
+            raise InvalidInput(
+                f"the privacy rule {name!r} has no key {key!r}; known are {', '.join(_KNOWN)}"
+            )
+        if not isinstance(value, str):
+            raise InvalidInput(
+                f"the {key} of the privacy rule {name!r} must be a text, not {value!r}"
+            )
+    if not table.get("pattern"):
+        raise InvalidInput(f"the privacy rule {name!r} needs a pattern in the syntax of RE2")
     label = str(table.get("label", name.upper()))
     if not _LABEL.fullmatch(label):
         raise InvalidInput(
-            f"the label of the privacy rule {name!r} must be capital letters, digits and _"
+            f"the label of the privacy rule {name!r} must be capital letters, digits and _,"
+            f" not {label!r}"
         )
     return Rule(
         name=name,
         label=label,
-        pattern=_compiled(name, str(table.get("pattern", ""))),
+        pattern=_compiled(name, str(table["pattern"])),
         why=str(table.get("why", "a rule of yours")),
         example=str(table.get("example", "")),
     )
@@ -58,6 +67,9 @@ def _compiled(name: str, pattern: str) -> Finder:
         raise InvalidInput(
             f"the pattern of the privacy rule {name!r} is not RE2: {reason}"
         ) from None
-    if not pattern or any(True for _ in compiled.finditer("")):
-        raise InvalidInput(f"the pattern of the privacy rule {name!r} matches nothing at all")
+    if any(True for _ in compiled.finditer("")):
+        raise InvalidInput(
+            f"the pattern of the privacy rule {name!r} matches the empty text;"
+            " it must need at least one character"
+        )
     return compiled

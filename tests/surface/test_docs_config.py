@@ -1,0 +1,146 @@
+"""Every configuration example of the README and the docs is loaded by the product itself."""
+
+import ast
+import re
+import shlex
+import textwrap
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_mesh import config
+from memory_mesh.cli import parsing
+from memory_mesh.errors import InvalidInput
+from memory_mesh.keys import KEY_FOLDER, KeyFile
+from tests.surface.command import CommandLine
+
+ROOT = Path(__file__).parent.parent.parent
+_NOT_OURS = {"spec", "conformance.md"}  # the requirements quote other people's settings
+_CALL = re.compile(r"(?:\$ )?(?:[A-Z_]+=\S* )*memory-mesh\b")
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *(
+        page
+        for page in sorted((ROOT / "docs").rglob("*.md"))
+        if page.relative_to(ROOT / "docs").parts[0] not in _NOT_OURS
+    ),
+]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The fenced blocks of a page in one language, also those inside a list."""
+    fence = rf"(?ms)^ *(```+|~~~+) *{language}\b[^\n]*\n(.*?)^ *\1 *$"
+    return [textwrap.dedent(body) for _, body in re.findall(fence, text)]
+
+
+def commands(text: str) -> list[str]:
+    """The lines of a page's console blocks that call the command, without the prompt."""
+    lines = [line for block in blocks(text, "(?:console|sh|bash)") for line in block.splitlines()]
+    return [line.removeprefix("$ ") for line in lines if re.match(_CALL, line)]
+
+
+def variables(text: str) -> set[tuple[str, str]]:
+    """The variables that a page names, each with the value it shows for it, else 1."""
+    named = re.findall(r"\b(MEMORY_MESH_[A-Z_]+)\b(?:=([^\s`]+))?", text)
+    return {(name, value.strip("'\"") or "1") for name, value in named}
+
+
+def calls(text: str) -> Iterator[str]:
+    """The ways in which a page opens a mesh with settings; `db_dir=` alone counts as one."""
+    yield from re.findall(r"\b(?:MemoryMesh|create_memory)\(\w+=[^)]*\)", text)
+    yield from (f"MemoryMesh({name}='1')" for name in re.findall(r"`([a-z_]+)=`", text))
+
+
+def settings_of(call: str) -> dict[str, object]:
+    """The keyword arguments of a call that is written out."""
+    (statement,) = ast.parse(call).body
+    assert isinstance(statement, ast.Expr)
+    assert isinstance(statement.value, ast.Call)
+    return {str(each.arg): ast.literal_eval(each.value) for each in statement.value.keywords}
+
+
+def loaded(text: str, folder: Path) -> config.Config:
+    """What the product's loader makes of a configuration file with this text."""
+    path = folder / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    found = config.load({}, {config.CONFIG_FILE: str(path), "HOME": str(folder)})
+    assert f"file {path}" in found.origins.values()
+    return found
+
+
+def on_every_page(find: object) -> list[object]:
+    """What `find` finds, as parameters named after the page."""
+    assert callable(find)
+    return [
+        pytest.param(found, id=f"{page.relative_to(ROOT)}-{number}")
+        for page in PAGES
+        for number, found in enumerate(find(page.read_text(encoding="utf-8")))
+    ]
+
+
+FILES = on_every_page(lambda text: blocks(text, "toml"))
+
+
+def test_examples_are_found_on_the_pages() -> None:
+    assert FILES
+    assert on_every_page(commands)
+    assert on_every_page(calls)
+    assert ("MEMORY_MESH_DIR", "1") in variables((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", ["```toml\n{}\n```", "- so:\n\n  ~~~toml\n  {}\n  ~~~\n"])
+def test_an_example_that_does_not_load_is_noticed(page: str, tmp_path: Path) -> None:
+    (good,) = blocks(page.format("redact = false"), "toml")
+    assert loaded(good, tmp_path).redact is False
+    (bad,) = blocks(page.format("redaction = false"), "toml")
+    with pytest.raises(InvalidInput, match="redaction"):
+        loaded(bad, tmp_path)
+
+
+@pytest.mark.parametrize("example", FILES)
+def test_a_documented_file_loads_and_its_privacy_rules_act(
+    example: str, cli: CommandLine, tmp_path: Path
+) -> None:
+    rules = loaded(example, tmp_path).privacy_rules
+    assert len(rules) == len(tomllib.loads(example).get("privacy", {}).get("rules", ()))
+    path = cli.home / ".config/memory-mesh/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(example, encoding="utf-8")
+    shown = cli("config")
+    assert (shown.err, shown.code) == ("", 0)
+    for rule in rules:
+        secret = str(rule["example"])  # a documented rule shows what it finds
+        kept = cli("get", "--id", cli.stored(f"It is about {secret} again")).out
+        assert secret not in kept
+        assert f"It is about [{rule.get('label', str(rule['name']).upper())}_" in kept
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    sorted({pair for page in PAGES for pair in variables(page.read_text(encoding="utf-8"))}),
+)
+def test_a_documented_variable_is_read(variable: str, value: str, tmp_path: Path) -> None:
+    if variable == KEY_FOLDER:
+        found = KeyFile.of(tmp_path / "store", {KEY_FOLDER: str(tmp_path / "keys")})
+        assert found.path.parent == tmp_path / "keys"
+    elif variable == config.CONFIG_FILE:
+        assert config.config_path({variable: value}) == Path(value)
+    else:
+        read = config.load({}, {variable: value, "HOME": str(tmp_path)})
+        assert f"environment {variable}" in read.origins.values()
+
+
+@pytest.mark.parametrize("call", on_every_page(calls))
+def test_a_documented_call_takes_these_settings(call: str, tmp_path: Path) -> None:
+    settings = settings_of(call)
+    read = config.load(settings, {"HOME": str(tmp_path)})
+    assert {name for name, origin in read.origins.items() if origin == "option"} == set(settings)
+
+
+@pytest.mark.parametrize("line", on_every_page(commands))
+def test_a_documented_command_line_is_understood(line: str) -> None:
+    words = shlex.split(line, comments=True)
+    command, _ = parsing.read(words[words.index("memory-mesh") + 1 :])
+    assert callable(command.run)
