@@ -4,9 +4,8 @@ import time
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, MissingExtra
+from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.privacy import Redactor, Rule, user_rules
-from memory_mesh.policy.privacy.presidio import presidio_rules
 
 TICKET = {"name": "ticket", "pattern": r"ACME-\d{4,8}"}
 
@@ -79,9 +78,3 @@ def test_a_rule_may_find_by_other_means_than_a_pattern():
 
     rule = Rule(name="name", label="NAME", pattern=Names(), why="a name")
     assert redactor(rule).text("ask Alice now").startswith("ask [NAME_")
-
-
-def test_presidio_that_is_not_installed_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "presidio_analyzer", None)
-    with pytest.raises(MissingExtra, match="pip install presidio-analyzer"):
-        presidio_rules()
