@@ -167,6 +167,21 @@ def test_a_vote_needs_a_memory_one_can_see(mesh):
     mesh.rate(stored.id, helpful=True, scope=Scope(session="s"))
 
 
+@pytest.mark.req("R-004-069")
+@pytest.mark.parametrize(
+    ("helpful", "steps"),
+    [(True, [1.1, 1.21, 1.331, 1.4641, 1.61051, 1.771561, 1.9487171, 2.0, 2.0]),
+     (False, [0.5, 0.25, 0.125, 0.1, 0.1])],
+)  # fmt: skip
+def test_votes_step_exactly_and_stay_within_bounds(mesh, helpful, steps):
+    stored = mesh.add("tea is hot")
+    found = []
+    for _ in steps:
+        mesh.rate(stored.id, helpful=helpful)
+        found.append(mesh.get(stored.id).usefulness)
+    assert found == pytest.approx(steps, abs=1e-12)
+
+
 def test_search_counts_no_use(mesh):
     stored = mesh.add("tea is hot")
     mesh.search("tea")

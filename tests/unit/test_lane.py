@@ -12,7 +12,6 @@ from memory_mesh.formats import lane as words
 from memory_mesh.model import Fused, Kind, Lens, Memory, Query, Status
 from memory_mesh.policy import entities, lane
 from memory_mesh.policy.ranking import rank
-from memory_mesh.policy.usefulness import voted
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -139,14 +138,6 @@ def test_intents_are_whole_words_and_may_be_several(question, kinds):
 )
 def test_confidence_is_what_decay_leaves_of_it(score, decay, left):
     assert lane.effective_confidence(score, decay) == left
-
-
-@pytest.mark.req("R-004-069")
-def test_votes_step_exactly_and_stay_within_bounds():
-    assert voted(1.0, helpful=True) == 1.1
-    assert voted(1.0, helpful=False) == 0.5
-    assert voted(1.9, helpful=True) == 2.0
-    assert voted(0.15, helpful=False) == 0.1
 
 
 @given(st.integers(0, 7), st.integers(0, 3))
