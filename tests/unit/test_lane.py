@@ -98,13 +98,12 @@ def test_a_weightier_type_comes_first_and_the_best_score_is_on_top():
 
 @pytest.mark.req("R-004-065")
 @pytest.mark.parametrize(
-    ("cosine", "about", "returned"),
-    [(0.2, (), 1), (0.199, (), 0), (0.199, ("project:x",), 1), (0.15, ("project:x",), 1),
-     (0.149, ("project:x",), 0)],
-)  # fmt: skip
-def test_the_threshold_is_on_similarity_and_lower_with_an_entity(cosine, about, returned):
+    ("cosine", "least", "returned"),
+    [(0.2, None, 1), (0.199, None, 0), (0.199, 0.15, 1), (0.15, 0.15, 1), (0.149, 0.15, 0)],
+)
+def test_the_threshold_is_on_similarity_and_may_be_stated(cosine, least, returned):
     faded = memory(Kind.GAP, age=200 * DAY, usefulness=0.1)  # its product is far below either
-    query = Query("tea", Lens(NOW), profile="lane", least=lane.least_similarity(about))
+    query = Query("tea", Lens(NOW), profile="lane", least=least)
     assert len(rank(query, [(Fused(1, 0.9, {"cosine": cosine}), faded)])) == returned
 
 

@@ -24,7 +24,7 @@ WEIGHTS: Mapping[Kind, float] = {
 }
 OTHER = 0.5  # any other kind
 BOOST = 1.15
-LEAST, LEAST_OF_AN_ENTITY = 0.2, 0.15  # similarity
+LEAST, LEAST_OF_AN_ENTITY = 0.2, 0.15  # similarity; less where the question names an entity
 KEYWORDS, AUTO_TAGS = 10, 5  # terms that stand for a text
 _SATURATION = 1.2  # BM25's k1
 _LONG = 8  # characters: a longer term says no more
@@ -71,11 +71,6 @@ def factors(memory: Memory, now: datetime, boosted: frozenset[str]) -> dict[str,
         "feedback_score": memory.usefulness,
         "intent_boost": BOOST if memory.kind in boosted else 1.0,
     }
-
-
-def least_similarity(entities: Sequence[str]) -> float:
-    """What must be alike at least; less where the question names whom it is about."""
-    return LEAST_OF_AN_ENTITY if entities else LEAST
 
 
 def keywords(text: str) -> tuple[str, ...]:
