@@ -19,7 +19,6 @@ COMPOSITE: Mapping[str, float] = {
     "recency": 0.20,
     "importance": 0.15,
 }
-PROFILES = ("composite", "lane")
 FADING = 0.01  # a day: half of it is left after 69
 UNWEIGHED = 0.7  # importance where none was stated, as neolata has it
 _DAY = 86_400
