@@ -57,7 +57,6 @@ class Matches:
     dropped: tuple[str, ...] = ()
     postings: Mapping[str, int] = field(default_factory=dict)  # texts that hold each term
     rows: int = 0  # texts there are
-    weights: Mapping[str, float] = field(default_factory=dict)  # inverse frequency of each term
     read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # what else it may mean
     counts_as: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # what each counts
 

@@ -76,7 +76,6 @@ def match(
         chosen.dropped,
         postings,
         texts,
-        weights=chosen.weights,
         read_as={term: meaning.others for term, meaning in meanings.items() if meaning.others},
         counts_as={term: meaning.shares for term, meaning in meanings.items() if meaning.others},
     )
