@@ -73,7 +73,7 @@ def _rrf(legs: Legs) -> list[Fused]:
 
 
 def _weighted(legs: Legs) -> list[Fused]:
-    """Max-normalised BM25 and min-max cosine, summed; the scale is the best one's relevance."""
+    """Max-normalised BM25 and min-max cosine, summed: an order, which `ranking` then scores."""
     bm25 = {match.version: match.bm25 for match in legs.keyword.found}
     cosine = {near.version: near.cosine for near in legs.vector}
     relevance = _relevance(legs)
@@ -88,11 +88,8 @@ def _weighted(legs: Legs) -> list[Fused]:
         + VECTOR_WEIGHT * (cosine.get(version, low) - low) / spread
         for version in relevance
     }
-    first = max(fused, key=lambda version: fused[version])
-    best = max(relevance[first].get(leg, 0.0) for leg in ("keyword", "vector"))
-    scale = best / (fused[first] or 1.0)
     return [
-        Fused(version, score * scale, relevance[version] | {"fused": score})
+        Fused(version, score, relevance[version] | {"fused": score})
         for version, score in fused.items()
     ]
 
