@@ -8,7 +8,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import Self, Unpack
 
 from memory_mesh import config as configuration
 from memory_mesh.cache import CacheStats
@@ -43,17 +43,7 @@ from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.practice import Practice
 from memory_mesh.wisdom import Wisdom
 
-if TYPE_CHECKING:
-    from memory_mesh.sync_graph import GraphOptions, MemoryGraph
-
 _UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
-
-
-def create_memory(**options: "Unpack[GraphOptions]") -> "MemoryGraph":
-    """A store with neolata's verbs; `memory_mesh.graph.create_memory` makes the async one."""
-    from memory_mesh import sync_graph
-
-    return sync_graph.create_memory(**options)
 
 
 class MemoryMesh(Wisdom, Practice, Judging):

@@ -28,7 +28,7 @@ SCHEMAS = {
 
 @pytest.fixture
 def graph(tmp_path, clock):
-    with sync.create_memory(
+    with sync_graph.create_memory(
         db_dir=tmp_path / "graph", clock=clock, predicate_schemas=SCHEMAS
     ) as opened:
         yield opened
@@ -48,7 +48,7 @@ def test_create_memory_hands_out_every_verb_blocking_and_awaited(tmp_path):
         "store", "store_many", "search", "search_many", "list_quarantined", "review_quarantine",
         "reinforce", "dispute", "conflicts", "pending_conflicts", "resolve_conflict", "close",
     }  # fmt: skip
-    blocking = sync.create_memory(db_dir=tmp_path)
+    blocking = sync_graph.create_memory(db_dir=tmp_path)
     faces = (blocking, awaited.create_memory(db_dir=tmp_path))
     assert isinstance(blocking, sync_graph.MemoryGraph)
     assert isinstance(faces[1], awaited.MemoryGraph)
@@ -188,16 +188,18 @@ def test_predicate_schemas_decide_what_a_second_value_does(graph):
 
 def test_schemas_stay_with_the_store_and_a_wrong_one_is_named(tmp_path):
     money = PredicateSchema(normalize="currency")
-    with sync.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}):
+    with sync_graph.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}):
         pass
     with sync.MemoryMesh(db_dir=tmp_path) as mesh:
         assert mesh.predicates() == {"budget": money}
         before = mesh.stats().seq
-    with sync.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}) as again:
+    with sync_graph.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}) as again:
         again.search("a", "x")
     with sync.MemoryMesh(db_dir=tmp_path) as mesh:
         assert mesh.stats().seq == before
-    wrong = sync.create_memory(db_dir=tmp_path, predicate_schemas={"x": {"cardinality": "few"}})
+    wrong = sync_graph.create_memory(
+        db_dir=tmp_path, predicate_schemas={"x": {"cardinality": "few"}}
+    )
     with pytest.raises(InvalidInput, match="few"):
         wrong.store("a", "x")
     wrong.close()
@@ -333,7 +335,7 @@ def test_a_conflict_is_resolved_three_ways(graph, resolution, shown):
 
 
 def test_stated_provenance_is_lowered_to_the_channel_and_never_raised(tmp_path):
-    with sync.create_memory(db_dir=tmp_path, channel=Channel.WEB) as graph:
+    with sync_graph.create_memory(db_dir=tmp_path, channel=Channel.WEB) as graph:
         graph.store("a", "the page says so", provenance=USER, importance=1.0)
         (hit,) = graph.search("a", "page")
         assert (hit.provenance.source, hit.importance) == ("document", 0.5)
