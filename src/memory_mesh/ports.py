@@ -43,6 +43,13 @@ class Clock(Protocol):
         """The present, aware and in UTC."""
 
 
+class Forkable(Protocol):
+    """Something with locks, connections or threads that a forked child must not use."""
+
+    def after_fork(self) -> None:
+        """Forget them in the child, without closing anything the parent still uses."""
+
+
 class Search(Protocol):
     """What a search asks of one read transaction."""
 

@@ -9,15 +9,8 @@ import os
 import weakref
 from functools import cache
 from types import ModuleType
-from typing import Protocol
 
-
-class Forkable(Protocol):
-    """Something that holds a session."""
-
-    def after_fork(self) -> None:
-        """Give the session up, by `bury`, and start anew."""
-
+from memory_mesh.ports import Forkable
 
 _holders: "weakref.WeakSet[Forkable]" = weakref.WeakSet()
 

@@ -16,14 +16,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
+from memory_mesh.ports import Forkable
+
 _PATIENCE = 10.0  # seconds a fork waits for running statements; then it goes ahead
-
-
-class Forkable(Protocol):
-    """Something with locks or connections that a child must not use."""
-
-    def after_fork(self) -> None:
-        """Forget them, without closing anything the parent still uses."""
 
 
 class Releasable(Forkable, Protocol):
