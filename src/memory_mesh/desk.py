@@ -14,7 +14,6 @@ from memory_mesh.model import (
     SourceKind,
     Wording,
 )
-from memory_mesh.policy.digests import sha256
 from memory_mesh.policy.patterns import PATTERN_KEYS
 from memory_mesh.ports import Embedder, Ids, Ledger, Redactor
 from memory_mesh.values import dataclass
@@ -75,6 +74,8 @@ def change_entry(
 
 def skill_entry(desk: Desk, rivals: Rivals, skill: Skill, sources: tuple[str, ...]) -> Entry:
     """The block of a new skill: synthesized from memories, or handed in."""
+    import hashlib
+
     from memory_mesh.formats import wisdom
 
     if sources:
@@ -88,7 +89,7 @@ def skill_entry(desk: Desk, rivals: Rivals, skill: Skill, sources: tuple[str, ..
     metadata: dict[str, Json] = {
         "skill": skill.name,
         "sources": list(sources),
-        "content_sha256": sha256(skill.text.encode()).hex(),
+        "content_sha256": hashlib.sha256(skill.text.encode()).hexdigest(),
     }
     return _entry(desk, rivals, skill.id, (operation, block), metadata)
 

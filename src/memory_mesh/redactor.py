@@ -9,7 +9,6 @@ from memory_mesh.config import Config
 from memory_mesh.ledgers import forks
 from memory_mesh.model import Json
 from memory_mesh.policy import privacy
-from memory_mesh.policy.digests import hmac_sha256
 
 if TYPE_CHECKING:
     from memory_mesh.policy.privacy import Redactor
@@ -76,8 +75,10 @@ class Sealer:
 
     def __call__(self, value: str) -> bytes:
         """The value under the key, which is read when the first value is sealed."""
+        import hmac
+
         if self._key is None:
             from memory_mesh import keys
 
             self._key = keys.key_for(self._folder)
-        return hmac_sha256(self._key, f"seal\0{self._namespace}\0{value}".encode())
+        return hmac.digest(self._key, f"seal\0{self._namespace}\0{value}".encode(), "sha256")

@@ -10,6 +10,7 @@ text goes on. Where no embedder answers, the text is stored all the same and wai
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any, TypeAlias, TypeVar
 
 from memory_mesh.desk import Desk
@@ -26,7 +27,6 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import analyze, scrub
 from memory_mesh.policy.bounds import MAX_CHARACTERS
-from memory_mesh.policy.digests import sha256
 from memory_mesh.policy.echoes import fingerprint
 from memory_mesh.ports import Embedder, Ledger, Redactor
 from memory_mesh.values import replace
@@ -74,7 +74,7 @@ def clean(desk: Desk, draft: Draft) -> Clean:
 def word(text: str, plain: str) -> Wording:
     """What identifies a text and what finds it: the terms of its stripped form."""
     terms = " ".join(analyze.terms(plain or text))
-    return Wording(text, sha256(text.encode()), terms, fingerprint(text))
+    return Wording(text, sha256(text.encode()).digest(), terms, fingerprint(text))
 
 
 def tagged(wording: Wording, tags: Sequence[str]) -> Wording:

@@ -64,6 +64,14 @@ def test_a_command_loads_only_what_it_uses(variables: dict[str, str], words: lis
     assert len(commands & {"memory_mesh.cli.store", "memory_mesh.cli.search"}) == 1
 
 
+def test_a_search_hashes_nothing_and_does_not_load_openssl(variables: dict[str, str]) -> None:
+    command = "from memory_mesh.cli import run\nassert run({!r}) == 0"
+    storing = loaded(command.format(["store", "--content", "dark themes"]), variables)
+    searching = loaded(command.format(["search", "dark"]), variables)
+    assert "hashlib" in storing
+    assert not searching & {"hashlib", "_hashlib", "hmac"}
+
+
 @pytest.mark.slow
 def test_starting_costs_little_more_than_the_interpreter(variables: dict[str, str]) -> None:
     python = sys.executable

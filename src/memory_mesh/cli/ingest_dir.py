@@ -1,6 +1,7 @@
 """`memory-mesh ingest-dir`."""
 
 import argparse
+import hmac
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,6 @@ from memory_mesh.errors import NotFound
 from memory_mesh.files import Skipped, texts
 from memory_mesh.keys import key_for
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
-from memory_mesh.policy.digests import hmac_sha256
 from memory_mesh.policy.privacy import masked
 
 EXAMPLE = "memory-mesh ingest-dir docs --extension .md --recursive"
@@ -88,7 +88,8 @@ def _items(
         name = os.fsencode(name).decode(errors="replace")  # a name may be any bytes
         if not text.strip():
             continue
-        digest = hmac_sha256(key, f"{scope.project}\n{name}\n{text}".encode()).hex()
+        message = f"{scope.project}\n{name}\n{text}".encode()
+        digest = hmac.digest(key, message, "sha256").hex()
         metadata: dict[str, object] = {"type": type_} if type_ else {}
         yield {
             "content": text,

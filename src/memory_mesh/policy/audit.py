@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Block, Checkpoint, Entry, Head, Json
-from memory_mesh.policy.digests import hmac_sha256, sha256
 
 SALT = 16  # bytes
 _SIZE = 32  # bytes of SHA-256
@@ -25,7 +24,9 @@ _SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 
 def genesis(namespace: str) -> bytes:
     """What the first block of a namespace follows."""
-    return sha256(namespace.encode())
+    import hashlib  # it loads OpenSSL, and a search has no use for it
+
+    return hashlib.sha256(namespace.encode()).digest()
 
 
 def metadata_text(metadata: Mapping[str, Json]) -> str:
@@ -35,13 +36,17 @@ def metadata_text(metadata: Mapping[str, Json]) -> str:
 
 def digest(wire: str | None, metadata: str, salt: bytes) -> bytes:
     """The salted fingerprint of what a block says."""
-    return hmac_sha256(salt, f"{wire or ''}\n{metadata}".encode())
+    import hmac
+
+    return hmac.digest(salt, f"{wire or ''}\n{metadata}".encode(), "sha256")
 
 
 def block_hash(
     entry: Entry, position: int, seq: int | None, digested: bytes, prev_hash: bytes
 ) -> bytes:
     """The link of the chain: it covers the header, the digest and the block before."""
+    import hashlib
+
     form = [
         _FORM,
         entry.id,
@@ -54,7 +59,7 @@ def block_hash(
         digested.hex(),
         prev_hash.hex(),
     ]
-    return sha256(_COMPACT.encode(form).encode())
+    return hashlib.sha256(_COMPACT.encode(form).encode()).digest()
 
 
 def seal(entry: Entry, seq: int, position: int, prev_hash: bytes, salt: bytes) -> Block:

@@ -4,8 +4,9 @@ A fingerprint leaves out case, spacing and punctuation. A text in the form that 
 prompts have is taken apart into the memories it shows.
 """
 
+from hashlib import sha256
+
 from memory_mesh.model import Channel, Draft
-from memory_mesh.policy.digests import sha256
 
 _SIZE = 16
 _SHOWN = ("--- MEMORY ", "[MEMORY CONTEXT]", "[ATTENTION DIRECTIVE]")
@@ -18,7 +19,7 @@ def fingerprint(text: str) -> bytes:
     words = "".join(char if char.isalnum() else " " for char in text.casefold()).split()
     if not words:
         return b""
-    return sha256(" ".join(words).encode("utf-8", "surrogatepass"))[:_SIZE]
+    return sha256(" ".join(words).encode("utf-8", "surrogatepass")).digest()[:_SIZE]
 
 
 def suspects(draft: Draft, own: bytes) -> tuple[bytes, ...]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from hashlib import sha256
 
-from memory_mesh.policy.digests import sha256
 from memory_mesh.policy.scrub import tokens
 from memory_mesh.policy.scrub.parts import Chunk, Piece
 
@@ -18,7 +18,7 @@ def annotated(
             start=piece.start,
             stop=piece.stop,
             section=piece.section,
-            hash=sha256(piece.text.encode("utf-8", "surrogatepass")).hex(),
+            hash=sha256(piece.text.encode("utf-8", "surrogatepass")).hexdigest(),
             tokens=tokens.count(piece.text),
             source=source,
             at=at,
