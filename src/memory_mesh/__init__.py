@@ -1,6 +1,7 @@
 """Long-term memory for AI agents: one store, many processes, nothing lost.
 
-`MemoryMesh` is the async face; `memory_mesh.sync.MemoryMesh` the blocking one.
+`MemoryMesh` and `MemoryContextManager` are async; `memory_mesh.sync.MemoryMesh` and
+`memory_mesh.sync_conversation.MemoryContextManager` are their blocking twins.
 Importing this package loads nothing heavy: names are resolved on first use.
 """
 
@@ -8,8 +9,9 @@ from memory_mesh._version import __version__
 
 TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs 8 ms
 if TYPE_CHECKING:
+    from memory_mesh._async.conversation import MemoryContextManager
+    from memory_mesh._async.mesh import MemoryMesh
     from memory_mesh.errors import MeshError
-    from memory_mesh.mesh import MemoryMesh
     from memory_mesh.model import Hit, Memory, Outcome, Receipt, Scope, Skill
     from memory_mesh.model.lessons import LessonBlock, LessonContext
 
@@ -18,6 +20,7 @@ __all__ = [
     "LessonBlock",
     "LessonContext",
     "Memory",
+    "MemoryContextManager",
     "MemoryMesh",
     "MeshError",
     "Outcome",
@@ -32,7 +35,8 @@ _HOMES = {
     "LessonBlock": "memory_mesh.model.lessons",
     "LessonContext": "memory_mesh.model.lessons",
     "Memory": "memory_mesh.model",
-    "MemoryMesh": "memory_mesh.mesh",
+    "MemoryContextManager": "memory_mesh._async.conversation",
+    "MemoryMesh": "memory_mesh._async.mesh",
     "MeshError": "memory_mesh.errors",
     "Outcome": "memory_mesh.model",
     "Receipt": "memory_mesh.model",

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import conversation
+import memory_mesh
 from memory_mesh.errors import Closed, EmbeddingError, InvalidInput
-from memory_mesh.mesh import MemoryMesh as AsyncMemoryMesh
 from memory_mesh.model import Channel, Embedding, Kind, Outcome, Receipt, Scope, SourceKind
 from memory_mesh.model.conversation import FormatOptions, Health, InteractionContext
 from memory_mesh.sync import MemoryMesh
@@ -379,8 +378,8 @@ def test_a_store_that_cannot_be_opened_is_unhealthy(tmp_path: Path) -> None:
 @pytest.mark.req("R-000-151", "R-000-152", "R-000-153", "R-000-154", "R-000-156", "R-000-157")
 def test_the_same_can_be_awaited(tmp_path: Path) -> None:
     async def loop() -> None:
-        async with AsyncMemoryMesh(db_dir=tmp_path / "store") as mesh:
-            manager = conversation.MemoryContextManager(mesh=mesh)
+        async with memory_mesh.MemoryMesh(db_dir=tmp_path / "store") as mesh:
+            manager = memory_mesh.MemoryContextManager(mesh=mesh)
             await manager.initialize()
             receipt = await manager.capture_interaction("We decided to use Postgres.", "ok")
             assert receipt is not None
@@ -399,6 +398,6 @@ def test_the_same_can_be_awaited(tmp_path: Path) -> None:
 
 def test_the_awaited_one_has_the_same_verbs() -> None:
     def public(kind: type) -> set[str]:
-        return {name for name in dir(kind) if not name.startswith("_")} - {"refusals"}
+        return {name for name in dir(kind) if not name.startswith("_")}
 
-    assert public(conversation.MemoryContextManager) == public(MemoryContextManager)
+    assert public(memory_mesh.MemoryContextManager) == public(MemoryContextManager)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import memory_mesh
+from memory_mesh import MemoryMesh as AsyncMesh
 from memory_mesh import config, sync
 from memory_mesh.errors import InvalidInput, StoreIsNewer
-from memory_mesh.mesh import MemoryMesh as AsyncMesh
 
 
 @pytest.mark.req(
@@ -236,8 +236,9 @@ def test_a_forked_child_uses_the_mesh_it_was_born_with(mesh):
 
 @pytest.mark.req("R-000-267")
 def test_what_the_specification_leaves_open_has_a_typed_shape():
-    from memory_mesh import cache, model, sync_conversation
+    from memory_mesh import cache, model
     from memory_mesh.model import conversation, learning
+    from memory_mesh.sync_conversation import ContextManagerConfig
 
     fields = {
         learning.Reflection: {"topic", "count", "text", "sources", "confidence", "id"},
@@ -251,7 +252,7 @@ def test_what_the_specification_leaves_open_has_a_typed_shape():
         conversation.InteractionContext: set(),
         conversation.FormatOptions: set(),
         conversation.HealthStatus: set(),
-        sync_conversation.ContextManagerConfig: set(),
+        ContextManagerConfig: set(),
     }
     for kind, expected in fields.items():
         assert expected <= set(kind.__annotations__)

@@ -105,13 +105,13 @@ def made():
 def face(made, monkeypatch):
     """The generated module, over the sample instead of the real sync.py."""
     package = types.ModuleType("memory_mesh")
-    for name, source in (("memory_mesh.sync", SAMPLE), ("memory_mesh.mesh", made)):
+    for name, source in (("memory_mesh.sync", SAMPLE), ("memory_mesh._async.mesh", made)):
         module = types.ModuleType(name)
         monkeypatch.setitem(sys.modules, "memory_mesh", package)
         monkeypatch.setitem(sys.modules, name, module)
         setattr(package, name.rpartition(".")[2], module)
         exec(compile(source, name, "exec"), module.__dict__)
-    return sys.modules["memory_mesh.mesh"]
+    return sys.modules["memory_mesh._async.mesh"]
 
 
 def signature(source, name):
@@ -241,6 +241,8 @@ def test_a_forked_child_makes_its_own_pool(face):
         ("def inner(self) -> MemoryMesh: ...", "inner: would hand out the blocking"),
         ("async def odd(self) -> None: ...", "odd: the core is blocking"),
         ("@cached\n    def odd(self) -> None: ...", "odd: unknown decorator cached"),
+        ("def graph(self) -> MemoryGraph: ...", "graph: would hand out the blocking MemoryGraph"),
+        ("def join(self, all: list[MemoryMesh]) -> None: ...", "all: is more than one MemoryMesh"),
     ],
 )
 def test_what_cannot_be_awaited_is_refused_by_name(body, complaint):
@@ -267,3 +269,21 @@ def weigh(text: str) -> int: return len(text)
     assert "def make(folder: str)" in made
     assert "weigh = small.weigh" in made
     assert "@" not in made.replace("@overload", "")
+
+
+def test_of_an_async_argument_the_blocking_object_is_handed_on():
+    source = """
+from memory_mesh.sync import MemoryMesh
+
+class MemoryContextManager:
+    def __init__(self, *, mesh: MemoryMesh | None = None) -> None: ...
+    def use(self, mesh: MemoryMesh) -> None: ...
+    def dispose(self) -> None: ...
+"""
+    made = generate_async.tidy(generate_async.generate(source, face=generate_async.CONVERSATION))
+    assert "from memory_mesh._async.mesh import MemoryMesh\n" in made
+    assert "from memory_mesh.sync import" not in made
+    assert "mesh=None if mesh is None else mesh._sync" in made
+    assert "await self._run(self._sync.use, mesh._sync)" in made
+    assert "        try:\n            self._sync.dispose()\n        finally:" in made
+    assert "async def dispose" not in made
