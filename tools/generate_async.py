@@ -47,10 +47,7 @@ MESH = Face(
     "MemoryMesh", "sync", "_async.mesh", "Long-term memory", ("wisdom", "practice", "judging")
 )
 CONVERSATION = Face(
-    "MemoryContextManager",
-    "sync_conversation",
-    "_async.conversation",
-    "Memory for a conversation loop",
+    "MemoryContextManager", "conversation", "_async.conversation", "Memory for a conversation loop"
 )
 GRAPH = Face("MemoryGraph", "sync_graph", "graph", "Memories of agents", exports=("compute_trust",))
 FACES = (MESH, CONVERSATION, GRAPH)

@@ -1,7 +1,7 @@
 """Long-term memory for AI agents: one store, many processes, nothing lost.
 
 `MemoryMesh` and `MemoryContextManager` are async; `memory_mesh.sync.MemoryMesh` and
-`memory_mesh.sync_conversation.MemoryContextManager` are their blocking twins.
+`memory_mesh.conversation.MemoryContextManager` are their blocking twins.
 Importing this package loads nothing heavy: names are resolved on first use.
 """
 

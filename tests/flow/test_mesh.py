@@ -237,8 +237,8 @@ def test_a_forked_child_uses_the_mesh_it_was_born_with(mesh):
 @pytest.mark.req("R-000-267")
 def test_what_the_specification_leaves_open_has_a_typed_shape():
     from memory_mesh import cache, model
+    from memory_mesh.conversation import ContextManagerConfig
     from memory_mesh.model import conversation, learning
-    from memory_mesh.sync_conversation import ContextManagerConfig
 
     fields = {
         learning.Reflection: {"topic", "count", "text", "sources", "confidence", "id"},
