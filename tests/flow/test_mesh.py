@@ -13,7 +13,7 @@ import pytest
 
 import memory_mesh
 from memory_mesh import MemoryMesh as AsyncMesh
-from memory_mesh import config, sync
+from memory_mesh import config, errors, sync
 from memory_mesh.errors import InvalidInput, StoreIsNewer
 
 
@@ -176,6 +176,14 @@ def test_public_names_are_sorted_and_real():
         assert getattr(memory_mesh, name) is not None
     with pytest.raises(AttributeError):
         memory_mesh.nothing  # noqa: B018
+
+
+def test_every_error_class_is_a_name_of_the_package():
+    public = {name for name, kind in vars(errors).items() if inspect.isclass(kind)}
+    assert "StoreIsBusy" in public
+    assert public <= set(memory_mesh.__all__)
+    for name in public:
+        assert getattr(memory_mesh, name) is getattr(errors, name)
 
 
 def test_threads_share_one_mesh(mesh):
