@@ -49,7 +49,13 @@ MESH = Face(
 CONVERSATION = Face(
     "MemoryContextManager", "conversation", "_async.conversation", "Memory for a conversation loop"
 )
-GRAPH = Face("MemoryGraph", "sync_graph", "graph", "Memories of agents", exports=("compute_trust",))
+GRAPH = Face(
+    "MemoryGraph",
+    "compat.neolata.memory_graph",
+    "compat.neolata._async",
+    "Memories of agents",
+    exports=("compute_trust",),
+)
 FACES = (MESH, CONVERSATION, GRAPH)
 TWINS = {face.name: face for face in FACES}
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory_mesh import graph as awaited
-from memory_mesh import sync, sync_graph
+from memory_mesh import sync
+from memory_mesh.compat import neolata as awaited
+from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Channel, Claim, Outcome, PredicateSchema, Resolution, Status
 from tests.receipts import id_of
@@ -28,7 +29,7 @@ SCHEMAS = {
 
 @pytest.fixture
 def graph(tmp_path, clock):
-    with sync_graph.create_memory(
+    with memory_graph.create_memory(
         db_dir=tmp_path / "graph", clock=clock, predicate_schemas=SCHEMAS
     ) as opened:
         yield opened
@@ -48,9 +49,9 @@ def test_create_memory_hands_out_every_verb_blocking_and_awaited(tmp_path):
         "store", "store_many", "search", "search_many", "list_quarantined", "review_quarantine",
         "reinforce", "dispute", "conflicts", "pending_conflicts", "resolve_conflict", "close",
     }  # fmt: skip
-    blocking = sync_graph.create_memory(db_dir=tmp_path)
+    blocking = memory_graph.create_memory(db_dir=tmp_path)
     faces = (blocking, awaited.create_memory(db_dir=tmp_path))
-    assert isinstance(blocking, sync_graph.MemoryGraph)
+    assert isinstance(blocking, memory_graph.MemoryGraph)
     assert isinstance(faces[1], awaited.MemoryGraph)
     for name in verbs:
         signatures = [inspect.signature(getattr(type(face), name)) for face in faces]
@@ -188,16 +189,16 @@ def test_predicate_schemas_decide_what_a_second_value_does(graph):
 
 def test_schemas_stay_with_the_store_and_a_wrong_one_is_named(tmp_path):
     money = PredicateSchema(normalize="currency")
-    with sync_graph.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}):
+    with memory_graph.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}):
         pass
     with sync.MemoryMesh(db_dir=tmp_path) as mesh:
         assert mesh.predicates() == {"budget": money}
         before = mesh.stats().seq
-    with sync_graph.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}) as again:
+    with memory_graph.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}) as again:
         again.search("a", "x")
     with sync.MemoryMesh(db_dir=tmp_path) as mesh:
         assert mesh.stats().seq == before
-    wrong = sync_graph.create_memory(
+    wrong = memory_graph.create_memory(
         db_dir=tmp_path, predicate_schemas={"x": {"cardinality": "few"}}
     )
     with pytest.raises(InvalidInput, match="few"):
@@ -335,7 +336,7 @@ def test_a_conflict_is_resolved_three_ways(graph, resolution, shown):
 
 
 def test_stated_provenance_is_lowered_to_the_channel_and_never_raised(tmp_path):
-    with sync_graph.create_memory(db_dir=tmp_path, channel=Channel.WEB) as graph:
+    with memory_graph.create_memory(db_dir=tmp_path, channel=Channel.WEB) as graph:
         graph.store("a", "the page says so", provenance=USER, importance=1.0)
         (hit,) = graph.search("a", "page")
         assert (hit.provenance.source, hit.importance) == ("document", 0.5)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory_mesh import sync_graph
+from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Status
 from memory_mesh.testing import FrozenClock
@@ -17,7 +17,7 @@ USER = {"source": "user_explicit"}
 
 @pytest.fixture
 def graph(tmp_path, clock):
-    with sync_graph.create_memory(db_dir=tmp_path / "graph", clock=clock) as opened:
+    with memory_graph.create_memory(db_dir=tmp_path / "graph", clock=clock) as opened:
         yield opened
 
 
@@ -77,7 +77,7 @@ def test_statuses_are_shown_where_asked_for(graph):
 
 @pytest.mark.req("R-003-006")
 def test_disputed_memories_are_shown_where_asked_for(tmp_path, clock):
-    with sync_graph.create_memory(db_dir=tmp_path, clock=clock) as graph:
+    with memory_graph.create_memory(db_dir=tmp_path, clock=clock) as graph:
         shaky = id_of(graph.store("a", "a shaky thing"))
         graph.reinforce(shaky)
         clock.advance(timedelta(days=400))
@@ -114,14 +114,14 @@ def test_an_expired_claim_is_never_returned(graph, clock):
 
 
 def test_an_agent_sees_its_own_and_a_search_without_one_every_agents(tmp_path):
-    with sync_graph.create_memory(db_dir=tmp_path, project="one") as graph:
+    with memory_graph.create_memory(db_dir=tmp_path, project="one") as graph:
         graph.store("a", "secret of a")
         graph.store("b", "secret of b")
         assert texts(graph.search("a", "secret")) == ["secret of a"]
         assert sorted(texts(graph.search(None, "secret"))) == ["secret of a", "secret of b"]
         assert graph.search("c", "secret", include_all=True) == []
     for project, namespace in (("two", None), (None, "other")):
-        with sync_graph.create_memory(
+        with memory_graph.create_memory(
             db_dir=tmp_path, project=project, namespace=namespace
         ) as graph:
             assert graph.search(None, "secret", include_all=True) == []
@@ -173,7 +173,7 @@ def test_the_rank_is_the_weighted_sum_of_four_parts(graph, clock):
 
 @pytest.mark.req("R-003-060")
 def test_relevance_is_the_cosine_of_the_vectors(tmp_path, real_embedder):
-    with sync_graph.create_memory(db_dir=tmp_path, custom_embedder=real_embedder) as graph:
+    with memory_graph.create_memory(db_dir=tmp_path, custom_embedder=real_embedder) as graph:
         text, query = "The cat sleeps on the warm roof", "a kitten naps"
         graph.store("a", text)
         graph.store("a", "Quarterly taxes are due in June")
@@ -192,7 +192,7 @@ def test_relevance_is_the_cosine_of_the_vectors(tmp_path, real_embedder):
 
 def test_the_clock_of_trust_is_the_callers(tmp_path):
     clock = FrozenClock()
-    with sync_graph.create_memory(db_dir=tmp_path, clock=clock) as graph:
+    with memory_graph.create_memory(db_dir=tmp_path, clock=clock) as graph:
         graph.store("a", "an old fact", provenance=USER)
         clock.advance(timedelta(days=365))
         assert graph.search("a", "fact")[0].confidence == pytest.approx(0.9)

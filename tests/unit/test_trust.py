@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory_mesh.compat.neolata import compute_trust
 from memory_mesh.errors import InvalidInput
-from memory_mesh.graph import compute_trust
 from memory_mesh.model import Channel, SourceKind
 from memory_mesh.policy.trust import (
     allowed_importance,

@@ -2,7 +2,7 @@
 
 `store(agent)` writes for that agent alone and as that agent; a search without an agent leaves the
 agent out of the test and nothing else. A verb that is given an id reaches every agent's and every
-session's memories of this project. The async face `memory_mesh.graph.MemoryGraph` is generated
+session's memories of this project. The async `memory_mesh.compat.neolata.MemoryGraph` is generated
 from this file; see `tools/generate_async.py`.
 """
 
@@ -16,6 +16,9 @@ from memory_mesh import config as configuration
 from memory_mesh import recall as reading
 from memory_mesh import remember as writing
 from memory_mesh import review
+from memory_mesh.compat.neolata import translate
+from memory_mesh.compat.neolata.model import GraphHits, GraphMemory, GraphMeta
+from memory_mesh.compat.neolata.translate import compute_trust
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import (
     Channel,
@@ -32,10 +35,7 @@ from memory_mesh.model import (
     Scope,
     Status,
 )
-from memory_mesh.model.graph import GraphHits, GraphMemory, GraphMeta
 from memory_mesh.opened import OpenMesh, checked_limit
-from memory_mesh.policy import graph
-from memory_mesh.policy.graph import compute_trust
 from memory_mesh.policy.metadata import check_text
 from memory_mesh.ports import Clock, Embedder, Sink
 from memory_mesh.values import replace
@@ -105,7 +105,7 @@ class MemoryGraph(OpenMesh):
         text: str,
         *,
         category: str | None = None,
-        importance: float | str = graph.IMPORTANCE,
+        importance: float | str = translate.IMPORTANCE,
         tags: Iterable[str] = (),
         event_time: datetime | str | None = None,
         claim: Claim | Mapping[str, object] | None = None,
@@ -118,7 +118,7 @@ class MemoryGraph(OpenMesh):
         Without a provenance it counts as an inference. Importance is at most 0.5 from others than
         `user_explicit` and `system`.
         """
-        options = graph.StoreOptions(
+        options = translate.StoreOptions(
             category=category,
             importance=importance,
             tags=tags,
@@ -128,7 +128,7 @@ class MemoryGraph(OpenMesh):
             quarantine=quarantine,
             on_conflict=on_conflict,
         )
-        drafted = self._stated(graph.agent_name(agent), text, options)
+        drafted = self._stated(translate.agent_name(agent), text, options)
         return writing.remember(self._desk(), [drafted])[0]
 
     def store_many(
@@ -136,14 +136,17 @@ class MemoryGraph(OpenMesh):
         agent: str,
         items: Iterable[str | Mapping[str, object]],
         *,
-        embedding_batch_size: int = graph.BATCH,
+        embedding_batch_size: int = translate.BATCH,
     ) -> list[Receipt]:
         """Store up to 1,000, each judged as by `store`; all are checked before any is written.
 
         An item is a text, or a mapping with `text` and any option of `store`.
         """
-        name, size = graph.agent_name(agent), checked_limit(embedding_batch_size)
-        drafts = [self._item(name, each) for each in graph.bounded("items", items, graph.MAX_ITEMS)]
+        name, size = translate.agent_name(agent), checked_limit(embedding_batch_size)
+        drafts = [
+            self._item(name, each)
+            for each in translate.bounded("items", items, translate.MAX_ITEMS)
+        ]
         desk = self._desk()
         return [
             receipt
@@ -178,16 +181,16 @@ class MemoryGraph(OpenMesh):
         lens = self._view(
             agent,
             session_id,
-            graph.statuses_of(status_filter, everything=include_all, more=more),
+            translate.statuses_of(status_filter, everything=include_all, more=more),
         )
-        lens = replace(lens, where=graph.between(after, before))
+        lens = replace(lens, where=translate.between(after, before))
         asked = Query(
             check_text(query, "query"),
             lens,
             checked_limit(limit),
             "composite",
-            weights=graph.weights_of(rerank),
-            least=graph.similarity(min_similarity),
+            weights=translate.weights_of(rerank),
+            least=translate.similarity(min_similarity),
         )
         return self._answered(asked, explain=explain)
 
@@ -212,7 +215,7 @@ class MemoryGraph(OpenMesh):
         """Up to 100 questions at once, each answered as by `search`, in the order asked."""
         from concurrent.futures import ThreadPoolExecutor
 
-        asked = graph.bounded("queries", queries, graph.MAX_QUERIES)
+        asked = translate.bounded("queries", queries, translate.MAX_QUERIES)
         statuses = tuple(status_filter)
 
         def answer(query: str) -> GraphHits:
@@ -258,10 +261,10 @@ class MemoryGraph(OpenMesh):
         self, memory_id: str, *, action: str, reason: str = "reviewed by the caller"
     ) -> GraphMemory:
         """`activate` what waits, in place of what it contradicts, or `reject` it for good."""
-        if action not in graph.ACTIONS:
-            raise InvalidInput(f"action must be one of: {', '.join(graph.ACTIONS)}")
+        if action not in translate.ACTIONS:
+            raise InvalidInput(f"action must be one of: {', '.join(translate.ACTIONS)}")
         said, reader = check_text(reason, "reason"), self._held(memory_id).scope
-        approve = graph.ACTIONS[action]
+        approve = translate.ACTIONS[action]
         return self._one(
             review.review(self._desk(), memory_id, reader, approve=approve, reason=said)
         )
@@ -291,7 +294,7 @@ class MemoryGraph(OpenMesh):
 
     def _stated(self, agent: str, text: object, options: Mapping[str, object]) -> Draft:
         """A draft for one agent and by it."""
-        content, details = graph.details_of(text, options)
+        content, details = translate.details_of(text, options)
         scope = Scope(self._config.project, agent, self._config.session)
         why = details.get("quarantine")
         metadata = None if why is None else {"quarantine": why}
@@ -308,7 +311,7 @@ class MemoryGraph(OpenMesh):
 
     def _view(self, agent: str | None, session: str | None, statuses: Iterable[Status]) -> Lens:
         """What an agent sees; without one every agent's, still of this project and session."""
-        named = None if agent is None else graph.agent_name(agent)
+        named = None if agent is None else translate.agent_name(agent)
         lens = self._lens(
             Scope(agent=named, session=session), across=() if named is not None else ("agent",)
         )
@@ -317,7 +320,7 @@ class MemoryGraph(OpenMesh):
     def _whole(self) -> Lens:
         """Everything of this project, for verbs that are given an id."""
         lens = self._lens(None, across=_EVERYBODY)
-        return replace(lens, statuses=graph.VISIBLE, any_validity=True)
+        return replace(lens, statuses=translate.VISIBLE, any_validity=True)
 
     def _held(self, memory_id: str) -> Memory:
         with self._opened().ledger.read(self._config.namespace) as snapshot:
@@ -333,7 +336,7 @@ class MemoryGraph(OpenMesh):
         now = self._now()
         with self._opened().ledger.read(self._config.namespace) as snapshot:
             return [
-                graph.shown(
+                translate.shown(
                     memory, snapshot.conflicts(review.MOST, pending=False, memory=memory.id), now
                 )
                 for memory in memories
@@ -343,14 +346,14 @@ class MemoryGraph(OpenMesh):
         reader, session = self._opened().reader(), asked.lens.scope.session
         deep = asked if session is None else replace(asked, limit=max(_NEAREST, asked.limit))
         found = reading.recall(reader, deep)
-        ordered, preferred = graph.session_first(found, session)
+        ordered, preferred = translate.session_first(found, session)
         best = ordered[: asked.limit]
         memories = self._shown([hit.memory for hit in best])
         hits = [
-            graph.as_hit(
+            translate.as_hit(
                 memory,
                 hit,
-                graph.explained(hit, preferred=hit.id in preferred) if explain else None,
+                translate.explained(hit, preferred=hit.id in preferred) if explain else None,
             )
             for memory, hit in zip(memories, best, strict=True)
         ]
@@ -358,7 +361,7 @@ class MemoryGraph(OpenMesh):
 
     def _counted(self, asked: Query, found: Hits, returned: int) -> GraphMeta:
         """The search in numbers; what its statuses leave out is looked for once more."""
-        hidden = replace(asked.lens, statuses=graph.VISIBLE - asked.lens.statuses)
+        hidden = replace(asked.lens, statuses=translate.VISIBLE - asked.lens.statuses)
         left: Counter[str] = Counter()
         if hidden.statuses:
             reader = replace(self._opened().reader(), yamo=False)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, TypeVar
 
+from memory_mesh.compat.neolata.model import GraphExplain, GraphHit, GraphMemory, GraphProvenance
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Claim, Conflict, Hit, Memory, Resolution, SourceKind, Status
-from memory_mesh.model.graph import GraphExplain, GraphHit, GraphMemory, GraphProvenance
 from memory_mesh.policy.filters import And, Compare, Filter, IsNull, Or, Sign
 from memory_mesh.policy.intake import moment
 from memory_mesh.policy.metadata import check_text

@@ -1,0 +1,1 @@
+"""The interfaces of other memory libraries over a memory-mesh store."""
