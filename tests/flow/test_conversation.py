@@ -396,6 +396,20 @@ def test_the_same_can_be_awaited(tmp_path: Path) -> None:
     asyncio.run(loop())
 
 
+def test_an_awaited_manager_of_its_own_opens_and_closes_its_mesh(tmp_path: Path) -> None:
+    async def loop() -> None:
+        manager = memory_mesh.MemoryContextManager(db_dir=tmp_path / "own")
+        assert await manager.capture_interaction("We decided to use Postgres.", "ok") is not None
+        manager.dispose()
+        with pytest.raises(Closed):
+            await manager.recall_memories("Postgres")
+        manager.dispose()
+
+    asyncio.run(loop())
+    with MemoryMesh(db_dir=tmp_path / "own") as mesh:
+        assert mesh.search("Postgres")
+
+
 def test_the_awaited_one_has_the_same_verbs() -> None:
     def public(kind: type) -> set[str]:
         return {name for name in dir(kind) if not name.startswith("_")}
