@@ -5,9 +5,10 @@
     python tools/conformance.py --check          exit 1 when the page is not true
 
 A row is **shown** by tests marked `@pytest.mark.req("R-000-002")`, found by reading the sources,
-not by running them; a test that is skipped or expected to fail shows nothing. It is **overruled**
-when `docs/spec/overruled.toml` names it with a decision record, else **open** with the reason that
-`docs/spec/open.toml` gives.
+not by running them; a test that is skipped or expected to fail shows nothing. A row of the kind
+"open question" asks instead of requiring: with such a test it is **answered**, and counted apart. A
+row is **overruled** when `docs/spec/overruled.toml` names it with a decision record, else **open**
+with the reason that `docs/spec/open.toml` gives.
 """
 
 import argparse
@@ -30,6 +31,7 @@ TEST_FOLDERS = ("tests", "src/memory_mesh/testing")
 
 VOID_MARKS = ("pytest.mark.skip", "pytest.mark.xfail")
 NOT_YET = "not built yet"
+QUESTION = "open question"
 SENTENCE_LENGTH = 110
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 SEEDS = {
@@ -45,8 +47,13 @@ class State(StrEnum):
     """Where a requirement stands."""
 
     SHOWN = "shown"
+    ANSWERED = "answered"
     OVERRULED = "overruled"
     OPEN = "open"
+
+
+COUNTED = {State.ANSWERED: "answered questions"}  # where the word alone says too little
+BY_TESTS = (State.SHOWN, State.ANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,9 @@ class Evidence:
         """Where the row stands; a decision to read it otherwise comes before any test."""
         if row.id in self.overruled:
             return State.OVERRULED
-        return State.SHOWN if row.id in self.shown else State.OPEN
+        if row.id not in self.shown:
+            return State.OPEN
+        return State.ANSWERED if row.kind == QUESTION else State.SHOWN
 
 
 def main() -> int:
@@ -110,7 +119,9 @@ def main() -> int:
     if not options.check:
         (ROOT / PAGE).write_text(page, encoding="utf-8")
     counts = Counter(evidence.state(row) for row in evidence.rows)
-    print(f"{PAGE}: " + ", ".join(f"{counts[state]} {state}" for state in State))
+    print(
+        f"{PAGE}: " + ", ".join(f"{counts[state]} {COUNTED.get(state, state)}" for state in State)
+    )
     return 0
 
 
@@ -226,11 +237,11 @@ def find_faults(evidence: Evidence, root: Path) -> list[str]:
 
 
 def find_losses(evidence: Evidence, before: str, *, given_up: Sequence[str] = ()) -> list[str]:
-    """The rows that the page so far calls shown and no test shows any more."""
+    """The rows that the page so far calls shown or answered and no test shows any more."""
     was_shown = re.findall(
-        rf"^\| (R-\d{{3}}-\d{{3}}) \|.*\| {State.SHOWN} \|", before, re.MULTILINE
+        rf"^\| (R-\d{{3}}-\d{{3}}) \|.*\| (?:{'|'.join(BY_TESTS)}) \|", before, re.MULTILINE
     )
-    held = {row.id for row in evidence.rows if evidence.state(row) is State.SHOWN} | set(given_up)
+    held = {row.id for row in evidence.rows if evidence.state(row) in BY_TESTS} | set(given_up)
     return [f"{row} was shown by a test and is no longer" for row in was_shown if row not in held]
 
 
@@ -251,13 +262,15 @@ _HEAD = """\
 # Conformance
 
 What each row of [the requirement list](spec/requirements.md) rests on: **shown** by the named
-tests, **overruled** by a decision record, or **open** with the reason. A row that was shown cannot
-fall back to open unnoticed: `just check` fails.
+tests, **overruled** by a decision record, or **open** with the reason. A row that only notes a
+question of the specification is counted apart: **answered** where the named tests hold the answer.
+A row that was shown or answered cannot fall back to open unnoticed: `just check` fails.
 """
 
 
 def _summary(evidence: Evidence) -> list[str]:
-    lines = ["| specification | rows | shown | overruled | open |", "|---|---:|---:|---:|---:|"]
+    heads = " | ".join(COUNTED.get(state, state) for state in State)
+    lines = [f"| specification | rows | {heads} |", "|---|" + "---:|" * (1 + len(State))]
     by_seed = Counter((row.seed, evidence.state(row)) for row in evidence.rows)
     for seed, title in SEEDS.items():
         counts = [by_seed[seed, state] for state in State]
@@ -278,7 +291,7 @@ def _line(row: Row, evidence: Evidence) -> str:
             overruling = evidence.overruled[row.id]
             link = f"[{Path(overruling.record).stem}]({_from_page(overruling.record)})"
             where = f"{link}: {overruling.ruling}" + (f"<br>{tests}" if tests else "")
-        case State.SHOWN:
+        case State.SHOWN | State.ANSWERED:
             where = tests
         case State.OPEN:
             where = evidence.reasons.get(row.id, NOT_YET)

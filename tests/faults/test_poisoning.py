@@ -19,6 +19,7 @@ def test_the_generator_covers_every_channel_and_form_and_repeats_itself():
     assert sum(attack.claim is not None for attack in made) == 500
 
 
+@pytest.mark.req("R-003-095")
 @pytest.mark.slow
 def test_a_thousand_hostile_texts_supersede_nothing_and_raise_nothing(tmp_path):
     report = poisoning.upward(tmp_path, texts=1_000, seed=SEED)

@@ -12,8 +12,7 @@ from memory_mesh.sync import MemoryMesh
 
 
 @pytest.mark.req(
-    "R-000-044", "R-000-045", "R-000-046", "R-000-047", "R-000-048", "R-000-050", "R-000-051",
-    "R-000-053", "R-000-128",
+    "R-000-044", "R-000-046", "R-000-047", "R-000-048", "R-000-050", "R-000-051", "R-000-053",
 )  # fmt: skip
 def test_every_write_leaves_a_chained_block(mesh, clock):
     first = mesh.add("tea is hot")
@@ -28,14 +27,16 @@ def test_every_write_leaves_a_chained_block(mesh, clock):
     assert two.prev_hash == one.hash
 
 
-def test_block_emission_can_be_switched_off_but_the_chain_stays(tmp_path):
-    with MemoryMesh(db_dir=tmp_path, enable_yamo=False) as mesh:
-        stored = mesh.add("tea is hot")
+@pytest.mark.req("R-000-128")
+@pytest.mark.parametrize(("settings", "emitted"), [({}, True), ({"enable_yamo": False}, False)])
+def test_blocks_are_emitted_unless_switched_off_and_the_chain_stays(tmp_path, settings, emitted):
+    with MemoryMesh(db_dir=tmp_path, **settings) as mesh:
+        mesh.add("tea is hot")
         mesh.search("tea")
-        mesh.get(stored.id or "")
+    with MemoryMesh(db_dir=tmp_path, **settings) as mesh:
         (block,) = mesh.blocks()
-        assert block.entry.wire is None
-        assert mesh.recalls() == []
+        assert (block.entry.wire is not None) is emitted
+        assert len(mesh.recalls()) == emitted
         assert mesh.verify().ok
 
 
@@ -144,6 +145,33 @@ def test_a_sink_hears_of_every_write_once_it_is_there(tmp_path):
     assert [line["block_hash"] for line in lines] == [(block.hash or b"").hex() for block in blocks]
 
 
+class Waiting:
+    """A sink that knows whether it was asked while a write was on."""
+
+    name = "waiting"
+
+    def __init__(self):
+        self.writing = False
+        self.disturbed = []
+
+    def deliver(self, namespace, blocks):
+        self.disturbed.append(self.writing)
+
+
+@pytest.mark.req("R-003-101")
+def test_no_write_waits_for_a_sink(tmp_path):
+    waiting = Waiting()
+    with MemoryMesh(db_dir=tmp_path, sinks=[waiting]) as mesh:
+        waiting.writing = True
+        stored = mesh.add("tea is hot")
+        mesh.update(stored.id or "", "tea is cold")
+        mesh.delete(stored.id or "")
+        waiting.writing = False
+        assert waiting.disturbed == []
+        assert mesh.upkeep().sinks_told
+    assert waiting.disturbed == [False] * 3
+
+
 class Deaf:
     """A sink that never hears."""
 
@@ -157,6 +185,7 @@ class Deaf:
         raise OSError("deaf")
 
 
+@pytest.mark.req("R-003-101")
 def test_a_failing_sink_delays_no_write_and_is_given_up_after_five(tmp_path):
     deaf = Deaf()
     for number in range(7):

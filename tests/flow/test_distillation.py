@@ -17,7 +17,7 @@ FAILURE = {
 }
 
 
-@pytest.mark.req("R-000-200", "R-000-205", "R-000-206")
+@pytest.mark.req("R-000-200", "R-000-205")
 def test_a_failure_of_the_last_day_becomes_a_lesson(mesh):
     source = mesh.add("The nightly report hung on a lock for an hour", FAILURE)
     done = mesh.distill()
@@ -29,6 +29,23 @@ def test_a_failure_of_the_last_day_becomes_a_lesson(mesh):
     assert memory.lesson.situation == "The nightly report hung on a lock for an hour"
     assert done.scanned == 1
     assert source.id in str(mesh.blocks()[0].entry.memories)
+
+
+@pytest.mark.req("R-000-206")
+def test_the_ten_worst_lessons_are_the_constraints_of_the_next_session(tmp_path, clock):
+    severities = ["low", "medium", "critical", "high"] * 3
+    with MemoryMesh(db_dir=tmp_path, clock=clock) as mesh:
+        for number, severity in enumerate(severities):
+            told = {"error_pattern": f"fault_{number}", "severity": severity}
+            told["preventative_rule"] = f"Always check the {severity} case {number}"
+            mesh.add(f"case {number} broke", FAILURE | told)
+        constraints = mesh.distill().constraints
+    assert [rule.split()[3] for rule in constraints] == (
+        ["critical"] * 3 + ["high"] * 3 + ["medium"] * 3 + ["low"]
+    )
+    with MemoryMesh(db_dir=tmp_path, clock=clock) as next_session:
+        worst = next_session.query_lessons("", limit=10, order_by="severity DESC")
+        assert tuple(lesson.preventative_rule for lesson in worst) == constraints
 
 
 @pytest.mark.req("R-000-201")

@@ -43,7 +43,6 @@ def texts(hits):
     return [hit.memory for hit in hits]
 
 
-@pytest.mark.req("R-003-001")
 def test_create_memory_hands_out_every_verb_blocking_and_awaited(tmp_path):
     verbs = {
         "store", "store_many", "search", "search_many", "list_quarantined", "review_quarantine",
@@ -272,7 +271,7 @@ def test_reinforcing_raises_trust_and_importance(graph):
         graph.reinforce("mem_1_abcdef")
 
 
-@pytest.mark.req("R-003-019", "R-003-020", "R-003-021", "R-003-022")
+@pytest.mark.req("R-003-019", "R-003-020", "R-003-022", "R-003-117")
 def test_disputes_lead_to_review_and_a_review_ends_them(graph):
     stored = id_of(graph.store("a", "doors close at nine"))
     assert graph.dispute(stored, reason="not so").disputes == 1
@@ -298,6 +297,7 @@ def test_disputes_lead_to_review_and_a_review_ends_them(graph):
         graph.review_quarantine(other, action="maybe")
 
 
+@pytest.mark.req("R-003-021")
 def test_listing_shows_fifty_unless_told_otherwise(graph):
     graph.store_many("a", [{"text": f"doubt {n}", "quarantine": True} for n in range(60)])
     assert len(graph.list_quarantined()) == 50

@@ -21,6 +21,12 @@ def graph(tmp_path, clock):
         yield opened
 
 
+@pytest.fixture
+def meaning(tmp_path, real_embedder):
+    with sync.create_memory(db_dir=tmp_path / "meaning", custom_embedder=real_embedder) as opened:
+        yield opened
+
+
 def claim(predicate, value, **details):
     return {"subject": "project x", "predicate": predicate, "value": value, **details}
 
@@ -139,7 +145,7 @@ def test_many_questions_are_answered_in_the_order_asked(graph):
         graph.search_many("a", ["x"] * 101)
 
 
-@pytest.mark.req("R-003-059", "R-003-061", "R-003-062", "R-003-064", "R-003-025")
+@pytest.mark.req("R-003-059", "R-003-061", "R-003-062", "R-003-064", "R-003-114")
 def test_the_rank_is_the_weighted_sum_of_four_parts(graph, clock):
     graph.store("a", "alpha beta", importance=0.4, provenance={"source": "document"})
     graph.store("a", "alpha gamma", claim=claim("x", "1"), provenance=USER)
@@ -169,6 +175,29 @@ def test_the_rank_is_the_weighted_sum_of_four_parts(graph, clock):
             graph.search("a", "alpha", rerank=wrong)
     with pytest.raises(InvalidInput):
         graph.search("a", "alpha", min_similarity=2)
+
+
+@pytest.mark.req("R-003-025")
+def test_explain_tells_how_each_hit_was_found_and_ranked_and_counts_the_search(meaning):
+    meaning.store("a", "The cat sleeps on the roof", claim=claim("cat", "roof"), provenance=USER)
+    meaning.store("a", "The cat naps in the shed", claim=claim("cat", "shed"), provenance=USER)
+    meaning.store("a", "The cat hides below", claim=claim("cat", "below"))
+    meaning.store("a", "A kitten dozes", provenance=USER)
+    assert meaning.search("a", "cat").meta is None
+    hits = meaning.search("a", "cat", explain=True)
+    found = {hit.memory: hit.explain for hit in hits}
+    both, alike = found["The cat naps in the shed"], found["A kitten dozes"]
+    assert both.retrieved["bm25"] > 0
+    assert both.retrieved["cosine"] == pytest.approx(both.rerank["relevance"])
+    assert alike.retrieved["cosine"] > 0
+    assert "bm25" not in alike.retrieved
+    for explained in (both, alike):
+        names = {"relevance", "confidence", "recency", "importance", "score"}
+        assert explained.rerank.keys() == names
+    meta = hits.meta
+    assert (meta.returned, meta.found_by_keyword, meta.found_by_vector) == (2, 1, 2)
+    assert meta.filtered_by_status == {"superseded": 1, "quarantined": 1}
+    assert meta.awaiting_vectors == 0
 
 
 @pytest.mark.req("R-003-060")

@@ -66,6 +66,7 @@ def test_no_value_adds_a_field_and_every_block_reads_back(mesh):
             assert shape(block)[1:] == expected
 
 
+@pytest.mark.req("R-000-058")
 def test_what_the_system_emits_reads_back_too(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         for number, value in enumerate(hostile()[:60]):

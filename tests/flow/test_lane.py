@@ -62,6 +62,12 @@ def written(path, *rows):
     """A file of Memory Lane, made with its own schema."""
     with closing(sqlite3.connect(path)) as db, db:
         db.executescript(SCHEMA)
+    return written_again(path, *rows)
+
+
+def written_again(path, *rows):
+    """The file with more rows."""
+    with closing(sqlite3.connect(path)) as db, db:
         for row in rows:
             plain = {"created_at": MADE, "updated_at": MADE} | row
             if isinstance(plain.get("metadata"), dict):
@@ -93,6 +99,17 @@ def test_what_is_stored_is_found_by_meaning_with_every_part_of_a_result(lane, me
     assert found.metadata["memory_type"] == "decision"
     assert found.metadata["source_chunk"] == "we will take postgres"
     assert found.metadata["tags"] == ["db"]
+
+
+@pytest.mark.req("R-004-030")
+def test_the_last_access_is_null_until_there_is_one(lane, clock):
+    id_ = lane.store("Backups run at two", said("learning")).id
+    assert lane.metadata(id_)["last_accessed_at"] is None
+    (found,) = lane.find("when do backups run")
+    assert found.metadata["last_accessed_at"] is None  # as it was before this search
+    assert lane.metadata(id_)["last_accessed_at"] == "2026-01-01T00:00:00.000Z"
+    with pytest.raises(InvalidInput, match="last_accessed_at"):
+        lane.store("Backups run at three", said("learning", last_accessed_at=7))
 
 
 @pytest.mark.req("R-004-036")
@@ -222,7 +239,7 @@ def test_lm_studio_is_asked_for_vectors_of_the_model(tmp_path):
 
 
 @pytest.mark.req("R-004-002", "R-004-004", "R-004-005", "R-004-006", "R-004-007", "R-004-008")
-@pytest.mark.req("R-004-011", "R-004-013", "R-004-014")
+@pytest.mark.req("R-004-011", "R-004-013")
 def test_a_row_is_brought_in_with_id_times_and_metadata(tmp_path, importing):
     metadata = said(
         "commitment", entity_slugs=["person:ada"], entities=[{"name": "Ada"}], confidence_score=85,
@@ -286,6 +303,52 @@ def test_superseded_rows_are_never_found_and_lead_to_their_successor(tmp_path, i
     assert {memory.id for memory in importing.chain("a")} == {"a", "b", "c"}
     assert MemoryLane(importing).metadata("c")["supersedes"] == ["b"]
     assert importing.verify().ok
+
+
+@pytest.mark.req("R-004-014")
+def test_both_times_of_a_row_are_brought_in_and_neither_may_be_missing(tmp_path, importing):
+    later = "2025-07-02T11:30:00.000Z"
+    path = written(tmp_path / "memories.db", {"id": "a", "content": "Tea", "updated_at": later})
+    for column in ("created_at", "updated_at"):
+        with pytest.raises(sqlite3.IntegrityError, match=f"NOT NULL.*{column}"):
+            written_again(path, {"id": "b", "content": "Milk", column: None})
+    bring_in_lane(importing, path)
+    memory = importing.history("a")[-1]
+    assert memory.created_at == datetime(2025, 6, 1, 10, tzinfo=UTC)
+    assert memory.extra["origin_updated_at"] == later
+    written_again(path, {"id": "c", "content": "Rum", "created_at": "once"})
+    written_again(path, {"id": "d", "content": "Gin", "updated_at": "once"})
+    done = bring_in_lane(importing, path)
+    assert dict(done.refusals) == {
+        "c": "created_at is no time: 'once'", "d": "updated_at is no time: 'once'",
+    }  # fmt: skip
+
+
+@pytest.mark.req("R-004-028")
+def test_what_a_row_says_of_its_observations_is_kept_until_it_is_seen_again(
+    tmp_path, importing, clock
+):
+    times = {
+        "first_observed_at": "2025-05-01T00:00:00Z",
+        "last_observed_at": "2025-05-09T00:00:00Z",
+    }
+    path = written(
+        tmp_path / "memories.db",
+        {"id": "a", "content": "Tea at four", "metadata": said("learning", **times)},
+        {"id": "b", "content": "Milk at five", "metadata": said("learning")},
+    )
+    bring_in_lane(importing, path)
+    lane = MemoryLane(importing)
+    seen = lane.metadata("a")
+    assert {name: seen[name] for name in times} == times
+    assert lane.metadata("b")["first_observed_at"] == MADE  # when it was made, for none is stated
+    clock.advance(DAY)
+    importing.add("Tea at four", kind="learning")
+    again = lane.metadata("a")
+    assert again["first_observed_at"] == times["first_observed_at"]
+    assert again["last_observed_at"] == "2026-01-02T00:00:00.000Z"
+    with pytest.raises(InvalidInput, match="last_observed_at"):
+        lane.store("Rum at six", said("learning", last_observed_at="lately"))
 
 
 def test_an_import_may_be_run_again_and_changes_nothing(tmp_path, importing):

@@ -28,7 +28,7 @@ Bread needs flour, salt and a night of patience. {FILLER}
 """
 
 
-@pytest.mark.req("R-000-013", "R-000-014", "R-000-174", "R-000-180")
+@pytest.mark.req("R-000-180")
 def test_the_answer_says_which_part_it_is_in(tmp_path, real_embedder):
     with MemoryMesh(db_dir=tmp_path, custom_embedder=real_embedder) as mesh:
         stored = mesh.add(LONG)

@@ -147,6 +147,7 @@ def test_an_embedder_that_is_down_is_said_and_keywords_answer(tmp_path, clock):
         assert again.explanation.pending == 0
 
 
+@pytest.mark.req("R-003-118")
 def test_a_fallback_writes_its_own_space_and_nothing_is_mixed(tmp_path, clock):
     first, second = Flaky("first", 8), Flaky("second", 16)
     chain = Chain({"first": first, "second": second}, clock)
@@ -164,6 +165,7 @@ def test_a_fallback_writes_its_own_space_and_nothing_is_mixed(tmp_path, clock):
         assert states[first.space.name].pending == 0
 
 
+@pytest.mark.req("R-003-118")
 @pytest.mark.parametrize("seed", range(3))
 def test_an_hour_of_a_failing_and_replaced_embedder_loses_nothing(tmp_path, clock, seed):
     random = Random(seed)
@@ -286,3 +288,11 @@ def test_both_profiles_explain_their_parts(meaning, profile, parts):
     hit = meaning.search("dark themes", profile=profile)[0]
     assert hit.content == FACTS[0]
     assert parts <= hit.parts.keys()
+
+
+@pytest.mark.req("R-000-170", "R-000-171")
+def test_a_hit_of_rrf_tells_its_similarity_in_two_decimals(meaning):
+    meaning.add_many(FACTS)
+    for hit in meaning.search("dark themes", profile="rrf"):
+        distance = 1 - hit.parts["cosine"]
+        assert hit.parts["similarity"] == round(1 - distance / 2, 2)

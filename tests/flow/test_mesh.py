@@ -240,28 +240,3 @@ def test_a_forked_child_uses_the_mesh_it_was_born_with(mesh):
     mesh.add("tea again")
     assert len(mesh.search("tea")) == 3
     assert mesh.verify().ok
-
-
-@pytest.mark.req("R-000-267")
-def test_what_the_specification_leaves_open_has_a_typed_shape():
-    from memory_mesh import cache, model
-    from memory_mesh.conversation import ContextManagerConfig
-    from memory_mesh.model import conversation, learning
-
-    fields = {
-        learning.Reflection: {"topic", "count", "text", "sources", "confidence", "id"},
-        learning.Synthesis: {"status", "analysis", "skill_id", "skill_name", "yamo_text"},
-        model.Skill: {"id", "name", "intent", "text", "reliability", "uses", "last_used"},
-        model.SkillHit: {"skill", "score", "parts"},
-        model.Reliability: {"id", "reliability", "uses", "before"},
-        model.Pruned: {"threshold", "archived", "kept"},
-        model.Stats: {"memories", "skills", "blocks"},
-        cache.CacheStats: {"hits", "misses"},
-        conversation.InteractionContext: set(),
-        conversation.FormatOptions: set(),
-        conversation.HealthStatus: set(),
-        ContextManagerConfig: set(),
-    }
-    for kind, expected in fields.items():
-        assert expected <= set(kind.__annotations__)
-        assert kind.__annotations__

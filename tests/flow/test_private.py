@@ -21,7 +21,7 @@ def bytes_of(folder: Path) -> bytes:
     return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-@pytest.mark.req("R-000-186", "R-000-187", "R-000-257")
+@pytest.mark.req("R-000-186", "R-000-187", "R-000-257", "R-002-067", "R-002-068")
 def test_no_door_lets_it_in(tmp_path):
     store = tmp_path / "store"
     sink = JsonLinesSink(store / "audit.jsonl")
@@ -77,6 +77,7 @@ def test_a_session_named_by_an_address_finds_its_own(mesh):
     assert mesh.add("again", key=MAIL).again
 
 
+@pytest.mark.req("R-002-072")
 def test_placeholders_are_stable_here_and_different_elsewhere(tmp_path):
     def stored(folder, namespace):
         with MemoryMesh(db_dir=folder, namespace=namespace) as mesh:
@@ -156,6 +157,26 @@ def test_a_failing_sink_leaves_no_trace_of_it(tmp_path):
     kept = bytes_of(tmp_path)
     assert b"cannot reach [EMAIL]" in kept
     assert MAIL.encode() not in kept
+
+
+@pytest.mark.req("R-003-096")
+def test_the_kept_message_of_a_failing_sink_holds_no_credential(tmp_path):
+    secrets = (TOKEN, "hunter22-and-more", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl")
+
+    class Refused:
+        name = "refused"
+
+        def deliver(self, namespace, blocks):
+            said = f"401 for token={secrets[0]} at postgres://ann:{secrets[1]}@db.example.com/x"
+            raise ConnectionError(f"{said}, Authorization: Bearer {secrets[2]}")
+
+    with MemoryMesh(db_dir=tmp_path, sinks=[Refused()]) as mesh:
+        mesh.add("something to tell")
+        for _ in range(6):
+            mesh.upkeep()
+    kept = bytes_of(tmp_path)
+    assert b"ConnectionError: 401 for" in kept
+    assert [secret for secret in secrets if secret.encode() in kept] == []
 
 
 def test_a_redactor_that_fails_lets_nothing_through(tmp_path, monkeypatch):

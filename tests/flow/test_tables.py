@@ -75,8 +75,8 @@ def test_a_v1_store_is_brought_in_with_ids_times_and_metadata(tmp_path, importin
     assert [hit.id for hit in importing.search("invoices")] == [memory_id(1)]
 
 
-@pytest.mark.req("R-000-033", "R-000-034", "R-000-035", "R-000-036", "R-000-037", "R-000-038")
-@pytest.mark.req("R-000-039", "R-000-041")
+@pytest.mark.req("R-000-033", "R-000-034", "R-000-035", "R-000-037", "R-000-038", "R-000-039")
+@pytest.mark.req("R-000-041")
 def test_the_columns_of_v2_are_brought_in_and_win_over_metadata(tmp_path, importing):
     chain = {"intentChain": ["i1", "i2"], "hypotheses": ["h"], "rationales": []}
     rows = [
@@ -254,6 +254,39 @@ def test_what_is_handed_out_went_through_the_scrubber(tmp_path, mesh):
     assert "Write to" in row["content"]
     assert "ann.smith@example.com" not in row["content"]
     assert "<p>" not in row["content"]
+
+
+@pytest.mark.req("R-000-036")
+def test_importance_is_a_32_bit_weight_from_0_to_1_in_both_directions(tmp_path, mesh, importing):
+    mesh.add("light", importance=0.3)
+    mesh.add("heavy", importance=1.0)
+    mesh.add("unweighed")
+    hand_out(MeshHoldings(mesh), tmp_path / "out")
+    rows = read(tmp_path / "out", "memory_entries")
+    weights = {row["content"]: row["importance_score"] for row in rows}
+    assert weights == {"light": float(np.float32(0.3)), "heavy": 1.0, "unweighed": None}
+    given = [entry(1, "light", importance_score=0.3), entry(2, "beyond", importance_score=1.5)]
+    done = bring_in(importing, write(tmp_path / "db", memory_entries=(V2, given)))
+    assert done.memories.stored == 2
+    light, beyond = importing.get_many([memory_id(1), memory_id(2)])
+    assert light.importance == 0.3
+    assert (beyond.importance, beyond.metadata["unread_importance_score"]) == (None, "1.5")
+
+
+@pytest.mark.req("R-000-045")
+def test_a_block_row_names_the_agent_that_made_it_or_nobody(tmp_path, importing):
+    with MemoryMesh(db_dir=tmp_path / "scouts", agent_id="scout") as mesh:
+        mesh.add("a fact")
+        assert mesh.blocks()[0].entry.agent == "scout"
+        hand_out(MeshHoldings(mesh), tmp_path / "out")
+    table = lancedb.connect(str(tmp_path / "out")).open_table("yamo_blocks")
+    assert table.schema.field("agent_id").nullable
+    assert [row["agent_id"] for row in read(tmp_path / "out", "yamo_blocks")] == ["scout"]
+    wire = yamo.render(wisdom.lesson(LESSON, at=MADE_UTC))
+    nobodys = {"id": "yamo_lesson_1_a", "agent_id": None, "operation_type": "lesson",
+               "yamo_text": wire, "timestamp": MADE}  # fmt: skip
+    folder = write(tmp_path / "db", memory_entries=(V1, []), yamo_blocks=(BLOCKS, [nobodys]))
+    assert bring_in(importing, folder).blocks == 1
 
 
 class LongTexts(MeshHoldings):

@@ -404,6 +404,7 @@ def memory_of_id(mesh, id_):
     return memory
 
 
+@pytest.mark.req("R-003-095")
 def test_a_lesser_channel_changes_nothing_that_is_trusted_more(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         stored = id_of(mesh.add(FRIDAY))

@@ -11,8 +11,15 @@ REQUIREMENTS = r"""
 | R-000-002 | 000 §1 | An id is short. | format |
 | R-000-003 | 000 §1 | A hash covers the text. | must |
 | R-001-001 | 001 §1 | A file is Markdown. | must |
+| R-001-002 | 001 §1 | How long is a file? | open question |
+| R-001-003 | 001 §1 | How short is a file? | open question |
 """
 
+OPEN = """
+[[open]]
+rows = "R-001-001..R-001-003"
+reason = "files come later"
+"""
 CASES_IN_A_TABLE = """
 @pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.req("A")), 2])
 def test_x(n): ...
@@ -22,16 +29,19 @@ import pytest
 
 @pytest.mark.req("R-000-001", "R-000-002")
 def test_both(): ...
+
+@pytest.mark.req("R-001-002")
+def test_length(): ...
 """
 
 
 @pytest.fixture
 def root(tmp_path):
-    """A small project with four requirements, one of them overruled."""
+    """A small project with four requirements, one of them overruled, and two questions."""
     texts = {
         "docs/spec/requirements.md": REQUIREMENTS,
         "docs/spec/overruled.toml": '[R-000-003]\nrecord = "docs/decisions/1.md"\nruling = "no"\n',
-        "docs/spec/open.toml": '[[open]]\nrows = "R-001-001"\nreason = "files come later"\n',
+        "docs/spec/open.toml": OPEN,
         "docs/decisions/1.md": "why",
         "tests/test_a.py": TESTS,
     }
@@ -98,8 +108,17 @@ def test_each_row_is_shown_overruled_or_open_with_its_reason(root, run):
     assert r"| R-000-001 | A memory is `one\|two`. | shown | `tests/test_a.py::test_both` |" in page
     assert "| R-000-003 | A hash covers the text. | overruled | [1](decisions/1.md): no |" in page
     assert "| R-001-001 | A file is Markdown. | open | files come later |" in page
-    assert "| **all** | 4 | 2 | 1 | 1 |" in page
     assert run("--check") == 0
+
+
+def test_questions_of_the_specification_are_counted_apart(root, run, capsys):
+    assert run() == 0
+    assert "2 shown, 1 answered questions, 1 overruled, 2 open" in capsys.readouterr().out
+    page = (root / "docs/conformance.md").read_text(encoding="utf-8")
+    assert "| specification | rows | shown | answered questions | overruled | open |" in page
+    assert "| **all** | 6 | 2 | 1 | 1 | 2 |" in page
+    assert "| R-001-002 | How long is a file? | answered | `tests/test_a.py::test_length` |" in page
+    assert "| R-001-003 | How short is a file? | open | files come later |" in page
 
 
 def test_a_row_that_was_shown_cannot_be_lost_unnoticed(root, run, capsys):
@@ -110,6 +129,9 @@ def test_a_row_that_was_shown_cannot_be_lost_unnoticed(root, run, capsys):
     assert "R-000-002 was shown by a test and is no longer" in capsys.readouterr().err
     assert run("--drop", "R-000-002") == 0
     assert run("--check") == 0
+    (root / "tests/test_a.py").write_text(TESTS.replace("R-001-002", "R-000-002"), encoding="utf-8")
+    assert run("--check") == 1
+    assert "R-001-002 was shown by a test and is no longer" in capsys.readouterr().err
 
 
 def test_an_out_of_date_page_fails_the_check(root, run, capsys):

@@ -149,6 +149,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
+@pytest.mark.req("R-003-092", "R-003-093")
 def test_no_url_of_the_corpus_gets_through_as_a_redirect(connected, tmp_path):
     """A server may send it; the client connects to that server and to nothing else."""
     urls = corpus()
@@ -184,6 +185,7 @@ def test_no_url_of_the_corpus_gets_through_as_a_configured_one(connected):
     assert not through
 
 
+@pytest.mark.req("R-003-093")
 @pytest.mark.parametrize("ip", [*BAD, *BAD_6])
 def test_a_public_name_may_not_turn_out_to_be_near(ip):
     client = Client("https://api.example.com", resolve=lambda *_: ["8.8.8.8", ip])
@@ -191,6 +193,7 @@ def test_a_public_name_may_not_turn_out_to_be_near(ip):
         client.post_json("v1/embeddings", {})
 
 
+@pytest.mark.req("R-003-092")
 @pytest.mark.parametrize("ip", ["169.254.169.254", "192.0.0.192", "fe80::1", "100.100.100.200"])
 def test_metadata_is_out_of_reach_even_for_a_near_name(ip):
     with pytest.raises(ForbiddenAddress):

@@ -93,6 +93,16 @@ def test_partial_selection_equals_a_full_sort(keyword, vector, limit, profile):
 
 @pytest.mark.req("R-000-170", "R-000-171")
 @pytest.mark.parametrize(
+    ("cosine", "score"), [(1.0, 1.0), (-1.0, 0.0), (0.0, 0.5), (0.7, 0.85), (0.667, 0.83)]
+)
+def test_rrf_tells_the_similarity_of_what_its_vector_leg_found(cosine, score):
+    fused = fuse("rrf", legs([(2, 5.0)], [(1, cosine)]), 10)
+    parts = {candidate.version: candidate.parts for candidate in fused}
+    assert parts[1]["similarity"] == score
+    assert "similarity" not in parts[2]
+
+
+@pytest.mark.parametrize(
     ("distance", "score"),
     [(0.0, 1.0), (2.0, 0.0), (1.0, 0.5), (0.3, 0.85), (0.333, 0.83), (-0.1, 1.0), (2.5, 0.0)],
 )

@@ -350,6 +350,7 @@ def echoes(key: str) -> list[Reply]:
     ]
 
 
+@pytest.mark.req("R-003-096")
 def test_no_error_holds_a_secret():
     def resolve(host: str, _port: int) -> list[str]:
         return ["127.0.0.1" if host == "127.0.0.1" else "10.0.0.1"]

@@ -197,7 +197,7 @@ def test_keywords_are_the_terms_that_say_most_and_tags_name_entities_and_files()
 
 @pytest.mark.req("R-004-015", "R-004-017", "R-004-018", "R-004-019", "R-004-020", "R-004-021")
 @pytest.mark.req("R-004-022", "R-004-023", "R-004-024", "R-004-025", "R-004-026", "R-004-027")
-@pytest.mark.req("R-004-028", "R-004-029", "R-004-030")
+@pytest.mark.req("R-004-029")
 def test_metadata_has_the_defaults_of_the_schema():
     assert words.checked({"memory_type": "gap"}) == {
         "lane_version": "1.0.0", "memory_type": "gap", "entity_slugs": [], "entities": [],

@@ -20,14 +20,14 @@ VOTES = st.integers(0, 200)
 DAYS = st.floats(0, 4_000)
 
 
-@pytest.mark.req("R-003-052", "R-003-053", "R-003-054", "R-003-055")
+@pytest.mark.req("R-003-052", "R-003-053", "R-003-054", "R-003-055", "R-003-113")
 def test_the_source_decides_most():
     assert [trust(kind) for kind in SourceKind] == [1.0, 0.95, 0.85, 0.7, 0.6, 0.5]
     assert max(SourceKind, key=trust) is SourceKind.USER_EXPLICIT
     assert min(SourceKind, key=trust) is SourceKind.INFERENCE
 
 
-@pytest.mark.req("R-003-056", "R-003-057", "R-003-058")
+@pytest.mark.req("R-003-056", "R-003-057", "R-003-058", "R-003-113")
 @pytest.mark.parametrize(
     ("kind", "circumstances", "expected"),
     [
@@ -75,6 +75,7 @@ def test_no_number_of_votes_or_origins_lifts_an_inference_over_the_user(times):
     assert lifted < trust(SourceKind.USER_EXPLICIT, age_days=365)
 
 
+@pytest.mark.req("R-003-117")
 @pytest.mark.parametrize(("up", "down", "sent"), [(0, 3, True), (0, 2, False), (1, 9, False)])
 def test_three_disputes_that_nobody_contradicts_send_to_review(up, down, sent):
     assert is_unsupported(up, down) is sent

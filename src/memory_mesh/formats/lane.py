@@ -165,10 +165,11 @@ def metadata(
         said["source_chunk"] = extra["source_chunk"]
     if observed is not None:
         before = int(_number(extra.get("times_observed", 1)))
+        stated = extra.get("last_observed_at") if observed.times == 1 else None
         said |= {
             "times_observed": before - 1 + observed.times,
             "first_observed_at": extra.get("first_observed_at") or _iso(observed.first),
-            "last_observed_at": _iso(observed.last),
+            "last_observed_at": stated or _iso(observed.last),
         }
     return said
 

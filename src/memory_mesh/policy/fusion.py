@@ -10,7 +10,7 @@ other leg's order. Every candidate keeps the parts that its score was made of.
 import heapq
 
 from memory_mesh.model import Fused, Matches, Near
-from memory_mesh.policy.scoring import cosine_relevance, keyword_relevance
+from memory_mesh.policy.scoring import cosine_relevance, keyword_relevance, similarity
 from memory_mesh.values import dataclass
 
 K = 60  # Cormack et al. 2009
@@ -56,7 +56,10 @@ def _order(candidate: Fused) -> tuple[float, int]:
 
 
 def _rrf(legs: Legs) -> list[Fused]:
-    """Each list adds 1 / (60 + rank + 1); first in both lists is 1 after normalisation."""
+    """Each list adds 1 / (60 + rank + 1); first in both lists is 1 after normalisation.
+
+    The part `similarity` is RFC-0011 §5.2's score of the vector leg.
+    """
     raw: dict[int, dict[str, float]] = {}
     for name, versions in (
         ("vector", [near.version for near in legs.vector]),
@@ -66,6 +69,8 @@ def _rrf(legs: Legs) -> list[Fused]:
             raw.setdefault(version, {})[f"rrf_{name}"] = 1 / (K + rank + 1)
     best = 2 / (K + 1)
     known = _relevance(legs)
+    for near in legs.vector:
+        known[near.version]["similarity"] = similarity(1 - near.cosine)
     return [
         Fused(version, sum(ranks.values()) / best, ranks | known[version])
         for version, ranks in raw.items()
