@@ -1,6 +1,7 @@
 """Whatever a value holds, a block has the fields it should have and reads back as written."""
 
 import random
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -66,7 +67,7 @@ def test_no_value_adds_a_field_and_every_block_reads_back(mesh):
             assert shape(block)[1:] == expected
 
 
-@pytest.mark.req("R-000-058")
+@pytest.mark.req("R-000-058", "R-000-061")
 def test_what_the_system_emits_reads_back_too(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         for number, value in enumerate(hostile()[:60]):
@@ -97,6 +98,7 @@ def test_what_the_system_emits_reads_back_too(tmp_path):
         wire = block.entry.wire
         assert wire is not None
         assert yamo.render(yamo.parse(wire)) == wire
+        assert re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", yamo.parse(wire).intent)
 
 
 def test_a_value_that_no_store_can_keep_is_refused(mesh):
