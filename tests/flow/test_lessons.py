@@ -106,6 +106,10 @@ def test_a_context_is_complete_or_refused(mesh):
     for name in names:
         with pytest.raises(InvalidInput):
             mesh.distill_lesson({key: value for key, value in names.items() if key != name})
+    whole = {name: getattr(CONTEXT, name) for name in LessonContext.__annotations__}
+    for name in whole.keys() - {"inverse_lesson", "confidence"}:
+        with pytest.raises(TypeError, match=name):
+            LessonContext(**{key: value for key, value in whole.items() if key != name})
     for wrong in ({"severity": "bad"}, {"confidence": 1.5}, {"situation": " "}, {"mood": "good"}):
         with pytest.raises(InvalidInput):
             mesh.distill_lesson(names | wrong)

@@ -146,7 +146,7 @@ HIDDEN_BY_BIRTH = {
 hidden = pytest.mark.parametrize("details", HIDDEN_BY_BIRTH.values(), ids=HIDDEN_BY_BIRTH)
 
 
-@pytest.mark.req("R-000-009", "R-000-010", "R-004-033")
+@pytest.mark.req("R-000-010", "R-004-033")
 @hidden
 def test_what_a_reader_may_not_see_helps_no_turn(make, never, seen, details):
     mesh = make()

@@ -125,7 +125,7 @@ def test_bad_conventional_metadata_is_named(mesh, metadata, said):
         mesh.add("text", metadata)
 
 
-@pytest.mark.req("R-000-008", "R-000-009", "R-000-010")
+@pytest.mark.req("R-000-008", "R-000-010")
 def test_memory_types_are_audiences(mesh, tmp_path, clock):
     mesh.add("tea global", {"type": "global"})
     mesh.add("tea session", {"type": "session", "session_id": "s1"})

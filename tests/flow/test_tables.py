@@ -57,8 +57,8 @@ def importing(tmp_path: Path, clock: FrozenClock) -> Iterator[MemoryMesh]:
         yield mesh
 
 
-@pytest.mark.req("R-000-016", "R-000-017", "R-000-018", "R-000-020", "R-000-021", "R-000-022")
-@pytest.mark.req("R-000-023", "R-000-024", "R-000-025", "R-000-026", "R-000-027", "R-000-028")
+@pytest.mark.req("R-000-016", "R-000-017", "R-000-020", "R-000-021", "R-000-022", "R-000-023")
+@pytest.mark.req("R-000-024", "R-000-025", "R-000-026", "R-000-027", "R-000-028")
 def test_a_v1_store_is_brought_in_with_ids_times_and_metadata(tmp_path, importing):
     metadata = {
         "type": "event", "source": "billing", "tags": ["a", "#b"], "rationale": "because",

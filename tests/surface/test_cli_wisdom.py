@@ -41,6 +41,9 @@ def test_a_skill_file_is_ingested_and_listed(cli):
     (skill,) = json.loads(cli("list-skills", "--json").out)
     assert skill["metadata"]["type"] == "ops"
     assert cli("stats").out.splitlines()[1] == "[MemoryMesh] Total Skills: 1"
+    ingested(cli, SKILL.replace("Deploy service", "Deploy page"))
+    assert cli("list-skills", "--limit", "1").out.startswith("[MemoryMesh] 1 skills.\n")
+    assert cli("list-skills").out.startswith("[MemoryMesh] 2 skills.\n")
     missing = cli("ingest-skill", "--file", "nowhere.md")
     assert (missing.code, missing.err) == (1, "[MemoryMesh Error] there is no file nowhere.md\n")
 
@@ -49,6 +52,10 @@ def test_a_skill_file_is_ingested_and_listed(cli):
 def test_skills_are_searched(cli):
     id_ = ingested(cli)
     assert id_ in cli("search-skills", "deploy", "--limit", "1").out
+    ingested(cli, SKILL.replace("Deploy service", "Deploy page"))
+    assert cli("search-skills", "deploy").out.startswith("[MemoryMesh] Found 2 skills.\n")
+    first = cli("search-skills", "deploy", "--limit", "1").out
+    assert first.startswith("[MemoryMesh] Found 1 skills.\n")
     assert cli("search-skills", "knitting").out == "[MemoryMesh] Found 0 skills.\n"
     (hit,) = json.loads(cli("search-skills", "Name: deploy service", "--json").out)
     assert (hit["id"], hit["score"]) == (id_, 1.0)
