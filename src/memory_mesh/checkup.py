@@ -59,9 +59,12 @@ def _searches(reader: Reader, now: datetime) -> Check:
     """By keyword; the question leaves no recall block."""
     quiet = replace(reader, yamo=False, embedder=None)
     try:
-        recall(quiet, Query("health", Lens(now), 1, keyword_only=True), use_cache=False)
+        hits = recall(quiet, Query("health", Lens(now), 1, keyword_only=True), use_cache=False)
     except StoreError as error:
         return Check("search", Health.UNHEALTHY, str(error))
+    if old := hits.explanation.to_reindex:
+        detail = f"{old} texts have terms of an earlier version; run `memory-mesh upkeep`"
+        return Check("search", Health.DEGRADED, detail)
     return Check("search", Health.HEALTHY, "answers")
 
 

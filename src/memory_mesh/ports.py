@@ -16,6 +16,7 @@ from memory_mesh.model import (
     Embedding,
     Entry,
     Head,
+    Indexed,
     Json,
     Lens,
     Matches,
@@ -93,6 +94,12 @@ class Snapshot(Search, Protocol):
 
     def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
         """The vectors that memories have in a space now."""
+
+    def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
+        """Texts or skills (`of`) up to a number, newest first, with the terms they have.
+
+        At most `limit`, and fewer where they are long: one slice is short work for a writer.
+        """
 
     def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
         """The memories with these ids that the lens sees, in the order asked."""

@@ -205,11 +205,15 @@ def _gathered(
     reader: Reader, snapshot: Snapshot, query: Query, asked: Asked
 ) -> tuple[fusion.Legs, Explanation]:
     """Both legs, each as deep as the profile wants."""
-    depth = fusion.depth(query.profile, query.limit, snapshot.head().position)
+    head = snapshot.head()
+    depth = fusion.depth(query.profile, query.limit, head.position)
     literal = query.profile == "rrf"  # RFC-0011 knows no other names of a word
     matches = snapshot.match(_terms(query), query.lens, depth, literal=literal)
     explanation = Explanation(
-        query.profile, dropped=matches.dropped, found_by_keyword=len(matches.found)
+        query.profile,
+        dropped=matches.dropped,
+        found_by_keyword=len(matches.found),
+        to_reindex=head.to_reindex(analyze.ANALYZER, matches.rows),
     )
     if asked.space is None:
         return fusion.Legs(matches), explanation

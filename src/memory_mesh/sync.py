@@ -273,7 +273,8 @@ class MemoryMesh(Wisdom, Practice, Judging):
 
         A score is the chance that the memory answers: with `min_relevance` 0.1 or so, a question
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
-        how many memories still wait for their vector and whether an embedder was down.
+        how many memories still wait for their vector or for today's keyword terms, and whether an
+        embedder was down.
         """
         from memory_mesh import recall
 
@@ -338,13 +339,14 @@ class MemoryMesh(Wisdom, Practice, Judging):
         return verification
 
     def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """The heartbeat: vectors for waiting texts, the index, the sinks, lessons where due.
+        """The heartbeat: old terms, vectors for waiting texts, the index, the sinks, due lessons.
 
         May be interrupted at any point and run again. `progress` hears how many were embedded.
         """
         from memory_mesh import upkeep
 
         parts, namespace = self._opened(), self._config.namespace
+        reindexed = upkeep.reindex(parts.ledger, namespace)
         embedded = upkeep.embed_all(parts.desk(), progress)
         states = parts.ledger.stats(namespace).spaces
         wanted = any(state.body or upkeep.worth_an_index(state) for state in states)
@@ -354,7 +356,9 @@ class MemoryMesh(Wisdom, Practice, Judging):
         learned = 0
         if self._config.enable_wisdom_distillation and self.distillation_due():
             learned = len(self.distill().learned)
-        return UpkeepReport(embedded, tuple(bodies), sinks_told=told, lessons=learned)
+        return UpkeepReport(
+            embedded, tuple(bodies), sinks_told=told, lessons=learned, reindexed=reindexed
+        )
 
     def rebuild_index(self) -> list[Body]:
         """Make the index anew from the ledger; nothing is ever lost with it."""
@@ -365,6 +369,12 @@ class MemoryMesh(Wisdom, Practice, Judging):
         if index is None:
             raise MissingExtra.of("lance", "the index of large stores")
         return upkeep.rebuild(parts.ledger, index, self._config.namespace)
+
+    def rebuild_terms(self) -> int:
+        """Write the keyword terms of every text and skill anew; how many there are."""
+        from memory_mesh import upkeep
+
+        return upkeep.reindex(self._opened().ledger, self._config.namespace, everything=True)
 
     def namespaces(self) -> list[str]:
         """The names of all namespaces in the store, sorted."""

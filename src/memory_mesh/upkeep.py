@@ -1,4 +1,4 @@
-"""Keeping a store in order: vectors that wait, the index, the sinks, the chain.
+"""Keeping a store in order: terms and vectors that wait, the index, the sinks, the chain.
 
 Nothing here runs by itself: a host, a command or the library's own `upkeep` calls it. Each part can
 be interrupted at any point and run again.
@@ -7,20 +7,34 @@ be interrupted at any point and run again.
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from memory_mesh.desk import Desk
 from memory_mesh.errors import InvalidInput, StoreError, TextRefused
-from memory_mesh.model import Block, Body, SpaceState, Verification
+from memory_mesh.model import (
+    Block,
+    Body,
+    Commit,
+    Finding,
+    Rivals,
+    SpaceState,
+    Terms,
+    Verification,
+    Wanted,
+)
 from memory_mesh.policy import audit
+from memory_mesh.policy.analyze import ANALYZER
 from memory_mesh.policy.privacy import masked
 from memory_mesh.ports import Index, Ledger, Sink
 from memory_mesh.remember import SLICE
 from memory_mesh.values import replace
-from memory_mesh.wording import embed_waiting
+from memory_mesh.wording import embed_waiting, terms_of
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
 TAIL_SHARE = 0.2  # of the body: how much the tail of a large store may grow
 _COMMITS = 64  # blocks read per step
+_SAMPLE = 100  # texts of each end of a store, and of its middle, whose terms `verify` reads anew
+_OTHER_TERMS = "has other terms than it gives today; run `memory-mesh upkeep --rebuild-terms`"
 _PROBE = "which space is this"
 
 
@@ -36,6 +50,23 @@ def embed_all(desk: Desk, progress: Callable[[int], None] | None = None) -> int:
             if progress is not None:
                 progress(done)
     return done
+
+
+def reindex(
+    ledger: Ledger, namespace: str, *, everything: bool = False, at_once: int = SLICE
+) -> int:
+    """Write keyword terms of an earlier analyzer anew, or all; of how many texts and skills.
+
+    Terms are read outside of the lock, newest first; each slice is a short transaction of its own.
+    """
+    with ledger.read(namespace) as snapshot:
+        head = snapshot.head()
+    known = head.analyzer == ANALYZER and not everything
+    marks = {"text": head.old_texts, "skill": head.old_skills}
+    return sum(
+        _reindex(ledger, namespace, of, up_to=mark if known else None, at_once=at_once)
+        for of, mark in marks.items()
+    )
 
 
 def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
@@ -78,7 +109,53 @@ def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
     if mark is not None and mark.namespace != namespace:
         message = f"the checkpoint is of the namespace {mark.namespace!r}, not of {namespace!r}"
         raise InvalidInput(message)
-    return ledger.verify(namespace, mark)
+    found = ledger.verify(namespace, mark)
+    checked, findings = _terms_checked(ledger, namespace)
+    return replace(
+        found,
+        checked={**found.checked, "keyword terms of a sample": checked},
+        findings=(*found.findings, *findings),
+    )
+
+
+def _reindex(ledger: Ledger, namespace: str, of: str, *, up_to: int | None, at_once: int) -> int:
+    """Texts or skills up to a number, or all; how many."""
+    done = 0
+    while up_to is None or up_to > 0:
+        with ledger.read(namespace) as snapshot:
+            found = snapshot.indexed(of, up_to, at_once)
+        if not found and up_to is None:
+            break
+        last = found[0].number if up_to is None else up_to
+        first = found[-1].number if found else 1
+        anew = Terms(of, first, last, {entry.number: terms_of(entry) for entry in found})
+        ledger.commit(namespace, Wanted(), partial(_written, anew))
+        done += len(found)
+        up_to = first - 1
+    return done
+
+
+def _written(terms: Terms, _: Rivals) -> Commit:
+    return Commit(terms=terms)
+
+
+def _terms_checked(ledger: Ledger, namespace: str) -> tuple[int, list[Finding]]:
+    """Of the newest, the middle and the oldest texts: how many were read, and what differs."""
+    with ledger.read(namespace) as snapshot:
+        head = snapshot.head()
+        if head.analyzer != ANALYZER:
+            return 0, []  # the ledger told of all of them
+        sample = {entry.number: entry for entry in snapshot.indexed("text", None, _SAMPLE)}
+        highest = max(sample, default=0)
+        for up_to in (highest // 2, _SAMPLE):
+            entries = snapshot.indexed("text", up_to, _SAMPLE)
+            sample.update((entry.number, entry) for entry in entries)
+    today = [entry for number, entry in sorted(sample.items()) if number > head.old_texts]
+    return len(today), [
+        Finding("keyword terms of a sample", f"text {entry.number} {_OTHER_TERMS}")
+        for entry in today
+        if entry.terms != terms_of(entry)
+    ]
 
 
 def _lost(index: Index, namespace: str, state: SpaceState) -> bool:

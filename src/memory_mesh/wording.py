@@ -18,6 +18,7 @@ from memory_mesh.errors import EmbeddingError, TextRefused
 from memory_mesh.model import (
     Commit,
     Draft,
+    Indexed,
     Memory,
     Space,
     Span,
@@ -89,10 +90,17 @@ def tagged(wording: Wording, tags: Sequence[str]) -> Wording:
 
 def retagged(memory: Memory, tags: Sequence[str]) -> Wording | None:
     """The wording of a memory whose tags change, or None where the same words go on finding it."""
-    plain = "\n".join(chunk.text for chunk in scrub.chunks_of(memory.text))
-    own = word(memory.text, plain)
+    own = _own(memory.text)
     new = tagged(own, tags)
     return None if new == tagged(own, memory.tags) else new
+
+
+def terms_of(entry: Indexed) -> tuple[str, ...]:
+    """The terms that a stored text, or the fields of a skill, would be written with today."""
+    if len(entry.said) > 1:
+        return tuple(" ".join(analyze.terms(said)) for said in entry.said)
+    (text,) = entry.said
+    return (tagged(_own(text), entry.tags).terms,)
 
 
 def redacted(redactor: Redactor | None, said: Said) -> Said:
@@ -158,6 +166,11 @@ def embed_one(embedder: Embedder | None, text: str) -> tuple[Space, bytes] | Non
     except EmbeddingError:
         return None
     return embedding.space, embedding.vectors[0][0]
+
+
+def _own(text: str) -> Wording:
+    """The wording of a stored text without its tags."""
+    return word(text, "\n".join(chunk.text for chunk in scrub.chunks_of(text)))
 
 
 def _with_vectors(wording: Wording, vectors: Vectors | None) -> Wording:

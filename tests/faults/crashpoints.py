@@ -43,7 +43,7 @@ _TRACED = ("first write", "add", "update text", "delete", "close with a sink")
 _FILE_EVENTS = ("open", "os.", "fcntl.", "shutil.", "tempfile.", "sqlite3.connect")
 # What a state consists of; ids, times, salts and hashes differ from run to run and are left out.
 _STABLE = {
-    "store": "namespace, min_reader, min_writer, seq, position",
+    "store": ("namespace, min_reader, min_writer, seq, position, analyzer, old_texts, old_skills"),
     "memory": (
         "number, status, uses, last_used IS NULL, helpful, harmful, reinforcements, disputes, "
         "origins"

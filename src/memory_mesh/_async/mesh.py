@@ -277,7 +277,8 @@ class MemoryMesh:
 
         A score is the chance that the memory answers: with `min_relevance` 0.1 or so, a question
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
-        how many memories still wait for their vector and whether an embedder was down.
+        how many memories still wait for their vector or for today's keyword terms, and whether an
+        embedder was down.
         """
         return await self._run(
             self._sync.search,
@@ -323,7 +324,7 @@ class MemoryMesh:
         return await self._run(self._sync.verify, checkpoint=checkpoint, against=against)
 
     async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """The heartbeat: vectors for waiting texts, the index, the sinks, lessons where due.
+        """The heartbeat: old terms, vectors for waiting texts, the index, the sinks, due lessons.
 
         May be interrupted at any point and run again. `progress` hears how many were embedded.
         """
@@ -332,6 +333,10 @@ class MemoryMesh:
     async def rebuild_index(self) -> list[Body]:
         """Make the index anew from the ledger; nothing is ever lost with it."""
         return await self._run(self._sync.rebuild_index)
+
+    async def rebuild_terms(self) -> int:
+        """Write the keyword terms of every text and skill anew; how many there are."""
+        return await self._run(self._sync.rebuild_terms)
 
     async def namespaces(self) -> list[str]:
         """The names of all namespaces in the store, sorted."""

@@ -40,7 +40,7 @@ COMMANDS = {
     "import-lane": "bring in a SQLite file of Memory Lane",
     "stats": "show how much there is and where",
     "verify": "check the audit chain and every invariant",
-    "upkeep": "embed what waits for a vector, and grow the index",
+    "upkeep": "read words anew, embed what waits, and grow the index",
     "namespaces": "list the namespaces of the store",
     "eval": "measure how well memories are found",
     "models": "list, fetch or install models for search by meaning",

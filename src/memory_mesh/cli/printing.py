@@ -40,6 +40,11 @@ def hint(text: str) -> None:
         print(safe_text(text), file=sys.stderr)
 
 
+def reindex_hint(texts: int) -> str:
+    """What to do about texts that an earlier version read the words of."""
+    return f"{texts} texts have keyword terms of an earlier version; run `memory-mesh upkeep`."
+
+
 def bold(text: str) -> str:
     """The text made harmless, and bold where that can be seen."""
     return _styled(_BOLD, text)

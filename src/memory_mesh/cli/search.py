@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     printing.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
     if options.explain:
         printing.say(f"\n{_explanation(hits)}")
+    if hits.explanation.to_reindex:
+        printing.hint(printing.reindex_hint(hits.explanation.to_reindex))
     if not hits and view["scope"].project and not view["across"]:
         printing.hint(f"Only {view['scope'].project} was searched; try --all-projects.")
     return 0
@@ -56,6 +58,7 @@ def _explanation(hits: Hits) -> str:
         f"Waiting for a vector: {how.pending}",
     ]
     lines += [f"Read as: {term} -> {', '.join(others)}" for term, others in how.read_as.items()]
+    lines += [f"Note: {printing.reindex_hint(how.to_reindex)}"] if how.to_reindex else []
     lines += [f"Note: {how.note}"] if how.note else []
     for number, hit in enumerate(hits, start=1):
         parts = ", ".join(f"{name} {part:.4g}" for name, part in hit.parts.items())

@@ -38,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
         lines |= _more(stats)
     for name, value in lines.items():
         printing.say(f"[MemoryMesh] {name}: {value}")
+    if stats.to_reindex:
+        printing.hint(printing.reindex_hint(stats.to_reindex))
     return 0
 
 
@@ -51,6 +53,7 @@ def _plain(stats: Stats) -> dict[str, Json]:
         "recalls": stats.recalls,
         "seq": stats.seq,
         "bytes": stats.bytes,
+        "to_reindex": stats.to_reindex,
     }
 
 
@@ -63,4 +66,5 @@ def _more(stats: Stats) -> dict[str, str | int]:
         "Recall Blocks": stats.recalls,
         "Seq": stats.seq,
         "Bytes": stats.bytes,
+        "To Reindex": stats.to_reindex,
     }

@@ -13,19 +13,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rebuild-index", action="store_true", help="make the index of large stores anew"
     )
+    parser.add_argument(
+        "--rebuild-terms", action="store_true", help="read the words of every text anew"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Embed what waits and grow the index where it pays; may be interrupted and run again."""
+    """Reindex, embed and grow the index where due; may be interrupted and run again."""
     with opening.mesh_of(options, meaning=True) as mesh:
+        rebuilt = mesh.rebuild_terms() if options.rebuild_terms else 0
         report = mesh.upkeep(progress=_show)
         bodies = mesh.rebuild_index() if options.rebuild_index else list(report.bodies)
         waiting = sum(state.pending for state in mesh.stats().spaces)
-    rows = sum(body.rows for body in bodies)
+    counts = {
+        "reindexed": rebuilt + report.reindexed,
+        "embedded": report.embedded,
+        "indexed": sum(body.rows for body in bodies),
+        "pending": waiting,
+    }
     if options.json:
-        printing.say_json({"embedded": report.embedded, "indexed": rows, "pending": waiting})
+        printing.say_json(dict(counts))
         return 0
-    printing.say(f"[MemoryMesh] Embedded {report.embedded}, indexed {rows}, pending {waiting}.")
+    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    printing.say(f"[MemoryMesh] {told.capitalize()}.")
     return 0
 
 

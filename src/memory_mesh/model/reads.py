@@ -135,6 +135,16 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
+class Indexed:
+    """A text or a skill: what its terms are read from, and those that the ledger has of it."""
+
+    number: int
+    said: tuple[str, ...]  # a text has one field, a skill four
+    tags: tuple[str, ...]  # of a text
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """How a search was answered: which legs spoke, what was left out, and what went wrong."""
 
@@ -147,6 +157,7 @@ class Explanation:
     found_by_vector: int = 0
     from_body: int = 0
     read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # and a hit holds it
+    to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +224,7 @@ class Page(list[Memory]):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a namespace stands: its counter and the end of its chain."""
+    """Where a namespace stands: its counter, the end of its chain, and who wrote its terms."""
 
     namespace: str
     seq: int
@@ -221,6 +232,13 @@ class Head:
     hash: bytes
     recorded_at: datetime
     identity: str = ""
+    analyzer: int = 0  # that writes its keyword terms; 0 is not known
+    old_texts: int = 0  # texts up to this number have terms of an earlier one
+    old_skills: int = 0
+
+    def to_reindex(self, analyzer: int, texts: int) -> int:
+        """How many of so many texts do not have the terms of this analyzer."""
+        return self.old_texts if self.analyzer == analyzer else texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +282,7 @@ class Stats:
     seq: int
     bytes: int
     spaces: tuple[SpaceState, ...] = ()
+    to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +293,7 @@ class UpkeepReport:
     bodies: tuple[Body, ...]
     sinks_told: bool
     lessons: int = 0
+    reindexed: int = 0  # texts and skills whose keyword terms were written anew
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,6 +215,17 @@ class Commit:
     tombstones: tuple[tuple[bytes, str], ...] = ()  # a value that must not come back, and why
     forgiven: tuple[bytes, ...] = ()  # tombstones that are taken away again
     votes: tuple["Vote", ...] = ()
+    terms: "Terms | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Keyword terms written anew, by number: all texts, or skills, from `first` to `last`."""
+
+    of: str  # text or skill
+    first: int
+    last: int
+    fields: Mapping[int, tuple[str, ...]]  # a text has one, a skill four
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from typing import Literal
 
 import Stemmer
 
-ANALYZER = 2  # raise it when a text gives other terms, and have a migration write them anew
+ANALYZER = 2  # raise it when a text gives other terms: upkeep then writes those of stores anew
 MAX_CHARS = 100_000
 MAX_TERM = 64
 CACHED_CHUNKS = 32_768

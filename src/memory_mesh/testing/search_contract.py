@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.model import Lens, Placed, Question, Scope, Status
+from memory_mesh.model import Commit, Lens, Placed, Question, Scope, Status, Terms, Wanted
 from memory_mesh.ports import Clock, Ledger
 from memory_mesh.testing.clock import FrozenClock
 from memory_mesh.testing.ledger_contract import SPACE, axis, change, found, put
@@ -26,6 +26,27 @@ class SearchContract:
     def ledger(self, clock: FrozenClock) -> Ledger:
         """The ledger under test."""
         return self.open_ledger(clock)
+
+    def test_terms_written_anew_take_the_place_of_the_old(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """In use or not, a text is found by its new terms only, and nothing else changes."""
+        put(ledger, "mem_1_000001", "tea is hot", tags=("drinks",))
+        change(ledger, put(ledger, "mem_1_000002", "tea is cold"), status=Status.DELETED)
+        with ledger.read("default") as snapshot:
+            last, first = snapshot.indexed("text", None, 10)
+            assert snapshot.indexed("text", first.number, 10) == [first]
+            assert (first.said, first.tags, first.terms) == (
+                ("tea is hot",), ("drinks",), ("tea is hot",),
+            )  # fmt: skip
+        anew = Terms("text", 1, last.number, {first.number: ("chai",), last.number: ("chai ice",)})
+        ledger.commit("default", Wanted(), lambda _: Commit(terms=anew))
+        lens = Lens(clock.now())
+        everything = Lens(clock.now(), statuses=frozenset(Status))
+        assert found(ledger, "chai", lens) == ["tea is hot"]
+        assert sorted(found(ledger, "chai", everything)) == ["tea is cold", "tea is hot"]
+        assert not found(ledger, "tea hot cold", everything)
+        assert ledger.verify("default").ok
 
     def test_a_version_comes_with_its_place(self, ledger: Ledger, clock: FrozenClock) -> None:
         """Words, people, time and tags, and who stands before and after it."""

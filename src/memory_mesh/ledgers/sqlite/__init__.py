@@ -55,6 +55,9 @@ class SqliteLedger:
             at = writing.recorded_time(head, self._clock.now())
             commit = decide(writing.rivals(db, wanted, at))
             if _changes(commit):
+                from memory_mesh.ledgers.sqlite import terms  # a search has no use for it
+
+                terms.adopt(db, head)
                 writing.write(db, head, at, commit)
             writing.record_recalls(db, waiting)
         return commit
@@ -208,5 +211,5 @@ class SqliteLedger:
 def _changes(commit: Commit) -> bool:
     """Whether a commit has anything to write."""
     parts = (commit.puts, commit.entries, commit.observations, commit.vectors)
-    more = (commit.skills, commit.skill_vectors, commit.conflicts, commit.schemas)
+    more = (commit.skills, commit.skill_vectors, commit.conflicts, commit.schemas, commit.terms)
     return any(parts) or any(more) or bool(commit.tombstones or commit.forgiven or commit.votes)

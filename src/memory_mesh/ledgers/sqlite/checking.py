@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from memory_mesh.ledgers.sqlite import rows
-from memory_mesh.model import Block, Checkpoint, Finding, Json, Operation, Verification
+from memory_mesh.model import Block, Checkpoint, Finding, Head, Json, Operation, Verification
 from memory_mesh.policy import audit
+from memory_mesh.policy.analyze import ANALYZER
 
+_ASKED = 100  # newest texts that the keyword tables are asked for
+_MANY = 16  # terms of each
 _SHOWN = 20  # findings listed per check; the rest is counted
 
 # Each statement returns what breaks the promise in its name.
@@ -96,6 +99,7 @@ def verify(db: sqlite3.Connection, against: Checkpoint | None = None) -> Verific
     for table in _COUNTED:
         checked[f"{table} rows"] = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
     head = rows.head(db)
+    findings += _analyzed(db, head, checked)
     if against is not None:
         findings += _held(db, head.namespace, against, checked)
     return Verification(head.namespace, dict(checked), tuple(findings), head)
@@ -171,6 +175,36 @@ def _texts(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Ite
 def _said(memories: tuple[str, ...], content_sha256: Json) -> int:
     """That a block told of a text, in eight bytes: a namespace may have a million."""
     return hash((memories, str(content_sha256)))
+
+
+def _analyzed(db: sqlite3.Connection, head: Head, checked: Counter[str]) -> Iterator[Finding]:
+    """Terms are those of today's analyzer, and the newest texts are found by theirs."""
+    known = head.analyzer == ANALYZER
+    for what, mark in (("text", head.old_texts), ("skill", head.old_skills)):
+        (old,) = db.execute(
+            f"SELECT count(*) FROM {what} WHERE ? OR number <= ?",  # noqa: S608  # two names
+            (not known, mark),
+        ).fetchone()
+        checked["analyzer of the keyword terms"] += 1
+        if old:
+            detail = f"{old} {what}s have terms of an earlier version; run `memory-mesh upkeep`"
+            yield Finding("analyzer of the keyword terms", detail)
+    for number, terms in db.execute(
+        "SELECT number, terms FROM text ORDER BY number DESC LIMIT ?", (_ASKED,)
+    ):
+        every = " AND ".join(f'"{term}"' for term in terms.split()[:_MANY])
+        checked["texts found by their terms"] += 1
+        if every and not any(_holds(db, table, every, number) for table in ("live", "rest")):
+            yield Finding("texts found by their terms", f"text {number} is not")
+
+
+def _holds(db: sqlite3.Connection, table: str, every: str, number: int) -> bool:
+    return bool(
+        db.execute(
+            f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?",  # noqa: S608  # own names
+            (every, number),
+        ).fetchone()
+    )
 
 
 def _held(

@@ -4,6 +4,7 @@ import sqlite3
 
 from memory_mesh.ledgers.sqlite import rows, vectors
 from memory_mesh.model import Body, Space, SpaceState, Stats, Status
+from memory_mesh.policy.analyze import ANALYZER
 from memory_mesh.values import replace
 
 _SPACE = "provider, model, revision, dimension, max_tokens, normalised, query_prefix, text_prefix"
@@ -14,6 +15,7 @@ def stats(db: sqlite3.Connection, size: int) -> Stats:
     by_status = dict(db.execute("SELECT status, count(*) FROM memory GROUP BY status").fetchall())
     (recalls,) = db.execute("SELECT count(*) FROM recall").fetchone()
     (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
+    (texts,) = db.execute("SELECT coalesce(max(number), 0) FROM text").fetchone()
     head = rows.head(db)
     return Stats(
         namespace=head.namespace,
@@ -25,6 +27,7 @@ def stats(db: sqlite3.Connection, size: int) -> Stats:
         seq=head.seq,
         bytes=size,
         spaces=tuple(spaces(db)),
+        to_reindex=head.to_reindex(ANALYZER, texts),
     )
 
 

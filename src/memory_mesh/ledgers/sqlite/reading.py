@@ -15,6 +15,7 @@ from memory_mesh.model import (
     Candidate,
     Conflict,
     Head,
+    Indexed,
     Lens,
     Matches,
     Memory,
@@ -100,6 +101,12 @@ class SqliteSnapshot:
     def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
         """The vectors that memories have in a space now."""
         return vectors.of_memories(self._db, space, ids)
+
+    def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
+        """Texts or skills (`of`) up to a number, newest first, with the terms they have."""
+        from memory_mesh.ledgers.sqlite import terms  # only upkeep and verify ask for it
+
+        return terms.indexed(self._db, of, up_to, limit)
 
     def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
         """The memories with these ids that the lens sees, in the order asked."""

@@ -110,10 +110,11 @@ def since_epoch(stored: int) -> datetime:
 
 def head(db: sqlite3.Connection) -> Head:
     """Where the namespace stands."""
-    namespace, seq, recorded, position, hashed, identity = db.execute(
-        "SELECT namespace, seq, recorded, position, head, identity FROM store"
+    namespace, seq, position, hashed, recorded, *rest = db.execute(
+        "SELECT namespace, seq, position, head, recorded, identity, analyzer, old_texts, "
+        "old_skills FROM store"
     ).fetchone()
-    return Head(namespace, seq, position, hashed, since_epoch(recorded), identity)
+    return Head(namespace, seq, position, hashed, since_epoch(recorded), *rest)
 
 
 def seq_before(db: sqlite3.Connection, moment_: datetime) -> int:

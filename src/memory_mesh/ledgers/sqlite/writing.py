@@ -75,6 +75,10 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
         from memory_mesh.ledgers.sqlite import skills  # few writes have any
 
         skills.write(db, commit, seq)
+    if commit.terms is not None:
+        from memory_mesh.ledgers.sqlite import terms
+
+        terms.rewrite(db, commit.terms)
     truth.write(db, commit, seq, at)
     position, hashed = _chain(db, head, seq, commit.entries)
     db.execute(

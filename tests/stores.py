@@ -1,0 +1,41 @@
+"""The fixture stores of earlier versions, and what a keyword table holds."""
+
+import gzip
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+STORES = Path(__file__).parent / "fixtures" / "stores"
+NAMES = tuple(sorted(path.name.removesuffix(".db.gz") for path in STORES.glob("*.db.gz")))
+# A question, and the text or skill it finds by today's terms; most of them not by earlier ones.
+FOUND = {
+    "台湾": "臺灣的颱風季節從七月開始",
+    "气象": "臺灣的颱風季節從七月開始",
+    "备份": "数据库每天晚上备份一次",
+    "مدرسة": "المُدَرِّسَةُ تكتب التقارير في المكتبة",
+    "مكتبة": "المُدَرِّسَةُ تكتب التقارير في المكتبة",
+    "собака": "Собаки охраняют склад по ночам",
+    "mueller": "Frau Müller prüft die Rechnungen",
+    "getusername": "The deploy script calls getUserName twice",
+    "门禁": "臺北辦公室的門禁卡每年更換",
+}
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """A copy of a fixture store in a folder of its own; the database file."""
+    path = folder / "namespaces" / "default.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(gzip.decompress((STORES / f"{name}.db.gz").read_bytes()))
+    return path
+
+
+def held(path: Path, table: str) -> dict[int, list[tuple[str, str, int]]]:
+    """What a keyword table holds of each row: column, term and where it stands."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"CREATE VIRTUAL TABLE temp.seen USING fts5vocab (main, {table}, instance)")
+        found: dict[int, list[tuple[str, str, int]]] = {}
+        for doc, column, term, offset in db.execute(
+            "SELECT doc, col, term, offset FROM temp.seen ORDER BY doc, col, offset, term"
+        ):
+            found.setdefault(doc, []).append((column, term, offset))
+        return found
