@@ -1,0 +1,77 @@
+"""Killed while a store of an earlier version is migrated or reindexed, the next run finishes it."""
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from memory_mesh import upkeep
+from memory_mesh.sync import MemoryMesh
+from tests.faults.crashpoints import watch
+from tests.faults.processes import Child, call
+from tests.stores import FOUND, NAMES, held, unpacked
+
+POINTS = 16  # kills for each store, spread over all statements and file operations
+AT_ONCE = 3  # texts in a slice, so that there are several
+TABLES = ("live", "rest", "skill_live")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_killed_migration_is_finished_by_the_next(tmp_path, name):
+    unpacked(name, tmp_path / "old")
+    shutil.copytree(tmp_path / "old", tmp_path / "whole")
+    total = call(_finished_counting, tmp_path / "whole")
+    whole = call(_contents, tmp_path / "whole")
+    killed = 0
+    for point in range(1, total, max(1, total // POINTS)):
+        here = tmp_path / f"killed-{point}"
+        shutil.copytree(tmp_path / "old", here)
+        child: Child[None] = Child(_killed_at, here, point)
+        child.join()
+        assert child.code == -signal.SIGKILL, f"event {point} of {total} was not reached"
+        killed += 1
+        findings, answers = call(_finished, here)
+        assert (point, findings) == (point, [])
+        assert (point, answers) == (point, FOUND)
+        assert call(_contents, here) == whole
+        shutil.rmtree(here)
+    assert killed >= POINTS
+
+
+def _killed_at(folder: Path, point: int) -> None:
+    """In a child: migrate and reindex, and die at the point."""
+
+    def die(number: int) -> None:
+        if number == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    watch(die)
+    _reindex(folder)
+
+
+def _finished_counting(folder: Path) -> int:
+    """In a child: migrate and reindex; how many events that has."""
+    events = watch(lambda _number: None)
+    _reindex(folder)
+    return len(events)
+
+
+def _reindex(folder: Path) -> None:
+    with MemoryMesh(db_dir=folder) as mesh:
+        upkeep.reindex(mesh._opened().ledger, "default", everything=True, at_once=AT_ONCE)
+
+
+def _finished(folder: Path) -> tuple[list[str], dict[str, str]]:
+    """In a child: what a later upkeep leaves to find wrong, and what the words find."""
+    with MemoryMesh(db_dir=folder) as mesh:
+        mesh.upkeep()
+        findings = [str(finding) for finding in mesh.verify().findings]
+        return findings, {word: mesh.search(word, limit=1)[0].content for word in FOUND}
+
+
+def _contents(folder: Path) -> list[object]:
+    path = folder / "namespaces" / "default.db"
+    return [held(path, table) for table in TABLES]

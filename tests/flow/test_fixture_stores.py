@@ -1,0 +1,36 @@
+"""Stores that earlier versions wrote: migrated, reindexed, and all their words are found."""
+
+import pytest
+
+from memory_mesh.ledgers.sqlite import schema
+from memory_mesh.policy.analyze import ANALYZER
+from memory_mesh.sync import MemoryMesh
+from tests.stores import FOUND, NAMES, held, unpacked
+
+
+def test_the_present_version_has_its_fixture_store():
+    """Run `python tools/make_fixture_store.py` and commit what it writes."""
+    assert f"schema-{schema.NEWEST}-analyzer-{ANALYZER}" in NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_store_of_an_earlier_version_finds_all_its_words_after_upkeep(tmp_path, name):
+    path = unpacked(name, tmp_path / "old")
+    with MemoryMesh(db_dir=tmp_path / "old") as mesh:
+        waiting = mesh.stats().to_reindex
+        assert bool(waiting) == (not name.startswith(f"schema-{schema.NEWEST}-"))
+        assert mesh.verify().ok == (not waiting)
+        report = mesh.upkeep()
+        assert report.reindexed == waiting + (mesh.stats().skills if waiting else 0)
+        assert mesh.stats().to_reindex == 0
+        assert mesh.verify().findings == ()
+        assert {word: mesh.search(word, limit=1)[0].content for word in FOUND} == FOUND
+        if mesh.stats().skills:
+            assert [hit.skill.name for hit in mesh.search_skills("资料")] == ["資料備份"]
+        memories = mesh.get_all()
+    assert len(list(path.parent.glob("*.bak"))) == (not name.startswith(f"schema-{schema.NEWEST}-"))
+    with MemoryMesh(db_dir=tmp_path / "new") as mesh:  # exactly what a new write gives
+        for memory in memories:
+            mesh.add(memory.text, tags=list(memory.tags))
+    anew = held(tmp_path / "new" / "namespaces" / "default.db", "live")
+    assert sorted(held(path, "live").values()) == sorted(anew.values())
