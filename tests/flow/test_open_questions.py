@@ -2,10 +2,10 @@
 
 import pytest
 
-from memory_mesh import sync
+from memory_mesh.compat.neolata import memory_graph
+from memory_mesh.conversation import ContextManagerConfig, MemoryContextManager
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model.conversation import FormatOptions, Health, InteractionContext
-from memory_mesh.conversation import ContextManagerConfig, MemoryContextManager
 
 STEPS = "To release a version:\n1. Run `just test`.\n2. Write the notes.\n3. Tag the commit."
 AGREEING = (
@@ -20,7 +20,7 @@ LESSON = {
 
 @pytest.fixture
 def graph(tmp_path):
-    with sync.create_memory(db_dir=tmp_path / "graph") as opened:
+    with memory_graph.create_memory(db_dir=tmp_path / "graph") as opened:
         yield opened
 
 

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from memory_mesh.sync_conversation import MemoryContextManager
 
 from memory_mesh import upkeep
 from memory_mesh.errors import StoreIsNewer
@@ -13,7 +14,6 @@ from memory_mesh.model import Commit, Status, Terms, Wanted
 from memory_mesh.model.conversation import Health
 from memory_mesh.policy.analyze import ANALYZER
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.sync_conversation import MemoryContextManager
 from memory_mesh.wording import terms_of
 from tests.faults.crashpoints import watch
 from tests.faults.processes import call
