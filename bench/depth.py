@@ -22,9 +22,9 @@ from bench import report as report_of
 from bench.meaning import Synthetic, model
 from memory_mesh.evaluation import records, storing, suite
 from memory_mesh.evaluation.records import Question, Record
-from memory_mesh.evaluation.vectors import KeptVectors
+from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Embedding
-from memory_mesh.policy import fusion
+from memory_mesh.policy.ranking import profiles
 from memory_mesh.sync import MemoryMesh
 
 OTHERS = ("realmem", "beam100k", "mab_conflict")
@@ -115,7 +115,7 @@ def _others(data: Path) -> Iterator[list[Record]]:
 def _asked(
     mesh: MemoryMesh, questions: Sequence[Question], names: dict[str, str], depth: int
 ) -> dict[str, Any]:
-    fusion.LEG = fusion.LARGE_LEG = depth
+    profiles.LEG_DEPTH = profiles.LARGE_LEG_DEPTH = depth
     recalls, spent = list[float](), list[float]()
     for question in questions:
         start = time.perf_counter()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from memory_mesh import evaluation
-from memory_mesh.evaluation import writing
+from memory_mesh.evaluation import report_files
 from memory_mesh.evaluation.report import Report
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ def main() -> int:
     for name in options.suites:
         began = time.monotonic()
         report = _measured(name, options)
-        for line in writing.write(report, options.out, {}, options.split):
+        for line in report_files.write(report, options.out, {}, options.split):
             print(line)
         (options.out / f"{name}.png").unlink(missing_ok=True)  # the other chart scales
         print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from bench import adding, corpus, measure, stores
 from bench.measure import Figures, Times, say
 from bench.searching import Bare
-from memory_mesh.embedders.onnx import OnnxEmbedder
+from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.model import Embedding, Space
-from memory_mesh.policy import analyze
+from memory_mesh.policy.text import analyze
 from memory_mesh.sync import MemoryMesh
 
 _CLUSTERS = 2_000

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from bench import corpus, report
 from bench.measure import Figures, alternate, median_ms, ratio_of_medians, rounded, say, seconds
-from memory_mesh import cli
-from memory_mesh.embedders.onnx import OnnxEmbedder
+from memory_mesh.cli import main as cli_main
+from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.policy import scrub
 from memory_mesh.policy.privacy import Redactor
 
@@ -70,8 +70,8 @@ def folder(embedder: OnnxEmbedder, files: int) -> Figures:
             (root / f"{number:05}.md").write_text(page(number, 4_096), encoding="utf-8")
         words = ["ingest-dir", str(root), "--db-dir", str(store), "--json", "--project", ""]
         with contextlib.redirect_stdout(io.StringIO()):
-            ingested = seconds(lambda: cli.run(words))
-            again = seconds(lambda: cli.run(words))
+            ingested = seconds(lambda: cli_main.run(words))
+            again = seconds(lambda: cli_main.run(words))
         say(f"  {files} files in {ingested:.1f} s")
         chunks = [
             chunk.text

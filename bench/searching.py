@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench import corpus, measure, stores
 from bench.measure import Figures, Times, say
-from memory_mesh.policy import analyze
+from memory_mesh.policy.text import analyze
 from memory_mesh.sync import MemoryMesh
 
 _ROUNDS = 3  # over all questions; of each question the median counts

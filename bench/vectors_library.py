@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.vectors_report import Figures, rounded, say, write
-from memory_mesh.indexes.lance import COMPARED, PROBES, LanceIndex
-from memory_mesh.indexes.places import Place
+from memory_mesh.engines.indexes.lance.index import COMPARED, PROBES, LanceIndex
+from memory_mesh.engines.indexes.lance.index_folders import Place
 
 ROWS = 20_000
 DIMENSION = 384

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from memory_mesh.embedders.onnx import OnnxEmbedder
+from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 

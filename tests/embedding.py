@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.embedders.onnx import OnnxEmbedder
+from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from tests.servers import Reply, Request
 
 

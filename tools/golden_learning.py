@@ -15,14 +15,13 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from memory_mesh import learn
-from memory_mesh.desk import Desk
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.flows import learn
+from memory_mesh.flows.access import Desk, Reader
+from memory_mesh.flows.remember import remember
 from memory_mesh.model import Draft, Lens, Scope, Source, SourceKind
-from memory_mesh.recall import Reader
-from memory_mesh.remember import remember
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
-from memory_mesh.values import dataclass, replace
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests/golden"

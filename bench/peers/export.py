@@ -20,8 +20,8 @@ import numpy as np
 
 from bench.peers import exchange
 from bench.peers.exchange import Vector
-from memory_mesh.embedders.onnx import OnnxEmbedder
-from memory_mesh.evaluation.vectors import KeptVectors
+from memory_mesh.engines.embedders.onnx import OnnxEmbedder
+from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.ports import Embedder
 
 _RECORD = ("id", "tenant", "text", "ord", "session", "speaker", "timestamp")

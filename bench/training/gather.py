@@ -16,17 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_mesh import recall
-from memory_mesh.clock import SystemClock
 from memory_mesh.config import load as configured
-from memory_mesh.embedders import embedder_of
+from memory_mesh.engines.embedders import embedder_of
 from memory_mesh.evaluation import answering, records, suite
 from memory_mesh.evaluation.asking import Names, search_options
 from memory_mesh.evaluation.records import Question
-from memory_mesh.evaluation.vectors import KeptVectors
+from memory_mesh.evaluation.vector_cache import KeptVectors
+from memory_mesh.flows import recall
 from memory_mesh.model import Query
-from memory_mesh.policy.features import NAMES
+from memory_mesh.policy.ranking.features import NAMES
 from memory_mesh.ports import Embedder
+from memory_mesh.process.clock import SystemClock
 from memory_mesh.sync import MemoryMesh
 
 SETS = ("locomo", "beam100k", "realmem", "mab_conflict", "precisionmembench")

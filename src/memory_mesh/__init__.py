@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         UnsafeFolder,
     )
     from memory_mesh.model import Hit, Memory, Outcome, Receipt, Scope, Skill
-    from memory_mesh.model.lessons import LessonBlock, LessonContext
+    from memory_mesh.model.learning import LessonBlock, LessonContext
 
 __all__ = [
     "BlockError",

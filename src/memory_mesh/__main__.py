@@ -2,6 +2,6 @@
 
 import sys
 
-from memory_mesh.cli import main
+from memory_mesh.cli.main import main
 
 sys.exit(main())

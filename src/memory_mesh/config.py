@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.values import dataclass, field, fields, replace
+from memory_mesh.fastdataclass import dataclass, field, fields, replace
 
 APP = "memory-mesh"
 _ENVIRONMENT = {

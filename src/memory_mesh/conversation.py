@@ -11,35 +11,21 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Unpack
 
-from memory_mesh.checkup import checkup
 from memory_mesh.config import Settings
 from memory_mesh.errors import Closed, MeshError
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.flows.health import checkup
+from memory_mesh.flows.recall import recall
 from memory_mesh.formats import prompt as prompt_text
-from memory_mesh.model import (
-    Channel,
-    Draft,
-    Hit,
-    Json,
-    Memory,
-    Outcome,
-    Query,
-    Receipt,
-    Scope,
-)
-from memory_mesh.model.conversation import (
-    Check,
-    FormatOptions,
-    Health,
-    HealthStatus,
-    InteractionContext,
-)
-from memory_mesh.policy import capture
-from memory_mesh.policy.intake import draft_of, lens_of
-from memory_mesh.policy.metadata import check_text
-from memory_mesh.recall import recall
+from memory_mesh.model import Channel, Draft, Hit, Json, Memory, Outcome, Query, Receipt, Scope
+from memory_mesh.model.conversation import FormatOptions, InteractionContext
+from memory_mesh.model.health import Check, Health, HealthStatus
+from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.audience import lens_of
+from memory_mesh.policy.learning import capture
+from memory_mesh.policy.writing.drafts import draft_of
+from memory_mesh.store import Parts
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.values import dataclass, replace
-from memory_mesh.wiring import Parts
 
 SKILL_TAG = "skill:"
 TAG = "#interaction"

@@ -28,9 +28,9 @@ from memory_mesh.model import (
     Placed,
     PredicateSchema,
     Question,
-    Rivals,
     SkillQuery,
     Space,
+    Standing,
     Stats,
     Verification,
     Wanted,
@@ -89,7 +89,7 @@ class Snapshot(Search, Protocol):
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
 
-    def rivals(self, wanted: Wanted) -> Rivals:
+    def rivals(self, wanted: Wanted) -> Standing:
         """What bears on a write as it is now, for work worth doing before the transaction."""
 
     def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
@@ -128,7 +128,9 @@ class Snapshot(Search, Protocol):
 class Ledger(Protocol):
     """The truth: one write is one transaction, and any number of processes may share it."""
 
-    def commit(self, namespace: str, wanted: Wanted, decide: Callable[[Rivals], Commit]) -> Commit:
+    def commit(
+        self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
+    ) -> Commit:
         """Take the lock, read the rivals, let `decide` decide, write all of it or nothing."""
 
     def read(self, namespace: str) -> AbstractContextManager[Snapshot]:

@@ -11,10 +11,8 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from memory_mesh import config as configuration
-from memory_mesh.cache import CacheStats
 from memory_mesh.errors import MissingExtra, NotFound
 from memory_mesh.formats import rfc11
-from memory_mesh.judging import Judging
 from memory_mesh.model import (
     Block,
     Body,
@@ -34,14 +32,15 @@ from memory_mesh.model import (
     UpkeepReport,
     Verification,
 )
-from memory_mesh.opened import checked_limit, checked_share
-from memory_mesh.policy import audit
+from memory_mesh.policy.arguments import check_limit, check_text, checked_share
 from memory_mesh.policy.audience import sees
-from memory_mesh.policy.intake import Details, alteration
-from memory_mesh.policy.metadata import check_text
+from memory_mesh.policy.writing import audit
+from memory_mesh.policy.writing.drafts import Details, alteration
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
-from memory_mesh.practice import Practice
-from memory_mesh.wisdom import Wisdom
+from memory_mesh.process.cache import CacheStats
+from memory_mesh.verbs.lessons import Wisdom
+from memory_mesh.verbs.review import Judging
+from memory_mesh.verbs.skills import Practice
 
 _UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
 
@@ -130,7 +129,7 @@ class MemoryMesh(Wisdom, Practice, Judging):
         An item is a text, or a mapping with `content`, `metadata` and any detail of `add`. Give
         each a `key` and an interrupted load can simply be run again. `progress` hears the count.
         """
-        from memory_mesh import remember
+        from memory_mesh.flows import remember
 
         drafts = [self._drafted(item) for item in items]
         return remember.remember(self._desk(), drafts, progress)
@@ -160,7 +159,7 @@ class MemoryMesh(Wisdom, Practice, Judging):
         include: Iterable[Status | str] = (),
     ) -> list[Memory]:
         """Those of the memories that can be seen, in the order asked."""
-        from memory_mesh import recall
+        from memory_mesh.flows import recall
 
         parts = self._opened()
         lens = self._lens(scope, as_of=as_of, valid_at=valid_at, include=include)
@@ -189,7 +188,7 @@ class MemoryMesh(Wisdom, Practice, Judging):
             valid_at=valid_at,
         )
         with parts.ledger.read(self._config.namespace) as snapshot:
-            return snapshot.page(lens, checked_limit(limit), cursor)
+            return snapshot.page(lens, check_limit(limit), cursor)
 
     def history(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
         """Every recorded version of one memory, oldest first."""
@@ -213,34 +212,34 @@ class MemoryMesh(Wisdom, Practice, Judging):
 
         Metadata is replaced as a whole, or with `merge` key by key.
         """
-        from memory_mesh import remember
+        from memory_mesh.flows import change
 
         if details.get("scope") is not None:
             details["scope"] = self._kept_scope(details["scope"])
         alter = alteration(content, metadata, details, channel=self._channel, merge=merge)
-        return remember.update(
+        return change.update(
             self._desk(), memory_id, self._reader(reader), alter, text=content, reason=reason
         )
 
     def pin(self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None) -> Memory:
         """Mark a memory as always wanted, or take the mark away."""
-        from memory_mesh import remember
+        from memory_mesh.flows import change
 
-        return remember.pin(self._desk(), memory_id, self._reader(scope), pinned=pinned)
+        return change.pin(self._desk(), memory_id, self._reader(scope), pinned=pinned)
 
     def delete(
         self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
     ) -> None:
         """Hide a memory from every read of the present; restorable for 30 days."""
-        from memory_mesh import remember
+        from memory_mesh.flows import change
 
-        remember.delete(self._desk(), memory_id, self._reader(scope), reason)
+        change.delete(self._desk(), memory_id, self._reader(scope), reason)
 
     def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
         """Bring a deleted memory back as it was."""
-        from memory_mesh import remember
+        from memory_mesh.flows import change
 
-        return remember.restore(self._desk(), memory_id, self._reader(scope))
+        return change.restore(self._desk(), memory_id, self._reader(scope))
 
     def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
         """Say whether a recalled memory was of use; votes are counted, nothing else changes."""
@@ -276,7 +275,7 @@ class MemoryMesh(Wisdom, Practice, Judging):
         how many memories still wait for their vector or for today's keyword terms, and whether an
         embedder was down.
         """
-        from memory_mesh import recall
+        from memory_mesh.flows import recall
 
         parts = self._opened()
         lens = self._lens(
@@ -290,7 +289,7 @@ class MemoryMesh(Wisdom, Practice, Judging):
         question = Query(
             check_text(query, "query"),
             lens,
-            checked_limit(limit),
+            check_limit(limit),
             profile,
             keyword_only,
             dict(weights or {}),
@@ -323,7 +322,7 @@ class MemoryMesh(Wisdom, Practice, Judging):
         against: str | PathLike[str] | None = None,
     ) -> Verification:
         """Check the chain and every invariant; write a checkpoint, or compare with one."""
-        from memory_mesh import upkeep
+        from memory_mesh.flows import upkeep
 
         parts = self._opened()
         held = None if against is None else _read(against)
@@ -343,11 +342,11 @@ class MemoryMesh(Wisdom, Practice, Judging):
 
         May be interrupted at any point and run again. `progress` hears how many were embedded.
         """
-        from memory_mesh import upkeep
+        from memory_mesh.flows import late_vectors, upkeep
 
         parts, namespace = self._opened(), self._config.namespace
         reindexed = upkeep.reindex(parts.ledger, namespace)
-        embedded = upkeep.embed_all(parts.desk(), progress)
+        embedded = late_vectors.embed_all(parts.desk(), progress)
         states = parts.ledger.stats(namespace).spaces
         wanted = any(state.body or upkeep.worth_an_index(state) for state in states)
         index = parts.index() if wanted else None
@@ -362,7 +361,7 @@ class MemoryMesh(Wisdom, Practice, Judging):
 
     def rebuild_index(self) -> list[Body]:
         """Make the index anew from the ledger; nothing is ever lost with it."""
-        from memory_mesh import upkeep
+        from memory_mesh.flows import upkeep
 
         parts = self._opened()
         index = parts.index()
@@ -372,7 +371,7 @@ class MemoryMesh(Wisdom, Practice, Judging):
 
     def rebuild_terms(self) -> int:
         """Write the keyword terms of every text and skill anew; how many there are."""
-        from memory_mesh import upkeep
+        from memory_mesh.flows import upkeep
 
         return upkeep.reindex(self._opened().ledger, self._config.namespace, everything=True)
 

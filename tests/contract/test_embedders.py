@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory_mesh.embedders.chain import Chain
-from memory_mesh.embedders.fastembed import FastembedEmbedder
-from memory_mesh.embedders.http import HttpEmbedder
-from memory_mesh.embedders.onnx import OnnxEmbedder
+from memory_mesh.engines.embedders.chain import Chain
+from memory_mesh.engines.embedders.fastembed import FastembedEmbedder
+from memory_mesh.engines.embedders.onnx import OnnxEmbedder
+from memory_mesh.engines.embedders.services import HttpEmbedder
 from memory_mesh.ports import Embedder
 from memory_mesh.testing import EmbedderContract, FrozenClock
 from memory_mesh.testing.embedder_contract import closeness

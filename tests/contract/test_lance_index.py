@@ -9,17 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.engines.indexes.lance.index import LanceIndex
+from memory_mesh.engines.indexes.lance.index_folders import Place
 from memory_mesh.errors import MissingExtra
-from memory_mesh.indexes.lance import LanceIndex
-from memory_mesh.indexes.places import Place
-from memory_mesh.testing.index_contract import (
-    SPACE,
-    IndexContract,
-    absorb,
-    clustered,
-    near,
-    source,
-)
+from memory_mesh.testing.index_contract import SPACE, IndexContract, absorb, clustered, near, source
 
 
 class TestLanceIndex(IndexContract):

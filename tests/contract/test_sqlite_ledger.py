@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.ledgers.sqlite import SqliteLedger
+from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.ports import Clock
 from memory_mesh.testing import LedgerContract
 from memory_mesh.testing.search_contract import SearchContract

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh.model import Status
-from memory_mesh.remember import SLICE
+from memory_mesh.policy.writing.limits import WRITE_SLICE
 from memory_mesh.sync import MemoryMesh
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, Ticker, silent
@@ -238,8 +238,8 @@ def compare(
     unheard = {kept.text: id_ for id_, kept in actual.items() if id_ not in model}
     for intent in pending:
         texts = intent.get("texts", [])
-        for start in range(0, len(texts), SLICE):
-            part = [text in unheard for text in texts[start : start + SLICE]]
+        for start in range(0, len(texts), WRITE_SLICE):
+            part = [text in unheard for text in texts[start : start + WRITE_SLICE]]
             if any(part) and not all(part):
                 report.broken("torn", f"{where}: {sum(part)} of a slice of {len(part)} are there")
         report.count("unacknowledged but stored", sum(text in unheard for text in texts))

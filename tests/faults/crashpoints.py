@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.ledgers.sqlite import schema
+from memory_mesh.engines.ledgers.sqlite import schema
+from memory_mesh.engines.sinks.jsonl import JsonLinesSink
 from memory_mesh.model import Status
-from memory_mesh.model.lessons import LessonContext
-from memory_mesh.remember import SLICE
-from memory_mesh.sinks.jsonl import JsonLinesSink
+from memory_mesh.model.learning import LessonContext
+from memory_mesh.policy.writing.limits import WRITE_SLICE
 from memory_mesh.sync import MemoryMesh
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, silent
@@ -416,8 +416,8 @@ CASES = (
     Case(
         "add many over a slice",
         _two,
-        lambda mesh: void(mesh.add_many(_drafts(SLICE + 2))),
-        stops=(lambda mesh: void(mesh.add_many(_drafts(SLICE))),),
+        lambda mesh: void(mesh.add_many(_drafts(WRITE_SLICE + 2))),
+        stops=(lambda mesh: void(mesh.add_many(_drafts(WRITE_SLICE))),),
     ),
     Case("merge", _two, lambda mesh: void(mesh.add("first memory about tea"))),
     Case("repeat a key", _two, lambda mesh: void(mesh.add("first memory about tea", key="first"))),

@@ -18,8 +18,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from memory_mesh.engines.sinks.jsonl import JsonLinesSink
 from memory_mesh.errors import StoreError, StoreIsFull
-from memory_mesh.sinks.jsonl import JsonLinesSink
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crash import (
     Intent,

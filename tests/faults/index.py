@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_mesh.indexes.lance import LanceIndex
+from memory_mesh.engines.indexes.lance.index import LanceIndex
 from memory_mesh.model import Body
 from tests.faults.report import Progress, Report, Ticker, silent
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_mesh.embedders.onnx import OnnxEmbedder
-from memory_mesh.indexes.lance import LanceIndex
+from memory_mesh.engines.embedders.onnx import OnnxEmbedder
+from memory_mesh.engines.indexes.lance.index import LanceIndex
 from memory_mesh.model import Embedding, Lens, Question, Scope, Space
 from memory_mesh.ports import Embedder
 from memory_mesh.sync import MemoryMesh
@@ -192,7 +192,7 @@ def _vectors(mesh: MemoryMesh) -> list[Sequence[tuple[int, bytes]]]:
 
 def _absorb(mesh: MemoryMesh) -> None:
     """What upkeep does, without waiting for 50,000 vectors."""
-    from memory_mesh import upkeep
+    from memory_mesh.flows import upkeep
 
     parts = mesh._opened()
     index = parts.index()

@@ -38,7 +38,7 @@ State = dict[str, object]
 
 def main(action: str, folder: str, point: str) -> None:
     """The child: do it, and die at the given event; 0 counts the events and prints their number."""
-    from memory_mesh.importers import migrate
+    from memory_mesh.compat.rfc11 import migrate
 
     events = 0
 
@@ -238,7 +238,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _acted(action: str, folder: Path) -> None:
-    from memory_mesh.importers import migrate
+    from memory_mesh.compat.rfc11 import migrate
 
     act(migrate, action, folder)
 

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.ledgers.sqlite import rows
-from memory_mesh.policy import audit
+from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.policy.writing import audit
 from memory_mesh.sync import MemoryMesh
 from tests.faults.processes import ChildFailed, call
 from tests.faults.report import Progress, Report, Ticker, silent

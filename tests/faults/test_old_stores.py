@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import upkeep
+from memory_mesh.flows import upkeep
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch
 from tests.faults.processes import Child, call

@@ -12,7 +12,8 @@ import memory_mesh
 from memory_mesh.conversation import ContextManagerConfig, MemoryContextManager
 from memory_mesh.errors import Closed, EmbeddingError, InvalidInput
 from memory_mesh.model import Channel, Embedding, Kind, Outcome, Receipt, Scope, SourceKind
-from memory_mesh.model.conversation import FormatOptions, Health, InteractionContext
+from memory_mesh.model.conversation import FormatOptions, InteractionContext
+from memory_mesh.model.health import Health
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 

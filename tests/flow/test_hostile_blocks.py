@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.formats import wisdom, yamo
+from memory_mesh.formats import yamo, yamo_learning
 from memory_mesh.model import Lesson, Memory, Severity, Skill
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
@@ -50,9 +50,9 @@ def blocks(value):
         yamo.retain("mem_1_abcdef", value, memory_type=value, hypothesis=value, **common),
         yamo.recall(value, limit=1, filter=value or None, results=1, top_score=0.5, **common),
         yamo.change("mem_1_abcdef", "update", reason=value, **common),
-        wisdom.lesson(lesson, at=NOW),
-        wisdom.reflect(memory, agent_id=value, topic=value, sources=2),
-        wisdom.synthesize(skill, sources=2, **common),
+        yamo_learning.lesson(lesson, at=NOW),
+        yamo_learning.reflect(memory, agent_id=value, topic=value, sources=2),
+        yamo_learning.synthesize(skill, sources=2, **common),
     ]
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import learn
 from memory_mesh.errors import InvalidInput, LLMError
+from memory_mesh.flows import learn
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Channel,

@@ -9,7 +9,7 @@ import pytest
 from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import yamo
 from memory_mesh.model import Channel, Scope, Status
-from memory_mesh.model.lessons import LessonBlock, LessonContext
+from memory_mesh.model.learning import LessonBlock, LessonContext
 from memory_mesh.sync import MemoryMesh
 
 CONTEXT = LessonContext(

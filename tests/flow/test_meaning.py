@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from memory_mesh.embedders.chain import Chain
+from memory_mesh.engines.embedders.chain import Chain
 from memory_mesh.errors import EmbeddingError, TextRefused
 from memory_mesh.model import Embedding, Scope, Space
 from memory_mesh.sync import MemoryMesh

@@ -9,10 +9,10 @@ import lancedb
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
+from memory_mesh.compat.rfc11 import migrate
+from memory_mesh.compat.rfc11.columns import is_schema_v1, is_schema_v2
+from memory_mesh.compat.rfc11.import_ import bring_in
 from memory_mesh.errors import InvalidInput, NotFound, StoreError
-from memory_mesh.formats.tables import is_schema_v1, is_schema_v2
-from memory_mesh.importers import migrate
-from memory_mesh.importers.bring_in import bring_in
 from tests.tables import PROMOTED, V1, V2, entry, read, write
 
 NOW = datetime(2026, 4, 1, 12, tzinfo=UTC)

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.ledgers.sqlite import SqliteLedger
+from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Lens, Matches, Scope
-from memory_mesh.policy import analyze
+from memory_mesh.policy.text import analyze
 from memory_mesh.sync import MemoryMesh
 
 
@@ -99,10 +99,10 @@ def test_an_error_code_is_never_read_as_its_neighbour(ask, mesh):
 
 
 def test_a_common_other_name_does_not_drown_a_rare_word(ask, mesh, monkeypatch):
-    from memory_mesh.ledgers.sqlite import keywords
-    from memory_mesh.policy import selective
+    from memory_mesh.engines.ledgers.sqlite import keywords
+    from memory_mesh.policy.ranking import term_budget
 
-    for module in (keywords, selective):
+    for module in (keywords, term_budget):
         monkeypatch.setattr(module, "BUDGET", 20)
     mesh.add("a note on k8s")
     mesh.add_many([f"Kubernetes on day {n}" for n in range(40)])

@@ -8,13 +8,13 @@ from contextlib import closing
 import pytest
 from memory_mesh.sync_conversation import MemoryContextManager
 
-from memory_mesh import upkeep
 from memory_mesh.errors import StoreIsNewer
+from memory_mesh.flows import upkeep
+from memory_mesh.flows.prepare import terms_of
 from memory_mesh.model import Commit, Status, Terms, Wanted
-from memory_mesh.model.conversation import Health
-from memory_mesh.policy.analyze import ANALYZER
+from memory_mesh.model.health import Health
+from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.wording import terms_of
 from tests.faults.crashpoints import watch
 from tests.faults.processes import call
 from tests.stores import FOUND, held

@@ -6,7 +6,7 @@ import pytest
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Candidate, Channel, Scope, Status
-from memory_mesh.policy import procedures
+from memory_mesh.policy.ranking import skills
 from memory_mesh.sync import MemoryMesh
 
 DEPLOY = """---
@@ -102,14 +102,14 @@ def test_a_skill_asked_for_by_name_is_found_whatever_the_words(mesh):
 @pytest.mark.req("R-000-172", "R-000-173")
 def test_the_score_is_the_specification_s_on_worked_numbers(mesh):
     terms = ["deploy", "servic"]
-    assert procedures.keyword_score(("deploy servic", "x", "x", "x"), terms) == 3 / 7
-    assert procedures.keyword_score(("x", "deploy servic", "x", "x"), terms) == 2 / 7
-    assert procedures.keyword_score(("x", "x", "deploy", "x"), terms) == 0.5 / 7
-    assert procedures.keyword_score(("x", "x", "x", "deploy servic"), terms) == 1 / 7
-    assert procedures.keyword_score(("deploy servic",) * 4, terms) == 1.0
+    assert skills.keyword_score(("deploy servic", "x", "x", "x"), terms) == 3 / 7
+    assert skills.keyword_score(("x", "deploy servic", "x", "x"), terms) == 2 / 7
+    assert skills.keyword_score(("x", "x", "deploy", "x"), terms) == 0.5 / 7
+    assert skills.keyword_score(("x", "x", "x", "deploy servic"), terms) == 1 / 7
+    assert skills.keyword_score(("deploy servic",) * 4, terms) == 1.0
     skill = mesh.ingest_skill(DEPLOY).skill
     fields = ("deploy servic", "x", "x", "x")
-    hit = procedures.score(Candidate(skill, fields, 0.5), terms)
+    hit = skills.score(Candidate(skill, fields, 0.5), terms)
     assert hit.score == pytest.approx(0.7 * 3 / 7 + 0.3 * 0.5)
 
 

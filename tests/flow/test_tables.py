@@ -10,12 +10,12 @@ import lancedb
 import numpy as np
 import pytest
 
+from memory_mesh.compat.rfc11 import lance_tables
+from memory_mesh.compat.rfc11.export import HeldMemory, HeldSkill, hand_out
+from memory_mesh.compat.rfc11.import_ import bring_in
+from memory_mesh.compat.rfc11.reader import MeshHoldings
 from memory_mesh.errors import InvalidInput, NotFound, StoreIsDamaged
-from memory_mesh.formats import wisdom, yamo
-from memory_mesh.importers import lance_tables
-from memory_mesh.importers.bring_in import bring_in
-from memory_mesh.importers.hand_out import HeldMemory, HeldSkill, hand_out
-from memory_mesh.importers.holdings import MeshHoldings
+from memory_mesh.formats import yamo, yamo_learning
 from memory_mesh.model import Channel, Heritage, Kind, Lesson, Scope, Severity, SourceKind, Status
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -153,7 +153,7 @@ def test_an_id_that_a_table_holds_twice_is_taken_once(tmp_path, importing):
 
 
 def test_lessons_are_rebuilt_from_their_blocks_and_wait_for_review(tmp_path, importing):
-    wire = yamo.render(wisdom.lesson(LESSON, at=MADE_UTC))
+    wire = yamo.render(yamo_learning.lesson(LESSON, at=MADE_UTC))
     rows = [
         entry(1, "[LESSON] Never skip it", {"type": "lesson", "lesson_id": LESSON.id}),
         entry(2, "[LESSON] Unclear", {"type": "lesson", "severity": "high"}),
@@ -282,7 +282,7 @@ def test_a_block_row_names_the_agent_that_made_it_or_nobody(tmp_path, importing)
     table = lancedb.connect(str(tmp_path / "out")).open_table("yamo_blocks")
     assert table.schema.field("agent_id").nullable
     assert [row["agent_id"] for row in read(tmp_path / "out", "yamo_blocks")] == ["scout"]
-    wire = yamo.render(wisdom.lesson(LESSON, at=MADE_UTC))
+    wire = yamo.render(yamo_learning.lesson(LESSON, at=MADE_UTC))
     nobodys = {"id": "yamo_lesson_1_a", "agent_id": None, "operation_type": "lesson",
                "yamo_text": wire, "timestamp": MADE}  # fmt: skip
     folder = write(tmp_path / "db", memory_entries=(V1, []), yamo_blocks=(BLOCKS, [nobodys]))

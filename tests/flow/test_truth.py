@@ -6,9 +6,9 @@ import pytest
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import (
-    Born,
     Channel,
     Draft,
+    Origin,
     Outcome,
     Resolution,
     Scope,
@@ -262,7 +262,7 @@ def rejected(mesh, waiting):
 
 def brought(text, **details):
     """What an importer hands in."""
-    born = Born("mem_9_abcdef", datetime(2020, 1, 1, tzinfo=UTC))
+    born = Origin("mem_9_abcdef", datetime(2020, 1, 1, tzinfo=UTC))
     source = Source(SourceKind.DOCUMENT, Channel.IMPORT)
     return Draft(text=text, born=born, source=source, **details)
 

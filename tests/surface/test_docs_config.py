@@ -13,7 +13,7 @@ import pytest
 from memory_mesh import config
 from memory_mesh.cli import parsing
 from memory_mesh.errors import InvalidInput
-from memory_mesh.keys import KEY_FOLDER, KeyFile
+from memory_mesh.process.keys import KEY_FOLDER, KeyFile
 from tests.surface.command import CommandLine
 
 ROOT = Path(__file__).parent.parent.parent

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mesh.policy import aliases, analyze
+from memory_mesh.policy.text import aliases, analyze
 
 
 def others(question: str) -> dict[str, set[str]]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mesh.policy import analyze, han
-from memory_mesh.policy.analyze import query_terms, rfc_tokens, terms
+from memory_mesh.policy.text import analyze, chinese
+from memory_mesh.policy.text.analyze import query_terms, rfc_tokens, terms
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_hexadecimal_number_is_found_without_its_sign(text, expected):
 
 
 def test_the_chinese_table_goes_one_way_from_one_script_to_the_other():
-    table = han.simplified()
+    table = chinese.simplified()
     assert len(table) > 500
     for code, char in table.items():
         assert chr(code) != char

@@ -5,7 +5,7 @@ import pytest
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Entry, Head, Operation
-from memory_mesh.policy import audit
+from memory_mesh.policy.writing import audit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ENTRY = Entry(

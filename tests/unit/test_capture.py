@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory_mesh.model import Kind
 from memory_mesh.model.conversation import InteractionContext
-from memory_mesh.policy import capture
+from memory_mesh.policy.learning import capture
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from memory_mesh.engines.http import address
+from memory_mesh.engines.http.address import Zone
+from memory_mesh.engines.http.client import Client, Limits
 from memory_mesh.errors import ForbiddenAddress, NetworkError
-from memory_mesh.http import Client, Limits
-from memory_mesh.policy import address
-from memory_mesh.policy.address import Zone
 from tests.servers import Reply, Request, serve
 
 BAD = [

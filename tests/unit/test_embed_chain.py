@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.embedders.chain import ENTRIES, Chain
+from memory_mesh.engines.embedders.chain import ENTRIES, Chain
 from memory_mesh.errors import EmbeddingError
 from memory_mesh.model import Embedding, Space
 

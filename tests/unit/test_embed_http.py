@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from memory_mesh.embedders.http import HttpEmbedder
+from memory_mesh.engines.embedders.services import HttpEmbedder
+from memory_mesh.engines.http.client import Limits
 from memory_mesh.errors import EmbeddingError, ForbiddenAddress
-from memory_mesh.http import Limits
 from memory_mesh.testing.embedder_contract import numbers
 from tests.embedding import BASES, PATHS, shaped
 from tests.servers import Reply, serve

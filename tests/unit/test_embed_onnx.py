@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.embedders.onnx import OnnxEmbedder
+from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.errors import EmbeddingError
 from memory_mesh.testing.embedder_contract import closeness
 from tests.embedding import model_folder

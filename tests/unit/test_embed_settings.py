@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from memory_mesh import models
 from memory_mesh.config import load
-from memory_mesh.embedders import embedder_of
+from memory_mesh.engines import model_files
+from memory_mesh.engines.embedders import embedder_of
 from memory_mesh.errors import EmbeddingError, ForbiddenAddress, InvalidInput
 from tests.embedding import model_folder, provider
 from tests.servers import serve
@@ -107,4 +107,4 @@ def test_a_number_that_is_none_is_refused(value):
 def test_models_are_shared_by_all_stores(tmp_path):
     config = load({"db_dir": tmp_path / "elsewhere"}, {"HOME": str(tmp_path)})
     assert config.models_dir == tmp_path / ".local/share/memory-mesh/models"
-    assert models.find_model(config) is None
+    assert model_files.find_model(config) is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mesh.embedders import windows
+from memory_mesh.engines.embedders import windows
 
 
 def words(text: str) -> list[tuple[int, int]]:

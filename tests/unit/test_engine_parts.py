@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mesh.cache import ENTRIES, LIFETIME, SearchCache
+from memory_mesh.engines.ledgers import migrations
+from memory_mesh.engines.ledgers.sqlite import file_names, mounts, schema
 from memory_mesh.errors import InvalidInput, StoreIsNewer, UnsafeFolder
-from memory_mesh.ledgers import migrations, mounts
-from memory_mesh.ledgers.sqlite import names, schema
 from memory_mesh.model import Hits, Scope
-from memory_mesh.policy import audience, selective
-from memory_mesh.policy.scoring import keyword_relevance
+from memory_mesh.policy import audience
+from memory_mesh.policy.ranking import term_budget
+from memory_mesh.policy.ranking.relevance import keyword_relevance
+from memory_mesh.process.cache import ENTRIES, LIFETIME, SearchCache
 from memory_mesh.sync import MemoryMesh
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,8 +26,8 @@ PRINTABLE = st.text(min_size=1, max_size=18).filter(str.isprintable)
 
 @given(PRINTABLE)
 def test_a_namespace_finds_its_file_again(namespace):
-    name = names.file_name(namespace)
-    assert names.namespace(name) == namespace
+    name = file_names.file_name(namespace)
+    assert file_names.namespace(name) == namespace
     assert "/" not in name
     assert "\\" not in name
     assert name == name.lower()
@@ -35,27 +36,27 @@ def test_a_namespace_finds_its_file_again(namespace):
 
 @given(PRINTABLE, PRINTABLE)
 def test_two_namespaces_never_share_a_file(one, two):
-    assert (one == two) == (names.file_name(one) == names.file_name(two))
+    assert (one == two) == (file_names.file_name(one) == file_names.file_name(two))
 
 
 @pytest.mark.parametrize("namespace", ["", "x" * 81, "a\nb", "a\0b", "\u202e"])
 def test_what_cannot_be_a_namespace_is_refused(namespace):
     with pytest.raises(InvalidInput):
-        names.file_name(namespace)
+        file_names.file_name(namespace)
 
 
 @pytest.mark.parametrize(
     "namespace", ["con", "aux", "com1", "..", ".hidden", "../../etc/passwd", "NUL"]
 )
 def test_names_a_file_system_would_misread_are_encoded(namespace):
-    name = names.file_name(namespace)
+    name = file_names.file_name(namespace)
     assert "%" in name
-    assert names.namespace(name) == namespace
+    assert file_names.namespace(name) == namespace
 
 
 def test_other_files_are_no_namespaces():
-    assert names.namespace("default.lock") is None
-    assert names.namespace("default.db-wal") is None
+    assert file_names.namespace("default.lock") is None
+    assert file_names.namespace("default.db-wal") is None
 
 
 MOUNTS = """\
@@ -114,8 +115,8 @@ def test_the_engine_knows_its_newest_migration():
 
 @given(st.dictionaries(st.text(min_size=1, max_size=3), st.integers(0, 50_000), max_size=12))
 def test_selection_never_spends_more_than_the_budget(postings):
-    chosen = selective.select(list(postings), postings, 1_000_000)
-    assert sum(postings[term] for term in chosen.kept) <= selective.BUDGET
+    chosen = term_budget.select(list(postings), postings, 1_000_000)
+    assert sum(postings[term] for term in chosen.kept) <= term_budget.BUDGET
     known = {term for term, count in postings.items() if count}
     assert set(chosen.kept) | set(chosen.dropped) == known
     assert not set(chosen.kept) & set(chosen.dropped)

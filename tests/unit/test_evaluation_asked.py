@@ -10,12 +10,12 @@ import pytest
 
 from memory_mesh import evaluation
 from memory_mesh.errors import InvalidInput
-from memory_mesh.evaluation import places, results
+from memory_mesh.evaluation import results, workspace
 from memory_mesh.evaluation.answering import AskedAt
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.compare import compare
 from memory_mesh.evaluation.report import Report
-from memory_mesh.evaluation.writing import write
+from memory_mesh.evaluation.report_files import write
 
 SUITE = evaluation.Suite(name="small", ks=(1, 3), counts="R@1")
 SETS = Path(__file__).resolve().parents[2] / "bench" / "sets"
@@ -112,14 +112,14 @@ def test_without_a_moment_the_clock_is_that_of_the_day() -> None:
     ],
 )
 def test_only_code_that_answers_asks_anew(tmp_path: Path, monkeypatch, file, anew) -> None:
-    package = places._PACKAGE
+    package = workspace._PACKAGE
     for part in ("evaluation", "policy", "cli"):
         copytree(package / part, tmp_path / part)
-    monkeypatch.setattr(places, "_PACKAGE", tmp_path)
-    before = places.code_digest()
+    monkeypatch.setattr(workspace, "_PACKAGE", tmp_path)
+    before = workspace.code_digest()
     with (tmp_path / file).open("a") as opened:
         opened.write("# another line\n")
-    assert (places.code_digest() != before) == anew
+    assert (workspace.code_digest() != before) == anew
 
 
 def test_what_a_killed_run_left_behind_is_cleared_away(days: Path, tmp_path: Path) -> None:

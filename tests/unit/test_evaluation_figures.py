@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mesh.evaluation import bootstrap, figures
+from memory_mesh.evaluation import bootstrap, metrics
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.suite import Suite
 
@@ -39,7 +39,7 @@ def row(ranked: str, gold: str, **more: Any) -> Row:
     ],
 )
 def test_a_figure_of_one_question(ranked, gold, metric, expected) -> None:
-    assert figures.value(row(ranked, gold), metric) == pytest.approx(expected)
+    assert metrics.value(row(ranked, gold), metric) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_the_newest_must_stand_above_every_stale_one(ranked, gold, stale, expect
         id="q", tenant="t", category="", pool=9, limit=9,
         ranked=tuple(ranked.split()), gold=tuple(gold.split()), stale=tuple(stale.split()),
     )  # fmt: skip
-    assert figures.value(asked, "newest_above_stale") == expected
+    assert metrics.value(asked, "newest_above_stale") == expected
 
 
 @pytest.mark.parametrize(("k", "pool", "limit"), [(3, 3, 100), (3, 2, 100), (3, 100, 2)])
 def test_a_question_that_k_cannot_be_asked_of_has_no_part(k: int, pool: int, limit: int) -> None:
-    assert figures.value(row("abc", "a", pool=pool, limit=limit), f"R@{k}") is None
+    assert metrics.value(row("abc", "a", pool=pool, limit=limit), f"R@{k}") is None
 
 
 def test_precision_is_taken_at_the_highest_threshold_that_finds_enough() -> None:
@@ -72,17 +72,17 @@ def test_precision_is_taken_at_the_highest_threshold_that_finds_enough() -> None
         row("cd", "d", scores=(0.8, 0.7)),
         row("e", "", scores=(0.6,)),
     ]
-    assert figures.precision_at_recall(rows, 0.5) == (1.0, 0.9)
-    assert figures.precision_at_recall(rows, 0.95) == (2 / 3, 0.7)
+    assert metrics.precision_at_recall(rows, 0.5) == (1.0, 0.9)
+    assert metrics.precision_at_recall(rows, 0.95) == (2 / 3, 0.7)
 
 
 def test_answers_with_one_score_are_taken_together() -> None:
     rows = [row("ab", "b", scores=(0.5, 0.5)), row("c", "", scores=(0.5,))]
-    assert figures.precision_at_recall(rows) == (1 / 3, 0.5)
+    assert metrics.precision_at_recall(rows) == (1 / 3, 0.5)
 
 
 def test_no_threshold_finds_what_was_not_returned() -> None:
-    assert figures.precision_at_recall([row("ab", "x", scores=(0.5, 0.4))]) is None
+    assert metrics.precision_at_recall([row("ab", "x", scores=(0.5, 0.4))]) is None
 
 
 def test_a_summary_says_what_was_answered_where_nothing_answers() -> None:
@@ -91,7 +91,7 @@ def test_a_summary_says_what_was_answered_where_nothing_answers() -> None:
         row("", "", id="2", ms=3.0, tokens=0, category="y"),
         row("c", "", id="3", scores=(0.2,), ms=2.0, tokens=20, category="y"),
     ]
-    found = figures.summary(rows, Suite(name="small", ks=(1, 3), min_relevance=0.5))
+    found = metrics.summary(rows, Suite(name="small", ks=(1, 3), min_relevance=0.5))
     assert found["n"] == 3
     assert found["R@1"] == 1.0
     assert found["goldless"] == 2
@@ -108,7 +108,7 @@ def test_a_summary_says_what_was_answered_where_nothing_answers() -> None:
 
 
 def test_questions_with_a_small_pool_are_counted() -> None:
-    found = figures.summary([row("a", "a", pool=2), row("b", "a", id="2", pool=9)], SUITE)
+    found = metrics.summary([row("a", "a", pool=2), row("b", "a", id="2", pool=9)], SUITE)
     assert found["small_pool"] == {"3": 1}
     assert found["R@1"] == 0.5
     assert found["R@3"] == 0.0
@@ -116,7 +116,7 @@ def test_questions_with_a_small_pool_are_counted() -> None:
 
 @pytest.mark.parametrize(("part", "expected"), [(50, 2), (95, 4), (99, 4), (25, 1)])
 def test_a_percentile_is_one_of_the_values(part: int, expected: int) -> None:
-    assert figures.percentile([1, 2, 3, 4], part) == expected
+    assert metrics.percentile([1, 2, 3, 4], part) == expected
 
 
 # --- how sure a figure is -------------------------------------------------------------------------
@@ -185,8 +185,8 @@ def test_a_resample_of_each_question_once_is_the_pooled_figure(drawn) -> None:
         for number, (scores, gold) in enumerate(drawn)
     ]  # fmt: skip
     found = bootstrap.estimates(rows, ["P@R95"], seed=1, resamples=2)
-    expected = figures.precision_at_recall(rows)
-    if figures.gold_count(rows):
+    expected = metrics.precision_at_recall(rows)
+    if metrics.gold_count(rows):
         assert found["P@R95"].value == pytest.approx(expected[0] if expected else 0.0, abs=1e-4)
     else:
         assert found == {}
@@ -210,12 +210,12 @@ def test_figures_are_those_of_their_definitions(drawn, k) -> None:
         asked = row("".join(ranked), "".join(sorted(gold)))
         places = [place for place, name in enumerate(ranked, start=1) if name in gold]
         found = [place for place in places if place <= k]
-        assert figures.value(asked, f"R@{k}") == pytest.approx(len(found) / len(gold))
-        assert figures.value(asked, f"all@{k}") == (len(found) == len(gold))
-        assert figures.value(asked, "MRR") == pytest.approx(1 / places[0] if places else 0)
+        assert metrics.value(asked, f"R@{k}") == pytest.approx(len(found) / len(gold))
+        assert metrics.value(asked, f"all@{k}") == (len(found) == len(gold))
+        assert metrics.value(asked, "MRR") == pytest.approx(1 / places[0] if places else 0)
         gain = sum(math.log(2) / math.log(place + 1) for place in found)
         best = sum(math.log(2) / math.log(place + 1) for place in range(1, min(k, len(gold)) + 1))
-        assert figures.value(asked, f"nDCG@{k}") == pytest.approx(gain / best)
+        assert metrics.value(asked, f"nDCG@{k}") == pytest.approx(gain / best)
 
 
 @given(ROWS)
@@ -237,7 +237,7 @@ def test_no_higher_threshold_finds_enough(drawn) -> None:
         right = sum(name in each.gold for each, name in shown)
         if right / sum(len(each.gold) for each in rows) >= 0.95:
             shares[least] = right / len(shown)
-    found = figures.precision_at_recall(rows)
+    found = metrics.precision_at_recall(rows)
     expected = (shares[max(shares)], max(shares)) if shares else None
     assert found == expected
 

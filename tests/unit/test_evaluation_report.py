@@ -10,12 +10,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.evaluation import results, writing
+from memory_mesh.evaluation import report_files, results
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.compare import compare
 from memory_mesh.evaluation.report import Facts, Report, build, check
 from memory_mesh.evaluation.suite import Suite
-from memory_mesh.values import replace
+from memory_mesh.fastdataclass import replace
 
 SUITE = Suite(name="small", ks=(1,), counts="R@1")
 
@@ -63,7 +63,7 @@ def test_a_report_has_the_keys_that_are_promised() -> None:
 
 
 def test_a_report_is_written_in_every_form(tmp_path: Path) -> None:
-    assert writing.write(report_of(), tmp_path, {"R@1": 0.7}, "dev") == []
+    assert report_files.write(report_of(), tmp_path, {"R@1": 0.7}, "dev") == []
     assert {file.name for file in tmp_path.iterdir()} == {
         "small.json", "small.md", "small.junit.xml", "small.svg", "small.png",
     }  # fmt: skip
@@ -85,14 +85,14 @@ def test_without_the_extra_all_but_the_chart_is_written(tmp_path: Path, monkeypa
         return given(name, *more, **options)  # type: ignore[arg-type]  # passed on as it came
 
     monkeypatch.setattr(builtins, "__import__", without)
-    [line] = writing.write(report_of(), tmp_path, {}, "dev")
+    [line] = report_files.write(report_of(), tmp_path, {}, "dev")
     assert "pip install 'memory-mesh[eval]'" in line
     assert {file.suffix for file in tmp_path.iterdir()} == {".json", ".md", ".xml"}
     assert "svg" not in (tmp_path / "small.md").read_text(encoding="utf-8")
 
 
 def test_a_bound_is_a_test_case(tmp_path: Path) -> None:
-    writing.write(report_of(), tmp_path, {"R@1": 0.75, "MRR": 0.9}, "dev")
+    report_files.write(report_of(), tmp_path, {"R@1": 0.75, "MRR": 0.9}, "dev")
     [suite] = ET.parse(tmp_path / "small.junit.xml").getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     held, broken = suite
@@ -123,7 +123,7 @@ def test_a_bound_on_no_figure_is_refused_before_anything_is_asked() -> None:
 )
 def test_what_cannot_be_held_against_a_bound_is_below_it(split, metric, bound, tmp_path) -> None:
     assert len(report_of().misses({metric: bound}, split)) == 1
-    writing.write(report_of(), tmp_path, {metric: bound}, split)
+    report_files.write(report_of(), tmp_path, {metric: bound}, split)
     [suite] = ET.parse(tmp_path / "small.junit.xml").getroot()
     assert suite.get("failures") == "1"
     [[failure]] = suite
@@ -133,7 +133,7 @@ def test_what_cannot_be_held_against_a_bound_is_below_it(split, metric, bound, t
 def test_names_of_others_do_not_break_a_table() -> None:
     report = report_of()
     named = Report({**report.values, "systems": {"a|b\nc": report.systems["mesh"]}})
-    assert r"| a\|b c | 4 | 0.750 |" in writing.markdown(named)
+    assert r"| a\|b c | 4 | 0.750 |" in report_files.markdown(named)
 
 
 def test_two_reports_are_compared_by_their_results(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_two_reports_are_compared_by_their_results(tmp_path: Path) -> None:
         folder = tmp_path / name
         folder.mkdir()
         kept = results.write(folder, "small", {"mesh": {"dev": rows(ours)}})
-        writing.write(report_of(ours, ours, kept.name), folder, {}, "dev")
+        report_files.write(report_of(ours, ours, kept.name), folder, {}, "dev")
     found = compare(tmp_path / "before/small.json", tmp_path / "after/small.json")
     by_name = {(each["system"], each["metric"]): each for each in found}
     mesh, peer = by_name["mesh", "R@1"], by_name["peer", "R@1"]
@@ -153,7 +153,7 @@ def test_two_reports_are_compared_by_their_results(tmp_path: Path) -> None:
 
 def test_reports_without_results_are_compared_by_their_figures(tmp_path: Path) -> None:
     for name, ours in (("before", "+-"), ("after", "++")):
-        writing.write(report_of(ours), tmp_path / name, {}, "dev")
+        report_files.write(report_of(ours), tmp_path / name, {}, "dev")
     found = compare(tmp_path / "before/small.json", tmp_path / "after/small.json")
     assert found[0]["difference"] == 0.5
     assert found[0]["questions"] is None
@@ -166,7 +166,7 @@ def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
         Report.read(other)
     with pytest.raises(NotFound, match="there is no report"):
         Report.read(tmp_path / "nothing.json")
-    writing.write(report_of(), tmp_path, {}, "dev")
+    report_files.write(report_of(), tmp_path, {}, "dev")
     values = {**report_of().values, "suite": "another"}
     other.write_text(json.dumps(values))
     with pytest.raises(InvalidInput, match="one report is of small, the other of another"):

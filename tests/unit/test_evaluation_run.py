@@ -11,7 +11,7 @@ import pytest
 
 from memory_mesh import evaluation
 from memory_mesh.errors import InvalidInput, MeshError, NotFound, StoreIsBusy
-from memory_mesh.evaluation import places, results
+from memory_mesh.evaluation import results, workspace
 from memory_mesh.evaluation.report import Report
 from memory_mesh.model import Embedding, Space
 from memory_mesh.sync import MemoryMesh
@@ -253,7 +253,7 @@ def test_other_data_is_stored_anew(people: Path, tmp_path: Path) -> None:
 
 def test_two_runs_do_not_share_a_work_folder(people: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with places.alone(work / "small"), pytest.raises(StoreIsBusy, match="another evaluation"):
+    with workspace.alone(work / "small"), pytest.raises(StoreIsBusy, match="another evaluation"):
         evaluation.run(SUITE, data=people, work=work)
 
 

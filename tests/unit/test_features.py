@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_mesh.model import Matches, Placed
-from memory_mesh.policy import features
-from memory_mesh.policy.periods import Period
-from memory_mesh.policy.questions import Reading
+from memory_mesh.policy.ranking import features
+from memory_mesh.policy.ranking.question import Reading
+from memory_mesh.policy.text.time_expressions import Period
 
 MATCHES = Matches(postings={"tea": 1, "cake": 3}, rows=9)
 TEA, CAKE = math.log(1 + 8.5 / 1.5), math.log(1 + 6.5 / 3.5)

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from memory_mesh.files import paths, texts
+from memory_mesh.process.files import paths, texts
 
 
 def folder(root):

@@ -7,22 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_mesh.engines.ledgers.sqlite.filter_sql import compile_sql
 from memory_mesh.errors import FilterError
+from memory_mesh.model import filter
+from memory_mesh.model.filter import Among, And, Between, Compare, IsNull, Like, Not, Or, Sign
 from memory_mesh.policy import filters
-from memory_mesh.policy.filter_sql import compile_sql
-from memory_mesh.policy.filters import (
-    Among,
-    And,
-    Between,
-    Compare,
-    IsNull,
-    Like,
-    Not,
-    Or,
-    Sign,
-    canonical,
-    parse,
-)
+from memory_mesh.policy.filters import canonical, parse
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 COLUMNS = {name: f'm."{name}"' for name in filters.FIELDS}
@@ -149,16 +139,16 @@ def test_a_filter_selects_the_rows_it_says(table, text, ids):
 LEGITIMATE = [
     *(f"{name} IS NULL" for name in (*filters.FIELDS, *filters.ALIASES)),
     *(f"{name.replace('_', '').upper()} IS NOT NULL" for name in filters.FIELDS),
-    *(f"{name} = 'x'" for name, type_ in filters.FIELDS.items() if type_ is filters.FieldType.TEXT),
+    *(f"{name} = 'x'" for name, type_ in filters.FIELDS.items() if type_ is filter.FieldType.TEXT),
     *(
         f"{name} != -1.5e2"
         for name, type_ in filters.FIELDS.items()
-        if type_ is filters.FieldType.NUMBER
+        if type_ is filter.FieldType.NUMBER
     ),
     *(
         f"{name} < '2026-01-31'"
         for name, type_ in filters.FIELDS.items()
-        if type_ is filters.FieldType.TIME
+        if type_ is filter.FieldType.TIME
     ),
     *(
         f"source = '{text}'"
@@ -388,12 +378,12 @@ def test_any_text_is_a_filter_or_a_filter_error(text):
 
 
 VALUES = {
-    filters.FieldType.TEXT: st.text(
+    filter.FieldType.TEXT: st.text(
         alphabet=st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=9
     ),
-    filters.FieldType.NUMBER: st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(-1e18, 1e18),
-    filters.FieldType.TIME: st.datetimes(timezones=st.just(UTC)),
-    filters.FieldType.BOOL: st.booleans(),
+    filter.FieldType.NUMBER: st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(-1e18, 1e18),
+    filter.FieldType.TIME: st.datetimes(timezones=st.just(UTC)),
+    filter.FieldType.BOOL: st.booleans(),
 }
 TESTS = st.sampled_from(
     [name for name, type_ in filters.FIELDS.items() if type_ in VALUES]

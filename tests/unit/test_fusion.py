@@ -5,9 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_mesh.model import Lens, Match, Matches, Memory, Near, Query
-from memory_mesh.policy.fusion import DEEP, LARGE, LARGE_LEG, LEG, RANKED, Legs, depth, fuse
-from memory_mesh.policy.ranking import COMPOSITE, rank
-from memory_mesh.policy.scoring import similarity
+from memory_mesh.policy.ranking.fusion import fuse
+from memory_mesh.policy.ranking.profiles import (
+    COMPOSITE_WEIGHTS,
+    LARGE_LEG_DEPTH,
+    LARGE_STORE_WRITES,
+    LEG_DEPTH,
+    RANKED,
+    RERANK_DEPTH,
+    depth,
+)
+from memory_mesh.policy.ranking.relevance import Legs, distance_similarity
+from memory_mesh.policy.ranking.rerank import rank
 
 
 def legs(keyword=(), vector=(), ceiling=10.0):
@@ -44,9 +53,16 @@ def test_rrf_asks_each_leg_for_twice_the_limit_and_mesh_for_at_least_100():
 
 
 def test_mesh_looks_deeper_among_very_many_memories():
-    assert (depth("mesh", 10, LARGE - 1), depth("mesh", 10, LARGE)) == (LEG, LARGE_LEG)
-    assert depth("mesh", 500, LARGE) == 500
-    assert [depth(profile, 10, LARGE) for profile in ("rrf", *RANKED)] == [20, DEEP, DEEP]
+    assert (depth("mesh", 10, LARGE_STORE_WRITES - 1), depth("mesh", 10, LARGE_STORE_WRITES)) == (
+        LEG_DEPTH,
+        LARGE_LEG_DEPTH,
+    )
+    assert depth("mesh", 500, LARGE_STORE_WRITES) == 500
+    assert [depth(profile, 10, LARGE_STORE_WRITES) for profile in ("rrf", *RANKED)] == [
+        20,
+        RERANK_DEPTH,
+        RERANK_DEPTH,
+    ]
 
 
 def test_the_ranked_profiles_choose_by_normalised_scores_on_worked_numbers():
@@ -70,7 +86,7 @@ def test_nonsense_does_not_score_1_by_being_the_best():
     fused = fuse("composite", legs([(1, 0.2)], [(1, 0.1), (2, 0.05)]), 10)
     now = datetime(2026, 1, 1, tzinfo=UTC)
     memory = Memory(id="mem_1_000001", text="tea", created_at=now, recorded_from=now)
-    alone = dict.fromkeys(COMPOSITE, 0.0) | {"relevance": 1.0}
+    alone = dict.fromkeys(COMPOSITE_WEIGHTS, 0.0) | {"relevance": 1.0}
     query = Query("tea", Lens(now), profile="composite", weights=alone)
     assert [hit.score for hit in rank(query, [(each, memory) for each in fused])] == [0.1, 0.05]
 
@@ -98,8 +114,8 @@ def test_partial_selection_equals_a_full_sort(keyword, vector, limit, profile):
 def test_rrf_tells_the_similarity_of_what_its_vector_leg_found(cosine, score):
     fused = fuse("rrf", legs([(2, 5.0)], [(1, cosine)]), 10)
     parts = {candidate.version: candidate.parts for candidate in fused}
-    assert parts[1]["similarity"] == score
-    assert "similarity" not in parts[2]
+    assert parts[1]["distance_similarity"] == score
+    assert "distance_similarity" not in parts[2]
 
 
 @pytest.mark.parametrize(
@@ -107,4 +123,4 @@ def test_rrf_tells_the_similarity_of_what_its_vector_leg_found(cosine, score):
     [(0.0, 1.0), (2.0, 0.0), (1.0, 0.5), (0.3, 0.85), (0.333, 0.83), (-0.1, 1.0), (2.5, 0.0)],
 )
 def test_a_cosine_distance_becomes_a_similarity_in_two_decimals(distance, score):
-    assert similarity(distance) == score
+    assert distance_similarity(distance) == score

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_mesh.formats import yamo
-from memory_mesh.formats.procedure import skill_text, slug
+from memory_mesh.formats.yamo_skill import skill_text, slug
 from memory_mesh.model import Memory, Source, SourceKind
-from memory_mesh.policy import gist, steps
-from memory_mesh.policy.sentences import asks, says, sentences
+from memory_mesh.policy.learning import beliefs as learning_beliefs
+from memory_mesh.policy.learning import procedures
+from memory_mesh.policy.text.sentences import asks, says, sentences
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = st.sampled_from(
@@ -92,15 +93,15 @@ def test_memories_that_agree_are_one_belief_with_all_its_sources() -> None:
         "The API is always deployed to staging before production.",
         "Lunch is at noon.",
     )
-    beliefs = gist.beliefs(said)
+    beliefs = learning_beliefs.beliefs(said)
     assert [set(belief.sources) for belief in beliefs] == [{"a", "b"}, {"c"}]
     assert all(any(belief.text in one.text for one in said) for belief in beliefs)
 
 
 def test_another_number_is_named_and_not_counted_as_support() -> None:
     said = memories("The API listens on port 8080.", "The API listens on port 8081.")
-    (belief,) = gist.beliefs(said)
-    assert belief == gist.Belief("The API listens on port 8081.", ("b",), ("a",))
+    (belief,) = learning_beliefs.beliefs(said)
+    assert belief == learning_beliefs.Belief("The API listens on port 8081.", ("b",), ("a",))
     assert belief.confidence == pytest.approx(1 / 3)
 
 
@@ -108,7 +109,7 @@ def test_a_denial_is_not_support_either() -> None:
     said = memories(
         "Deploys on Friday are fine for billing.", "Deploys on Friday are not fine for billing."
     )
-    (belief,) = gist.beliefs(said)
+    (belief,) = learning_beliefs.beliefs(said)
     assert (belief.sources, belief.otherwise) == (("b",), ("a",))
 
 
@@ -117,24 +118,24 @@ def test_the_more_trusted_of_two_wins_over_the_newer() -> None:
         memory("a", "The API listens on port 8080.", 0),
         memory("b", "The API listens on port 8081.", 5, SourceKind.INFERENCE),
     ]
-    (belief,) = gist.beliefs(said)
+    (belief,) = learning_beliefs.beliefs(said)
     assert (belief.text, belief.otherwise) == ("The API listens on port 8080.", ("b",))
 
 
 def test_questions_greetings_and_lead_ins_are_no_beliefs() -> None:
     said = memories("Which port does the API use?", "Thanks a lot!", "These are the open points:")
-    assert gist.beliefs(said) == []
+    assert learning_beliefs.beliefs(said) == []
 
 
 def test_confidence_grows_with_support_and_falls_with_dissent() -> None:
     def of(agreeing: int, otherwise: int = 0) -> float:
         names = tuple(map(str, range(agreeing)))
-        return gist.Belief("x", names, tuple(map(str, range(otherwise)))).confidence
+        return learning_beliefs.Belief("x", names, tuple(map(str, range(otherwise)))).confidence
 
     assert of(1) == 0.5
     assert of(1) < of(2) < of(3) < 1
     assert of(3, 1) < of(3)
-    assert gist.confidence([]) == 0.0
+    assert learning_beliefs.confidence([]) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -148,16 +149,16 @@ def test_confidence_grows_with_support_and_falls_with_dissent() -> None:
     ],
 )
 def test_what_clashes(one: str, other: str, *, expected: bool) -> None:
-    assert gist.clash(one, other) is expected
+    assert learning_beliefs.clash(one, other) is expected
 
 
 @settings(max_examples=100)
 @given(st.lists(st.lists(WORDS, max_size=12).map(" ".join), max_size=8))
 def test_a_gist_is_bounded_grounded_and_the_same_every_time(texts: list[str]) -> None:
     said = memories(*texts)
-    beliefs = gist.beliefs(said, "deploy")
-    assert gist.beliefs(list(said), "deploy") == beliefs
-    assert len(beliefs) <= gist.MOST
+    beliefs = learning_beliefs.beliefs(said, "deploy")
+    assert learning_beliefs.beliefs(list(said), "deploy") == beliefs
+    assert len(beliefs) <= learning_beliefs.MOST
     known = {one.id for one in said}
     for belief in beliefs:
         assert belief.sources
@@ -189,12 +190,12 @@ RELEASE = "To release a version:\n1. Run `just test`.\n2. Bump the version.\n3. 
     ],
 )
 def test_steps_are_read_in_their_order(text: str, expected: list[str]) -> None:
-    assert [step.text for step in steps.account(memory("a", text)).steps] == expected
+    assert [step.text for step in procedures.account(memory("a", text)).steps] == expected
 
 
 def test_what_two_memories_do_in_the_same_order_recurs() -> None:
     other = "Release: first run `just test`, then write the notes, then tag the commit."
-    procedure = steps.recurring(memories(RELEASE, other, "Lunch is at noon."))
+    procedure = procedures.recurring(memories(RELEASE, other, "Lunch is at noon."))
     assert procedure is not None
     assert procedure.steps == ("Run `just test`", "Tag the commit")
     assert set(procedure.sources) == {"a", "b"}
@@ -203,27 +204,27 @@ def test_what_two_memories_do_in_the_same_order_recurs() -> None:
 
 def test_the_same_steps_in_another_order_do_not_recur() -> None:
     said = memories("First tag the commit, then build it.", "First build it, then tag the commit.")
-    assert steps.recurring(said) is None
+    assert procedures.recurring(said) is None
 
 
 def test_one_memory_alone_needs_three_ordered_steps() -> None:
-    alone = steps.recurring(memories(RELEASE))
+    alone = procedures.recurring(memories(RELEASE))
     assert alone is not None
     assert alone.support == (1, 1, 1)
-    assert steps.recurring(memories("First run it, then stop it.")) is None
-    assert steps.recurring(memories("Use tabs. Write tests. Add docs. Check types.")) is None
+    assert procedures.recurring(memories("First run it, then stop it.")) is None
+    assert procedures.recurring(memories("Use tabs. Write tests. Add docs. Check types.")) is None
 
 
 def test_a_step_with_another_number_is_another_step() -> None:
     said = memories("First wait 5 minutes, then restart.", "First wait 50 minutes, then restart.")
-    assert steps.recurring(said) is None
+    assert procedures.recurring(said) is None
 
 
 def test_the_nearest_groups_join_first_and_the_far_stay_apart() -> None:
     a, near, far = {"x": 1.0}, {"x": 0.8, "y": 0.6}, {"z": 1.0}
-    assert gist.clusters([a, far, near]) == [[0, 2], [1]]
-    assert gist.clusters([a, far, near], threshold=0.9) == [[0], [1], [2]]
-    assert gist.clusters([]) == []
+    assert learning_beliefs.clusters([a, far, near]) == [[0, 2], [1]]
+    assert learning_beliefs.clusters([a, far, near], threshold=0.9) == [[0], [1], [2]]
+    assert learning_beliefs.clusters([]) == []
 
 
 @settings(max_examples=100)
@@ -248,7 +249,7 @@ def test_long_memories_are_reflected_on_in_seconds_and_still_agree() -> None:
         return memory(name, " ".join(filler))
 
     started = time.perf_counter()
-    found = gist.beliefs([long("one"), long("two"), long("three")], "gateway proxy")
+    found = learning_beliefs.beliefs([long("one"), long("two"), long("three")], "gateway proxy")
     assert any(
         "gateway" in belief.text and set(belief.sources) == {"one", "two", "three"}
         for belief in found

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from memory_mesh.engines.http.client import Client, Limits
+from memory_mesh.engines.http.masking import redacted
 from memory_mesh.errors import ForbiddenAddress, InvalidInput, NetworkError
-from memory_mesh.http import Client, Limits
-from memory_mesh.policy.redaction import redacted
 from tests.servers import Reply, listening, ranged, serve
 
 QUICK = Limits(connect_seconds=1, read_seconds=0.3, total_seconds=1, attempts=3)

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.clock import SystemClock
-from memory_mesh.ids import MonotonicIds
+from memory_mesh.process.clock import SystemClock
+from memory_mesh.process.ids import MonotonicIds
 from memory_mesh.testing import FrozenClock
 
 

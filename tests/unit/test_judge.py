@@ -14,13 +14,13 @@ from memory_mesh.model import (
     Outcome,
     Refuse,
     Repeat,
-    Rivals,
     Scope,
     Seen,
+    Standing,
     Wording,
 )
-from memory_mesh.policy.bounds import MAX_CHARACTERS
-from memory_mesh.policy.judge import judge
+from memory_mesh.policy.writing.judge import judge
+from memory_mesh.policy.writing.limits import MEMORY_CHARS
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KNOWN = Memory(id="mem_1_000001", text="tea is hot", created_at=NOW, recorded_from=NOW)
@@ -31,7 +31,7 @@ def wording(text):
 
 
 def rivals(twins=None, keys=None):
-    return Rivals(NOW, twins or {}, keys or {}, {}, lambda _: False, lambda _: [])
+    return Standing(NOW, twins or {}, keys or {}, {}, lambda _: False, lambda _: [])
 
 
 TWIN = {(wording("tea is hot").hash, Scope()): (KNOWN,)}
@@ -50,7 +50,7 @@ SEEN = {"k": Seen(wording("tea is hot").hash, Outcome.STORED, KNOWN)}
         (Draft(text="tea is hot", key="k"), rivals(TWIN, SEEN), Repeat(SEEN["k"])),
         (Draft(text="tea is hot", key="other"), rivals({}, SEEN), Keep()),
         (Draft(text=" \n\t"), rivals(), Refuse("the text is empty")),
-        (Draft(text="x" * MAX_CHARACTERS), rivals(), Keep()),
+        (Draft(text="x" * MEMORY_CHARS), rivals(), Keep()),
     ],
 )
 def test_a_draft_is_judged_by_what_is_known(draft, rival, verdict):
@@ -58,7 +58,7 @@ def test_a_draft_is_judged_by_what_is_known(draft, rival, verdict):
 
 
 def test_a_text_past_the_limit_is_refused_with_its_length():
-    verdict = judge(Draft(text="x" * (MAX_CHARACTERS + 1)), wording("x"), rivals())
+    verdict = judge(Draft(text="x" * (MEMORY_CHARS + 1)), wording("x"), rivals())
     assert isinstance(verdict, Refuse)
     assert "100001" in verdict.reason
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_mesh.errors import IdempotencyConflict
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
-    Born,
     Cardinality,
     Channel,
     Claim,
@@ -20,22 +20,22 @@ from memory_mesh.model import (
     Keep,
     Memory,
     Merge,
+    Origin,
     Outcome,
     PredicateSchema,
     Refuse,
     Repeat,
     Resolution,
-    Rivals,
     Scope,
     Seen,
     Source,
     SourceKind,
+    Standing,
     Status,
     Wording,
 )
-from memory_mesh.policy.echoes import fingerprint
-from memory_mesh.policy.judge import contradicted, judge
-from memory_mesh.values import replace
+from memory_mesh.policy.writing.judge import contradicted, judge
+from memory_mesh.policy.writing.recited import fingerprint
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -87,7 +87,7 @@ def rivals(*memories, schema=None, keys=None, tombstoned=None, by_id=()):
         claims[about] = (*claims.get(about, ()), memory)
         same = (wording(memory.text).hash, memory.scope)
         twins[same] = (*twins.get(same, ()), memory)
-    return Rivals(
+    return Standing(
         NOW,
         twins,
         keys or {},
@@ -261,19 +261,19 @@ CASES = {
         "active",
     ),
     "brought from another store, and older": (
-        draft(born=Born("mem_old", NOW - 900 * DAY)),
+        draft(born=Origin("mem_old", NOW - 900 * DAY)),
         (known(),),
         None,
         "quarantined 1:pending",
     ),
     "brought from another store, older, and more trusted": (
-        draft(born=Born("mem_old", NOW - 900 * DAY)),
+        draft(born=Origin("mem_old", NOW - 900 * DAY)),
         (known(by=GUESS),),
         None,
         "active -1 1:supersede",
     ),
     "brought from another store, and newer": (
-        draft(born=Born("mem_new", NOW)),
+        draft(born=Origin("mem_new", NOW)),
         (known(),),
         None,
         "active -1 1:supersede",
@@ -338,7 +338,7 @@ def test_an_echo_is_refused_and_a_key_answers_before_any_rule():
     heard = known()
     echo = {fingerprint("the newcomer"): heard}
     scene = rivals(heard)
-    echoing = Rivals(
+    echoing = Standing(
         NOW, {}, {}, scene.memories, scene.taken, scene.history, claims=scene.claims, echoes=echo
     )
     said = draft(source=model)

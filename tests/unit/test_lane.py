@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory_mesh.compat.lane import entities, translate
+from memory_mesh.compat.lane import tags as lane_tags
+from memory_mesh.compat.lane import translate as words
 from memory_mesh.errors import InvalidInput
-from memory_mesh.formats import lane as words
 from memory_mesh.model import Fused, Kind, Lens, Memory, Query, Status
-from memory_mesh.policy import entities, lane
-from memory_mesh.policy.ranking import rank
+from memory_mesh.policy.ranking import lane
+from memory_mesh.policy.ranking.rerank import rank
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -136,18 +138,18 @@ def test_intents_are_whole_words_and_may_be_several(question, kinds):
     ("score", "decay", "left"), [(70, 1.0, 70), (70, 0.8, 56), (95, 0.6, 57), (33, 0.4, 13)]
 )
 def test_confidence_is_what_decay_leaves_of_it(score, decay, left):
-    assert lane.effective_confidence(score, decay) == left
+    assert translate.effective_confidence(score, decay) == left
 
 
 @given(st.integers(0, 7), st.integers(0, 3))
 def test_the_votes_behind_a_score_are_found_again(helpful, harmful):
     score = 1.1**helpful * 0.5**harmful
-    assert lane.votes_behind(score, helpful + harmful) == (helpful, harmful)
+    assert translate.votes_behind(score, helpful + harmful) == (helpful, harmful)
 
 
 def test_a_score_that_no_votes_make_has_none():
-    assert lane.votes_behind(1.37, 2) == (0, 0)
-    assert lane.votes_behind(1.1, 0) == (0, 0)
+    assert translate.votes_behind(1.37, 2) == (0, 0)
+    assert translate.votes_behind(1.1, 0) == (0, 0)
 
 
 @pytest.mark.req("R-004-071")
@@ -182,17 +184,17 @@ def test_what_is_no_slug_is_refused(bad):
 @given(st.text(max_size=200))
 def test_found_entities_are_slugs_and_keywords_are_always_the_same(text):
     assert entities.checked(entities.found(text)) == entities.found(text)
-    assert lane.keywords(text) == lane.keywords(text)
-    assert len(lane.keywords(text)) <= lane.KEYWORDS
+    assert lane_tags.keywords(text) == lane_tags.keywords(text)
+    assert len(lane_tags.keywords(text)) <= lane_tags.KEYWORDS
 
 
 @pytest.mark.req("R-004-068")
 def test_keywords_are_the_terms_that_say_most_and_tags_name_entities_and_files():
     text = "The scheduler in services/cron/run.py retries; the scheduler of project:mesh is slow."
-    assert lane.keywords(text)[0] == "schedul"
-    tags = lane.auto_tags(text, entities.found(text))
+    assert lane_tags.keywords(text)[0] == "schedul"
+    tags = lane_tags.auto_tags(text, entities.found(text))
     assert tags[:3] == ("project:mesh", "project:cron", "python")
-    assert set(tags[3:]) <= set(lane.keywords(text))
+    assert set(tags[3:]) <= set(lane_tags.keywords(text))
 
 
 @pytest.mark.req("R-004-015", "R-004-017", "R-004-018", "R-004-019", "R-004-020", "R-004-021")

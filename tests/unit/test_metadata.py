@@ -3,13 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.policy.metadata import (
-    MAX_CHARACTERS,
-    MAX_DEPTH,
-    MAX_ITEMS,
-    check_metadata,
-    check_text,
-)
+from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.writing.limits import METADATA_CHARS, METADATA_DEPTH, METADATA_ITEMS
+from memory_mesh.policy.writing.metadata import check_metadata
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 KEYS = TEXT.filter(lambda key: not key.startswith("__")).filter(
@@ -54,8 +50,8 @@ def test_keys_that_could_bite_are_refused_at_any_depth(key, place):
         ({"a\0": 1}, "NUL"),
         ({"a": "\ud800"}, "surrogate"),
         ({"k" * 257: 1}, "characters"),
-        ({"a": "x" * (MAX_CHARACTERS + 1)}, "too large"),
-        ({"a": [0] * (MAX_ITEMS + 1)}, "too large"),
+        ({"a": "x" * (METADATA_CHARS + 1)}, "too large"),
+        ({"a": [0] * (METADATA_ITEMS + 1)}, "too large"),
     ],
 )
 def test_what_json_cannot_hold_is_refused_with_its_place(value, said):
@@ -65,7 +61,7 @@ def test_what_json_cannot_hold_is_refused_with_its_place(value, said):
 
 def test_depth_is_capped():
     nested: object = 1
-    for _ in range(MAX_DEPTH):
+    for _ in range(METADATA_DEPTH):
         nested = [nested]
     with pytest.raises(InvalidInput, match="deeper"):
         check_metadata({"a": nested})

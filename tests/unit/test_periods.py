@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mesh.policy.periods import LONGEST, Period, read
+from memory_mesh.policy.text.time_expressions import LONGEST, Period, read
 
 NOW = datetime(2026, 6, 17, 21, tzinfo=UTC)  # a Wednesday
 SETS = Path(__file__).parents[2] / "bench" / "sets"

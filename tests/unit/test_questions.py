@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mesh.policy import analyze, questions
+from memory_mesh.policy.ranking import question
+from memory_mesh.policy.text import analyze
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 
@@ -24,12 +25,12 @@ NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
     ],
 )
 def test_what_could_be_a_name_is_a_word_that_says_something(text, words):
-    assert questions.words(text) == words
+    assert question.words(text) == words
 
 
 def test_a_page_of_names_is_looked_up_in_part():
     names = [chr(97 + n % 26) + chr(97 + n // 26) + "x" for n in range(600)]
-    assert questions.words(" ".join(names)) == names[: questions.MAX_WORDS]
+    assert question.words(" ".join(names)) == names[: question.MAX_WORDS]
 
 
 @pytest.mark.parametrize(
@@ -45,13 +46,13 @@ def test_a_page_of_names_is_looked_up_in_part():
     ],
 )
 def test_names_leave_the_question_unless_nothing_else_is_left(text, names, embedded, terms):
-    reading = questions.read(text, names, NOW)
+    reading = question.read(text, names, NOW)
     assert (reading.text, reading.terms) == (embedded, terms)
     assert reading.names == {name.lower() for name in names}
 
 
 def test_a_name_with_signs_of_a_pattern_is_only_a_name():
-    reading = questions.read("does a.*b( like tea", {"a.*b("}, NOW)
+    reading = question.read("does a.*b( like tea", {"a.*b("}, NOW)
     assert reading.text == "does like tea"
 
 
@@ -67,25 +68,25 @@ def test_a_name_with_signs_of_a_pattern_is_only_a_name():
     ],
 )
 def test_a_question_that_asks_for_a_time_says_so_in_its_opening(text, about_time):
-    assert questions.read(text, (), NOW).about_time is about_time
-    assert questions.read(text, {"Ann"}, NOW).about_time is about_time
+    assert question.read(text, (), NOW).about_time is about_time
+    assert question.read(text, {"Ann"}, NOW).about_time is about_time
 
 
 def test_a_question_keeps_the_time_it_names():
-    period = questions.read("what did Ann plant in March 2025?", {"Ann"}, NOW).period
+    period = question.read("what did Ann plant in March 2025?", {"Ann"}, NOW).period
     assert period is not None
     assert (period.start, period.stop) == (
         datetime(2025, 3, 1, tzinfo=UTC),
         datetime(2025, 4, 1, tzinfo=UTC),
     )
-    assert questions.read("what did Ann plant?", {"Ann"}, NOW).period is None
+    assert question.read("what did Ann plant?", {"Ann"}, NOW).period is None
 
 
 def test_a_page_is_weighed_by_its_first_terms():
     page = " ".join(f"w{n}" for n in range(1_000))
-    terms = questions.read(page, (), NOW).terms
-    assert terms == tuple(analyze.query_terms(page)[: questions.MAX_TERMS])
-    assert len(terms) == questions.MAX_TERMS
+    terms = question.read(page, (), NOW).terms
+    assert terms == tuple(analyze.query_terms(page)[: question.MAX_TERMS])
+    assert len(terms) == question.MAX_TERMS
 
 
 @pytest.mark.parametrize(
@@ -101,14 +102,14 @@ def test_a_page_is_weighed_by_its_first_terms():
     ],
 )
 def test_a_speaker_is_named_by_the_whole_name_or_its_first_word(speaker, named):
-    assert questions.names_speaker({"ann"}, speaker) is named
-    assert not questions.names_speaker((), speaker)
+    assert question.names_speaker({"ann"}, speaker) is named
+    assert not question.names_speaker((), speaker)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=80), st.lists(st.text(min_size=1, max_size=8), max_size=4))
 def test_no_question_is_too_odd_to_read(text, names):
-    reading = questions.read(text, names, NOW)
+    reading = question.read(text, names, NOW)
     assert reading.text.strip() or reading.text == text
     assert set(reading.terms) <= set(analyze.query_terms(text))
     assert bool(reading.terms) is bool(analyze.query_terms(text))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mesh.policy import spelling
-from memory_mesh.policy.spelling import Other, beginnings, respelt, stand_ins, told
+from memory_mesh.policy.text import spelling
+from memory_mesh.policy.text.spelling import Other, beginnings, respelt, stand_ins, told
 
 WORDS = st.text(alphabet="abcdeёж", min_size=1, max_size=14)
 

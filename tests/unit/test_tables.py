@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.formats import yamo
-from memory_mesh.formats.table_rows import memory_draft, millis, skill_given, wire_lesson
-from memory_mesh.formats.tables import (
+from memory_mesh.compat.rfc11.columns import (
     BLOCK_COLUMNS,
     PROMOTED,
     SKILL_COLUMNS,
@@ -24,6 +21,10 @@ from memory_mesh.formats.tables import (
     memory_row,
     skill_row,
 )
+from memory_mesh.compat.rfc11.rows import memory_draft, skill_given, wire_lesson
+from memory_mesh.compat.times import millis
+from memory_mesh.errors import InvalidInput
+from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Block,
     Channel,

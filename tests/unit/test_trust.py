@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from memory_mesh.compat.neolata import compute_trust
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Channel, SourceKind
-from memory_mesh.policy.trust import (
+from memory_mesh.policy.writing.trust import (
     allowed_importance,
     is_unsupported,
     lowered,

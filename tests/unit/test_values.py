@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_mesh.fastdataclass import dataclass, field, fields, replace
 from memory_mesh.model import Draft, Keep, Memory, Put, Scope
-from memory_mesh.values import dataclass, field, fields, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from memory_mesh._async.mesh import MemoryMesh
 from memory_mesh.config import Settings
 from memory_mesh.conversation import ContextManagerConfig
 from memory_mesh.model import Hit, Memory, Receipt, Scope
-from memory_mesh.model.conversation import FormatOptions, HealthStatus, InteractionContext
+from memory_mesh.model.conversation import FormatOptions, InteractionContext
+from memory_mesh.model.health import HealthStatus
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, Unpack
 
 from memory_mesh import config as configuration
 from memory_mesh import sync
-from memory_mesh.cache import CacheStats
 from memory_mesh.model import (
     Block,
     Body,
@@ -43,15 +42,21 @@ from memory_mesh.model import (
     UpkeepReport,
     Verification,
 )
-from memory_mesh.policy.intake import Details
+from memory_mesh.policy.writing.drafts import Details
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
+from memory_mesh.process.cache import CacheStats
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from memory_mesh.model.learning import Reflection, Synthesis
-    from memory_mesh.model.lessons import Distillation, LessonBlock, LessonContext
-    from memory_mesh.skills import SkillDraft
+    from memory_mesh.model.learning import (
+        Distillation,
+        LessonBlock,
+        LessonContext,
+        Reflection,
+        Synthesis,
+    )
+    from memory_mesh.model.skill import SkillDraft
 
 MAX_THREADS = 8
 _P = ParamSpec("_P")

@@ -1,1 +1,1 @@
-"""The interfaces of other memory libraries over a memory-mesh store."""
+"""Stores of others, read and written: what comes in goes through the same doors as everything."""

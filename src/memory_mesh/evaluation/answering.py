@@ -26,9 +26,9 @@ from memory_mesh.evaluation.asking import Names, Row, ask
 from memory_mesh.evaluation.records import DataSet, Fields, Question, Record
 from memory_mesh.evaluation.storing import Held
 from memory_mesh.evaluation.suite import DEPTH, SESSION, Suite
+from memory_mesh.fastdataclass import dataclass
 from memory_mesh.ports import Clock, Embedder
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.values import dataclass
 
 _PASSING = "as-of-"  # how stores are called that last as long as their questions
 _LONGEST = 60  # characters of a namespace that is called as its tenant

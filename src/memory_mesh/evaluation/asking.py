@@ -7,10 +7,10 @@ from typing import Any
 from memory_mesh.evaluation.records import Question, Record
 from memory_mesh.evaluation.storing import Held, projects
 from memory_mesh.evaluation.suite import SESSION
+from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Hit, Hits, Scope
 from memory_mesh.policy.scrub import tokens
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.values import dataclass
 
 _SHOWN = 10  # answers that `search` gives unasked, and that go into a prompt
 _SCOPE = ("project", "agent", "session")

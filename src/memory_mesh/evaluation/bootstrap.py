@@ -8,10 +8,10 @@ figures are resampled as honestly as means.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memory_mesh.evaluation import figures
+from memory_mesh.evaluation import metrics as evaluation_metrics
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.suite import PRECISION
-from memory_mesh.values import dataclass
+from memory_mesh.fastdataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,9 +67,9 @@ def _counted(rows: Sequence[Row], metrics: Sequence[str]) -> list[str]:
         metric
         for metric in metrics
         if (
-            figures.gold_count(rows)
+            evaluation_metrics.gold_count(rows)
             if metric == PRECISION
-            else any(figures.value(row, metric) is not None for row in rows)
+            else any(evaluation_metrics.value(row, metric) is not None for row in rows)
         )
     ]
 
@@ -153,7 +153,7 @@ def _parts(rows: Sequence[Row], metric: str) -> "Floats":
     """Each question's part of a mean; not a number where it has none."""
     import numpy as np
 
-    return np.array([figures.value(row, metric) for row in rows], dtype=np.float64)
+    return np.array([evaluation_metrics.value(row, metric) for row in rows], dtype=np.float64)
 
 
 def _mean(parts: "Floats") -> "Statistic":
@@ -179,7 +179,7 @@ def _precision(rows: Sequence[Row]) -> "Statistic":
         (
             (score, name in row.gold, at)
             for at, row in enumerate(rows)
-            for name, score in zip(row.ranked, figures.scored(row), strict=True)
+            for name, score in zip(row.ranked, evaluation_metrics.scored(row), strict=True)
         ),
         key=lambda pair: -pair[0],
     )
@@ -196,7 +196,7 @@ def _precision(rows: Sequence[Row]) -> "Statistic":
         found = np.cumsum(drawn * right, axis=1)
         shown = np.cumsum(drawn, axis=1)
         every = weights @ gold
-        enough = last & (found >= figures.RECALL_WANTED * every[:, None] - 1e-9)
+        enough = last & (found >= evaluation_metrics.RECALL_WANTED * every[:, None] - 1e-9)
         enough &= every[:, None] > 0
         first = enough.argmax(axis=1)
         at = np.arange(len(weights))

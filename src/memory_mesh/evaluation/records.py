@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.values import dataclass
+from memory_mesh.fastdataclass import dataclass
 
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 FIELDS: Mapping[str, str] = {

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.evaluation import bootstrap, figures
+from memory_mesh.evaluation import bootstrap
+from memory_mesh.evaluation import metrics as evaluation_metrics
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.bootstrap import Estimate
 from memory_mesh.evaluation.suite import PRECISION, Suite
+from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json
-from memory_mesh.values import dataclass
 
 BASELINE = "baseline"
 COUNTED = ("n", "goldless", "with_stale", "tokens")
@@ -102,7 +103,7 @@ class Report:
 
     def figure(self, system: str, split: str, metric: str) -> float | None:
         """One figure, if it was measured."""
-        return figures.shares(self.systems.get(system, {}).get(split, {}), metric)
+        return evaluation_metrics.shares(self.systems.get(system, {}).get(split, {}), metric)
 
     def misses(self, bounds: Mapping[str, float], split: str) -> list[Miss]:
         """The bounds that the first system does not reach; what was not measured reaches none."""
@@ -151,7 +152,7 @@ def build(
 
 def check(suite: Suite, bounds: Iterable[str]) -> None:
     """Refuse a bound on what a run of the suite cannot measure."""
-    known = [*figures.metrics(suite), PRECISION, *COUNTED]
+    known = [*evaluation_metrics.metrics(suite), PRECISION, *COUNTED]
     for metric in bounds:
         if metric not in known:
             raise InvalidInput(f"there is no figure {metric!r}; there are: {', '.join(known)}")
@@ -160,11 +161,11 @@ def check(suite: Suite, bounds: Iterable[str]) -> None:
 def compared(suite: Suite) -> list[str]:
     """The figures that are resampled."""
     pooled = [PRECISION] if suite.counts == PRECISION else []
-    return [*figures.metrics(suite), *pooled]
+    return [*evaluation_metrics.metrics(suite), *pooled]
 
 
 def _figures(suite: Suite, rows: Sequence[Row], seed: int) -> dict[str, Json]:
-    found = figures.summary(rows, suite)
+    found = evaluation_metrics.summary(rows, suite)
     sure = bootstrap.estimates(rows, compared(suite), seed=seed)
     intervals: dict[str, Json] = {metric: _interval(each) for metric, each in sure.items()}
     return {**found, "intervals": intervals}

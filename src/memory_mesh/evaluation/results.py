@@ -11,8 +11,8 @@ from typing import TextIO
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.evaluation.asking import Names, Row
 from memory_mesh.evaluation.records import Fields, Question, lines
+from memory_mesh.fastdataclass import fields
 from memory_mesh.model import Json
-from memory_mesh.values import fields
 
 ENDING = ".results.jsonl.gz"
 

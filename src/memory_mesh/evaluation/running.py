@@ -9,17 +9,17 @@ from pathlib import Path
 
 from memory_mesh import config as configuration
 from memory_mesh._version import __version__
-from memory_mesh.clock import SystemClock
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.evaluation import longmemeval, own, places, records, results
+from memory_mesh.evaluation import longmemeval, own_store, records, results, workspace
 from memory_mesh.evaluation import suite as suites
 from memory_mesh.evaluation.answering import Answers, Job, Progress, Rows, answer
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.records import DataSet, Question
 from memory_mesh.evaluation.report import ByPart, Facts, Report, build
 from memory_mesh.evaluation.suite import ALL, DEV, Suite
-from memory_mesh.evaluation.vectors import KeptVectors
+from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.ports import Embedder
+from memory_mesh.process.clock import SystemClock
 
 SEED = 20_260_101
 
@@ -52,7 +52,7 @@ def run(
     folder = work_folder(loaded, work)
     earlier = {} if baseline is None else _earlier(Path(baseline), loaded, folder)
     with (
-        places.alone(folder),
+        workspace.alone(folder),
         _embedder(embedder, Path(vectors) if vectors else folder.parent / "vectors.db") as chosen,
     ):
         if fresh:
@@ -68,7 +68,7 @@ def run(
             command=command or f"memory_mesh.evaluation.run({loaded.name!r})",
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             version=__version__,
-            commit=places.commit(),
+            commit=workspace.commit(),
             seed=seed,
             sample=sample,
             embedder=_space(chosen),
@@ -81,7 +81,7 @@ def run(
 
 def work_folder(suite: Suite, work: str | Path | None = None) -> Path:
     """Where a suite's stores and results are kept."""
-    folder = Path(work) if work else places.cache_folder(os.environ)
+    folder = Path(work) if work else workspace.cache_folder(os.environ)
     return folder.expanduser() / suite.name
 
 
@@ -123,7 +123,7 @@ class _Session:
         if self._suite.store is not None:
             if data is not None or self._added:
                 raise InvalidInput("a suite over a store takes neither data nor other systems")
-            answers = own.answer(self._suite, self._systems, self._embedder, self._progress)
+            answers = own_store.answer(self._suite, self._systems, self._embedder, self._progress)
             ids = [row.id for row in next(iter(answers.rows.values()))]
             return {ALL: ids}, answers, None
         if data is None:
@@ -173,15 +173,15 @@ class _Session:
         settings = (config.redact, config.privacy_rules, config.read_claims, config.predicates)
         names = sorted(self._suite.records.items())
         return results.digest(
-            [digest, places.code_digest(), settings, names, _space(self._embedder)]
+            [digest, workspace.code_digest(), settings, names, _space(self._embedder)]
         )
 
 
 def _read(path: Path, suite: Suite) -> DataSet:
     if path.is_dir():
         own = path / suite.name  # of a folder with many sets, the one that is called as the suite
-        inside = not (path / records.CORPUS).exists() and (own / records.CORPUS).is_file()
-        return records.read(own if inside else path, suite.records)
+        inside = not (path / records.CORPUS).exists() and (own_store / records.CORPUS).is_file()
+        return records.read(own_store if inside else path, suite.records)
     if path.is_file():
         return longmemeval.read(path)
     raise NotFound(f"there is no data in {path}")
@@ -190,7 +190,7 @@ def _read(path: Path, suite: Suite) -> DataSet:
 @contextmanager
 def _embedder(given: Embedder | None, file: Path) -> Iterator[Embedder | None]:
     """The embedder of the run, with everything it ever embedded in a file."""
-    from memory_mesh.embedders import embedder_of
+    from memory_mesh.engines.embedders import embedder_of
 
     chain = given or embedder_of(configuration.load(), SystemClock())
     if chain is None:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memory_mesh.evaluation.records import Record
+from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.values import dataclass
 
 _ROLES = {"user", "assistant"}
 _EVERYWHERE = "user:universal"

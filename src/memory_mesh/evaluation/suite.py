@@ -7,9 +7,9 @@ from pathlib import Path
 
 from memory_mesh.errors import FilterError, InvalidInput, NotFound
 from memory_mesh.evaluation.records import FIELDS, Question
+from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.policy.filters import parse as parse_filter
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.values import dataclass, field
 
 RECORD, SESSION = "record", "session"
 HALVES, REST, ALL = "halves of each category", "rest", "all"

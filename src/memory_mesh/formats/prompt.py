@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
 
-from memory_mesh.formats.rfc11 import shown_type
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Hit, Memory
 from memory_mesh.model.conversation import FormatOptions
+from memory_mesh.model.record import shown_type
 
 Shown: TypeAlias = Hit | Memory
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import NoReturn, TypeAlias
 
 from memory_mesh.errors import BlockError
-from memory_mesh.values import dataclass
+from memory_mesh.fastdataclass import dataclass
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 

@@ -5,7 +5,8 @@ everything one write changes, a `Lens` what one read may see, a `Hit` one ranked
 Nothing here decides, reads a clock or touches a file.
 """
 
-from memory_mesh.model.claims import (
+from memory_mesh.model.block import Block, Checkpoint, Cursor, Entry, Finding, Head, Verification
+from memory_mesh.model.claim import (
     Cardinality,
     Claim,
     Conflict,
@@ -14,95 +15,70 @@ from memory_mesh.model.claims import (
     PredicateSchema,
     Resolution,
 )
-from memory_mesh.model.memories import (
-    Born,
+from memory_mesh.model.commit import (
+    Commit,
+    Link,
+    Observation,
+    Put,
+    Receipt,
+    Seen,
+    SkillPut,
+    SkillVector,
+    Standing,
+    Terms,
+    Vote,
+    Wanted,
+    Wording,
+)
+from memory_mesh.model.hit import (
+    Explanation,
+    Fused,
+    Hit,
+    Hits,
+    Indexed,
+    Match,
+    Matches,
+    Near,
+    Nearest,
+    Page,
+    Placed,
+)
+from memory_mesh.model.lesson import Lesson, Severity
+from memory_mesh.model.memory import (
     Channel,
     Draft,
     Heritage,
     Json,
     Kind,
-    Lesson,
     Memory,
     Operation,
+    Origin,
     Outcome,
     Scope,
-    Severity,
     Source,
     SourceKind,
     Statement,
     Status,
     Tier,
 )
-from memory_mesh.model.reads import (
-    Checkpoint,
-    Cursor,
-    Explanation,
-    Finding,
-    Fused,
-    Head,
-    Hit,
-    Hits,
-    Indexed,
-    Lens,
-    Match,
-    Matches,
-    Near,
-    Nearest,
-    Page,
-    Pending,
-    Placed,
-    Query,
-    Question,
-    SkillQuery,
-    SpaceState,
-    Stats,
-    UpkeepReport,
-    Verification,
-)
-from memory_mesh.model.skills import (
+from memory_mesh.model.query import Lens, Query, Question, SkillQuery
+from memory_mesh.model.skill import (
     Candidate,
     Pruned,
     Reliability,
     Skill,
-    SkillBorn,
     SkillHit,
+    SkillOrigin,
     SkillReceipt,
 )
-from memory_mesh.model.writes import (
-    Block,
-    Body,
-    Commit,
-    Embedding,
-    Entry,
-    Keep,
-    Known,
-    Link,
-    Merge,
-    Observation,
-    Part,
-    Put,
-    Receipt,
-    Refuse,
-    Repeat,
-    Rival,
-    Rivals,
-    Seen,
-    SkillPut,
-    SkillVector,
-    Space,
-    Span,
-    Terms,
-    TextVectors,
-    Verdict,
-    Vote,
-    Wanted,
-    Wording,
-)
+from memory_mesh.model.stats import Pending, SpaceState, Stats, UpkeepReport
+from memory_mesh.model.vector import Body, Embedding, Part, Space, Span, TextVectors
+from memory_mesh.model.verdict import Keep, Known, Merge, Refuse, Repeat, Rival, Verdict
 
 __all__ = [
     "Block",
     "Body",
-    "Born",
+    "Origin",
     "Candidate",
     "Cardinality",
     "Channel",
@@ -155,12 +131,12 @@ __all__ = [
     "Repeat",
     "Resolution",
     "Rival",
-    "Rivals",
+    "Standing",
     "Scope",
     "Seen",
     "Severity",
     "Skill",
-    "SkillBorn",
+    "SkillOrigin",
     "SkillHit",
     "SkillPut",
     "SkillQuery",

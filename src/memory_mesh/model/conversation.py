@@ -1,10 +1,9 @@
 """What a conversation loop hands to `MemoryContextManager` and is answered."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 
-from memory_mesh.model.memories import Json, Scope
-from memory_mesh.values import dataclass, field
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.model.memory import Json, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,33 +26,3 @@ class FormatOptions:
     max_content_chars: int = 500  # of one memory
     max_chars: int | None = None  # of all of it
     include_scores: bool = True
-
-
-class Health(StrEnum):
-    """How well a part works."""
-
-    HEALTHY = "healthy"
-    DEGRADED = "degraded"
-    UNHEALTHY = "unhealthy"
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One part, how it does, and why."""
-
-    name: str
-    health: Health
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class HealthStatus:
-    """Every part that was looked at; the worst of them is the status."""
-
-    checks: tuple[Check, ...]
-
-    @property
-    def status(self) -> Health:
-        """The worst of the checks."""
-        order = tuple(Health)
-        return max((check.health for check in self.checks), key=order.index, default=Health.HEALTHY)

@@ -1,7 +1,8 @@
 """What `reflect` and `synthesize` answer (RFC-0011 leaves their shapes open)."""
 
-from memory_mesh.model.memories import Memory
-from memory_mesh.values import dataclass
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model.lesson import Severity
+from memory_mesh.model.memory import Memory, Scope, SourceKind, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +40,59 @@ class Synthesis:
     skill_name: str | None = None
     yamo_text: str = ""
     sources: tuple[str, ...] = ()
+
+
+# TODO merged docstring:
+# """What lessons are taught with and answered as, in RFC-0011's words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonContext:
+    """A failure and what follows from it (RFC-0011 section 4.2)."""
+
+    situation: str
+    error_pattern: str
+    oversight: str
+    fix: str
+    preventative_rule: str
+    severity: Severity | str
+    applicable_scope: str
+    inverse_lesson: str | None = None
+    confidence: float = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonBlock:
+    """A stored lesson with its wire text; only an active one is a constraint."""
+
+    lesson_id: str
+    pattern_id: str
+    severity: str
+    preventative_rule: str
+    rule_confidence: float
+    applicable_scope: str
+    wire_format: str
+    memory_id: str
+    status: Status = Status.ACTIVE
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Memories of one failure, read as a lesson that could be taught."""
+
+    context: LessonContext
+    scope: Scope
+    trust: SourceKind
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distillation:
+    """What a cycle looked at, taught and left; `unclear` failures have no rule anybody stated."""
+
+    scanned: int
+    learned: tuple[LessonBlock, ...] = ()
+    known: tuple[LessonBlock, ...] = ()
+    unclear: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()

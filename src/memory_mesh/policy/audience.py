@@ -1,6 +1,19 @@
 """Who may see a memory within a namespace."""
 
-from memory_mesh.model import Scope
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.model import (
+    Lens,
+    Scope,
+    Status,
+)
+from memory_mesh.policy.arguments import member, moment
+
+if TYPE_CHECKING:
+    from memory_mesh.model.filter import Filter
 
 
 def sees(reader: Scope, audience: Scope) -> bool:
@@ -10,3 +23,49 @@ def sees(reader: Scope, audience: Scope) -> bool:
         and audience.agent in {None, reader.agent}
         and audience.session in {None, reader.session}
     )
+
+
+AUDIENCE = frozenset({"project", "agent", "session"})
+
+
+def lens_of(
+    now: datetime,
+    reader: Scope,
+    *,
+    filter: str | None = None,
+    across: Iterable[str] = (),
+    include: Iterable[Status | str] = (),
+    as_of: datetime | str | None = None,
+    valid_at: datetime | str | None = None,
+    any_validity: bool = False,
+) -> Lens:
+    """What a read may see, from the options of `search`, `get` and `get_all`."""
+    left_out = frozenset(across)
+    if not left_out <= AUDIENCE:
+        message = f"across names parts of the audience: {', '.join(sorted(AUDIENCE))}"
+        raise InvalidInput(message)
+    statuses = {Status.ACTIVE} | {member("include", Status, status) for status in include}
+    return Lens(
+        now=now,
+        scope=reader,
+        across=left_out,
+        statuses=frozenset(statuses),
+        where=parsed_filter(filter) if filter else None,
+        as_of=moment("as_of", as_of),
+        valid_at=moment("valid_at", valid_at),
+        any_validity=any_validity,
+    )
+
+
+def parsed_filter(filter: str) -> "Filter":
+    from memory_mesh.policy.filters import parse  # most reads have none
+
+    return parse(filter)
+
+
+def filter_text(lens: Lens) -> str | None:
+    if lens.where is None:
+        return None
+    from memory_mesh.policy import filters
+
+    return filters.canonical(lens.where)

@@ -15,39 +15,30 @@ Nothing of the text reaches SQL: filter_sql.py turns names into our own columns 
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from enum import Enum
 from functools import lru_cache
 from typing import NoReturn, TypeAlias
 
 from memory_mesh.errors import FilterError
-from memory_mesh.values import dataclass
+from memory_mesh.model.filter import (
+    Among,
+    And,
+    Between,
+    Compare,
+    FieldType,
+    Filter,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    Sign,
+    Value,
+)
 
 MAX_LENGTH = 2_000
 MAX_DEPTH = 32
 MAX_TESTS = 64
 MAX_VALUES = 256
 LARGEST = 2**63 - 1  # of SQLite's integers
-
-
-class FieldType(Enum):
-    """What the values of a field are, and so what it may be compared with."""
-
-    TEXT = "a 'text' in single quotes"
-    NUMBER = "a number"
-    TIME = "a time such as '2026-01-31T12:00:00Z'"
-    BOOL = "true or false"
-    TAGS = "a 'tag' in single quotes"
-
-
-class Sign(Enum):
-    """How a field compares with a value."""
-
-    EQUAL = "="
-    UNEQUAL = "!="
-    BELOW = "<"
-    AT_MOST = "<="
-    ABOVE = ">"
-    AT_LEAST = ">="
 
 
 def _fields() -> dict[str, FieldType]:
@@ -81,73 +72,6 @@ _HINTS = {
     "-": "nested metadata is not filterable, and comments are not allowed",
     "'": "the text has no closing quote",
 }
-
-Value: TypeAlias = str | int | float | bool | datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """The field stands in this relation to the value; for tags: one of them is the value."""
-
-    field: str
-    sign: Sign
-    value: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Among:
-    """The field is one of the values; for tags: one of them is."""
-
-    field: str
-    values: tuple[Value, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Like:
-    """The field matches a pattern of % and _, with a backslash to mean them literally."""
-
-    field: str
-    pattern: str
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    """The field lies between two values, both included."""
-
-    field: str
-    low: Value
-    high: Value
-
-
-@dataclass(frozen=True, slots=True)
-class IsNull:
-    """The field has no value; for tags: there are none."""
-
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """Every part holds."""
-
-    parts: "tuple[Filter, ...]"
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """At least one part holds."""
-
-    parts: "tuple[Filter, ...]"
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The part does not hold."""
-
-    part: "Filter"
-
-
-Filter: TypeAlias = Compare | Among | Like | Between | IsNull | And | Or | Not
 
 
 def parse(text: str) -> Filter:

@@ -21,16 +21,16 @@ from memory_mesh.model import (
     Pending,
     Put,
     Question,
-    Rivals,
     Scope,
     Seen,
     Space,
+    Standing,
     Status,
     TextVectors,
     Wanted,
     Wording,
 )
-from memory_mesh.policy import audit
+from memory_mesh.policy.writing import audit
 from memory_mesh.ports import Clock, Ledger
 from memory_mesh.testing.clock import FrozenClock
 
@@ -80,7 +80,7 @@ class LedgerContract:
         """A write is all or nothing."""
         put(ledger, "mem_1_000001", "tea is hot")
 
-        def decide(_: Rivals) -> Commit:
+        def decide(_: Standing) -> Commit:
             raise NotFound
 
         with pytest.raises(NotFound):
@@ -389,7 +389,7 @@ def put(
     """Commit one new memory and return it as it was written."""
     memory = made(id_, text, **fields)
 
-    def decide(rivals: Rivals) -> Commit:
+    def decide(rivals: Standing) -> Commit:
         commit = stored(rivals, memory, text, key)
         if not vectors:
             return commit
@@ -402,7 +402,7 @@ def put(
 def put_many(ledger: Ledger, texts: list[str]) -> None:
     """Commit several new memories at once."""
 
-    def decide(rivals: Rivals) -> Commit:
+    def decide(rivals: Standing) -> Commit:
         parts = [
             stored(rivals, made(f"mem_1_{number:06x}", text), text)
             for number, text in enumerate(texts)
@@ -416,7 +416,7 @@ def put_many(ledger: Ledger, texts: list[str]) -> None:
     ledger.commit("default", Wanted(), decide)
 
 
-def stored(rivals: Rivals, memory: Memory, text: str, key: str | None = None) -> Commit:
+def stored(rivals: Standing, memory: Memory, text: str, key: str | None = None) -> Commit:
     """The commit of one new memory."""
     born = replace(memory, created_at=rivals.at, recorded_from=rivals.at)
     wording = word(text)
@@ -430,7 +430,7 @@ def stored(rivals: Rivals, memory: Memory, text: str, key: str | None = None) ->
 def change(ledger: Ledger, memory: Memory, **fields: object) -> None:
     """Commit a new version of a memory."""
 
-    def decide(rivals: Rivals) -> Commit:
+    def decide(rivals: Standing) -> Commit:
         new = replace(memory, recorded_from=rivals.at, **fields)  # type: ignore[arg-type]  # of a test
         wording = word(new.text) if new.text != memory.text else None
         return Commit(puts=(Put(new, wording),), entries=(entry(rivals, new.id, wording),))
@@ -438,7 +438,7 @@ def change(ledger: Ledger, memory: Memory, **fields: object) -> None:
     ledger.commit("default", Wanted(), decide)
 
 
-def entry(rivals: Rivals, memory_id: str, wording: Wording | None) -> Entry:
+def entry(rivals: Standing, memory_id: str, wording: Wording | None) -> Entry:
     """A block entry that names the memory and tells of its text."""
     told = {} if wording is None else {"content_sha256": wording.hash.hex()}
     number = 0
@@ -452,11 +452,11 @@ def recall_entry(id_: str, clock: Clock) -> Entry:
     return Entry(id_, Operation.RECALL, "contract", clock.now(), (), "wire", {"use": "search"})
 
 
-def look(ledger: Ledger, wanted: Wanted) -> Rivals:
+def look(ledger: Ledger, wanted: Wanted) -> Standing:
     """What a decision would see; the functions among it are called while it may."""
-    found: list[Rivals] = []
+    found: list[Standing] = []
 
-    def decide(rivals: Rivals) -> Commit:
+    def decide(rivals: Standing) -> Commit:
         known = {id_: list(rivals.history(id_)) for id_ in wanted.ids}
         taken = {id_: rivals.taken(id_) for id_ in wanted.ids}
         found.append(

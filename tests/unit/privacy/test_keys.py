@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.errors import InvalidInput, StoreError
-from memory_mesh.keys import KEY_FOLDER, KeyFile, key_folder, key_for
+from memory_mesh.process.keys import KEY_FOLDER, KeyFile, key_folder, key_for
 
 RACE = """
 import sys, time

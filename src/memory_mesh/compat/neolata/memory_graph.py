@@ -13,13 +13,14 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from memory_mesh import config as configuration
-from memory_mesh import recall as reading
-from memory_mesh import remember as writing
-from memory_mesh import review
 from memory_mesh.compat.neolata import translate
 from memory_mesh.compat.neolata.model import GraphHits, GraphMemory, GraphMeta
 from memory_mesh.compat.neolata.translate import compute_trust
 from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows import recall as reading
+from memory_mesh.flows import remember as writing
+from memory_mesh.flows import review
 from memory_mesh.model import (
     Channel,
     Claim,
@@ -35,10 +36,9 @@ from memory_mesh.model import (
     Scope,
     Status,
 )
-from memory_mesh.opened import OpenMesh, checked_limit
-from memory_mesh.policy.metadata import check_text
+from memory_mesh.policy.arguments import check_limit, check_text
 from memory_mesh.ports import Clock, Embedder, Sink
-from memory_mesh.values import replace
+from memory_mesh.view import OpenMesh
 
 __all__ = ["GraphOptions", "MemoryGraph", "compute_trust", "create_memory"]
 
@@ -142,7 +142,7 @@ class MemoryGraph(OpenMesh):
 
         An item is a text, or a mapping with `text` and any option of `store`.
         """
-        name, size = translate.agent_name(agent), checked_limit(embedding_batch_size)
+        name, size = translate.agent_name(agent), check_limit(embedding_batch_size)
         drafts = [
             self._item(name, each)
             for each in translate.bounded("items", items, translate.MAX_ITEMS)
@@ -187,7 +187,7 @@ class MemoryGraph(OpenMesh):
         asked = Query(
             check_text(query, "query"),
             lens,
-            checked_limit(limit),
+            check_limit(limit),
             "composite",
             weights=translate.weights_of(rerank),
             least=translate.similarity(min_similarity),
@@ -255,7 +255,7 @@ class MemoryGraph(OpenMesh):
         """What waits for review, newest first: of one agent, or of all."""
         lens = self._view(agent, None, {Status.QUARANTINED})
         lens = replace(lens, across=lens.across | {"session"}, any_validity=True)
-        return self._shown(review.waiting(self._desk(), lens, checked_limit(limit)))
+        return self._shown(review.waiting(self._desk(), lens, check_limit(limit)))
 
     def review_quarantine(
         self, memory_id: str, *, action: str, reason: str = "reviewed by the caller"
@@ -271,11 +271,11 @@ class MemoryGraph(OpenMesh):
 
     def conflicts(self, *, limit: int = 100) -> list[Conflict]:
         """Every contradiction on record, newest first."""
-        return review.conflicts(self._desk(), self._whole(), checked_limit(limit), pending=False)
+        return review.conflicts(self._desk(), self._whole(), check_limit(limit), pending=False)
 
     def pending_conflicts(self, *, limit: int = 100) -> list[Conflict]:
         """Contradictions that wait for a decision, newest first."""
-        return review.conflicts(self._desk(), self._whole(), checked_limit(limit), pending=True)
+        return review.conflicts(self._desk(), self._whole(), check_limit(limit), pending=True)
 
     def resolve_conflict(
         self,

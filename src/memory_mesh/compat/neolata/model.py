@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from memory_mesh.model.claims import Claim
-from memory_mesh.model.memories import SourceKind, Status
-from memory_mesh.values import dataclass, field
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.model.claim import Claim
+from memory_mesh.model.memory import SourceKind, Status
 
 
 @dataclass(frozen=True, slots=True)

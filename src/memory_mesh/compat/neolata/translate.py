@@ -12,13 +12,12 @@ from typing import Any, TypedDict, TypeVar
 
 from memory_mesh.compat.neolata.model import GraphExplain, GraphHit, GraphMemory, GraphProvenance
 from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import fields
 from memory_mesh.model import Claim, Conflict, Hit, Memory, Resolution, SourceKind, Status
-from memory_mesh.policy.filters import And, Compare, Filter, IsNull, Or, Sign
-from memory_mesh.policy.intake import moment
-from memory_mesh.policy.metadata import check_text
-from memory_mesh.policy.ranking import COMPOSITE, UNWEIGHED
-from memory_mesh.policy.trust import is_unsupported, trust, trust_of
-from memory_mesh.values import fields
+from memory_mesh.model.filter import And, Compare, Filter, IsNull, Or, Sign
+from memory_mesh.policy.arguments import check_text, moment
+from memory_mesh.policy.ranking.profiles import COMPOSITE_WEIGHTS, DEFAULT_IMPORTANCE
+from memory_mesh.policy.writing.trust import is_unsupported, trust, trust_of
 
 MAX_TEXT = 10_000  # characters
 MAX_ITEMS = 1_000
@@ -28,8 +27,8 @@ ON_CONFLICT = ("quarantine", "keep_active")
 MANUAL = "manual"
 ACTIONS = {"activate": True, "reject": False}
 VISIBLE = frozenset(Status) - {Status.DELETED}
-RELEVANCE_ONLY: Mapping[str, float] = dict.fromkeys(COMPOSITE, 0.0) | {"relevance": 1.0}
-IMPORTANCE = UNWEIGHED
+RELEVANCE_ONLY: Mapping[str, float] = dict.fromkeys(COMPOSITE_WEIGHTS, 0.0) | {"relevance": 1.0}
+IMPORTANCE = DEFAULT_IMPORTANCE
 _AGENT = re.compile(r"[A-Za-z0-9_\-. ]{1,64}")
 _PROVENANCE = {"source", "source_id", "corroboration", "trust"}
 _SPELLINGS = {"eventTime": "event_time", "onConflict": "on_conflict", "sourceId": "source_id"}
@@ -111,16 +110,20 @@ def weights_of(rerank: object) -> Mapping[str, float]:
     if rerank is False:
         return RELEVANCE_ONLY
     if rerank is None or rerank is True:
-        return COMPOSITE
+        return COMPOSITE_WEIGHTS
     if not isinstance(rerank, Mapping):
-        raise InvalidInput(f"rerank must be false or weights by name: {', '.join(COMPOSITE)}")
+        raise InvalidInput(
+            f"rerank must be false or weights by name: {', '.join(COMPOSITE_WEIGHTS)}"
+        )
     for name, weight in rerank.items():
-        if name not in COMPOSITE:
-            raise InvalidInput(f"there is no weight {name!r}; there are {', '.join(COMPOSITE)}")
+        if name not in COMPOSITE_WEIGHTS:
+            raise InvalidInput(
+                f"there is no weight {name!r}; there are {', '.join(COMPOSITE_WEIGHTS)}"
+            )
         number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not number or not math.isfinite(weight) or weight < 0:
             raise InvalidInput(f"the weight {name} must be a number of at least 0")
-    return dict(COMPOSITE) | dict(rerank)
+    return dict(COMPOSITE_WEIGHTS) | dict(rerank)
 
 
 def similarity(least: object) -> float:
@@ -173,7 +176,7 @@ def shown(memory: Memory, conflicts: Sequence[Conflict], now: datetime) -> Graph
         agent=memory.scope.agent or source.agent,
         memory=memory.text,
         category=memory.label or memory.kind.value,
-        importance=UNWEIGHED if memory.importance is None else memory.importance,
+        importance=DEFAULT_IMPORTANCE if memory.importance is None else memory.importance,
         tags=memory.tags,
         created_at=memory.created_at,
         updated_at=memory.recorded_from,
@@ -204,8 +207,8 @@ def as_hit(memory: GraphMemory, hit: Hit, explain: GraphExplain | None) -> Graph
 def explained(hit: Hit, *, preferred: bool) -> GraphExplain:
     """How a hit was found, and the parts of its rank."""
     return GraphExplain(
-        {name: value for name, value in hit.parts.items() if name not in COMPOSITE},
-        {name: hit.parts[name] for name in COMPOSITE} | {"score": hit.score},
+        {name: value for name, value in hit.parts.items() if name not in COMPOSITE_WEIGHTS},
+        {name: hit.parts[name] for name in COMPOSITE_WEIGHTS} | {"score": hit.score},
         preferred,
     )
 

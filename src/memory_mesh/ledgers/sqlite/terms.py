@@ -10,8 +10,8 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 
+from memory_mesh.engines.ledgers.sqlite import rows
 from memory_mesh.errors import StoreIsNewer
-from memory_mesh.ledgers.sqlite import rows
 from memory_mesh.model import Head, Indexed, Terms
 
 _HIGHEST = 2**62
@@ -28,7 +28,7 @@ _SKILLS = """
 
 def adopt(db: sqlite3.Connection, head: Head) -> None:
     """From now on terms are those of today's analyzer; all that are there become old ones."""
-    from memory_mesh.policy.analyze import ANALYZER  # reads of other things do without it
+    from memory_mesh.policy.text.analyze import ANALYZER  # reads of other things do without it
 
     if head.analyzer > ANALYZER:
         raise StoreIsNewer

@@ -7,6 +7,7 @@
 A question, a condition, a quotation, a story and more than one sentence are no claims.
 """
 
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Claim
 from memory_mesh.policy.claims import words
 from memory_mesh.policy.claims.claim import MAX_KEY, key
@@ -21,7 +22,6 @@ from memory_mesh.policy.claims.values import (
     replaced,
     scale,
 )
-from memory_mesh.values import replace
 
 USER = "user"  # who says "I" when nobody is named
 _MAX_VALUE = 15  # words; more is a story

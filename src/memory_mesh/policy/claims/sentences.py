@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
+from memory_mesh.fastdataclass import dataclass
 from memory_mesh.policy.claims import words
-from memory_mesh.values import dataclass
 
 MAX_TEXT = 400  # a longer text is no short statement
 _MAX_WORDS = 45

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
+from memory_mesh.fastdataclass import dataclass
 from memory_mesh.policy.claims import words
 from memory_mesh.policy.claims.claim import key
-from memory_mesh.values import dataclass
 
 WE = "we"
 _US = frozenset(("we", "us", "team", "our team"))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Literal, Protocol, TypeAlias
 
-from memory_mesh.values import dataclass
+from memory_mesh.fastdataclass import dataclass
 
 Span: TypeAlias = tuple[int, int]
 Check: TypeAlias = Callable[[str, int, int], Span | None]

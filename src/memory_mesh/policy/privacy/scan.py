@@ -8,9 +8,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.policy.privacy.gate import NEUTRAL, fold, has_long_word, has_number, visible
 from memory_mesh.policy.privacy.rule import Finder, Rule, Span
-from memory_mesh.values import dataclass, replace
 
 BEFORE, AFTER = 48, 24  # how far a context word may stand from its number
 

@@ -19,15 +19,8 @@ from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.scrub import chunking, structure
 from memory_mesh.policy.scrub.annotating import annotated
 from memory_mesh.policy.scrub.forms import Form, form_of
-from memory_mesh.policy.scrub.parts import (
-    IN_MESH,
-    STANDALONE,
-    Chunk,
-    Piece,
-    Scrubbed,
-    Settings,
-    Unit,
-)
+from memory_mesh.policy.scrub.parts import Chunk, Piece, Scrubbed, Unit
+from memory_mesh.policy.scrub.settings import IN_MESH, STANDALONE, Settings
 from memory_mesh.policy.scrub.validating import checked, validated
 
 __all__ = [

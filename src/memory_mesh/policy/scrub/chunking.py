@@ -7,9 +7,10 @@ too long on its own is cut where a paragraph, a line, a sentence or a word ends,
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from memory_mesh.fastdataclass import replace
 from memory_mesh.policy.scrub import forms, normalising, outline, tokens
-from memory_mesh.policy.scrub.parts import Piece, Section, Settings, Unit
-from memory_mesh.values import replace
+from memory_mesh.policy.scrub.parts import Piece, Section, Unit
+from memory_mesh.policy.scrub.settings import Settings
 
 _LEAST_CUT = 32  # tokens
 

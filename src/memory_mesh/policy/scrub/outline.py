@@ -5,9 +5,9 @@ Plain text is a row of paragraphs; Markdown is read by `markdown`, which loads i
 
 from collections.abc import Iterator
 
+from memory_mesh.fastdataclass import replace
 from memory_mesh.policy.scrub import forms, normalising
 from memory_mesh.policy.scrub.parts import Section, Unit, lines_of
-from memory_mesh.values import replace
 
 
 def units_of(content: str) -> list[Unit]:

@@ -15,9 +15,9 @@ def cleaned(text: str, form: Form) -> tuple[str, list[str]]:
     text = forms.with_plain_line_ends(text)
     removed: list[str] = []
     if form is Form.HTML and forms.has_markup(text):
-        from memory_mesh.policy.scrub import html
+        from memory_mesh.policy.scrub import html_markdown
 
-        text, removed = html.to_markdown(text)
+        text, removed = html_markdown.to_markdown(text)
     if "\n" not in text:
         return text.strip(), removed
     return _tidied(text, closed_up=form in (Form.HTML, Form.DOCUMENT)), removed

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.policy.scrub.parts import Chunk, Settings
+from memory_mesh.policy.scrub.parts import Chunk
+from memory_mesh.policy.scrub.settings import Settings
 
 _LEAST_MAXIMUM = 32  # below it a long word could not be cut
 

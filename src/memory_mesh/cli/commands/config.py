@@ -1,0 +1,47 @@
+"""`memory-mesh config`."""
+
+import argparse
+from dataclasses import fields
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.config import Config
+from memory_mesh.model import Json
+
+EXAMPLE = "memory-mesh config"
+_SECRETS = {"embedder_api_key", "llm_api_key"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """None but the common ones."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print each setting, its value and where that came from; secrets stay secret."""
+    config = cli_options.mesh_of(options, meaning=True).config
+    settings = {
+        item.name: (_shown(item.name, config), config.origins.get(item.name, "default"))
+        for item in fields(Config)
+        if item.name != "origins"
+    }
+    if "project" not in config.origins and (project := cli_options.reader_of(config).project):
+        settings["project"] = (project, "git work tree")
+    if options.json:
+        plain: dict[str, Json] = {
+            name: {"value": value, "origin": origin} for name, (value, origin) in settings.items()
+        }
+        output.say_json(plain)
+        return 0
+    lines = {name: f"{value}  ({origin})" for name, (value, origin) in settings.items()}
+    for line in output.pairs(lines):
+        print(line)
+    return 0
+
+
+def _shown(name: str, config: Config) -> Json:
+    value = getattr(config, name)
+    if name in _SECRETS and value is not None:
+        return "***"
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return [str(item) for item in value] if isinstance(value, tuple) else str(value)

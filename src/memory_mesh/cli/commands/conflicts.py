@@ -1,0 +1,69 @@
+"""`memory-mesh conflicts`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.model import Conflict, Json, Resolution, Scope, record
+from memory_mesh.sync import MemoryMesh
+
+EXAMPLE = "memory-mesh conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--all", action="store_true", help="also those that were resolved")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="list at most (50)")
+    parser.add_argument("--id", metavar="ID", help="the conflict to resolve")
+    parser.add_argument(
+        "--resolve",
+        choices=[each.value for each in Resolution],
+        help="supersede: the new one wins; reject: it goes; keep_both",
+    )
+    parser.add_argument("--reason", metavar="TEXT", help="why, for the audit block")
+
+
+def run(options: argparse.Namespace) -> int:
+    """List contradictions, or decide one."""
+    if bool(options.id) != bool(options.resolve):
+        raise UsageError("give --id and --resolve together. See: memory-mesh conflicts --help")
+    with cli_options.mesh_of(options) as mesh:
+        reader = cli_options.reader_of(mesh.config)
+        if options.id:
+            return _resolve(mesh, reader, options)
+        found = mesh.conflicts(pending=not options.all, limit=options.limit, scope=reader)
+    if options.json:
+        output.say_json([_plain(conflict) for conflict in found])
+        return 0
+    output.say(f"[MemoryMesh] {len(found)} conflicts.")
+    for conflict in found:
+        state = conflict.resolution or "pending"
+        output.say(f"{conflict.id}  {state}  {output.one_line(conflict.reason, 90)}")
+        output.say(f"  new {conflict.new} ({conflict.new_trust:.2f}), "
+                     f"known {conflict.existing} ({conflict.existing_trust:.2f})")  # fmt: skip
+    return 0
+
+
+def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    reason = options.reason or "resolved by the caller"
+    done = mesh.resolve_conflict(options.id, options.resolve, reason=reason, scope=reader)
+    if options.json:
+        output.say_json(_plain(done))
+        return 0
+    output.say(f"[MemoryMesh] Resolved {done.id}: {done.resolution}")
+    return 0
+
+
+def _plain(conflict: Conflict) -> dict[str, Json]:
+    return {
+        "id": conflict.id,
+        "new": conflict.new,
+        "existing": conflict.existing,
+        "new_trust": conflict.new_trust,
+        "existing_trust": conflict.existing_trust,
+        "reason": conflict.reason,
+        "created_at": record.iso(conflict.created_at),
+        "resolution": conflict.resolution,
+        "why": conflict.why,
+    }

@@ -1,0 +1,192 @@
+"""`memory-mesh eval`."""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory_mesh.cli import output
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.formats.terminal import safe_text
+
+if TYPE_CHECKING:
+    from memory_mesh.evaluation import Report
+
+EXAMPLE = """memory-mesh eval run locomo --data sets/locomo --fail-below R@10=0.75
+  memory-mesh eval run my-suite.yaml
+  memory-mesh eval compare before/locomo.json after/locomo.json
+  memory-mesh eval list"""
+_WIDTH = 30  # columns of the bar
+_PATHS = {"data", "baseline", "vectors"}
+_ONCE = "The split dev is for tuning; read test once per release: --split test"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("action", choices=("run", "compare", "list"), help="measure, compare reports, list suites")
+    add("what", nargs="*", metavar="SUITE|REPORT", help="run: one suite; compare: two reports")
+    add("--data", metavar="PATH", help="the set: a folder of JSON lines, or LongMemEval's file")
+    add("--split", metavar="NAME", help="dev, test or all; default: dev where there is one")
+    add("--systems", metavar="NAMES", default="mesh", help="mesh,keyword,rrf or the suite's own")
+    add("--add", metavar="NAME=FILE", action="append", default=[], help="another's rankings")
+    add("--baseline", metavar="FILE", help="an earlier report or its results, to compare with")
+    add("--fail-below", metavar="FIGURE=VALUE", action="append", default=[],
+        help="exit with 1 if the first system is below; may be repeated")  # fmt: skip
+    add("--sample", metavar="N", type=int, help="ask only so many questions")
+    add("--seed", metavar="S", type=int, help="of the sample and the resamples")
+    add("--out", metavar="DIR", help="where the report goes; default: the work folder")
+    add("--work", metavar="DIR", help="where stores and results are kept between runs")
+    add("--vectors", metavar="FILE", help="where vectors are kept; default: in the work folder")
+    add("--fresh", action="store_true", help="store and ask everything anew")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, compare or list."""
+    if options.action == "list":
+        return _list(as_json=options.json)
+    if options.action == "compare":
+        return _compare(options)
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from memory_mesh import evaluation
+    from memory_mesh.evaluation import report_files
+    from memory_mesh.evaluation.report import check
+
+    if len(options.what) != 1:
+        raise UsageError("which suite? memory-mesh eval run SUITE; memory-mesh eval list")
+    suite = evaluation.load(options.what[0])
+    bounds = _bounds(options.fail_below)
+    check(suite, bounds)
+    report = evaluation.run(
+        suite,
+        data=options.data,
+        split=options.split,
+        systems=[name.strip() for name in options.systems.split(",") if name.strip()],
+        added=dict(map(_pair, options.add)),
+        baseline=options.baseline,
+        work=options.work,
+        vectors=options.vectors,
+        sample=options.sample,
+        seed=evaluation.SEED if options.seed is None else options.seed,
+        fresh=options.fresh,
+        command=_command(options),
+        progress=_progress,
+    )
+    _end_progress()
+    split = next(reversed(next(iter(report.systems.values()))))  # all, or the one asked for
+    folder = Path(options.out) if options.out else evaluation.work_folder(suite, options.work)
+    lacking = report_files.write(report, folder, bounds, split)
+    _show(report, folder, as_json=options.json)
+    for line in lacking:
+        print(safe_text(line), file=sys.stderr)
+    if options.split is None and split == "dev":
+        output.hint(_ONCE)
+    misses = report.misses(bounds, split)
+    for miss in misses:
+        print(safe_text(f"[MemoryMesh] Below the bound: {miss}"), file=sys.stderr)
+    return 1 if misses else 0
+
+
+def _show(report: "Report", folder: Path, *, as_json: bool) -> None:
+    if as_json:
+        output.say_json(report.values)
+        return
+    for system, splits in report.systems.items():
+        for split in splits:
+            found = report.figure(system, split, report.counts)
+            shown = "-" if found is None else f"{found:.4f}"
+            output.say(f"{system:<12} {split:<6} {report.counts} {shown}")
+    output.say(f"[MemoryMesh] The report is in {folder / report.suite}.md")
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from memory_mesh.evaluation.compare import compare
+
+    try:
+        before, after = (Path(path) for path in options.what)
+    except ValueError:
+        raise UsageError("which two reports? memory-mesh eval compare A.json B.json") from None
+    found = compare(before, after, work=Path(options.work) if options.work else None)
+    if options.json:
+        output.say_json(found)
+        return 0
+    for each in found:
+        sure = each["questions"]
+        interval = f"  [{sure[0]:+.3f}, {sure[1]:+.3f}]" if isinstance(sure, list) else ""
+        output.say(
+            f"{each['system']:<12} {each['split']:<6} {each['metric']:<20} "
+            f"{each['before']:.4f} {each['after']:.4f} {each['difference']:+.4f}{interval}"
+        )
+    return 0
+
+
+def _list(*, as_json: bool) -> int:
+    from memory_mesh.evaluation import suite
+
+    found = suite.builtin()
+    if as_json:
+        output.say_json(dict(found))
+        return 0
+    for line in output.pairs(found):
+        print(line)
+    return 0
+
+
+def _command(options: argparse.Namespace) -> str:
+    """What was asked, as anyone can ask it again: no path but the last part of each."""
+    words = ["memory-mesh eval run", Path(options.what[0]).name]
+    for name in ("data", "split", "baseline", "sample", "seed", "vectors"):
+        value = getattr(options, name)
+        if value is not None:
+            shown = (Path(value).name or ".") if name in _PATHS else value
+            words.append(f"--{name} {shown}")
+    if options.systems != "mesh":
+        words.append(f"--systems {options.systems}")
+    words += [f"--add {name}={Path(file).name}" for name, file in map(_pair, options.add)]
+    words += [f"--fail-below {bound}" for bound in options.fail_below]
+    return " ".join(words)
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, sign, value = word.partition("=")
+    if not (name and sign and value):
+        raise UsageError(f"{word!r} must be NAME=VALUE. See: memory-mesh eval --help")
+    return name, value
+
+
+def _bounds(words: Sequence[str]) -> dict[str, float]:
+    """The bound of each figure; of two the higher one."""
+    found: dict[str, float] = {}
+    for name, value in map(_pair, words):
+        found[name] = max(_number(value), found.get(name, -math.inf))
+    return found
+
+
+def _number(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise UsageError(f"--fail-below wants a number, such as R@10=0.75, not {text!r}")
+    return found
+
+
+def _progress(what: str, done: int, of: int) -> None:
+    """A bar for a person; a pipe gets none."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return
+    filled = _WIDTH * done // max(1, of)
+    bar = "█" * filled + "·" * (_WIDTH - filled)
+    line = f"\r{bar} {done}/{of} {safe_text(what, keep_newlines=False)[:40]}\x1b[K"
+    print(line, end="", file=sys.stderr, flush=True)
+
+
+def _end_progress() -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

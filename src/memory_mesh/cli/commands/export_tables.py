@@ -1,0 +1,40 @@
+"""`memory-mesh export-tables`."""
+
+import argparse
+from pathlib import Path
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.model import Status
+
+EXAMPLE = "memory-mesh export-tables ./for-yamo"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("path", help="a folder that is not there yet, or empty")
+    parser.add_argument(
+        "--include",
+        metavar="STATUS",
+        action="append",
+        choices=[status.value for status in Status],
+        help="memories of this status too; may be repeated",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the namespace as a LanceDB directory with the tables of RFC-0011, schema V2."""
+    from memory_mesh.compat.rfc11.export import hand_out
+    from memory_mesh.compat.rfc11.reader import MeshHoldings
+
+    include = [Status(word) for word in options.include or ()]
+    with cli_options.mesh_of(options) as mesh:
+        done = hand_out(MeshHoldings(mesh, include=include), Path(options.path).expanduser())
+    if options.json:
+        output.say_json({"memories": done.memories, "skills": done.skills, "blocks": done.blocks})
+    else:
+        output.say(
+            f"[MemoryMesh] Exported {done.memories} memories, {done.skills} skills and "
+            f"{done.blocks} blocks to {options.path}."
+        )
+    return 0

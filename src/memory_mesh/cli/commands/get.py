@@ -1,0 +1,54 @@
+"""`memory-mesh get`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.model import Memory, Status
+
+EXAMPLE = "memory-mesh get --id mem_1767225600000_0a1b2c"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    cli_options.add_id(parser)
+    parser.add_argument("--as-of", metavar="TIME", help="as it was at that moment, ISO 8601")
+    parser.add_argument("--valid-at", metavar="TIME", help="if it was true at that moment")
+    parser.add_argument("--deleted", action="store_true", help="show it even if it was deleted")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what is known of the memory, then its text."""
+    with cli_options.mesh_of(options) as mesh:
+        reader = cli_options.reader_of(mesh.config)
+        include = [Status.DELETED] if options.deleted else []
+        memory = mesh.get(
+            options.id,
+            scope=reader,
+            as_of=options.as_of,
+            valid_at=options.valid_at,
+            include=include,
+        )
+    if memory is None:
+        raise cli_options.missing(options.id, reader)
+    if options.json:
+        output.say_json(output.described(memory))
+    else:
+        _show(memory)
+    return 0
+
+
+def _show(memory: Memory) -> None:
+    known = output.described(memory)
+    content = known.pop("content")
+    for line in output.pairs({name: _shown(value) for name, value in known.items()}):
+        print(line)
+    output.say(f"\n{content}")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False)

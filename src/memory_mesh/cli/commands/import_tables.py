@@ -1,0 +1,75 @@
+"""`memory-mesh import-tables`."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.model import Channel, Json
+
+if TYPE_CHECKING:
+    from memory_mesh.compat.rfc11.import_ import Tally
+
+EXAMPLE = "memory-mesh import-tables ~/.yamo/memory"
+_SHOWN = 10  # refusals in words
+_COUNTS = ("read", "stored", "merged", "quarantined", "refused", "skipped")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("path", help="a LanceDB directory of @yamo/memory-mesh, schema V1 or V2")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Bring memories and skills in with their ids and times; may be interrupted and run again."""
+    from memory_mesh.compat.rfc11.import_ import bring_in
+
+    with cli_options.mesh_of(options, meaning=True, channel=Channel.IMPORT) as mesh:
+        done = bring_in(mesh, Path(options.path).expanduser(), progress=_show)
+    if options.json:
+        refusals: list[Json] = [list(refusal) for refusal in done.refusals]
+        output.say_json(
+            {
+                "schema": done.schema,
+                "memories": _plain(done.memories),
+                "skills": _plain(done.skills),
+                "blocks": done.blocks,
+                "refusals": refusals,
+            }
+        )
+    else:
+        _end_of_line()
+        output.say(f"[MemoryMesh] Memories: {_said(done.memories)}.")
+        output.say(f"[MemoryMesh] Skills: {_said(done.skills)}.")
+        output.say(f"[MemoryMesh] Blocks of the other store, not chained here: {done.blocks}.")
+        for id_, reason in done.refusals[:_SHOWN]:
+            output.say(f"[MemoryMesh] Refused {id_}: {reason}.")
+        if done.memories.quarantined or done.skills.quarantined:
+            output.hint("Lessons and skills wait for review: memory-mesh review")
+    return 1 if done.memories.refused or done.skills.refused else 0
+
+
+def _plain(tally: "Tally") -> dict[str, Json]:
+    return {name: getattr(tally, name) for name in _COUNTS}
+
+
+def _said(tally: "Tally") -> str:
+    counts = {name: getattr(tally, name) for name in _COUNTS}
+    known = {"merged": "already here"}
+    return ", ".join(
+        f"{count} {known.get(name, name)}"
+        for name, count in counts.items()
+        if count or name in {"read", "stored"}
+    )
+
+
+def _show(count: int) -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"\r{count} rows …\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _end_of_line() -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,167 @@
+"""`memory-mesh ingest-dir`."""
+
+import argparse
+import hmac
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.errors import NotFound
+from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
+from memory_mesh.policy.privacy import masked
+from memory_mesh.process.files import Skipped, texts
+from memory_mesh.process.keys import key_for
+
+EXAMPLE = "memory-mesh ingest-dir docs --extension .md --recursive"
+_BATCH = 32  # files per transaction: little is done again after an interruption
+_LONGEST = 512  # characters of a name that are kept
+_NAMED = 20  # files that are named, of each sort that could not be stored
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What became of the files so far."""
+
+    stored: int = 0
+    known: int = 0
+    refused: list[tuple[str, Sequence[str]]] = field(default_factory=list)
+
+    def count(self, name: str, receipt: Receipt) -> None:
+        """One more."""
+        if receipt.outcome is Outcome.REFUSED:
+            self.refused.append((name, receipt.reasons))
+        elif receipt.again or receipt.outcome is Outcome.MERGED:
+            self.known += 1
+        else:
+            self.stored += 1
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.stored + self.known + len(self.refused)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("path", help="a folder, or a single file")
+    parser.add_argument(
+        "--extension", metavar="EXT", action="append", help="only such files; may be repeated"
+    )
+    parser.add_argument("--type", metavar="TYPE", help="the memories' type")
+    parser.add_argument("--recursive", action="store_true", help="folders below it too")
+    parser.add_argument(
+        "--global", action="store_true", dest="for_all", help="for every project, not only this one"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Store every text file; run again, it stores only what is new or changed."""
+    root = Path(options.path)
+    if not root.exists():
+        raise NotFound(f"there is no folder or file {root}")
+    endings = [_ending(extension) for extension in options.extension or ()]
+    found = texts(root, endings, recursive=options.recursive)
+    tally = _Tally()
+    with cli_options.mesh_of(options, meaning=True, channel=Channel.FILE) as mesh:
+        reader = cli_options.reader_of(mesh.config)
+        scope = Scope(None if options.for_all else reader.project, None, None)
+        items = _items(root, found.found, options.type, scope, key_for(mesh.folder))
+        for batch in _batches(items):
+            for item, receipt in zip(batch, mesh.add_many(batch), strict=True):
+                tally.count(str(item["source_ref"]), receipt)
+            _show(tally.total)
+    return _report(tally, found.skipped, as_json=options.json)
+
+
+def _items(
+    root: Path, found: Iterator[tuple[Path, str]], type_: str | None, scope: Scope, key: bytes
+) -> Iterator[dict[str, object]]:
+    """One memory per file; its key makes a second run repeat the first one's receipt.
+
+    The digest is keyed: nobody with the store alone can test guesses of what a file held.
+    """
+    for path, text in found:
+        name = path.relative_to(root).as_posix() if path != root else path.name
+        name = os.fsencode(name).decode(errors="replace")  # a name may be any bytes
+        if not text.strip():
+            continue
+        message = f"{scope.project}\n{name}\n{text}".encode()
+        digest = hmac.digest(key, message, "sha256").hex()
+        metadata: dict[str, object] = {"type": type_} if type_ else {}
+        yield {
+            "content": text,
+            "metadata": metadata,
+            "scope": scope,
+            "source_ref": name[-_LONGEST:],
+            "key": f"file:{digest}",
+        }
+
+
+def _batches(items: Iterator[dict[str, object]]) -> Iterator[list[dict[str, object]]]:
+    batch: list[dict[str, object]] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _ending(extension: str) -> str:
+    return extension.lower() if extension.startswith(".") else f".{extension.lower()}"
+
+
+def _show(count: int) -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"\r{count} files …\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
+    code = 1 if tally.refused or skipped.unreadable else 0
+    if as_json:
+        plain: dict[str, Json] = {
+            "ingested": tally.stored,
+            "known": tally.known,
+            "refused": [
+                {"file": masked(name), "reasons": list(reasons)} for name, reasons in tally.refused
+            ],
+            "binary": skipped.binary,
+            "ignored": skipped.ignored,
+            "links": skipped.links,
+            "too_large": skipped.too_large,
+            "unreadable": [masked(name) for name in skipped.unreadable],
+        }
+        output.say_json(plain)
+        return code
+    _show_end()
+    output.say(f"[MemoryMesh] Ingested {tally.stored} files, {tally.known} already known.")
+    left = {
+        "binary": skipped.binary,
+        "ignored": skipped.ignored,
+        "links": skipped.links,
+        "too large": skipped.too_large,
+        "unreadable": len(skipped.unreadable),
+        "refused": len(tally.refused),
+    }
+    said = ", ".join(f"{count} {name}" for name, count in left.items() if count)
+    if said:
+        output.say(f"[MemoryMesh] Skipped: {said}.")
+    for name in skipped.unreadable[:_NAMED]:
+        _name("Unreadable", name)
+    for name, reasons in tally.refused[:_NAMED]:
+        _name("Refused", f"{name}: {'; '.join(reasons)}")
+    return code
+
+
+def _name(what: str, text: str) -> None:
+    output.say(f"[MemoryMesh] {what}: {output.unbroken(masked(text))}.")
+
+
+def _show_end() -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

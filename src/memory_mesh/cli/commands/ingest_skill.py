@@ -1,0 +1,45 @@
+"""`memory-mesh ingest-skill`."""
+
+import argparse
+from pathlib import Path
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.model import Scope
+from memory_mesh.process.files import texts
+
+EXAMPLE = "memory-mesh ingest-skill --file skills/deploy.md"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--file", metavar="PATH", required=True, help="YAMO, or Markdown with frontmatter"
+    )
+    parser.add_argument("--type", metavar="TYPE", help="what sort of skill, kept in its metadata")
+    parser.add_argument(
+        "--global", action="store_true", dest="for_all", help="for every project, not only this one"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Keep the skill, and say under which id."""
+    path = Path(options.file)
+    if not path.is_file():
+        raise NotFound(f"there is no file {path}")
+    found = next(texts(path).found, None)
+    if found is None:
+        raise InvalidInput(f"{path} is not UTF-8 text, or too large")
+    metadata = {"type": options.type} if options.type else None
+    with cli_options.mesh_of(options) as mesh:
+        reader = cli_options.reader_of(mesh.config)
+        scope = Scope(None if options.for_all else reader.project, None, None)
+        receipt = mesh.ingest_skill(found[1], metadata, str(path), scope=scope)
+    if options.json:
+        output.say_json({**output.described_skill(receipt.skill), "outcome": receipt.outcome})
+        return 0
+    output.say(f"[MemoryMesh] Ingested skill {receipt.skill.name} ({receipt.id})")
+    if receipt.outcome != "stored":
+        output.hint(f"{receipt.outcome}: {'; '.join(receipt.reasons)}")
+    return 0

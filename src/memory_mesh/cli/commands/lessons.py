@@ -1,0 +1,53 @@
+"""`memory-mesh lessons`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.model import Json
+
+EXAMPLE = 'memory-mesh lessons "talk to the payment service"'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("query", nargs="?", default="", help="what is about to be done")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="at most (default: 10)")
+    parser.add_argument(
+        "--min-confidence", type=float, metavar="0.0-1.0", help="leave out less certain rules"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the rules that apply, worst first where no question is asked."""
+    order = None if options.query.strip() else "severity DESC"
+    with cli_options.mesh_of(options, meaning=bool(options.query.strip())) as mesh:
+        found = mesh.query_lessons(
+            options.query,
+            limit=options.limit,
+            order_by=order,
+            min_confidence=options.min_confidence,
+            scope=cli_options.reader_of(mesh.config),
+        )
+    if options.json:
+        plain: list[Json] = [
+            {
+                "lesson_id": block.lesson_id,
+                "memory_id": block.memory_id,
+                "pattern_id": block.pattern_id,
+                "severity": block.severity,
+                "preventative_rule": block.preventative_rule,
+                "rule_confidence": block.rule_confidence,
+                "applicable_scope": block.applicable_scope,
+                "wire_format": block.wire_format,
+            }
+            for block in found
+        ]
+        output.say_json(plain)
+        return 0
+    output.say(f"[MemoryMesh] {len(found)} lessons.")
+    for block in found:
+        rule, place = map(output.unbroken, (block.preventative_rule, block.applicable_scope))
+        output.say(f"{block.severity}: {rule}")
+        output.say(f"  applies to {place} ({block.memory_id})")
+    return 0

@@ -1,0 +1,55 @@
+"""`memory-mesh list`."""
+
+import argparse
+from collections.abc import Sequence
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.formats.terminal import safe_text
+from memory_mesh.model import Json, Memory, record
+
+EXAMPLE = "memory-mesh list --limit 20 --filter \"type = 'preference'\""
+_WIDEST_TYPE = 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    cli_options.add_view(parser, limit=100)
+    parser.add_argument("--cursor", metavar="CURSOR", help="go on where an earlier list ended")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print one line per memory: aligned for a person, separated by tabs for a pipe."""
+    with cli_options.mesh_of(options) as mesh:
+        view = cli_options.view_of(options, mesh.config)
+        page = mesh.get_all(cursor=options.cursor, **view)
+    if options.json:
+        memories: list[Json] = [output.described(memory) for memory in page]
+        output.say_json({"memories": memories, "cursor": page.cursor})
+        return 0
+    if output.on_terminal():
+        _align(page)
+    else:
+        _separate(page)
+    if page.cursor is not None:
+        output.hint(f"There are more: memory-mesh list --cursor {page.cursor}")
+    return 0
+
+
+def _separate(memories: Sequence[Memory]) -> None:
+    for memory in memories:
+        cells = (memory.id, record.iso(memory.created_at), record.shown_type(memory), memory.text)
+        print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
+
+
+def _align(memories: Sequence[Memory]) -> None:
+    import shutil
+
+    columns = shutil.get_terminal_size().columns
+    types = [output.one_line(record.shown_type(memory), _WIDEST_TYPE) for memory in memories]
+    width = max(map(len, types), default=0)
+    for memory, type_ in zip(memories, types, strict=True):
+        day = f"{memory.created_at.astimezone():%Y-%m-%d %H:%M}"
+        left = columns - len(memory.id) - len(day) - width - 6
+        text = output.one_line(memory.text, max(left, 20))
+        print(f"{output.bold(memory.id)}  {output.dim(day)}  {type_:<{width}}  {text}")

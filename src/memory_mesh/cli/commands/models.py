@@ -1,0 +1,91 @@
+"""`memory-mesh models`."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from memory_mesh.cli import output
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.config import load
+from memory_mesh.engines import model_files
+from memory_mesh.formats.terminal import safe_text
+from memory_mesh.model import Json
+
+EXAMPLE = "memory-mesh models pull"
+_MEGABYTE = 1_000_000
+_PAUSE = 0.1  # seconds between two updates of the progress line
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("action", choices=("list", "pull", "install"), help="what to do")
+    parser.add_argument(
+        "what", nargs="?", metavar="NAME|FOLDER", help="the model to pull, the folder to install"
+    )
+    parser.add_argument("--name", metavar="NAME", help="install: the name; default: the folder's")
+    parser.add_argument(
+        "--base-url", metavar="URL", default=model_files.HUB, help="pull: the hub or a mirror of it"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the models, fetch one, or take one from a folder; nothing is fetched unless asked."""
+    folder = load({"db_dir": options.db_dir}).models_dir
+    if options.action == "list":
+        return _list(folder, as_json=options.json)
+    if options.action == "pull":
+        name = options.what or model_files.DEFAULT
+        done = model_files.pull(name, folder, base_url=options.base_url, progress=_Progress())
+    else:
+        if options.what is None:
+            raise UsageError("which folder? memory-mesh models install FOLDER")
+        source = Path(options.what).expanduser()
+        done = model_files.install(source, folder, name=options.name, progress=_Progress())
+    if options.json:
+        output.say_json({"name": done.name, "folder": str(done)})
+    else:
+        output.say(f"{done.name} is installed in {done}")
+    return 0
+
+
+def _list(folder: Path, *, as_json: bool) -> int:
+    here = {model.name: model for model in model_files.installed(folder)}
+    every = {name: source.size for name, source in model_files.KNOWN.items()}
+    every |= {name: model.size for name, model in here.items()}
+    if as_json:
+        known: list[Json] = [
+            {"name": name, "bytes": size, "installed": name in here, "folder": _folder(here, name)}
+            for name, size in sorted(every.items())
+        ]
+        output.say_json(known)
+        return 0
+    for name, size in sorted(every.items()):
+        state = _folder(here, name) or f"not here; fetch it: memory-mesh models pull {name}"
+        print(
+            f"{output.bold(name)}  {size / _MEGABYTE:.0f} MB  "
+            f"{safe_text(state, keep_newlines=False)}"
+        )
+    return 0
+
+
+def _folder(here: dict[str, model_files.Installed], name: str) -> str | None:
+    return str(here[name].folder) if name in here else None
+
+
+class _Progress:
+    """A line on the terminal that counts along; silent when nobody watches."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def __call__(self, name: str, done: int, total: int | None) -> None:
+        if sys.stderr is None or not sys.stderr.isatty():
+            return
+        finished = done == total
+        if not finished and time.monotonic() < self._last + _PAUSE:
+            return
+        self._last = time.monotonic()
+        of = f" of {total / _MEGABYTE:.1f}" if total else ""
+        line = f"\r{safe_text(name)}: {done / _MEGABYTE:.1f}{of} MB\x1b[K"
+        print(line, end="\n" if finished else "", file=sys.stderr, flush=True)

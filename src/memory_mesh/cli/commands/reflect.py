@@ -1,0 +1,46 @@
+"""`memory-mesh reflect`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+
+EXAMPLE = 'memory-mesh reflect --topic "deployments" --lookback 20'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--topic", metavar="TEXT", help="about what; without it, the newest")
+    parser.add_argument(
+        "--lookback", type=int, default=10, metavar="N", help="memories looked at (default: 10)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show it, store nothing")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Say what the memories agree on, with the ids it comes from."""
+    with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
+        found = mesh.reflect(
+            topic=options.topic,
+            lookback=options.lookback,
+            store=not options.dry_run,
+            scope=cli_options.reader_of(mesh.config),
+        )
+    if options.json:
+        output.say_json(
+            {
+                "id": found.id,
+                "topic": found.topic,
+                "count": found.count,
+                "text": found.text,
+                "confidence": found.confidence,
+                "sources": list(found.sources),
+            }
+        )
+        return 0
+    output.say(f"[MemoryMesh] Reflected on {found.count} memories.")
+    if found.text:
+        output.say(found.text)
+    if found.id:
+        output.say(f"[MemoryMesh] Reflection {found.id} [CONFIDENCE: {found.confidence:.2f}]")
+    return 0

@@ -1,0 +1,107 @@
+"""`memory-mesh review`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.errors import NotFound
+from memory_mesh.model import Json, Memory, Scope, Skill
+from memory_mesh.sync import MemoryMesh
+
+EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
+_MOST = 1_000  # that one call may return
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--id", metavar="ID", help="the memory or skill, shown if no verdict is given; else all"
+    )
+    verdict = parser.add_mutually_exclusive_group()
+    verdict.add_argument("--approve", action="store_true", help="let it in")
+    verdict.add_argument("--reject", action="store_true", help="archive it, and keep it out")
+    verdict.add_argument("--undo", action="store_true", help="take the last verdict back")
+    parser.add_argument("--source", metavar="NAME", help="all that waits from this source")
+    parser.add_argument("--reason", metavar="TEXT", help="why, for the audit block")
+    parser.add_argument("--limit", type=int, default=100, metavar="N", help="list at most")
+
+
+def run(options: argparse.Namespace) -> int:
+    """List what waits, show all of one, or decide on it."""
+    decided = options.approve or options.reject
+    if bool(options.id) == bool(options.source) and (decided or options.undo or options.source):
+        raise UsageError("say which: --id ID or --source NAME. See: memory-mesh review --help")
+    if options.source and not decided:
+        raise UsageError("say --approve or --reject. See: memory-mesh review --help")
+    with cli_options.mesh_of(options) as mesh:
+        reader = cli_options.reader_of(mesh.config)
+        if options.source:
+            return _decide_all(mesh, reader, options)
+        if options.undo:
+            return _undo(mesh, reader, options)
+        if options.id and not decided:
+            return _show(mesh, reader, options)
+        if options.id:
+            return _decide(mesh, reader, options)
+        waiting = mesh.awaiting_review(limit=options.limit, scope=reader)
+    if options.json:
+        output.say_json([_plain(item) for item in waiting])
+        return 0
+    output.say(f"[MemoryMesh] {len(waiting)} wait for review.")
+    for item in waiting:
+        text = item.text if isinstance(item, Memory) else f"{item.name}: {item.intent}"
+        output.say(f"{item.id}  {output.one_line(text, 80)}")
+    return 0
+
+
+def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    """One verdict on everything that waits from one source."""
+    reason = options.reason or "reviewed by the caller"
+    done = mesh.review_source(options.source, approve=options.approve, reason=reason, scope=reader)
+    if options.json:
+        output.say_json([{"id": memory.id, "status": memory.status.value} for memory in done])
+        return 0
+    verdict = "Approved" if options.approve else "Rejected"
+    output.say(f"[MemoryMesh] {verdict} {len(done)} from {options.source}.")
+    return 0
+
+
+def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    memory = mesh.undo_review(options.id, scope=reader)
+    if options.json:
+        output.say_json({"id": memory.id, "status": memory.status.value})
+        return 0
+    output.say(f"[MemoryMesh] {memory.id} waits again, as {memory.status.value}")
+    return 0
+
+
+def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    """The whole of one: nobody should approve what a listing cut off."""
+    waiting = mesh.awaiting_review(limit=_MOST, scope=reader)
+    item = next((item for item in waiting if item.id == options.id), None)
+    if item is None:
+        raise NotFound(f"{options.id} does not wait for review")
+    if options.json:
+        output.say_json(_plain(item))
+        return 0
+    output.say(item.text)
+    output.hint(f"memory-mesh review --id {item.id} --approve, or --reject")
+    return 0
+
+
+def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    reason = options.reason or "reviewed by the caller"
+    after = mesh.review(options.id, approve=options.approve, reason=reason, scope=reader)
+    if options.json:
+        output.say_json({"id": after.id, "status": after.status.value})
+        return 0
+    verdict = "Approved" if options.approve else "Rejected"
+    output.say(f"[MemoryMesh] {verdict} {after.id}, now {after.status.value}")
+    return 0
+
+
+def _plain(item: Memory | Skill) -> dict[str, Json]:
+    if isinstance(item, Skill):
+        return output.described_skill(item)
+    return output.described(item)

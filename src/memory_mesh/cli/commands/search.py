@@ -1,0 +1,67 @@
+"""`memory-mesh search`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.formats import rfc11
+from memory_mesh.model import Hits, record
+
+EXAMPLE = 'memory-mesh search "dark themes" --limit 5'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("query", nargs="+", help="the words to look for")
+    cli_options.add_view(parser, limit=10)
+    parser.add_argument(
+        "--keyword", action="store_true", help="look for words only and load no model"
+    )
+    parser.add_argument(
+        "--min-relevance",
+        type=float,
+        default=0.0,
+        metavar="0..1",
+        help="leave out what answers with a smaller chance; 0.1 keeps noise out",
+    )
+    parser.add_argument("--explain", action="store_true", help="add the parts of each score")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print RFC-0011 §9.2's text for the best memories."""
+    with cli_options.mesh_of(options, meaning=not options.keyword) as mesh:
+        view = cli_options.view_of(options, mesh.config)
+        hits = mesh.search(
+            " ".join(options.query),
+            keyword_only=options.keyword,
+            min_relevance=options.min_relevance,
+            **view,
+        )
+    if options.json:
+        output.say_json([record.record(hit) for hit in hits])
+        return 0
+    output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
+    if options.explain:
+        output.say(f"\n{_explanation(hits)}")
+    if hits.explanation.to_reindex:
+        output.hint(output.reindex_hint(hits.explanation.to_reindex))
+    if not hits and view["scope"].project and not view["across"]:
+        output.hint(f"Only {view['scope'].project} was searched; try --all-projects.")
+    return 0
+
+
+def _explanation(hits: Hits) -> str:
+    how = hits.explanation
+    lines = [
+        "[EXPLANATION]",
+        f"Profile: {how.profile} | Space: {how.space or 'none'}",
+        f"Found by keyword: {how.found_by_keyword} | By meaning: {how.found_by_vector}",
+        f"Waiting for a vector: {how.pending}",
+    ]
+    lines += [f"Read as: {term} -> {', '.join(others)}" for term, others in how.read_as.items()]
+    lines += [f"Note: {output.reindex_hint(how.to_reindex)}"] if how.to_reindex else []
+    lines += [f"Note: {how.note}"] if how.note else []
+    for number, hit in enumerate(hits, start=1):
+        parts = ", ".join(f"{name} {part:.4g}" for name, part in hit.parts.items())
+        lines.append(f"--- MEMORY {number}: score {hit.score:.4g}; {parts}")
+    return "\n".join(lines)

@@ -1,0 +1,71 @@
+"""`memory-mesh stats`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.errors import StoreError
+from memory_mesh.model import Json, Stats
+
+EXAMPLE = "memory-mesh stats --verbose"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--verbose", action="store_true", help="more figures")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print RFC-0011 §9.2's four lines; of a store that does not open, its path and that."""
+    mesh = cli_options.mesh_of(options)
+    path = str(mesh.config.db_dir)
+    try:
+        with mesh:
+            stats = mesh.stats()
+    except StoreError:
+        if not options.json:
+            output.say(f"[MemoryMesh] DB Path: {path}\n[MemoryMesh] Status: disconnected")
+        raise
+    if options.json:
+        output.say_json(_plain(stats) | {"db_path": path, "status": "connected"})
+        return 0
+    lines = {
+        "Total Memories": stats.memories,
+        "Total Skills": stats.skills,
+        "DB Path": path,
+        "Status": "connected",
+    }
+    if options.verbose:
+        lines |= _more(stats)
+    for name, value in lines.items():
+        output.say(f"[MemoryMesh] {name}: {value}")
+    if stats.to_reindex:
+        output.hint(output.reindex_hint(stats.to_reindex))
+    return 0
+
+
+def _plain(stats: Stats) -> dict[str, Json]:
+    return {
+        "namespace": stats.namespace,
+        "memories": stats.memories,
+        "skills": stats.skills,
+        "by_status": dict(stats.by_status),
+        "blocks": stats.blocks,
+        "recalls": stats.recalls,
+        "seq": stats.seq,
+        "bytes": stats.bytes,
+        "to_reindex": stats.to_reindex,
+    }
+
+
+def _more(stats: Stats) -> dict[str, str | int]:
+    statuses = {f"Memories {status}": count for status, count in stats.by_status.items()}
+    return {
+        "Namespace": stats.namespace,
+        **statuses,
+        "Audit Blocks": stats.blocks,
+        "Recall Blocks": stats.recalls,
+        "Seq": stats.seq,
+        "Bytes": stats.bytes,
+        "To Reindex": stats.to_reindex,
+    }

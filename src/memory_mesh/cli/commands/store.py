@@ -1,0 +1,49 @@
+"""`memory-mesh store`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.errors import InvalidInput
+from memory_mesh.model import Outcome, Scope, record
+
+EXAMPLE = 'memory-mesh store --content "The user prefers dark themes" --type preference'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--content", metavar="TEXT", required=True, help="the memory; - reads standard input"
+    )
+    cli_options.add_details(parser)
+    parser.add_argument(
+        "--global", action="store_true", dest="for_all", help="for every project, not only this one"
+    )
+    parser.add_argument("--key", metavar="KEY", help="idempotency key: same key, same receipt")
+    parser.add_argument(
+        "--allow-duplicate", action="store_true", help="store it even if the same text is known"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Store, and say under which id."""
+    content = cli_options.content_of(options) or ""
+    said, metadata = cli_options.details_of(options), cli_options.metadata_of(options) or {}
+    if options.key is not None:
+        said["key"] = options.key
+    said["allow_duplicate"] = options.allow_duplicate
+    with cli_options.mesh_of(options) as mesh:
+        reader = cli_options.reader_of(mesh.config)
+        said["scope"] = Scope(None if options.for_all else reader.project, None, reader.session)
+        if "agent_id" in mesh.config.origins:
+            metadata.setdefault("source", mesh.config.agent_id)
+        receipt = mesh.add(content, metadata, **said)
+    if receipt.outcome is Outcome.REFUSED:
+        raise InvalidInput("; ".join(receipt.reasons))
+    if options.json:
+        output.say_json(record.record(receipt))
+        return 0
+    output.say(f"[MemoryMesh] Ingested record {receipt.id}")
+    if receipt.outcome is not Outcome.STORED:
+        output.hint(f"{receipt.outcome}: {'; '.join(receipt.reasons)}")
+    return 0

@@ -1,0 +1,57 @@
+"""`memory-mesh verify`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.cli import output
+from memory_mesh.errors import MeshError
+from memory_mesh.formats.terminal import safe_text
+from memory_mesh.model import Json, Verification
+
+EXAMPLE = "memory-mesh verify --checkpoint today.json"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--checkpoint", metavar="FILE", help="write the chain's head to a file, to keep elsewhere"
+    )
+    parser.add_argument(
+        "--against", metavar="FILE", help="hold the chain against an earlier checkpoint"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Say what was checked, how many of each, and what is wrong; exit code 1 if anything is."""
+    with cli_options.mesh_of(options) as mesh:
+        verification = mesh.verify(checkpoint=options.checkpoint, against=options.against)
+    if options.json:
+        output.say_json(_plain(verification))
+    else:
+        _show(verification)
+    if verification.ok:
+        return 0
+    message = f"{len(verification.findings)} findings in the namespace {verification.namespace}"
+    raise MeshError(message)
+
+
+def _plain(verification: Verification) -> Json:
+    return {
+        "namespace": verification.namespace,
+        "ok": verification.ok,
+        "checked": dict(verification.checked),
+        "findings": [
+            {"check": finding.check, "detail": finding.detail} for finding in verification.findings
+        ],
+    }
+
+
+def _show(verification: Verification) -> None:
+    count = len(verification.findings)
+    print(output.bold(f"Namespace {verification.namespace}: {count} findings"))
+    width = max((len(str(number)) for number in verification.checked.values()), default=0)
+    for what, number in verification.checked.items():
+        print(f"  checked {number:>{width}}  {safe_text(what, keep_newlines=False)}")
+    for finding in verification.findings:
+        detail = safe_text(finding.detail, keep_newlines=False)
+        print(f"  {output.bold('wrong')} {safe_text(finding.check)}: {detail}")

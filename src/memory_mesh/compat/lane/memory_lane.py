@@ -1,0 +1,161 @@
+"""`MemoryLane`: Memory Lane's store, find and feedback, blocking, over a mesh.
+
+A collection is the mesh's namespace. What is found is used: its count and last access move, and by
+them it fades. Who wins over whom is decided by the mesh's rules, never by what a caller says of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from memory_mesh import config as configuration
+from memory_mesh.compat.lane import entities as slugs
+from memory_mesh.compat.lane import translate
+from memory_mesh.compat.lane import translate as words
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model import Hit, Json, Memory, Receipt, Scope, Status
+from memory_mesh.policy.ranking import profiles
+from memory_mesh.sync import MemoryMesh
+
+LIMIT = 5
+_PAGE = 1_000  # blocks read at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneSettings:
+    """Memory Lane's settings, by default its own."""
+
+    db_path: str = "~/.opencode/memories.db"
+    embedding_model: str = "mixedbread-ai/mxbai-embed-large-v1"
+    dimension: int = 1_024
+    lm_studio_url: str = "http://127.0.0.1:1234"
+    min_score_threshold: float = profiles.LANE_MIN_SIMILARITY
+    min_score_of_an_entity: float = profiles.LANE_MIN_ENTITY_SIMILARITY
+
+    def embedder(self) -> configuration.Settings:
+        """Settings of a mesh that asks LM Studio for its vectors: `MemoryMesh(**…)`."""
+        return {
+            "embedder": "openai",
+            "embedder_base_url": f"{self.lm_studio_url.rstrip('/')}/v1",
+            "embedder_model": self.embedding_model,
+            "embedder_dimension": self.dimension,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneResult:
+    """One memory found, with its final score and what time left of it when it was scored."""
+
+    id: str
+    content: str
+    score: float
+    collection: str
+    metadata: Mapping[str, Json]
+    effective_confidence: int
+    decay_factor: float
+
+
+class MemoryLane:
+    """Memory Lane over a mesh; whoever opened the mesh closes it."""
+
+    def __init__(self, mesh: MemoryMesh, *, settings: LaneSettings | None = None) -> None:
+        self._mesh = mesh
+        self.settings = settings or LaneSettings()
+
+    def store(
+        self, content: str, metadata: Mapping[str, object], *, scope: Scope | None = None
+    ) -> Receipt:
+        """Keep a memory under its `memory_type`; its entities are found in the text as well."""
+        kept, details = words.details(content, metadata)
+        if scope is not None:
+            details["scope"] = scope
+        return self._mesh.add(content, kept, **details)
+
+    def find(
+        self,
+        query: str,
+        limit: int = LIMIT,
+        *,
+        entities: Sequence[str] = (),
+        scope: Scope | None = None,
+    ) -> list[LaneResult]:
+        """The best memories, those of any of the entities where some are named; finding is use."""
+        about = slugs.checked(entities)
+        settings = self.settings
+        hits = self._mesh.search(
+            query,
+            limit=limit,
+            filter=_about(about),
+            use_cache=False,  # decay moves with the time and with every use
+            scope=scope,
+            profile="lane",
+            min_similarity=(
+                settings.min_score_of_an_entity if about else settings.min_score_threshold
+            ),
+        )
+        if hits:
+            self._mesh.get_many([hit.id for hit in hits], scope=scope)
+        now = self._now()
+        return [_result(hit, now) for hit in hits]
+
+    def feedback(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
+        """Rate a memory: helpful times 1.1, harmful times 0.5, from 0.1 to 2; one vote per use."""
+        memory = self._known(memory_id, scope)[-1]
+        if memory.helpful + memory.harmful >= memory.uses:
+            raise InvalidInput(f"every use of {memory_id} is rated: find it again first")
+        self._mesh.rate(memory_id, helpful=helpful, scope=scope)
+
+    def metadata(self, memory_id: str, *, scope: Scope | None = None) -> dict[str, Json]:
+        """All that is known of one memory, its observations counted; this is no use of it."""
+        versions = self._known(memory_id, scope)
+        memory, begun = versions[-1], versions[0].recorded_from
+        again = self._observed_again(memory_id, begun)
+        seen = words.Observed(1 + len(again), memory.created_at, again[-1] if again else begun)
+        chain = self._mesh.chain(memory_id, scope=scope)
+        earlier = [each.id for each in chain if each.successor == memory_id]
+        return words.metadata(memory, self._now(), observed=seen, supersedes=earlier)
+
+    def _known(self, memory_id: str, scope: Scope | None) -> list[Memory]:
+        versions = self._mesh.history(memory_id, scope=scope)
+        if not versions or versions[-1].status is Status.DELETED:
+            raise NotFound
+        return versions
+
+    def _observed_again(self, memory_id: str, since: datetime) -> list[datetime]:
+        """When its text came in once more, by the blocks that it left."""
+        ledger, namespace = self._mesh._opened().ledger, self._mesh.config.namespace  # noqa: SLF001  # a surface of the same house
+        found, after = list[datetime](), 0
+        while blocks := ledger.blocks(namespace, after, _PAGE, since):
+            after = blocks[-1].seq or 0
+            found += [
+                block.entry.at
+                for block in blocks
+                if block.entry.metadata.get("type") == "merge" and memory_id in block.entry.memories
+            ]
+        return found
+
+    def _now(self) -> datetime:
+        return self._mesh._now()  # noqa: SLF001  # the clock that the mesh scores by
+
+
+def _about(entities: Sequence[str]) -> str | None:
+    """The filter on entities: a slug has no character that a filter could read otherwise."""
+    if not entities:
+        return None
+    quoted = ", ".join(f"'{slug}'" for slug in entities)
+    return f"tags IN ({quoted})"
+
+
+def _result(hit: Hit, now: datetime) -> LaneResult:
+    decay = hit.parts["decay_factor"]
+    return LaneResult(
+        id=hit.id,
+        content=hit.content,
+        score=hit.score,
+        collection=words.collection(hit.memory),
+        metadata=words.metadata(hit.memory, now),
+        effective_confidence=translate.effective_confidence(
+            words.confidence_score(hit.memory), decay
+        ),
+        decay_factor=decay,
+    )

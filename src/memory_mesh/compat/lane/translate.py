@@ -1,0 +1,379 @@
+"""Memory Lane's words for our values: its metadata object and the rows of its SQLite file.
+
+::
+
+    memory_type ◀▶ kind             confidence_score 0-100 ◀▶ confidence 0-1
+    feedback_score ◀▶ usefulness    access_count, last_accessed_at ◀▶ uses, last used
+    entity_slugs ◀▶ tags and extra  decay_factor ◀ computed when it is read
+
+Columns win over the metadata of a row, and nothing that was stated is dropped.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from memory_mesh.compat.lane import entities, tags, translate
+from memory_mesh.compat.times import moment
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.model import Channel, Draft, Json, Kind, Memory, Origin, record
+from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.ranking import lane, profiles
+from memory_mesh.policy.ranking.usefulness import HARMFUL, HELPFUL
+from memory_mesh.policy.writing.drafts import Details, draft_of
+from memory_mesh.policy.writing.metadata import check_metadata
+
+VERSION = "1.0.0"
+COLLECTION = "memory-lane"
+CONFIDENCE = 70.0  # confidence_score where none is stated
+COLUMNS = (
+    "id", "content", "metadata", "collection", "tags", "valid_from", "valid_until",
+    "superseded_by", "auto_tags", "keywords", "created_at", "updated_at",
+)  # fmt: skip
+_LONGEST_ID = 512
+_KEPT = ("lane_version", "entity_slugs", "entities", "source_chunk")  # of a stored metadata object
+_COMPUTED = frozenset(
+    ["memory_type", "confidence_score", "decay_factor", "feedback_score", "feedback_count",
+     "valid_from", "valid_until", "superseded_by", "access_count", "last_accessed_at", "tags"]
+)  # fmt: skip
+Row: TypeAlias = Mapping[str, object]
+Check: TypeAlias = Callable[[str, object], Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """How often a memory was seen, first and last."""
+
+    times: int
+    first: datetime
+    last: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRow:
+    """A row read: the draft of its memory, what took its place, and the votes on it."""
+
+    draft: Draft
+    superseded_by: str | None = None
+    helpful: int = 0
+    harmful: int = 0
+
+
+def checked(given: object) -> dict[str, Json]:
+    """A MemoryLaneMetadata with its defaults; InvalidInput names the field that breaks it."""
+    stated = check_metadata(given)
+    if "memory_type" not in stated:
+        raise InvalidInput(f"metadata needs a memory_type: one of {', '.join(TYPES)}")
+    found = dict(stated)
+    for name, (check, default) in _SCHEMA.items():
+        value = found.get(name)
+        if value is None:
+            found[name] = list(default) if isinstance(default, tuple) else default
+        else:
+            found[name] = check(name, value)
+    return found
+
+
+def details(content: str, given: object) -> tuple[dict[str, Json], Details]:
+    """What `add` is told of a memory: the metadata it keeps, and its promoted details."""
+    said = checked(given)
+    if said["supersedes"] or said["superseded_by"]:
+        raise InvalidInput(
+            "what takes whose place is decided by claims and trust: state a claim instead"
+        )
+    slugs = _slugs(content, said)
+    kept = _kept(said) | _derived(content, slugs)
+    return kept, {
+        "kind": str(said["memory_type"]),
+        "confidence": _number(said["confidence_score"]) / 100,
+        "tags": _tags(said["tags"], slugs),
+        "valid_from": moment("valid_from", said["valid_from"]),
+        "valid_until": moment("valid_until", said["valid_until"]),
+    }
+
+
+def read_row(row: Row) -> LaneRow:
+    """A row of the table `memories`; InvalidInput says why it cannot be taken."""
+    said, rest = _row_metadata(row)
+    text = check_text(row.get("content"), "content")
+    slugs = tuple(dict.fromkeys((*_texts(said["entity_slugs"]), *entities.found(text))))
+    start, end = _first(row, said, "valid_from"), _first(row, said, "valid_until")
+    draft = draft_of(
+        text,
+        None,
+        {
+            "source_kind": "document",
+            "confidence": _number(said["confidence_score"]) / 100,
+            "tags": _tags([*_json_texts(row.get("tags")), *_texts(said["tags"] or ())], slugs),
+            "valid_from": moment("valid_from", start),
+            "valid_until": moment("valid_until", end),
+        },
+        agent_id="",
+        channel=Channel.IMPORT,
+    )
+    kind, label = _kind(said["memory_type"])
+    kept = _kept(said) | {"entity_slugs": list(slugs), "collection": _collection(row)} | rest
+    votes = _number(said["feedback_count"])
+    score = _number(said["feedback_score"])
+    helpful, harmful = translate.votes_behind(score, int(votes))
+    if score != 1 and not helpful + harmful:  # a score that no votes of ours make
+        kept["origin_feedback_score"] = score
+    successor = _first(row, said, "superseded_by")
+    if successor is not None:
+        kept["superseded_by"] = successor
+    draft = replace(
+        draft,
+        kind=kind,
+        label=label,
+        extra=check_metadata(kept),
+        born=_born(row, said, helpful + harmful),
+        allow_duplicate=True,  # each row keeps its id
+        quarantine=None if successor is None else f"{successor} took its place before it came here",
+    )
+    return LaneRow(draft, successor, helpful, harmful)
+
+
+def metadata(
+    memory: Memory,
+    now: datetime,
+    *,
+    observed: Observed | None = None,
+    supersedes: Sequence[str] = (),
+) -> dict[str, Json]:
+    """The MemoryLaneMetadata of a memory as it is now; observations where they were counted."""
+    extra = memory.extra
+    slugs = _texts(extra.get("entity_slugs") or ())
+    said: dict[str, Json] = {
+        "lane_version": extra.get("lane_version", VERSION),
+        "memory_type": memory.label or memory.kind.value,
+        "entity_slugs": list(slugs),
+        "entities": extra.get("entities", []),
+        "confidence_score": confidence_score(memory),
+        "decay_factor": lane.decay(memory, now),
+        "tags": [tag for tag in memory.tags if tag not in slugs],
+        "feedback_score": memory.usefulness,
+        "feedback_count": memory.helpful + memory.harmful,
+        "valid_from": _iso(memory.valid_from),
+        "valid_until": _iso(memory.valid_until),
+        "supersedes": [*dict.fromkeys([*_texts(extra.get("supersedes") or ()), *supersedes])],
+        "superseded_by": memory.successor or extra.get("superseded_by"),
+        "access_count": memory.uses,
+        "last_accessed_at": _iso(memory.last_used),
+    }
+    if "source_chunk" in extra:
+        said["source_chunk"] = extra["source_chunk"]
+    if observed is not None:
+        before = int(_number(extra.get("times_observed", 1)))
+        stated = extra.get("last_observed_at") if observed.times == 1 else None
+        said |= {
+            "times_observed": before - 1 + observed.times,
+            "first_observed_at": extra.get("first_observed_at") or _iso(observed.first),
+            "last_observed_at": stated or _iso(observed.last),
+        }
+    return said
+
+
+def confidence_score(memory: Memory) -> float:
+    """How sure the extractor was, from 0 to 100."""
+    return CONFIDENCE if memory.confidence is None else round(memory.confidence * 100, 6)
+
+
+def collection(memory: Memory) -> str:
+    """The collection it is kept under."""
+    stated = memory.extra.get("collection")
+    return stated if isinstance(stated, str) else COLLECTION
+
+
+def _row_metadata(row: Row) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The metadata object of a row, and beside it what could not be read as one."""
+    raw, rest = row.get("metadata"), dict[str, Json]()
+    try:
+        stated = json.loads(str(raw)) if raw not in (None, "") else {}
+    except (ValueError, RecursionError):
+        stated = None
+    if not isinstance(stated, dict):
+        stated, rest = {}, {"unread_metadata": str(raw)}
+    word = stated.get("memory_type")
+    known = isinstance(word, str) and word in TYPES
+    said = checked({**stated, "memory_type": word if known else "learning"})
+    said["memory_type"] = word if isinstance(word, str) and word else None
+    for name in ("auto_tags", "keywords"):
+        if row.get(name) not in (None, "", "[]"):
+            rest[name] = str(row[name])
+    updated = moment("updated_at", row.get("updated_at"))
+    rest["origin_updated_at"] = _iso(updated)
+    return said, rest
+
+
+def _kind(word: Json) -> tuple[Kind, str | None]:
+    """One of the ten types; any other word is kept as a label, and no word is a plain fact."""
+    if not isinstance(word, str):
+        return Kind.FACT, None
+    return (Kind(word), None) if word in TYPES else (Kind.FACT, word)
+
+
+def _born(row: Row, said: Mapping[str, Json], votes: int) -> Origin:
+    id_ = row.get("id")
+    if not isinstance(id_, str) or not id_ or len(id_) > _LONGEST_ID:
+        raise InvalidInput(f"a row needs an id of at most {_LONGEST_ID} characters")
+    made = moment("created_at", row.get("created_at"))
+    if made is None:
+        raise InvalidInput("the row does not say when it was created")
+    uses = int(_number(said["access_count"]))
+    used = moment("last_accessed_at", said["last_accessed_at"])
+    return Origin(check_text(id_, "id"), made, max(uses, votes), used)
+
+
+def _kept(said: Mapping[str, Json]) -> dict[str, Json]:
+    """What has no place of its own: Lane's own fields, observations so far, and unknown keys."""
+    absent = {"times_observed": 1, "supersedes": None}
+    return {
+        name: value
+        for name, value in said.items()
+        if (name in _KEPT or name not in _COMPUTED)
+        and value is not None
+        and value != absent.get(name)
+    }
+
+
+def _derived(content: str, slugs: Sequence[str]) -> dict[str, Json]:
+    return {
+        "collection": COLLECTION,
+        "entity_slugs": list(slugs),
+        "auto_tags": list(tags.auto_tags(content, slugs)),
+        "keywords": " ".join(tags.keywords(content)),
+    }
+
+
+def _slugs(content: str, said: Mapping[str, Json]) -> tuple[str, ...]:
+    stated = entities.checked(_texts(said["entity_slugs"]))
+    return tuple(dict.fromkeys((*stated, *entities.found(content))))
+
+
+def _tags(stated: Json, slugs: Sequence[str]) -> tuple[str, ...]:
+    """The writer's tags and the entities: a filter finds both in one place."""
+    return tuple(dict.fromkeys((*_texts(stated or ()), *slugs)))
+
+
+def _collection(row: Row) -> str:
+    return check_text(row.get("collection") or COLLECTION, "collection")
+
+
+def _json_texts(raw: object) -> list[str]:
+    """The texts of a JSON array; a column that is none has none."""
+    try:
+        found = json.loads(str(raw)) if raw else []
+    except ValueError:
+        return []
+    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
+
+
+def _first(row: Row, said: Mapping[str, Json], name: str) -> str | None:
+    """The column, else the metadata."""
+    value = row.get(name) or said[name]
+    return None if value is None else check_text(value, name)
+
+
+def _iso(at: datetime | None) -> str | None:
+    return None if at is None else record.iso(at)
+
+
+def _number(value: Json) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _texts(value: Json) -> list[str]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return []
+    return [item for item in value if isinstance(item, str)]
+
+
+def _text(name: str, value: object) -> Json:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be text, not {type(value).__name__}")
+    return value
+
+
+def _type(name: str, value: object) -> Json:
+    if value not in TYPES:
+        raise InvalidInput(f"{name} must be one of {', '.join(TYPES)}; not {value!r}")
+    return str(value)
+
+
+def _list(name: str, value: object) -> Json:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InvalidInput(f"{name} must be a list")
+    return list(value)
+
+
+def _list_of_texts(name: str, value: object) -> Json:
+    found = _list(name, value)
+    if len(_texts(found)) != len(_list_items(found)):
+        raise InvalidInput(f"{name} must be a list of texts")
+    return found
+
+
+def _list_items(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, Sequence) else ()
+
+
+def _within(low: float, high: float) -> Check:
+    def check(name: str, value: object) -> Json:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InvalidInput(f"{name} must be a number, not {value!r}")
+        if not low <= value <= high:
+            most = "" if high == math.inf else f" and at most {high:g}"
+            raise InvalidInput(f"{name} must be at least {low:g}{most}, not {value!r}")
+        return value
+
+    return check
+
+
+def _time(name: str, value: object) -> Json:
+    _text(name, value)
+    moment(name, value)
+    return str(value)
+
+
+TYPES = tuple(kind.value for kind in profiles.LANE_KIND_WEIGHTS)
+_COUNT, _SCORE = _within(0, math.inf), _within(0, math.inf)
+_SCHEMA: Mapping[str, tuple[Check, Json]] = {
+    "lane_version": (_text, VERSION),
+    "memory_type": (_type, None),
+    "entity_slugs": (_list_of_texts, ()),
+    "entities": (_list, ()),
+    "confidence_score": (_within(0, 100), CONFIDENCE),
+    "decay_factor": (_within(0, 1), 1.0),
+    "source_chunk": (_text, None),
+    "tags": (_list_of_texts, None),
+    "feedback_score": (_SCORE, 1.0),
+    "feedback_count": (_COUNT, 0),
+    "valid_from": (_time, None),
+    "valid_until": (_time, None),
+    "supersedes": (_list_of_texts, None),
+    "superseded_by": (_text, None),
+    "times_observed": (_COUNT, 1),
+    "first_observed_at": (_time, None),
+    "last_observed_at": (_time, None),
+    "access_count": (_COUNT, 0),
+    "last_accessed_at": (_time, None),
+}
+_MOST_VOTES = 200  # that are read back from a score
+
+
+def votes_behind(score: float, count: int) -> tuple[int, int]:
+    """How many helpful and harmful votes made a score; none where no such votes do."""
+    if not 0 < count <= _MOST_VOTES or score <= 0:
+        return 0, 0
+    for harmful in range(count + 1):
+        if math.isclose(HELPFUL ** (count - harmful) * HARMFUL**harmful, score, rel_tol=1e-6):
+            return count - harmful, harmful
+    return 0, 0
+
+
+def effective_confidence(score: float, decay_factor: float) -> int:
+    """A confidence from 0 to 100 after decay."""
+    return round(score * decay_factor)

@@ -1,0 +1,223 @@
+"""A LanceDB directory of the original, brought into a mesh through the one write path.
+
+::
+
+    yamo_blocks ────────── counted; the text of a lesson's block completes its row
+    synthesized_skills ──▶ add_skill, staged for review
+    memory_entries ──────▶ drafts with their id, times and uses ──▶ add_many, a batch at a time
+
+What comes from a file is a document, whatever it says of itself: a lesson waits for review. Vectors
+are not taken over, for nobody knows whose they are. A row that is here already is known as such, so
+an interrupted import is simply run again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory_mesh.compat.rfc11 import columns, lance_tables
+from memory_mesh.compat.rfc11.migrate import WORK
+from memory_mesh.compat.rfc11.rows import block_memories, memory_draft, skill_given, wire_lesson
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model import Channel, Draft, Lesson, Receipt, Scope, Source, SourceKind
+from memory_mesh.model.skill import SkillDraft
+from memory_mesh.sync import MemoryMesh
+
+if TYPE_CHECKING:
+    from lance import LanceDataset
+
+Progress = Callable[[int], None]
+MOST_REFUSALS = 1_000  # named in the report; all are counted
+_SOURCE = Source(SourceKind.DOCUMENT, Channel.IMPORT)
+_MEMORY_COLUMNS = [column.name for column in columns.V2_COLUMNS if column.holds != "vector"]
+_SKILL_COLUMNS = [column.name for column in columns.SKILL_COLUMNS if column.holds != "vector"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What became of the rows of one table; `merged` are those that were here already."""
+
+    read: int = 0
+    stored: int = 0
+    merged: int = 0
+    quarantined: int = 0
+    refused: int = 0
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What an import did; `refusals` name the rows that were not taken, and why."""
+
+    schema: str | None  # of the memory table: V1, V2, or None where there is no such table
+    memories: Tally
+    skills: Tally
+    blocks: int
+    refusals: tuple[tuple[str, str], ...] = ()
+
+
+def bring_in(mesh: MemoryMesh, folder: Path, *, progress: Progress | None = None) -> Brought:
+    """Import every memory and skill of a LanceDB directory; `progress` hears the rows read."""
+    found = {name: lance_tables.opened(lance_tables.place(folder, name)) for name in _TABLES}
+    memories, blocks, known = (found[name] for name in _TABLES)
+    if memories is None and (folder / WORK / "journal.json").exists():
+        raise NotFound(f"a migration of {folder} was broken off: memory-mesh migrate-tables")
+    if not any(found.values()):
+        raise NotFound(f"there is no table of RFC-0011 in {folder}")
+    account = _Account(progress)
+    skilled = account.of(_skills(mesh, known, account)) if known is not None else Tally()
+    taught = _Lessons(blocks)
+    drafted = account.of(_memories(mesh, memories, taught, account)) if memories else Tally()
+    return Brought(
+        _schema(memories),
+        drafted,
+        skilled,
+        blocks.count_rows() if blocks is not None else 0,
+        tuple(account.refusals),
+    )
+
+
+class _Account:
+    """Counts along, and keeps the first refusals in words."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.refusals: list[tuple[str, str]] = []
+        self._progress = progress
+        self._read = 0
+
+    def of(self, outcomes: Iterator[Sequence[str]]) -> Tally:
+        """The tally of one table, batch by batch."""
+        counts: Counter[str] = Counter()
+        for batch in outcomes:
+            counts.update(batch)
+            counts["read"] += len(batch)
+            self._read += len(batch)
+            if self._progress is not None:
+                self._progress(self._read)
+        return Tally(**counts)
+
+    def refuse(self, id_: object, reason: str) -> str:
+        """One row that is not taken."""
+        if len(self.refusals) < MOST_REFUSALS:
+            self.refusals.append((str(id_), reason))
+        return "refused"
+
+
+class _Lessons:
+    """Lessons by their own and their memory's id, from the blocks, read when one is asked for."""
+
+    def __init__(self, blocks: "LanceDataset | None") -> None:
+        self._blocks = blocks
+        self._found: dict[str, Lesson] | None = None
+
+    def __call__(self, id_: str) -> Lesson | None:
+        """The lesson of an id; lessons are few beside memories, so they are held."""
+        if self._found is None:
+            self._found = dict(self._read()) if self._blocks is not None else {}
+        return self._found.get(id_)
+
+    def _read(self) -> Iterator[tuple[str, Lesson]]:
+        if self._blocks is None:
+            return
+        where = "operation_type = 'lesson'"
+        for batch in lance_tables.rows(self._blocks, ["yamo_text", "metadata"], where=where):
+            for row in batch:
+                lesson = wire_lesson(row.get("yamo_text"))
+                if lesson is not None:
+                    yield from ((id_, lesson) for id_ in (lesson.id, *block_memories(row)))
+
+
+def _memories(
+    mesh: MemoryMesh, dataset: "LanceDataset", taught: _Lessons, account: _Account
+) -> Iterator[list[str]]:
+    for batch in lance_tables.rows(dataset, _MEMORY_COLUMNS):
+        drafts, outcomes = list[Draft](), list[str]()
+        for row in batch:
+            try:
+                drafts.append(memory_draft(row, taught))
+            except InvalidInput as error:
+                outcomes.append(account.refuse(row.get("id"), str(error)))
+        for part in _apart(drafts):
+            outcomes += _kept(mesh, part, account)
+        yield outcomes
+
+
+def _apart(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
+    """The drafts with no id twice in a part: a table may hold one twice, a commit may not."""
+    later = list[Draft]()
+    first: dict[str | None, Draft] = {}
+    for draft in drafts:
+        if first.setdefault(_born(draft), draft) is not draft:
+            later.append(draft)
+    yield list(first.values())
+    if later:
+        yield from _apart(later)
+
+
+def _kept(mesh: MemoryMesh, drafts: Sequence[Draft], account: _Account) -> list[str]:
+    """What became of the drafts; where one of them spoils the batch, the others go on alone."""
+    if not drafts:
+        return []
+    try:
+        receipts = mesh.add_many(drafts)
+    except InvalidInput as error:
+        if len(drafts) == 1:
+            return [account.refuse(_born(drafts[0]), str(error))]
+        return [outcome for draft in drafts for outcome in _kept(mesh, [draft], account)]
+    return [
+        _outcome(draft, receipt, account) for draft, receipt in zip(drafts, receipts, strict=True)
+    ]
+
+
+def _outcome(draft: Draft, receipt: Receipt, account: _Account) -> str:
+    if receipt.id is None:
+        account.refuse(_born(draft), "; ".join(receipt.reasons))
+    return receipt.outcome.value
+
+
+def _born(draft: Draft) -> str | None:
+    return None if draft.born is None else draft.born.id
+
+
+def _skills(mesh: MemoryMesh, dataset: "LanceDataset", account: _Account) -> Iterator[list[str]]:
+    newest = _newest(dataset)
+    for batch in lance_tables.rows(dataset, _SKILL_COLUMNS):
+        yield [
+            _skill(mesh, row, account)
+            if newest.get(str(row.get("name")), (0, row.get("id")))[1] == row.get("id")
+            else "skipped"
+            for row in batch
+        ]
+
+
+def _skill(mesh: MemoryMesh, row: dict[str, object], account: _Account) -> str:
+    try:
+        text, metadata, born = skill_given(row)
+        draft = SkillDraft(text=text, metadata=metadata, scope=Scope(), source=_SOURCE, born=born)
+        receipt = mesh.add_skill(draft)
+    except InvalidInput as error:
+        return account.refuse(row.get("id"), str(error))
+    return "quarantined" if receipt.outcome == "staged" else receipt.outcome
+
+
+def _newest(dataset: "LanceDataset") -> dict[str, tuple[int, object]]:
+    """The newest skill of each name: an older one would take its place again at every import."""
+    found: dict[str, tuple[int, object]] = {}
+    for batch in lance_tables.rows(dataset, ["id", "name", "created_at"]):
+        for row in batch:
+            made = row.get("created_at")
+            age = made if isinstance(made, int) else 0
+            if age >= found.get(str(row.get("name")), (age, None))[0]:
+                found[str(row.get("name"))] = (age, row.get("id"))
+    return found
+
+
+def _schema(dataset: "LanceDataset | None") -> str | None:
+    if dataset is None:
+        return None
+    return "V2" if columns.is_schema_v2(lance_tables.column_names(dataset)) else "V1"
+
+
+_TABLES = (columns.MEMORIES, columns.BLOCKS, columns.SKILLS)

@@ -1,0 +1,72 @@
+"""What a mesh has to hand out, read a page at a time through its public face.
+
+Nothing is locked: what is written meanwhile may be in it or not. Vectors are those of the space
+that has most of them; a text without one has none in the table.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from memory_mesh.compat.rfc11.columns import DIMENSION
+from memory_mesh.compat.rfc11.export import HeldMemory, HeldSkill
+from memory_mesh.model import Block, Memory, Part, Status
+from memory_mesh.sync import MemoryMesh
+
+_PAGE = 1_000
+_EVERYONE = ("project", "agent", "session")
+
+
+class MeshHoldings:
+    """The memories of one namespace, its skills and its chain."""
+
+    def __init__(self, mesh: MemoryMesh, *, include: Iterable[Status] = ()) -> None:
+        self._mesh, self._include = mesh, tuple(include)
+        states = sorted(mesh.stats().spaces, key=lambda state: state.vectors)
+        self._space = states[-1].space if states else None
+
+    @property
+    def dimension(self) -> int:
+        """The length of every vector."""
+        return DIMENSION if self._space is None else self._space.dimension
+
+    def memories(self) -> Iterator[HeldMemory]:
+        """Active memories of every audience, and those of the statuses to include."""
+        cursor: str | None = None
+        while True:
+            page = self._mesh.get_all(
+                limit=_PAGE, cursor=cursor, across=_EVERYONE, include=self._include
+            )
+            vectors = self._vectors([memory.id for memory in page])
+            for memory in page:
+                yield self.held(memory, vectors.get(memory.id, ()))
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    def held(self, memory: Memory, parts: Sequence[Part] = ()) -> HeldMemory:
+        """A memory with the time of its last change; its first version is no change."""
+        vectors = [part.vector for part in parts]
+        if memory.recorded_from == memory.created_at:
+            return HeldMemory(memory, vectors)
+        versions = self._mesh.history(memory.id, scope=memory.scope)
+        return HeldMemory(memory, vectors, memory.recorded_from if len(versions) > 1 else None)
+
+    def skills(self) -> Iterator[HeldSkill]:
+        """Active skills of every audience, and those of the statuses to include."""
+        before: str | None = None
+        while page := self._mesh.list_skills(
+            limit=_PAGE, across=_EVERYONE, include=self._include, before=before
+        ):
+            vectors = self._mesh.skill_vectors(page, self._space) if self._space else {}
+            for skill in page:
+                yield HeldSkill(skill, vectors.get(skill.id))
+            before = page[-1].id
+
+    def blocks(self) -> Iterator[Block]:
+        """The chain, oldest first."""
+        after = 0
+        while found := self._mesh.blocks(after_seq=after, limit=_PAGE):
+            yield from found
+            after = found[-1].seq or after
+
+    def _vectors(self, ids: Sequence[str]) -> Mapping[str, Sequence[Part]]:
+        return self._mesh.vectors(ids, self._space) if self._space is not None else {}

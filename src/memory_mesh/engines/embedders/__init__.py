@@ -1,0 +1,101 @@
+"""Text to vectors: a local model, HTTP services, and the chain that puts them in order.
+
+Nothing heavy is imported here: each engine's own module is loaded when it is chosen, and the model
+when something is embedded.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from memory_mesh.engines import model_files
+from memory_mesh.errors import InvalidInput
+from memory_mesh.ports import Clock, Embedder
+
+if TYPE_CHECKING:
+    from memory_mesh.engines.embedders.chain import Chain
+
+LOCAL, FASTEMBED, NONE = "local", "fastembed", "none"
+SERVICES = ("openai", "ollama", "cohere")
+
+
+class Settings(model_files.Settings, Protocol):
+    """The settings that decide how texts are embedded."""
+
+    @property
+    def embedder_base_url(self) -> str | None:
+        """Where the service is, when not at its usual address."""
+
+    @property
+    def embedder_api_key(self) -> str | None:
+        """The key that the service wants."""
+
+    @property
+    def embedder_dimension(self) -> int | None:
+        """How long its vectors are to be."""
+
+    @property
+    def embedder_threads(self) -> int:
+        """Threads of the local model; 0 leaves it to onnxruntime."""
+
+
+def embedder_of(settings: Settings, clock: Clock) -> "Chain | None":
+    """The chosen embedder, then the local one; None when there is none, and nothing is loaded."""
+    primary = settings.embedder or LOCAL
+    if primary not in _MAKERS:
+        raise InvalidInput(
+            f"there is no embedder {primary!r}; there are: {', '.join(sorted(_MAKERS))}"
+        )
+    found = dict[str, Embedder]()
+    for provider in dict.fromkeys([primary, LOCAL]) if primary != NONE else ():
+        found |= _MAKERS[provider](settings)
+    if not found:
+        return None
+    from memory_mesh.engines.embedders.chain import Chain
+
+    return Chain(found, clock)
+
+
+def _local(settings: Settings) -> dict[str, Embedder]:
+    folder = model_files.find_model(settings)
+    if folder is None:
+        return {}
+    from memory_mesh.engines.embedders.onnx import OnnxEmbedder
+
+    return {f"local {folder.name}": OnnxEmbedder(folder, threads=settings.embedder_threads)}
+
+
+def _service(settings: Settings) -> dict[str, Embedder]:
+    from memory_mesh.engines.embedders.services import WIRES, HttpEmbedder
+
+    provider = settings.embedder or ""
+    model = settings.embedder_model or WIRES[provider].model
+    embedder = HttpEmbedder(
+        provider,
+        model=model,
+        base_url=settings.embedder_base_url,
+        api_key=settings.embedder_api_key,
+        dimension=settings.embedder_dimension,
+    )
+    return {f"{provider} {model}": embedder}
+
+
+def _fastembed(settings: Settings) -> dict[str, Embedder]:
+    from memory_mesh.engines.embedders.fastembed import FastembedEmbedder
+
+    if settings.embedder_model is None:
+        raise InvalidInput("the embedder 'fastembed' needs a model: set MEMORY_MESH_EMBEDDER_MODEL")
+    embedder = FastembedEmbedder(
+        settings.embedder_model,
+        folder=settings.model_dir,
+        cache=settings.models_dir / ".fastembed",
+        threads=settings.embedder_threads,
+    )
+    return {f"fastembed {settings.embedder_model}": embedder}
+
+
+_MAKERS: Mapping[str, Callable[[Settings], dict[str, Embedder]]] = {
+    LOCAL: _local,
+    FASTEMBED: _fastembed,
+    NONE: lambda _: {},
+    **dict.fromkeys(SERVICES, _service),
+}

@@ -1,0 +1,312 @@
+"""Writing one Commit inside an open transaction: every table it touches, in one file."""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from memory_mesh.engines.ledgers.sqlite import conflicts, rows, vectors
+from memory_mesh.model import (
+    Commit,
+    Entry,
+    Head,
+    Memory,
+    Observation,
+    Outcome,
+    Put,
+    Scope,
+    Seen,
+    Standing,
+    Status,
+    TextVectors,
+    Wanted,
+    Wording,
+)
+from memory_mesh.policy.writing import audit
+
+_TWINS = 64  # of one text and audience that are compared: they differ in when they hold
+
+
+def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Standing:
+    """What the ledger holds that bears on a write, read inside its transaction."""
+    return Standing(
+        at=at,
+        twins=_twins(db, wanted.twins),
+        keys={key: seen for key in wanted.keys if (seen := _seen(db, key)) is not None},
+        memories={id_: found for id_ in wanted.ids if (found := _current(db, id_)) is not None},
+        taken=lambda id_: _taken(db, id_),
+        history=lambda id_: rows.history(db, id_),
+        lessons={key: known for key in wanted.patterns if (known := _lessons(db, *key))},
+        **(_skills(db, wanted) if wanted.skills or wanted.skill_names else {}),
+        **(
+            conflicts.rivals(db, wanted)
+            if wanted.claims or wanted.echoes or wanted.conflicts
+            else {}
+        ),
+        tombstoned=conflicts.tombstoned(db),
+        claimed=lambda more: rivals(db, more, at),
+    )
+
+
+def _skills(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
+    from memory_mesh.engines.ledgers.sqlite import skills
+
+    return skills.rivals(db, wanted)
+
+
+def recorded_time(head: Head, now: datetime) -> datetime:
+    """The clock's time, or just after the last commit's where the clock went back."""
+    return max(now, head.recorded_at + timedelta(microseconds=1))
+
+
+def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> None:
+    """Everything the commit changes, under the next seq."""
+    seq = head.seq + 1
+    before = vectors.last_text(db)
+    numbers = {put.memory.id: _put(db, put, seq, at) for put in commit.puts}
+    _observe(db, commit.observations, at, numbers)
+    for link in commit.links:
+        db.execute(
+            "INSERT OR IGNORE INTO link SELECT a.number, b.number, ?, ? "
+            "FROM memory a, memory b WHERE a.id = ? AND b.id = ?",
+            (link.type, seq, link.source, link.target),
+        )
+    for late in commit.vectors:
+        vectors.add(db, late, seq)
+    vectors.keep_count(db, before, commit)
+    if commit.skills or commit.skill_vectors:
+        from memory_mesh.engines.ledgers.sqlite import skills  # few writes have any
+
+        skills.write(db, commit, seq)
+    if commit.terms is not None:
+        from memory_mesh.engines.ledgers.sqlite.ledger import terms
+
+        terms.rewrite(db, commit.terms)
+    conflicts.write(db, commit, seq, at)
+    position, hashed = _chain(db, head, seq, commit.entries)
+    db.execute(
+        "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
+        (seq, rows.micros(at), position, hashed),
+    )
+
+
+def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
+    """Recall blocks: recorded, not chained. A taken id is drawn anew."""
+    for entry in entries:
+        id_ = entry.id
+        while db.execute("SELECT 1 FROM recall WHERE id = ?", (id_,)).fetchone():
+            id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
+        db.execute(
+            "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?,?,?,?,?,?)",
+            (
+                id_,
+                entry.agent,
+                rows.millis(entry.at),
+                rows.dumped(entry.memories),
+                entry.wire,
+                audit.metadata_text(entry.metadata),
+            ),
+        )
+
+
+def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
+    """One new version, and its memory's number; an earlier version is closed, never changed."""
+    memory = put.memory
+    born = db.execute(
+        "INSERT INTO memory (id, created, status, uses, last_used) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO NOTHING",
+        (
+            memory.id,
+            rows.micros(memory.created_at),
+            memory.status,
+            memory.uses,
+            rows.micros(memory.last_used),
+        ),
+    )
+    if born.rowcount:
+        number, text = born.lastrowid or 0, None
+    else:
+        number, text = _close(db, put, at)
+    if put.wording:
+        text = _word(db, number, put.wording, "live" if _lives(memory) else "rest")
+        if put.wording.space is not None:
+            worded = put.wording
+            late = TextVectors(text, put.wording.space, worded.vectors, worded.spans)
+            vectors.add(db, late, seq)
+    db.execute(
+        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(38)})",  # noqa: S608  # own names
+        rows.version_values(memory, number, text, seq),
+    )
+    return number
+
+
+def _close(db: sqlite3.Connection, put: Put, at: datetime) -> tuple[int, int]:
+    """End a memory's open version; the memory's number and the text it had."""
+    memory = put.memory
+    number, version, text, was = db.execute(
+        "SELECT m.number, v.number, v.text, v.status FROM memory m JOIN version v "
+        "ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
+        (memory.id,),
+    ).fetchone()
+    db.execute("UPDATE version SET recorded_until = ? WHERE number = ?", (rows.micros(at), version))
+    db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
+    _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and _lives(memory))
+    return number, text
+
+
+def _lives(memory: Memory) -> bool:
+    """Whether a default read could return it."""
+    return memory.status is Status.ACTIVE
+
+
+def _word(db: sqlite3.Connection, memory: int, wording: Wording, table: str) -> int:
+    """A new text, and its terms in the keyword table they belong to."""
+    number = db.execute(
+        "INSERT INTO text (memory, content, hash, terms, echo) VALUES (?, ?, ?, ?, ?)",
+        (memory, wording.text, wording.hash, wording.terms, wording.echo or None),
+    ).lastrowid
+    db.execute(f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)", (number, wording.terms))  # noqa: S608
+    return number or 0
+
+
+def _settle(db: sqlite3.Connection, text: int | None, *, was: bool, live: bool) -> None:
+    """Terms of an earlier text move when a default read can no longer, or can again, return it."""
+    if was == live:
+        return
+    source, target = ("rest", "live") if live else ("live", "rest")
+    (terms,) = db.execute("SELECT terms FROM text WHERE number = ?", (text,)).fetchone()
+    db.execute(
+        f"INSERT INTO {source} ({source}, rowid, terms) VALUES ('delete', ?, ?)",  # noqa: S608
+        (text, terms),
+    )
+    db.execute(f"INSERT INTO {target} (rowid, terms) VALUES (?, ?)", (text, terms))  # noqa: S608
+
+
+def _observe(
+    db: sqlite3.Connection,
+    observations: Sequence[Observation],
+    at: datetime,
+    numbers: Mapping[str, int],
+) -> None:
+    """Observations of memories that this commit put, or that were there."""
+    db.executemany(
+        "INSERT INTO observation (memory, at, hash, outcome, origin, key) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (
+                numbers.get(seen.memory) or _number(db, seen.memory),
+                rows.micros(at),
+                seen.hash,
+                seen.outcome,
+                seen.origin,
+                seen.key,
+            )
+            for seen in observations
+        ],
+    )
+    db.executemany(
+        "UPDATE memory SET origins = (SELECT count(DISTINCT origin) FROM observation "
+        "WHERE observation.memory = memory.number) WHERE id = ?",
+        [(seen.memory,) for seen in observations if seen.memory not in numbers],
+    )
+
+
+def _number(db: sqlite3.Connection, memory_id: str) -> int:
+    number: int = db.execute("SELECT number FROM memory WHERE id = ?", (memory_id,)).fetchone()[0]
+    return number
+
+
+def _chain(
+    db: sqlite3.Connection, head: Head, seq: int, entries: Sequence[Entry]
+) -> tuple[int, bytes]:
+    """Seal the entries one after another; the new end of the chain."""
+    position, hashed = head.position, head.hash
+    salts = os.urandom(audit.SALT * len(entries))
+    for number, entry in enumerate(entries):
+        salt = salts[number * audit.SALT : (number + 1) * audit.SALT]
+        block = audit.seal(entry, seq, position + 1, hashed, salt)
+        db.execute(
+            f"INSERT INTO block ({rows.BLOCK}) VALUES ({_marks(14)})",  # noqa: S608  # own names
+            (
+                block.position,
+                entry.id,
+                seq,
+                entry.operation,
+                entry.agent,
+                rows.millis(entry.at),
+                rows.dumped(entry.memories),
+                entry.wire,
+                salt,
+                0,
+                audit.metadata_text(entry.metadata),
+                block.digest,
+                hashed,
+                block.hash,
+            ),
+        )
+        position, hashed = position + 1, block.hash or b""
+    return position, hashed
+
+
+def _twins(
+    db: sqlite3.Connection, twins: Sequence[tuple[bytes, Scope]]
+) -> dict[tuple[bytes, Scope], tuple[Memory, ...]]:
+    """Memories in use or quarantine with the same text for the same audience, oldest first."""
+    hashes = [hashed for hashed, _ in twins]
+    known = db.execute(f"SELECT hash FROM text WHERE hash IN ({_marks(len(hashes))})", hashes)  # noqa: S608
+    seen = {hashed for (hashed,) in known}  # most texts are new: one look for all of them
+    found: dict[tuple[bytes, Scope], tuple[Memory, ...]] = {}
+    for hashed, scope in twins:
+        if hashed not in seen:
+            continue
+        same = db.execute(
+            f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.hash = ? AND v.project IS ? "  # noqa: S608
+            "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
+            "AND v.status IN ('active', 'quarantined') ORDER BY v.number LIMIT ?",
+            (hashed, scope.project, scope.agent, scope.session, _TWINS),
+        ).fetchall()
+        if same:
+            found[hashed, scope] = tuple(map(rows.memory, same))
+    return found
+
+
+def _lessons(db: sqlite3.Connection, pattern: str, scope: Scope) -> tuple[Memory, ...]:
+    """Lessons of a pattern for the same audience that are active or wait for review."""
+    found = db.execute(
+        f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE v.pattern = ? AND v.project IS ? "  # noqa: S608
+        "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
+        "AND v.status IN ('active', 'quarantined') ORDER BY v.number",
+        (pattern, scope.project, scope.agent, scope.session),
+    )
+    return tuple(map(rows.memory, found))
+
+
+def _seen(db: sqlite3.Connection, key: str) -> Seen | None:
+    row = db.execute(
+        "SELECT o.hash, o.outcome, m.id FROM observation o JOIN memory m ON m.number = o.memory "
+        "WHERE o.key = ?",
+        (key,),
+    ).fetchone()
+    if row is None:
+        return None
+    memory = _current(db, row[2])
+    return Seen(row[0], Outcome(row[1]), memory) if memory is not None else None
+
+
+def _current(db: sqlite3.Connection, id_: str) -> Memory | None:
+    row = db.execute(
+        f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE m.id = ? AND v.recorded_until IS NULL",  # noqa: S608
+        (id_,),
+    ).fetchone()
+    return None if row is None else rows.memory(row)
+
+
+def _taken(db: sqlite3.Connection, id_: str) -> bool:
+    prefix = id_.partition("_")[0]
+    table = {"yamo": "block", "skill": "skill"}.get(prefix, "memory")
+    return db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone() is not None  # noqa: S608
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)

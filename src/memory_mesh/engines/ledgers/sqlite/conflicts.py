@@ -1,0 +1,200 @@
+"""Claims, conflicts, votes, tombstones and echoes: what a verdict looks up, and what it leaves."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.model import (
+    Cardinality,
+    Commit,
+    Conflict,
+    ConflictPolicy,
+    DedupPolicy,
+    Memory,
+    PredicateSchema,
+    Resolution,
+    Scope,
+    Wanted,
+)
+
+_CONFLICT = (
+    "c.id, n.id, e.id, c.new_trust, c.existing_trust, c.reason, c.created, c.resolved, "
+    "c.resolution, c.why"
+)
+_CONFLICTS = "conflict c JOIN memory n ON n.number = c.new JOIN memory e ON e.number = c.existing"
+_CLAIMS = (
+    f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE v.subject = ? AND v.predicate = ? "  # noqa: S608
+    "AND v.project IS ? AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
+    "AND v.status = 'active' {} ORDER BY v.number DESC LIMIT ?"
+)
+_RIVALS = 64  # of one subject, predicate and audience that are compared, the newest
+
+
+def rivals(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
+    """Memories that claim something of the same, known echoes, and conflicts by id."""
+    return {
+        "claims": {key: found for key in set(wanted.claims) if (found := _claims(db, *key))},
+        "schemas": _schemas(db, [predicate for _, predicate, _ in wanted.claims]),
+        "echoes": {echo: heard for echo in wanted.echoes if (heard := _echo(db, echo)) is not None},
+        "conflicts": {found.id: found for found in _by_id(db, wanted.conflicts)},
+    }
+
+
+def tombstoned(db: sqlite3.Connection) -> Callable[[bytes], bool] | None:
+    """How to ask whether a value was rejected; None where none ever was."""
+    if db.execute("SELECT 1 FROM tombstone LIMIT 1").fetchone() is None:
+        return None
+    return lambda digest: (
+        db.execute("SELECT 1 FROM tombstone WHERE digest = ?", (digest,)).fetchone() is not None
+    )
+
+
+def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> None:
+    """Conflicts, schemas, tombstones and votes of a commit."""
+    for conflict in commit.conflicts:
+        _put_conflict(db, conflict, seq)
+    for name, schema in commit.schemas.items():
+        db.execute(
+            "INSERT OR REPLACE INTO predicate VALUES (?, ?, ?, ?, ?)",
+            (
+                name,
+                schema.cardinality,
+                schema.conflict_policy,
+                schema.normalize,
+                schema.dedup_policy,
+            ),
+        )
+    db.executemany(
+        "INSERT OR IGNORE INTO tombstone VALUES (?, ?, ?)",
+        [(digest, rows.micros(at), why) for digest, why in commit.tombstones],
+    )
+    db.executemany(
+        "DELETE FROM tombstone WHERE digest = ?", [(digest,) for digest in commit.forgiven]
+    )
+    for vote in commit.votes:
+        column = "reinforcements" if vote.supports else "disputes"
+        db.execute(
+            f"UPDATE memory SET {column} = {column} + 1 WHERE id = ?",  # noqa: S608  # two names
+            (vote.memory,),
+        )
+
+
+def conflicts(
+    db: sqlite3.Connection, limit: int, *, pending: bool, memory: str | None
+) -> list[Conflict]:
+    """Conflicts, the newest first: those that wait, or all; of one newcomer, or of any."""
+    condition = "c.resolution IS NULL" if pending else "1"
+    values: list[object] = []
+    if memory is not None:
+        condition += " AND c.new = (SELECT number FROM memory WHERE id = ?)"
+        values.append(memory)
+    found = db.execute(
+        f"SELECT {_CONFLICT} FROM {_CONFLICTS} WHERE {condition} "  # noqa: S608  # own names
+        "ORDER BY c.number DESC LIMIT ?",
+        (*values, limit),
+    )
+    return [_conflict(row) for row in found]
+
+
+def schemas(db: sqlite3.Connection) -> dict[str, PredicateSchema]:
+    """Every registered predicate."""
+    return {row[0]: _schema(row[1:]) for row in db.execute("SELECT * FROM predicate ORDER BY name")}
+
+
+def _claims(
+    db: sqlite3.Connection, subject: str, predicate: str, scope: Scope
+) -> tuple[Memory, ...]:
+    """Active memories with a claim on the same for the same audience, the newest first.
+
+    However many of several values there are, none that stands alone is hidden behind them.
+    """
+    about = (subject, predicate, scope.project, scope.agent, scope.session, _RIVALS)
+    found = [rows.memory(row) for row in db.execute(_CLAIMS.format(""), about)]
+    if len(found) == _RIVALS:
+        alone = db.execute(_CLAIMS.format("AND json_extract(v.claim, '$.exclusive')"), about)
+        found += map(rows.memory, alone)
+    return tuple({memory.id: memory for memory in found}.values())
+
+
+def _schemas(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, PredicateSchema]:
+    found = db.execute(
+        "SELECT * FROM predicate WHERE name IN (SELECT value FROM json_each(?))",
+        (rows.dumped(names),),
+    )
+    return {row[0]: _schema(row[1:]) for row in found}
+
+
+def _schema(row: rows.Row) -> PredicateSchema:
+    return PredicateSchema(
+        cardinality=Cardinality(row[0]),
+        conflict_policy=ConflictPolicy(row[1]),
+        normalize=row[2],
+        dedup_policy=DedupPolicy(row[3]),
+    )
+
+
+def _echo(db: sqlite3.Connection, echo: bytes) -> Memory | None:
+    row = db.execute(
+        f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.echo = ? "  # noqa: S608  # own names
+        "AND v.recorded_until IS NULL AND v.status = 'active' ORDER BY v.number LIMIT 1",
+        (echo,),
+    ).fetchone()
+    return None if row is None else rows.memory(row)
+
+
+def _by_id(db: sqlite3.Connection, ids: Sequence[str]) -> list[Conflict]:
+    found = db.execute(
+        f"SELECT {_CONFLICT} FROM {_CONFLICTS} "  # noqa: S608  # own names
+        "WHERE c.id IN (SELECT value FROM json_each(?))",
+        (rows.dumped(ids),),
+    )
+    return [_conflict(row) for row in found]
+
+
+def _put_conflict(db: sqlite3.Connection, conflict: Conflict, seq: int) -> None:
+    """A new conflict, or the end of a known one."""
+    known = db.execute("SELECT 1 FROM conflict WHERE id = ?", (conflict.id,)).fetchone()
+    resolved = rows.micros(conflict.resolved_at)
+    if known is not None:
+        db.execute(
+            "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? WHERE id = ?",
+            (seq, resolved, conflict.resolution, conflict.why, conflict.id),
+        )
+        return
+    db.execute(
+        "INSERT INTO conflict (id, seq, new, existing, new_trust, existing_trust, reason, created, "
+        "resolved, resolution, why) SELECT ?, ?, n.number, e.number, ?, ?, ?, ?, ?, ?, ? "
+        "FROM memory n, memory e WHERE n.id = ? AND e.id = ?",
+        (
+            conflict.id,
+            seq,
+            conflict.new_trust,
+            conflict.existing_trust,
+            conflict.reason,
+            rows.micros(conflict.created_at),
+            resolved,
+            conflict.resolution,
+            conflict.why,
+            conflict.new,
+            conflict.existing,
+        ),
+    )
+
+
+def _conflict(row: rows.Row) -> Conflict:
+    (id_, new, existing, new_trust, existing_trust, reason, created, resolved, resolution,
+     why) = row  # fmt: skip
+    return Conflict(
+        id=id_,
+        new=new,
+        existing=existing,
+        new_trust=new_trust,
+        existing_trust=existing_trust,
+        reason=reason,
+        created_at=rows.since_epoch(created),
+        resolved_at=rows.moment(resolved),
+        resolution=None if resolution is None else Resolution(resolution),
+        why=why,
+    )

@@ -1,0 +1,284 @@
+"""Open namespace files: where they lie, who may use a connection, and when it is closed.
+
+The folder is the catalog: `namespaces/<name>.db`, with a lock file beside it. At most 64 files
+stay open. A connection serves one thread at a time and is thrown away after any error.
+"""
+
+import os
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite import file_names, schema
+from memory_mesh.engines.ledgers.sqlite.sqlite_errors import translated
+from memory_mesh.errors import Closed, StoreError
+from memory_mesh.process import forks
+from memory_mesh.process.locks import FairLock
+
+OPEN_FILES = 64
+_IDLE = 4  # connections kept per file
+_CACHE_KIB = 8192  # page cache a connection may grow to
+_BUSY_SECONDS = 10.0  # for foreign writers that do not take our lock
+_FORKED = (
+    "this process was forked while its parent was inside a long statement on this namespace, so "
+    "that SQLite's locks cannot be trusted here. Open the store in a process of its own."
+)
+
+
+class Connection(sqlite3.Connection):
+    """A connection that remembers how far it saw its file migrated; no file ever goes back."""
+
+    migrated = 0
+
+
+class NamespaceFile:
+    """One namespace's file, its lock and its idle connections."""
+
+    def __init__(self, folder: Path, namespace: str) -> None:
+        self.namespace = namespace
+        self.path = folder / file_names.file_name(namespace)
+        self.lock = FairLock(self.path.with_suffix(".lock"))
+        self.users = 0
+        self._idle: list[Connection] = []
+        self._known: set[Connection] = set()
+        self._inode: int | None = None
+        self._mutex = threading.Lock()
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """A connection for one thread; after an error it is closed instead of kept."""
+        db = self._take()
+        try:
+            yield db
+        except BaseException:
+            self._discard(db)
+            raise
+        with self._mutex:
+            if len(self._idle) < _IDLE and db in self._known:
+                self._idle.append(db)
+                return
+        self._discard(db)
+
+    def exists(self) -> bool:
+        """True once the file holds a schema; a reader never creates one."""
+        try:
+            return self.path.stat().st_size > 0
+        except FileNotFoundError:
+            return False
+
+    def release(self) -> None:
+        """Close every idle connection."""
+        with self._mutex:
+            idle, self._idle = self._idle, []
+            self._known.difference_update(idle)
+        for db in idle:
+            with suppress(sqlite3.Error):
+                db.close()
+
+    def close(self) -> None:
+        """Close every idle connection and the lock; those in use are closed by their users."""
+        self.release()
+        with self._mutex:
+            self._known.clear()
+        self.lock.close()
+
+    def after_fork(self) -> bool:
+        """Forget the parent's connections without closing them; True when there were some."""
+        inherited = list(self._known)
+        forks.bury(inherited)
+        self._mutex = threading.Lock()
+        self._idle, self._known, self.users = [], set(), 0
+        self.lock.after_fork()
+        return bool(inherited)
+
+    def _take(self) -> Connection:
+        inode = self.path.stat().st_ino
+        with self._mutex:
+            stale, self._inode = self._inode not in {None, inode}, inode
+            if stale:  # somebody erased the namespace and it was made anew
+                old, self._idle = self._idle, []
+                self._known.clear()
+                for db in old:
+                    db.close()
+            if self._idle:
+                return self._idle.pop()
+        db = connect(self.path)
+        with self._mutex:
+            self._known.add(db)
+        return db
+
+    def _discard(self, db: Connection) -> None:
+        with self._mutex:
+            self._known.discard(db)
+        with suppress(sqlite3.Error):
+            db.close()
+
+
+@contextmanager
+def _transaction(db: Connection) -> Iterator[None]:
+    """A read transaction over a store that we may read."""
+    db.execute("BEGIN")
+    try:
+        schema.check_reader(db)
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("COMMIT")
+
+
+class Files:
+    """All files of a store folder; the least recently used unused one is closed first."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._open: OrderedDict[str, NamespaceFile] = OrderedDict()
+        self._mutex = threading.Lock()
+        self._closed = False
+        self._torn: set[str] = set()
+        forks.release(self)
+
+    @contextmanager
+    def reading(self, namespace: str) -> Iterator[Connection | None]:
+        """One read transaction, or None for a namespace that does not exist."""
+        with self._used(namespace) as file, translated(), forks.inside_sqlite():
+            if not file.exists():
+                yield None
+                return
+            with file.connection() as db:
+                if db.migrated < schema.NEWEST:
+                    db.migrated = schema.version(db)
+                if not db.migrated:
+                    yield None
+                    return
+                if db.migrated >= schema.NEWEST:
+                    with _transaction(db):
+                        yield db
+                    return
+        with self.writing(namespace):  # an older store is migrated before it is read
+            pass
+        with self.reading(namespace) as newer:
+            yield newer
+
+    @contextmanager
+    def writing(self, namespace: str) -> Iterator[Connection]:
+        """The lock, then one write transaction: committed whole or not at all."""
+        with self._used(namespace) as file, translated():
+            if not file.exists():
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with file.lock.held(), forks.inside_sqlite():
+                if not file.exists():
+                    create(file.path)
+                with file.connection() as db:
+                    if db.migrated < schema.NEWEST:
+                        schema.ensure(db, file.path, namespace)
+                        db.migrated = schema.NEWEST
+                    db.execute("BEGIN IMMEDIATE")
+                    try:
+                        schema.check_writer(db)
+                        yield db
+                        db.execute("COMMIT")
+                    finally:
+                        if db.in_transaction:
+                            with suppress(sqlite3.Error):
+                                db.execute("ROLLBACK")
+
+    def names(self) -> Iterator[str]:
+        """Every namespace in the folder, sorted."""
+        if self.folder.is_dir():
+            found = (file_names.namespace(entry.name) for entry in os.scandir(self.folder))
+            yield from sorted(name for name in found if name is not None)
+
+    def exists(self, namespace: str) -> bool:
+        """True once something was written to the namespace."""
+        return (self.folder / file_names.file_name(namespace)).exists()
+
+    def size(self, namespace: str) -> int:
+        """Bytes the namespace takes on disk, log included."""
+        path = self.folder / file_names.file_name(namespace)
+        return sum(part.stat().st_size for part in (path, Path(f"{path}-wal")) if part.exists())
+
+    def close(self) -> None:
+        """Close every file."""
+        with self._mutex:
+            self._closed = True
+            files = list(self._open.values())
+        with forks.inside_sqlite():
+            for file in files:
+                file.release()
+        for file in files:  # outside the gate: this waits for a thread that is still writing
+            file.close()
+
+    def before_fork(self) -> None:
+        """Let go of every file that nobody is using."""
+        with self._mutex:
+            files = list(self._open.values())
+        for file in files:
+            file.release()
+
+    def after_fork(self) -> None:
+        """Start anew in a child."""
+        self._mutex = threading.Lock()
+        self._torn |= {name for name, file in self._open.items() if file.after_fork()}
+
+    @contextmanager
+    def _used(self, namespace: str) -> Iterator[NamespaceFile]:
+        file = self._enter(namespace)
+        if len(self._open) > OPEN_FILES:
+            self._evict()
+        try:
+            yield file
+        finally:
+            with self._mutex:
+                file.users -= 1
+
+    def _enter(self, namespace: str) -> NamespaceFile:
+        with self._mutex:
+            if self._closed:
+                raise Closed
+            if namespace in self._torn:
+                raise StoreError(_FORKED)
+            file = self._open.get(namespace)
+            if file is None:
+                file = self._open[namespace] = NamespaceFile(self.folder, namespace)
+            self._open.move_to_end(namespace)
+            file.users += 1
+            return file
+
+    def _evict(self) -> None:
+        """Close the least recently used file that nobody is using; no fork comes between."""
+        with forks.inside_sqlite():
+            with self._mutex:
+                unused = next((name for name, file in self._open.items() if not file.users), None)
+                evicted = None if unused is None else self._open.pop(unused)
+            if evicted is not None:
+                evicted.close()
+
+
+def connect(path: Path) -> Connection:
+    """A connection to an existing file that waits for its disk at every commit."""
+    db = sqlite3.connect(
+        f"file:{file_names.quoted(str(path))}?mode=rw",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        factory=Connection,
+    )
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    return db
+
+
+def create(path: Path) -> None:
+    """An empty file that only its owner may read, safely entered in its folder."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

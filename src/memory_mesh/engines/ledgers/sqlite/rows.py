@@ -1,0 +1,263 @@
+"""Rows and values: the one place that knows which column is which field."""
+
+import json
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+from memory_mesh.fastdataclass import fields
+from memory_mesh.model import (
+    Block,
+    Channel,
+    Claim,
+    Entry,
+    Head,
+    Json,
+    Kind,
+    Lesson,
+    Memory,
+    Operation,
+    Scope,
+    Source,
+    SourceKind,
+    Status,
+    Tier,
+)
+from memory_mesh.model.record import (
+    heritage_json,
+    lesson_json,
+    read_heritage,
+    read_lesson,
+    severity_rank,
+)
+
+Row: TypeAlias = tuple[Any, ...]  # what sqlite3 returns
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # dumps() makes one a call
+
+MEMORY = """
+    m.id, m.created, m.status, m.uses, m.last_used, m.helpful, m.harmful, m.usefulness,
+    m.reinforcements, m.disputes, m.origins, t.content,
+    v.recorded_from, v.recorded_until, v.status, v.successor, v.kind, v.label,
+    v.project, v.agent, v.session, v.ord, v.speaker, v.role, v.occurred_at, v.valid_from,
+    v.valid_until, v.source_kind, v.channel, v.source_agent, v.source_ref, v.importance,
+    v.confidence, v.tier, v.pinned, v.tags, v.extra, v.lesson, v.heritage, v.skill, v.claim
+"""
+JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
+BLOCK = (
+    "position, id, seq, operation, agent, at, memories, wire, salt, erased, metadata, digest, "
+    "prev_hash, hash"
+)
+VERSION = (
+    "number, memory, text, seq, recorded_from, recorded_until, status, successor, kind, label, "
+    "project, agent, session, ord, speaker, role, occurred_at, valid_from, valid_until, "
+    "source_kind, channel, source_agent, source_ref, importance, confidence, tier, pinned, tags, "
+    "extra, lesson, pattern, severity, rule_confidence, heritage, skill, claim, subject, predicate"
+)
+FILTERABLE = {
+    "id": "m.id",
+    "content": "t.content",
+    "memory_type": (
+        "CASE WHEN v.kind IN ('lesson', 'reflection') THEN v.kind WHEN v.session IS NOT NULL "
+        "THEN 'session' WHEN v.agent IS NOT NULL THEN 'agent' ELSE 'global' END"
+    ),
+    "type": "v.label",
+    "kind": "v.kind",
+    "label": "v.label",
+    "status": "v.status",
+    "session_id": "v.session",
+    "agent_id": "v.agent",
+    "project": "v.project",
+    "source": "v.source_agent",
+    "source_kind": "v.source_kind",
+    "channel": "v.channel",
+    "speaker": "v.speaker",
+    "role": "v.role",
+    "order": "v.ord",
+    "importance": "v.importance",
+    "importance_score": "v.importance",
+    "confidence": "v.confidence",
+    "access_count": "m.uses",
+    "last_accessed": "m.last_used",
+    "created_at": "m.created",
+    "updated_at": "v.recorded_from",
+    "occurred_at": "v.occurred_at",
+    "valid_from": "v.valid_from",
+    "valid_until": "v.valid_until",
+    "pinned": "v.pinned",
+    "tier": "v.tier",
+    "tags": "v.tags",
+    "lesson_pattern_id": "v.pattern",
+    "rule_confidence": "v.rule_confidence",
+    "severity": "v.severity",
+    "source_skill_id": "v.skill",
+    "subject": "v.subject",
+    "predicate": "v.predicate",
+    "source_ref": "v.source_ref",
+}
+
+
+def micros(moment: datetime | None) -> int | None:
+    """A moment as the ledger stores it."""
+    return None if moment is None else (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(stored: int | None) -> datetime | None:
+    """A stored time as a moment in UTC."""
+    return None if stored is None else _EPOCH + timedelta(microseconds=stored)
+
+
+def since_epoch(stored: int) -> datetime:
+    """A stored time that is always there."""
+    return _EPOCH + timedelta(microseconds=stored)
+
+
+def head(db: sqlite3.Connection) -> Head:
+    """Where the namespace stands."""
+    namespace, seq, position, hashed, recorded, *rest = db.execute(
+        "SELECT namespace, seq, position, head, recorded, identity, analyzer, old_texts, "
+        "old_skills FROM store"
+    ).fetchone()
+    return Head(namespace, seq, position, hashed, since_epoch(recorded), *rest)
+
+
+def seq_before(db: sqlite3.Connection, moment_: datetime) -> int:
+    """The seq of the last block before a moment: blocks are in the order of their times."""
+    low, high = 0, head(db).position
+    while low < high:  # at most 20 looks in a chain of a million
+        middle = (low + high + 1) // 2
+        (at,) = db.execute("SELECT at FROM block WHERE position = ?", (middle,)).fetchone()
+        low, high = (middle, high) if at < millis(moment_) else (low, middle - 1)
+    row = db.execute("SELECT seq FROM block WHERE position = ?", (low,)).fetchone()
+    return row[0] if row is not None else 0
+
+
+def memory(row: Row) -> Memory:
+    """A version row, joined as JOINED and selected as MEMORY."""
+    (id_, created, today, uses, last_used, helpful, harmful, usefulness,
+     reinforcements, disputes, origins, content,
+     recorded_from, recorded_until, status, successor, kind, label,
+     project, agent, session, order, speaker, role, occurred_at, valid_from,
+     valid_until, source_kind, channel, source_agent, source_ref, importance,
+     confidence, tier, pinned, tags, extra, lesson, heritage, skill, claim) = row  # fmt: skip
+    return Memory(
+        id=id_,
+        created_at=since_epoch(created),
+        status_today=Status(today),
+        uses=uses,
+        last_used=moment(last_used),
+        helpful=helpful,
+        harmful=harmful,
+        usefulness=usefulness,
+        reinforcements=reinforcements,
+        disputes=disputes,
+        origins=origins,
+        text=content,
+        recorded_from=since_epoch(recorded_from),
+        recorded_until=moment(recorded_until),
+        status=Status(status),
+        successor=successor,
+        kind=Kind(kind),
+        label=label,
+        scope=Scope(project, agent, session),
+        order=order,
+        speaker=speaker,
+        role=role,
+        occurred_at=moment(occurred_at),
+        valid_from=moment(valid_from),
+        valid_until=moment(valid_until),
+        source=Source(SourceKind(source_kind), Channel(channel), source_agent, source_ref),
+        importance=importance,
+        confidence=confidence,
+        tier=Tier(tier),
+        pinned=bool(pinned),
+        tags=() if tags == "[]" else tuple(json.loads(tags)),
+        extra={} if extra == "{}" else json.loads(extra),
+        lesson=None if lesson is None else read_lesson(json.loads(lesson)),
+        heritage=None if heritage is None else read_heritage(json.loads(heritage)),
+        skill=skill,
+        claim=None if claim is None else Claim(**json.loads(claim)),
+    )
+
+
+def history(db: sqlite3.Connection, memory_id: str) -> list[Memory]:
+    """Every version of one memory, oldest first."""
+    found = db.execute(
+        f"SELECT {MEMORY} FROM {JOINED} WHERE m.id = ? ORDER BY v.number",  # noqa: S608
+        (memory_id,),
+    )
+    return [memory(row) for row in found]
+
+
+def version_values(
+    value: Memory, memory_number: int | None, text: int | None, seq: int
+) -> tuple[object, ...]:
+    """A new open version, in VERSION's order."""
+    return (
+        None, memory_number, text, seq, micros(value.recorded_from), None, value.status,
+        value.successor, value.kind, value.label, value.scope.project, value.scope.agent,
+        value.scope.session, value.order, value.speaker, value.role, micros(value.occurred_at),
+        micros(value.valid_from), micros(value.valid_until), value.source.kind,
+        value.source.channel, value.source.agent, value.source.ref, value.importance,
+        value.confidence, value.tier, value.pinned, dumped(value.tags), dumped(dict(value.extra)),
+        *_lesson(value.lesson),
+        None if value.heritage is None else dumped(heritage_json(value.heritage)), value.skill,
+        *_claim(value.claim),
+    )  # fmt: skip
+
+
+def _claim(claim: Claim | None) -> tuple[str | None, str | None, str | None]:
+    """A claim's columns: the whole of it, and what it is looked up by."""
+    if claim is None:
+        return (None, None, None)
+    plain = {name.name: getattr(claim, name.name) for name in fields(Claim)}
+    return (dumped(plain), claim.subject, claim.predicate)
+
+
+def _lesson(lesson: Lesson | None) -> tuple[object, ...]:
+    """A lesson's columns: the whole of it, and what it is found and ordered by."""
+    if lesson is None:
+        return (None, None, None, None)
+    rank = severity_rank(lesson.severity)
+    return (dumped(lesson_json(lesson)), lesson.pattern_id, rank, lesson.confidence)
+
+
+def block(row: Row) -> Block:
+    """A chained block, selected as BLOCK."""
+    (position, id_, seq, operation, agent, at, memories, wire, salt, erased, metadata,
+     digest, prev_hash, hashed) = row  # fmt: skip
+    return Block(
+        entry=entry((id_, operation, agent, at, memories, wire, metadata)),
+        position=position,
+        seq=seq,
+        salt=salt,
+        digest=digest,
+        prev_hash=prev_hash,
+        hash=hashed,
+        erased=bool(erased),
+    )
+
+
+def entry(row: Row) -> Entry:
+    """The part a chained and a recall block share."""
+    id_, operation, agent, at, memories, wire, metadata = row
+    return Entry(
+        id=id_,
+        operation=Operation(operation),
+        agent=agent,
+        at=_EPOCH + timedelta(milliseconds=at),
+        memories=tuple(json.loads(memories)),
+        wire=wire,
+        metadata=json.loads(metadata) if metadata else {},
+    )
+
+
+def millis(moment_: datetime) -> int:
+    """A block's time as it is stored and hashed."""
+    return (moment_ - _EPOCH) // timedelta(milliseconds=1)
+
+
+def dumped(value: Json) -> str:
+    """Compact JSON text."""
+    return _COMPACT.encode(value)

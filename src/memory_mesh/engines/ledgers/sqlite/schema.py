@@ -1,0 +1,121 @@
+"""The file's schema: made at the first write, migrated under the lock, checked in each transaction.
+
+Lowest SQLite: 3.35 (FTS5 with the ascii tokenizer, RETURNING not needed, JSON functions built in).
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_mesh.engines.ledgers import migrations
+from memory_mesh.errors import StoreError, StoreIsDamaged, StoreIsNewer
+from memory_mesh.policy.writing import audit
+
+LOWEST_SQLITE = (3, 35, 0)
+NEWEST = 5  # the number of the last migration
+PAGE = 8192  # bytes; shrinks vector storage by a quarter against 4096
+_FOLDER = Path(__file__).parent / "migrations"
+
+
+def check_sqlite() -> None:
+    """Refuse an SQLite that is too old or lacks FTS5."""
+    if sqlite3.sqlite_version_info < LOWEST_SQLITE:
+        needed = ".".join(map(str, LOWEST_SQLITE))
+        message = f"SQLite {sqlite3.sqlite_version} is too old: memory-mesh needs {needed}"
+        raise StoreError(message)
+
+
+def version(db: sqlite3.Connection) -> int:
+    """The last migration this file has seen; 0 for a file without schema."""
+    found: int = db.execute("PRAGMA user_version").fetchone()[0]
+    return found
+
+
+def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
+    """Make or migrate the schema; the caller holds the lock."""
+    found = version(db)
+    if found >= NEWEST:
+        return
+    if not found:
+        if db.execute("SELECT 1 FROM sqlite_master").fetchone():  # a database, but not of ours
+            raise StoreIsDamaged
+        db.execute(f"PRAGMA page_size = {PAGE}")
+        db.execute("PRAGMA journal_mode = WAL")
+    migrations.migrate(
+        _FOLDER,
+        found,
+        backup=lambda number: _back_up(db, path, number),
+        apply=lambda step: _apply(db, step, namespace),
+    )
+
+
+def check_reader(db: sqlite3.Connection) -> None:
+    """Refuse to read what a newer version says we would misread."""
+    _check(db, "min_reader")
+
+
+def check_writer(db: sqlite3.Connection) -> None:
+    """Refuse to write what a newer version says we would damage."""
+    _check(db, "min_writer")
+
+
+def _check(db: sqlite3.Connection, column: str) -> None:
+    try:
+        row = db.execute(f"SELECT {column} FROM store").fetchone()  # noqa: S608  # two fixed names
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # no such table: a foreign database
+            raise StoreIsDamaged from error
+        raise
+    if row is None:
+        raise StoreIsDamaged
+    if row[0] > NEWEST:
+        raise StoreIsNewer
+
+
+def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
+    """A whole copy beside the file before anything is changed."""
+    copy = path.with_suffix(f".before-{number + 1:04d}-{time.time_ns()}.bak")
+    db.execute("VACUUM INTO ?", (str(copy),))
+
+
+def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> None:
+    """One step is one transaction, together with its number."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in _statements(step.sql):
+            db.execute(statement)
+        if step.number == 1:
+            db.execute(
+                "INSERT INTO store VALUES (1, ?, 1, 1, 0, 0, 0, ?, lower(hex(randomblob(16))))",
+                (namespace, audit.genesis(namespace)),
+            )
+        db.execute(f"PRAGMA user_version = {step.number}")
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _statements(script: str) -> list[str]:
+    """A script's statements one by one: executescript would commit on its own."""
+    statements, pending = [], ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            statements.append(pending)
+            pending = ""
+    return statements
+
+
+@contextmanager
+def empty(namespace: str) -> Iterator[sqlite3.Connection]:
+    """A namespace without memories, for reads of one that does not exist."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for step in migrations.steps(_FOLDER):
+            _apply(db, step, namespace)
+        yield db
+    finally:
+        db.close()

@@ -1,0 +1,46 @@
+"""A namespace in numbers. Counting is linear in its memories."""
+
+import sqlite3
+
+from memory_mesh.engines.ledgers.sqlite import rows, vectors
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import Body, Space, SpaceState, Stats, Status
+from memory_mesh.policy.text.analyze import ANALYZER
+
+_SPACE = "provider, model, revision, dimension, max_tokens, normalised, query_prefix, text_prefix"
+
+
+def stats(db: sqlite3.Connection, size: int) -> Stats:
+    """Memories by status, blocks, recalls, and how far each space has come."""
+    by_status = dict(db.execute("SELECT status, count(*) FROM memory GROUP BY status").fetchall())
+    (recalls,) = db.execute("SELECT count(*) FROM recall").fetchone()
+    (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
+    (texts,) = db.execute("SELECT coalesce(max(number), 0) FROM text").fetchone()
+    head = rows.head(db)
+    return Stats(
+        namespace=head.namespace,
+        memories=by_status.get(Status.ACTIVE.value, 0),
+        skills=skills,
+        by_status=by_status,
+        blocks=head.position,
+        recalls=recalls,
+        seq=head.seq,
+        bytes=size,
+        spaces=tuple(spaces(db)),
+        to_reindex=head.to_reindex(ANALYZER, texts),
+    )
+
+
+def spaces(db: sqlite3.Connection) -> list[SpaceState]:
+    """Every space that holds a vector, in the order of their first."""
+    found = db.execute(
+        f"SELECT number, body_version, body_highest, body_rows, {_SPACE} FROM space ORDER BY number"  # noqa: S608
+    ).fetchall()
+    return [_state(db, row[0], row[1:4], row[4:]) for row in found]
+
+
+def _state(db: sqlite3.Connection, number: int, body: rows.Row, fields: rows.Row) -> SpaceState:
+    space = replace(Space(*fields), normalised=bool(fields[5]))
+    (count,) = db.execute("SELECT count(*) FROM vector WHERE space = ?", (number,)).fetchone()
+    waiting = vectors.pending(db, space, 0).count
+    return SpaceState(space, count, waiting, Body(*body) if body[0] is not None else None)

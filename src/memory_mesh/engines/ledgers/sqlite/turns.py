@@ -1,0 +1,89 @@
+"""Versions in their place: what was said right before and after them, and by whom.
+
+A neighbour is the nearest row of the same session and audience that passes the same lens as any
+hit. Nothing of a neighbour is ever stored with a version: whatever is hidden or erased is simply
+not there at the next question, and who comes next to it takes its place.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from memory_mesh.engines.ledgers.sqlite import rows, vectors
+from memory_mesh.model import Placed, Question
+
+Sight = tuple[str, str, list[object]]  # what a lens asks: tables, condition and its values
+
+_PASSED = 64  # rows of a session passed over to the next that this reader sees
+_SPOKEN = 1_000  # latest rows of a name looked at before it is a stranger's to this reader
+_IS_NAME = "speaker = ?1 COLLATE NOCASE"
+_BEGINS_NAME = "speaker > ?1 || ' ' COLLATE NOCASE AND speaker < ?1 || '!' COLLATE NOCASE"
+_COLUMNS = (
+    "v.number, t.terms, v.session, v.ord, v.speaker, v.role, "
+    " coalesce(v.occurred_at, v.recorded_from), v.tags, m.usefulness"
+)
+
+
+def around(
+    db: sqlite3.Connection, versions: Sequence[int], question: Question | None, sight: Sight
+) -> dict[int, Placed]:
+    """The versions and their neighbours; with a question also how near each is to it."""
+    beside = _beside(db, versions, sight)
+    wanted = {version for sides in beside.values() for version in sides if version is not None}
+    wanted.update(versions)
+    beside |= _beside(db, sorted(wanted.difference(beside)), sight)
+    _, condition, values = sight
+    found = db.execute(
+        f"SELECT {_COLUMNS} FROM {rows.JOINED} "  # noqa: S608  # own names only
+        f"WHERE v.number IN (SELECT value FROM json_each(?)) AND {condition}",
+        [rows.dumped(sorted(wanted)), *values],
+    ).fetchall()
+    cosines = vectors.cosines(db, question, [row[0] for row in found]) if question else ()
+    near = {version: (best, first) for version, best, first in cosines}
+    return {row[0]: _placed(row, beside[row[0]], near.get(row[0])) for row in found}
+
+
+def speakers(db: sqlite3.Connection, words: Iterable[str], sight: Sight) -> frozenset[str]:
+    """Those of the words that are, or begin, the name of somebody whose words the lens sees."""
+    tables, condition, values = sight
+    statements = [
+        f"SELECT 1 FROM (SELECT number AS said FROM version WHERE {named} "  # noqa: S608  # own names
+        f"ORDER BY speaker COLLATE NOCASE DESC, number DESC LIMIT {_SPOKEN}) "
+        f"CROSS JOIN {tables} WHERE v.number = said AND {condition} LIMIT 1"
+        for named in (_IS_NAME, _BEGINS_NAME)
+    ]
+    return frozenset(
+        word
+        for word in words
+        if any(db.execute(statement, [word, *values]).fetchone() for statement in statements)
+    )
+
+
+def _beside(
+    db: sqlite3.Connection, versions: Sequence[int], sight: Sight
+) -> dict[int, tuple[int | None, int | None]]:
+    """Each version with the nearest before and after it that the lens sees; ties: the newest."""
+    tables, condition, values = sight
+    sides = ", ".join(
+        "(SELECT v.number FROM (SELECT number AS near FROM version "  # noqa: S608  # own names only
+        f"WHERE session = o.session AND ord {sign} o.ord ORDER BY ord {order}, number DESC "
+        f"LIMIT {_PASSED}) CROSS JOIN {tables} WHERE v.number = near "
+        f"AND v.project IS o.project AND v.agent IS o.agent AND {condition} LIMIT 1)"
+        for sign, order in (("<", "DESC"), (">", "ASC"))
+    )
+    found = db.execute(
+        f"SELECT o.number, {sides} FROM version o "  # noqa: S608  # own names only
+        "WHERE o.number IN (SELECT value FROM json_each(?))",
+        [*values, *values, rows.dumped(versions)],
+    )
+    return {number: (before, after) for number, before, after in found}
+
+
+def _placed(
+    row: rows.Row, beside: tuple[int | None, int | None], near: tuple[float, float] | None
+) -> Placed:
+    number, terms, session, order, speaker, role, at, tags, usefulness = row
+    return Placed(
+        number, terms, session, order, speaker, role, at / 1e6,
+        tuple(json.loads(tags)) if tags != "[]" else (), usefulness, *beside, *(near or ()),
+    )  # fmt: skip

@@ -1,0 +1,307 @@
+"""Vectors in the ledger: written with their text, found by exact scan and by the body, counted.
+
+A space's `reached` is the text number up to which every text has its vectors there: pending is only
+what lies above, so asking for it costs nothing when nothing is pending.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from memory_mesh.engines.ledgers.sqlite import exact_scan as scan
+from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.model import (
+    Body,
+    Commit,
+    Near,
+    Nearest,
+    Part,
+    Pending,
+    Question,
+    Space,
+    TextVectors,
+)
+
+if TYPE_CHECKING:
+    from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats
+
+Key = TypeVar("Key", int, str)
+Visible = Callable[[Sequence[int]], Iterable[tuple[int, int]]]  # texts -> (text, version)
+Best = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
+
+
+def space_number(db: sqlite3.Connection, space: Space) -> int:
+    """The space's row, made at its first vector."""
+    db.execute(
+        "INSERT OR IGNORE INTO space (name, provider, model, revision, dimension, max_tokens, "
+        "normalised, query_prefix, text_prefix) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            space.name,
+            space.provider,
+            space.model,
+            space.revision,
+            space.dimension,
+            space.max_tokens,
+            space.normalised,
+            space.query_prefix,
+            space.text_prefix,
+        ),
+    )
+    number: int = db.execute("SELECT number FROM space WHERE name = ?", (space.name,)).fetchone()[0]
+    return number
+
+
+def add(db: sqlite3.Connection, late: TextVectors, seq: int) -> None:
+    """A text's vectors, one per part, or that it will have none; what it has already stays."""
+    size = 4 * late.space.dimension
+    if any(len(vector) != size for vector in late.vectors):
+        message = f"a vector of {late.space.name} has {late.space.dimension} dimensions"
+        raise ValueError(message)
+    number = space_number(db, late.space)
+    if not late.vectors:
+        db.execute(
+            "INSERT OR IGNORE INTO wordless SELECT number, ? FROM text WHERE number = ?",
+            (number, late.text),
+        )
+    spans = late.spans or (None,) * len(late.vectors)
+    db.executemany(
+        "INSERT OR IGNORE INTO vector (text, space, part, seq, data, start, stop) "
+        "SELECT number, ?, ?, ?, ?, ?, ? FROM text WHERE number = ?",
+        [
+            (number, part, seq, vector, *(span or (None, None)), late.text)
+            for part, (vector, span) in enumerate(zip(late.vectors, spans, strict=True))
+        ],
+    )
+
+
+def last_text(db: sqlite3.Connection) -> int:
+    """The highest text number there is."""
+    number: int | None = db.execute("SELECT max(number) FROM text").fetchone()[0]
+    return number or 0
+
+
+def keep_count(db: sqlite3.Connection, before: int, commit: Commit) -> None:
+    """Move each space's `reached` as far as this commit completed it."""
+    worded = [put.wording for put in commit.puts if put.wording is not None]
+    for space in {wording.space for wording in worded if wording.space is not None}:
+        if all(wording.space == space for wording in worded):
+            db.execute(
+                "UPDATE space SET reached = ? WHERE name = ? AND reached = ?",
+                (last_text(db), space.name, before),
+            )
+    for space in {late.space for late in commit.vectors}:
+        db.execute(
+            "UPDATE space SET reached = coalesce((SELECT min(t.number) - 1 FROM text t "
+            "WHERE t.number > space.reached AND NOT EXISTS (SELECT 1 FROM vector x "
+            "WHERE x.text = t.number AND x.space = space.number) AND NOT EXISTS (SELECT 1 "
+            "FROM wordless w WHERE w.text = t.number AND w.space = space.number)), ?) "
+            "WHERE name = ?",
+            (last_text(db), space.name),
+        )
+
+
+def pending(db: sqlite3.Connection, space: Space, limit: int) -> Pending:
+    """How many texts wait for a vector in this space, and the first of them."""
+    row = db.execute("SELECT number, reached FROM space WHERE name = ?", (space.name,)).fetchone()
+    number, reached = row or (0, 0)
+    count = db.execute(
+        "SELECT (SELECT count(*) FROM text WHERE number > ?1) - "
+        "(SELECT count(DISTINCT text) FROM vector WHERE space = ?2 AND text > ?1) - "
+        "(SELECT count(*) FROM wordless WHERE space = ?2 AND text > ?1)",
+        (reached, number),
+    ).fetchone()[0]
+    if not count or not limit:
+        return Pending(count)
+    first = db.execute(
+        "SELECT t.number, t.content FROM text t WHERE t.number > ?1 AND NOT EXISTS "
+        "(SELECT 1 FROM vector x WHERE x.text = t.number AND x.space = ?2) AND NOT EXISTS "
+        "(SELECT 1 FROM wordless w WHERE w.text = t.number AND w.space = ?2) "
+        "ORDER BY t.number LIMIT ?3",
+        (reached, number, limit),
+    ).fetchall()
+    return Pending(count, tuple(first))
+
+
+def above(db: sqlite3.Connection, space: Space, after: int) -> list[tuple[int, bytes]]:
+    """The next block of a space's vectors above a number."""
+    return db.execute(
+        "SELECT x.number, x.data FROM vector x JOIN space s ON s.number = x.space "
+        "WHERE x.number > ? AND s.name = ? ORDER BY x.number LIMIT ?",
+        (after, space.name, scan.BLOCK),
+    ).fetchall()
+
+
+def name_body(db: sqlite3.Connection, space: Space, base: Body | None, body: Body | None) -> None:
+    """From now on this is the index of the space, if `base` still was."""
+    was = (base.version, base.highest, base.rows) if base is not None else (None, None, None)
+    now = (body.version, body.highest, body.rows) if body is not None else (None, None, None)
+    db.execute(
+        "UPDATE space SET body_version = ?, body_highest = ?, body_rows = ? WHERE name = ? "
+        "AND body_version IS ? AND body_highest IS ? AND body_rows IS ?",
+        (*now, space.name, *was),
+    )
+
+
+def near(
+    db: sqlite3.Connection, tails: scan.Tails, identity: str, question: Question, visible: Visible
+) -> Nearest:
+    """The nearest versions that are visible, from body and tail together."""
+    import numpy as np
+
+    space = question.space
+    row = db.execute(
+        "SELECT number, body_version, body_highest, body_rows FROM space WHERE name = ?",
+        (space.name,),
+    ).fetchone()
+    if row is None:
+        return Nearest()
+    vector = np.frombuffer(question.vector, np.float32)
+    body = Body(*row[1:]) if row[1] is not None and question.body is not None else None
+    found = _from_body(db, question, body, visible)
+    if found is None:  # there is none, or it is gone: the ledger still holds all of it
+        body, found = None, {}
+    floor = body.highest if body else 0
+    best = _from_tail(db, tails, (identity, row[0]), floor, vector)
+    for version, cosine in _gather(best, question.limit, visible).items():
+        found[version] = max(cosine, found.get(version, -1.0))
+    nearest = sorted(found.items(), key=lambda pair: (-pair[1], -pair[0]))[: question.limit]
+    kept = {version for version, _ in nearest}
+    others = [version for version in question.also if version not in kept]
+    return Nearest(
+        tuple(Near(*pair) for pair in nearest),
+        tuple(Near(version, best) for version, best, _ in cosines(db, question, others)),
+        body.rows if body else 0,
+    )
+
+
+def parts(db: sqlite3.Connection, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
+    """The vectors that versions have in a space, in the order of their parts."""
+    return _by_key(
+        db.execute(
+            "SELECT v.number, x.start, x.stop, x.data FROM version v "
+            "JOIN vector x ON x.text = v.text JOIN space s ON s.number = x.space "
+            "WHERE s.name = ? AND v.number IN (SELECT value FROM json_each(?)) ORDER BY x.part",
+            (space.name, rows.dumped(versions)),
+        )
+    )
+
+
+def of_memories(db: sqlite3.Connection, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
+    """The vectors that memories have in a space now."""
+    return _by_key(
+        db.execute(
+            "SELECT m.id, x.start, x.stop, x.data FROM memory m JOIN version v "
+            "ON v.memory = m.number AND v.recorded_until IS NULL JOIN vector x ON x.text = v.text "
+            "JOIN space s ON s.number = x.space "
+            "WHERE s.name = ? AND m.id IN (SELECT value FROM json_each(?)) ORDER BY x.part",
+            (space.name, rows.dumped(ids)),
+        )
+    )
+
+
+def _by_key(found: Iterable[tuple[Key, int | None, int | None, bytes]]) -> dict[Key, list[Part]]:
+    parts: dict[Key, list[Part]] = {}
+    for key, start, stop, data in found:
+        span = None if start is None or stop is None else (start, stop)
+        parts.setdefault(key, []).append(Part(data, span))
+    return parts
+
+
+def _from_body(
+    db: sqlite3.Connection, question: Question, body: Body | None, visible: Visible
+) -> dict[int, float] | None:
+    """What the index finds, or None where there is no index, or it fails on the way."""
+    ask = question.body
+    if body is None or ask is None:
+        return None
+
+    def best(count: int) -> list[tuple[float, int]]:
+        found = ask(body, count)
+        if found is None:
+            raise _Gone
+        texts = _texts(db, [number for number, _ in found])
+        return [(cosine, texts.get(number, 0)) for number, cosine in found]
+
+    try:
+        return _gather(best, question.limit, visible)
+    except _Gone:
+        return None
+
+
+def _from_tail(
+    db: sqlite3.Connection,
+    tails: scan.Tails,
+    key: tuple[str, int],
+    floor: int,
+    vector: "Floats",
+) -> Best:
+    """The exact scan, from memory where it fits and from the ledger where not."""
+    highest = db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0
+    if (highest - floor) * vector.nbytes > scan.CAP_BYTES:
+        return lambda count: scan.stream(db, key[1], floor, vector, count)
+    return tails.tail(db, key, len(vector), floor).against(vector)
+
+
+def _gather(best: Best, limit: int, visible: Visible) -> dict[int, float]:
+    """Look deeper until `limit` versions are visible or nothing is left; the best window counts.
+
+    A deeper look need not begin with the same candidates: whatever was not seen yet is looked at.
+    """
+    found: dict[int, float] = {}
+    seen: set[int] = set()
+    count = _first_page(limit)
+    while len(found) < limit:
+        candidates = best(count)
+        fresh = [(cosine, text) for cosine, text in candidates if text not in seen]
+        shown = dict(visible([text for _, text in fresh]))
+        for cosine, text in fresh:
+            if text in shown:
+                found[shown[text]] = max(cosine, found.get(shown[text], -1.0))
+        seen.update(text for _, text in fresh)
+        if len(candidates) < count:
+            break
+        count *= 4
+    return found
+
+
+class _Gone(Exception):
+    """The body cannot be read any more."""
+
+
+def _first_page(limit: int) -> int:
+    """A little more than is wanted: few candidates are hidden."""
+    return limit + max(32, limit // 4)
+
+
+def _texts(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, int]:
+    """Which text each vector is of; one that was erased is of none."""
+    return dict(
+        db.execute(
+            "SELECT number, text FROM vector WHERE number IN (SELECT value FROM json_each(?))",
+            (rows.dumped(numbers),),
+        ).fetchall()
+    )
+
+
+def cosines(
+    db: sqlite3.Connection, question: Question, versions: Sequence[int]
+) -> Iterator[tuple[int, float, float]]:
+    """How near versions found otherwise are: the best window, and the one they begin with."""
+    import numpy as np
+
+    found = db.execute(
+        "SELECT v.number, x.data FROM version v JOIN space s ON s.name = ? "
+        "JOIN vector x ON x.text = v.text AND x.space = s.number "
+        "WHERE v.number IN (SELECT value FROM json_each(?)) ORDER BY x.part",
+        (question.space.name, rows.dumped(versions)),
+    ).fetchall()
+    if not found:
+        return
+    matrix = np.frombuffer(b"".join(data for _, data in found), np.float32)
+    near = (matrix.reshape(len(found), -1) @ np.frombuffer(question.vector, np.float32)).tolist()
+    best: dict[int, float] = {}
+    first: dict[int, float] = {}
+    for (version, _), cosine in zip(found, near, strict=True):
+        best[version] = max(cosine, best.get(version, -1.0))
+        first.setdefault(version, cosine)
+    yield from ((version, best[version], first[version]) for version in best)

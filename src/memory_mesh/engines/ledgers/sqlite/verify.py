@@ -1,0 +1,230 @@
+"""`verify`: the chain block by block, and every invariant. It reports, it never repairs."""
+
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+
+from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.model import Block, Checkpoint, Finding, Head, Json, Operation, Verification
+from memory_mesh.policy.text.analyze import ANALYZER
+from memory_mesh.policy.writing import audit
+
+_ASKED = 100  # newest texts that the keyword tables are asked for
+_MANY = 16  # terms of each
+_SHOWN = 20  # findings listed per check; the rest is counted
+
+# Each statement returns what breaks the promise in its name.
+_INVARIANTS = {
+    "a memory has exactly one open version": """
+        SELECT m.id FROM memory m WHERE 1 <> (SELECT count(*) FROM version v
+        WHERE v.memory = m.number AND v.recorded_until IS NULL)""",
+    "versions of a memory follow each other without gap or overlap": """
+        SELECT m.id FROM (SELECT memory, recorded_until AS ended,
+            lead(recorded_from) OVER (PARTITION BY memory ORDER BY recorded_from, number) AS begun
+            FROM version) JOIN memory m ON m.number = memory WHERE ended IS NOT begun""",
+    "today's status is that of the open version": """
+        SELECT m.id FROM memory m JOIN version v ON v.memory = m.number
+        WHERE v.recorded_until IS NULL AND v.status <> m.status""",
+    "a version's text belongs to its memory": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        LEFT JOIN text t ON t.number = v.text WHERE t.memory IS NOT v.memory""",
+    "texts a default read could return are in the live keyword table, and only those": """
+        SELECT 'text ' || id FROM (SELECT id FROM live_docsize EXCEPT SELECT text FROM version
+            WHERE recorded_until IS NULL AND status = 'active')
+        UNION ALL SELECT 'text ' || text FROM (SELECT text FROM version
+            WHERE recorded_until IS NULL AND status = 'active'
+            EXCEPT SELECT id FROM live_docsize)""",
+    "every other text is in the rest keyword table, and only those": """
+        SELECT 'text ' || id FROM (SELECT id FROM rest_docsize EXCEPT SELECT number FROM text)
+        UNION ALL SELECT 'text ' || number FROM (SELECT number FROM text EXCEPT
+            SELECT id FROM live_docsize EXCEPT SELECT id FROM rest_docsize)
+        UNION ALL SELECT 'text ' || id FROM (SELECT id FROM live_docsize INTERSECT
+            SELECT id FROM rest_docsize)""",
+    "every memory was observed": """
+        SELECT m.id FROM memory m WHERE NOT EXISTS
+        (SELECT 1 FROM observation o WHERE o.memory = m.number)""",
+    "every write left a block": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        WHERE NOT EXISTS (SELECT 1 FROM block b WHERE b.seq = v.seq)""",
+    "nothing is ahead of the counter": """
+        SELECT 'seq ' || max(seq) FROM (SELECT seq FROM version UNION ALL SELECT seq FROM block
+            UNION ALL SELECT seq FROM vector UNION ALL SELECT seq FROM link)
+        HAVING max(seq) > (SELECT seq FROM store)""",
+    "a successor exists": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        WHERE v.successor IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM memory s WHERE s.id = v.successor)""",
+    "every skill left a block": """
+        SELECT k.id FROM skill k WHERE NOT EXISTS (SELECT 1 FROM block b WHERE b.seq = k.seq)""",
+    "active skills are in their keyword table, and only those": """
+        SELECT 'skill ' || id FROM (SELECT id FROM skill_live_docsize EXCEPT
+            SELECT number FROM skill WHERE status = 'active')
+        UNION ALL SELECT 'skill ' || number FROM (SELECT number FROM skill
+            WHERE status = 'active' EXCEPT SELECT id FROM skill_live_docsize)""",
+    "a lesson is found by its pattern, and ranked as it says": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        WHERE v.pattern IS NOT json_extract(v.lesson, '$.lesson_pattern_id')
+        OR v.rule_confidence IS NOT json_extract(v.lesson, '$.rule_confidence')
+        OR v.severity IS NOT CASE json_extract(v.lesson, '$.severity') WHEN 'critical' THEN 3
+            WHEN 'high' THEN 2 WHEN 'medium' THEN 1 WHEN 'low' THEN 0 END""",
+    "a later version of a lesson teaches the same": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        WHERE v.lesson IS NOT (SELECT f.lesson FROM version f WHERE f.memory = v.memory
+            ORDER BY f.number LIMIT 1)""",
+    "no reference dangles": "SELECT \"table\" || ' row ' || rowid FROM pragma_foreign_key_check",
+}
+_COUNTED = (
+    "memory",
+    "version",
+    "text",
+    "observation",
+    "link",
+    "vector",
+    "block",
+    "recall",
+    "skill",
+)
+
+
+def verify(db: sqlite3.Connection, against: Checkpoint | None = None) -> Verification:
+    """Everything that can be checked without changing anything, with what was looked at."""
+    checked: Counter[str] = Counter()
+    told: set[int] = set()
+    findings = [*_pages(db, checked), *_chain(db, checked, told), *_texts(db, checked, told)]
+    for name, statement in _INVARIANTS.items():
+        broken = [str(row[0]) for row in db.execute(statement)]
+        checked[name] += 1
+        findings += _listed(name, broken)
+    for table in _COUNTED:
+        checked[f"{table} rows"] = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+    head = rows.head(db)
+    findings += _analyzed(db, head, checked)
+    if against is not None:
+        findings += _held(db, head.namespace, against, checked)
+    return Verification(head.namespace, dict(checked), tuple(findings), head)
+
+
+def _pages(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
+    """SQLite's own check of its pages and indexes."""
+    checked["database pages"] = db.execute("PRAGMA page_count").fetchone()[0]
+    for (line,) in db.execute(f"PRAGMA integrity_check({_SHOWN})"):
+        if line != "ok":
+            yield Finding("database pages", line)
+
+
+def _chain(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Iterator[Finding]:
+    """Every block at its place, unchanged, following the one before, up to the recorded head."""
+    head = rows.head(db)
+    position, before = 0, audit.genesis(head.namespace)
+    erased: dict[str, tuple[str, ...]] = {}
+    erasures: set[str] = set()
+    for row in db.execute(f"SELECT {rows.BLOCK} FROM block ORDER BY position"):  # noqa: S608
+        position += 1
+        checked["chained blocks"] += 1
+        block, wrong = _read(row, position, before)
+        before = row[-1]
+        if block is None:
+            yield Finding("chain", f"block {row[1]} at {row[0]}: {wrong}")
+            position = row[0]
+            continue
+        if (hashed := block.entry.metadata.get("content_sha256")) is not None:
+            told.add(_said(block.entry.memories[:1], hashed))
+        if block.erased:
+            erased[block.entry.id] = block.entry.memories
+        if block.entry.operation is Operation.ERASE:
+            erasures.update(block.entry.memories)
+    if (position, before) != (head.position, head.hash):
+        yield Finding("chain", f"ends at {position}, but the store says {head.position}")
+    for id_, memories in erased.items():
+        if not erasures.intersection(memories):
+            yield Finding("chain", f"block {id_} is marked erased, and no erase block says so")
+
+
+def _read(row: rows.Row, position: int, before: bytes) -> tuple[Block | None, str]:
+    """The block that stands at its place unchanged, or what is wrong with it."""
+    memories, wire, metadata = row[6], row[7], row[10]
+    try:
+        block = rows.block(row)
+        wrong = audit.flaw(block, position, before, stored=metadata)
+    except (ValueError, TypeError, AttributeError, OverflowError):  # not a value that we write
+        return None, "cannot be read"
+    if memories != rows.dumped(block.entry.memories) or wire == "" or metadata == "":
+        wrong = wrong or "is not in the form it was written in"
+    return (block, "") if wrong is None else (None, wrong)
+
+
+def _texts(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Iterator[Finding]:
+    """Every text has the hash it was stored under; blocks tell of these texts and no others."""
+    there: set[int] = set()
+    for number, content, stored, memory in db.execute(
+        "SELECT t.number, t.content, t.hash, m.id FROM text t JOIN memory m ON m.number = t.memory "
+        "UNION ALL SELECT id, content, hash, id FROM skill"
+    ):
+        checked["text hashes"] += 1
+        if hashlib.sha256(str(content).encode()).digest() != stored:
+            yield Finding("text hashes", f"text {number} is not what was stored")
+        elif (said := _said((memory,), stored.hex())) not in told:
+            yield Finding("text hashes", f"no block tells of text {number}")
+        else:
+            there.add(said)
+    if told - there:
+        yield Finding("text hashes", f"{len(told - there)} texts that blocks tell of are gone")
+
+
+def _said(memories: tuple[str, ...], content_sha256: Json) -> int:
+    """That a block told of a text, in eight bytes: a namespace may have a million."""
+    return hash((memories, str(content_sha256)))
+
+
+def _analyzed(db: sqlite3.Connection, head: Head, checked: Counter[str]) -> Iterator[Finding]:
+    """Terms are those of today's analyzer, and the newest texts are found by theirs."""
+    known = head.analyzer == ANALYZER
+    for what, mark in (("text", head.old_texts), ("skill", head.old_skills)):
+        (old,) = db.execute(
+            f"SELECT count(*) FROM {what} WHERE ? OR number <= ?",  # noqa: S608  # two names
+            (not known, mark),
+        ).fetchone()
+        checked["analyzer of the keyword terms"] += 1
+        if old:
+            detail = f"{old} {what}s have terms of an earlier version; run `memory-mesh upkeep`"
+            yield Finding("analyzer of the keyword terms", detail)
+    for number, terms in db.execute(
+        "SELECT number, terms FROM text ORDER BY number DESC LIMIT ?", (_ASKED,)
+    ):
+        every = " AND ".join(f'"{term}"' for term in terms.split()[:_MANY])
+        checked["texts found by their terms"] += 1
+        if every and not any(_holds(db, table, every, number) for table in ("live", "rest")):
+            yield Finding("texts found by their terms", f"text {number} is not")
+
+
+def _holds(db: sqlite3.Connection, table: str, every: str, number: int) -> bool:
+    return bool(
+        db.execute(
+            f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?",  # noqa: S608  # own names
+            (every, number),
+        ).fetchone()
+    )
+
+
+def _held(
+    db: sqlite3.Connection, namespace: str, mark: Checkpoint, checked: Counter[str]
+) -> Iterator[Finding]:
+    """The chain still holds the block that was checkpointed, where it was."""
+    checked["checkpoint position"] = mark.position
+    row = db.execute("SELECT hash FROM block WHERE position = ?", (mark.position,)).fetchone()
+    there = row[0] if row is not None else None
+    if not mark.position:
+        there = audit.genesis(namespace)
+    if there is None:
+        yield Finding("checkpoint", f"the chain is shorter than the checkpoint at {mark.position}")
+    elif there != mark.hash:
+        detail = f"the block at {mark.position} is not the one that was checkpointed"
+        yield Finding("checkpoint", detail)
+
+
+def _listed(name: str, broken: list[str]) -> Iterator[Finding]:
+    for item in broken[:_SHOWN]:
+        yield Finding(name, item)
+    if len(broken) > _SHOWN:
+        yield Finding(name, f"and {len(broken) - _SHOWN} more")

@@ -1,0 +1,176 @@
+"""Where and by whom is written, and the block that each kind of write leaves."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.flows.access import Desk, Reader, fresh
+from memory_mesh.formats import yamo
+from memory_mesh.model import (
+    Draft,
+    Entry,
+    Hit,
+    Json,
+    Memory,
+    Operation,
+    Query,
+    Skill,
+    Standing,
+    Wording,
+    record,
+)
+from memory_mesh.policy.audience import filter_text
+from memory_mesh.policy.learning.failure_pattern import PATTERN_KEYS
+
+_Said = tuple[Operation, yamo.YamoBlock | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is done to a memory, why, and the wording it gets if its text changes."""
+
+    what: str
+    why: str
+    wording: Wording | None = None
+
+
+def kept_entry(
+    desk: Desk, memory: Memory, draft: Draft, wording: Wording, rivals: Standing
+) -> Entry:
+    """The block of a new memory: a lesson's, a reflection's, or that of anything else."""
+    metadata = {"content_sha256": wording.hash.hex()} | _flags(memory)
+    return _entry(desk, rivals, memory.id, _kept_block(desk, memory, draft, rivals), metadata)
+
+
+def change_entry(
+    desk: Desk, rivals: Standing, changed: str, deed: Change, metadata: Mapping[str, Json]
+) -> Entry:
+    """The block of a change of a memory or skill."""
+    block, why = None, deed.why if desk.redactor is None else desk.redactor.text(deed.why)
+    if desk.yamo:
+        block = yamo.change(changed, deed.what, agent_id=desk.agent, reason=why, at=rivals.at)
+    said = {"type": deed.what, "why": why} | dict(metadata)
+    return _entry(desk, rivals, changed, (Operation.CHANGE, block), said)
+
+
+def skill_entry(desk: Desk, rivals: Standing, skill: Skill, sources: tuple[str, ...]) -> Entry:
+    """The block of a new skill: synthesized from memories, or handed in."""
+    import hashlib
+
+    from memory_mesh.formats import yamo_learning
+
+    if sources:
+        operation = Operation.SYNTHESIZE
+        block = yamo_learning.synthesize(
+            skill, agent_id=desk.agent, sources=len(sources), at=rivals.at
+        )
+    else:
+        operation = Operation.RETAIN
+        block = yamo.retain(
+            skill.id, skill.text, agent_id=desk.agent, memory_type="skill", at=rivals.at
+        )
+    metadata: dict[str, Json] = {
+        "skill": skill.name,
+        "sources": list(sources),
+        "content_sha256": hashlib.sha256(skill.text.encode()).hexdigest(),
+    }
+    return _entry(desk, rivals, skill.id, (operation, block), metadata)
+
+
+def _kept_block(desk: Desk, memory: Memory, draft: Draft, rivals: Standing) -> _Said:
+    if memory.lesson is not None:
+        from memory_mesh.formats import yamo_learning
+
+        return Operation.LESSON, yamo_learning.lesson(memory.lesson, at=rivals.at)
+    if draft.topic is not None:
+        from memory_mesh.formats import yamo_learning
+
+        block = yamo_learning.reflect(
+            memory, agent_id=desk.agent, topic=draft.topic, sources=len(draft.derived_from)
+        )
+        return Operation.REFLECT, block
+    return Operation.RETAIN, _retained(desk, memory, rivals) if desk.yamo else None
+
+
+def _retained(desk: Desk, memory: Memory, rivals: Standing) -> yamo.YamoBlock:
+    stated = memory.extra.get("hypothesis")
+    return yamo.retain(
+        memory.id,
+        memory.text,
+        agent_id=desk.agent,
+        memory_type=record.shown_type(memory),
+        at=rivals.at,
+        hypothesis=stated if isinstance(stated, str) and stated else yamo.HYPOTHESIS,
+    )
+
+
+def _flags(memory: Memory) -> dict[str, Json]:
+    """What a later scan of the blocks looks for: a stated status, a failure, the tags."""
+    flags: dict[str, Json] = {}
+    status = memory.extra.get("status")
+    if isinstance(status, str):
+        flags["status"] = status
+    if any(key in memory.extra for key in PATTERN_KEYS):
+        flags["failure"] = True
+    if memory.tags:
+        flags["tags"] = list(memory.tags)
+    return flags
+
+
+def _entry(
+    desk: Desk, rivals: Standing, about: str, said: _Said, metadata: Mapping[str, Json]
+) -> Entry:
+    operation, block = said
+    return Entry(
+        id=fresh(desk, f"yamo_{operation}", rivals),
+        operation=operation,
+        agent=desk.agent,
+        at=rivals.at,
+        memories=(about,),
+        wire=None if block is None or not desk.yamo else yamo.render(block),
+        metadata=metadata,
+    )
+
+
+def recall_entry(reader: Reader, query: Query, hits: Sequence[Hit]) -> Entry:
+    top = max((hit.score for hit in hits), default=0.0)
+    block = yamo.recall(
+        query.text,
+        agent_id=reader.agent,
+        limit=query.limit,
+        filter=filter_text(query.lens),
+        at=query.lens.now,
+        results=len(hits),
+        top_score=top,
+    )
+    return _read_entry(reader, block, [hit.id for hit in hits], query.lens.now, {"use": "search"})
+
+
+def use_entry(reader: Reader, ids: Sequence[str], now: datetime) -> Entry:
+    block = yamo.recall(
+        f"id IN ({', '.join(ids)})",
+        agent_id=reader.agent,
+        limit=len(ids),
+        at=now,
+        results=len(ids),
+        top_score=1.0,
+    )
+    return _read_entry(reader, block, ids, now, {"use": "get"})
+
+
+def _read_entry(
+    reader: Reader,
+    block: yamo.YamoBlock,
+    memories: Sequence[str],
+    at: datetime,
+    metadata: dict[str, Json],
+) -> Entry:
+    return Entry(
+        id=reader.ids.draw("yamo_recall"),
+        operation=Operation.RECALL,
+        agent=reader.agent,
+        at=at,
+        memories=tuple(memories),
+        wire=yamo.render(block),
+        metadata=metadata,
+    )

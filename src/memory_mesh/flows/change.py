@@ -1,0 +1,187 @@
+"""TODO docstring."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from memory_mesh.errors import InvalidInput, NotFound, NotRestorable
+from memory_mesh.fastdataclass import fields, replace
+from memory_mesh.flows import decide as flows_decide
+from memory_mesh.flows.access import Desk
+from memory_mesh.flows.blocks import Change, change_entry
+from memory_mesh.flows.prepare import clean, embed, redacted, retagged, tagged
+from memory_mesh.model import (
+    Commit,
+    Draft,
+    Heritage,
+    Json,
+    Memory,
+    Put,
+    Scope,
+    SourceKind,
+    Standing,
+    Statement,
+    Status,
+    Wanted,
+)
+from memory_mesh.policy import audience
+from memory_mesh.policy.writing.heritage import cut_to
+from memory_mesh.policy.writing.judge import contradicted, taught_already
+from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowest
+
+RESTORABLE = timedelta(days=30)
+_LESS_TRUSTED = (
+    "the memory comes from a more trusted source than this channel may change; add what you know "
+    "as a memory of its own"
+)
+_EMPTY = "a memory cannot be updated to an empty text; delete it instead"
+_REJECTED = "a person rejected this in review; take that back with undo_review to let it in"
+
+
+def update(
+    desk: Desk,
+    memory_id: str,
+    reader: Scope,
+    alter: Callable[[Memory], Memory],
+    *,
+    text: str | None,
+    reason: str,
+) -> Memory:
+    """Record a new version of a memory; the earlier one stays readable as of its time."""
+    wording = None
+    if text is not None:
+        ((worded, wording),) = embed(desk, [clean(desk, Draft(text=text))], news=[True])
+        if not wording.text:
+            raise InvalidInput(_EMPTY)
+
+    def altered(old: Memory) -> Memory:
+        if lowest((old.source.kind, desk.kind)) is not old.source.kind:
+            raise InvalidInput(_LESS_TRUSTED)
+        new = _bounded(redacted(desk.redactor, alter(old)), desk.kind)
+        if wording is None:
+            return new
+        stated = new.claim if new.claim is not None and not new.claim.read else worded.claim
+        return replace(new, text=wording.text, claim=stated)
+
+    return _change(desk, memory_id, reader, Change("update", reason, wording), altered)
+
+
+def pin(desk: Desk, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
+    """Mark a memory as always wanted, or take the mark away."""
+    deed = Change("pin", "pinned by the caller" if pinned else "unpinned by the caller")
+    if pinned and not is_authoritative(desk.kind):
+        raise InvalidInput("only the user can pin a memory")
+    return _change(desk, memory_id, reader, deed, lambda old: replace(old, pinned=pinned))
+
+
+def delete(desk: Desk, memory_id: str, reader: Scope, reason: str) -> Memory:
+    """Hide a memory from every read of the present; it can be restored for 30 days."""
+    deed = Change("delete", reason)
+    return _change(desk, memory_id, reader, deed, lambda old: replace(old, status=Status.DELETED))
+
+
+def restore(desk: Desk, memory_id: str, reader: Scope) -> Memory:
+    """Bring a deleted memory back with the status it had."""
+
+    def decide(rivals: Standing) -> Commit:
+        old = rivals.memories.get(memory_id)
+        if old is None or not audience.sees(reader, old.scope):
+            raise NotFound
+        if old.status is not Status.DELETED or rivals.at - old.recorded_from > RESTORABLE:
+            raise NotRestorable
+        before = rivals.history(memory_id)[-2]
+        new = replace(old, status=before.status, recorded_from=rivals.at)
+        return _changed(desk, rivals, old, new, Change("restore", "restored by the caller"))
+
+    return _commit_change(desk, memory_id, decide)
+
+
+def inherit(desk: Desk, memory_id: str, reader: Scope, chain: Heritage, depth: int) -> Memory:
+    """Give a memory its heritage: the newest links, the cut ones counted."""
+    deed = Change("heritage", "heritage given by the caller")
+    kept = cut_to(chain, depth)
+    return _change(
+        desk,
+        memory_id,
+        reader,
+        deed,
+        lambda old: redacted(desk.redactor, replace(old, heritage=kept)),
+    )
+
+
+def _change(
+    desk: Desk, memory_id: str, reader: Scope, deed: Change, alter: Callable[[Memory], Memory]
+) -> Memory:
+    """One memory's next version, decided on what it is inside the transaction."""
+
+    def decide(rivals: Standing) -> Commit:
+        old = rivals.memories.get(memory_id)
+        if old is None or old.status is Status.DELETED or not audience.sees(reader, old.scope):
+            raise NotFound
+        new = replace(alter(old), recorded_from=rivals.at)
+        return _changed(desk, rivals, old, new, deed)
+
+    return _commit_change(desk, memory_id, decide)
+
+
+def _commit_change(desk: Desk, memory_id: str, decide: Callable[[Standing], Commit]) -> Memory:
+    """The memory as the change leaves it."""
+    after = desk.ledger.commit(desk.namespace, Wanted(ids=(memory_id,)), decide).after
+    assert after is not None  # noqa: S101  # both deciders set it
+    return after
+
+
+def _changed(desk: Desk, rivals: Standing, old: Memory, new: Memory, deed: Change) -> Commit:
+    """The new version and its block; nothing at all when nothing differs."""
+    new = replace(new, status_today=new.status)
+    said = any(getattr(old, name) != getattr(new, name) for name in _TRUTH)
+    if said and new.status is Status.ACTIVE:
+        _refuse_untrue(desk, new, rivals)
+    differing: list[Json] = [
+        name
+        for name in (*_STATED, "status")
+        if getattr(old, name) != getattr(new, name)
+        and not (name == "claim" and new.text != old.text)  # it was read from the text
+    ]
+    if not differing:
+        return Commit(after=old)
+    metadata: dict[str, Json] = {"changed": differing}
+    if new.text == old.text:  # a text that new tags find is stored anew: as of before, the old ones
+        wording = retagged(old, new.tags) if new.tags != old.tags else None
+    elif (wording := deed.wording) is not None:
+        metadata["content_sha256"] = wording.hash.hex()
+        wording = tagged(wording, new.tags)
+    entry = change_entry(desk, rivals, new.id, deed, metadata)
+    return Commit(puts=(Put(new, wording),), entries=(entry,), after=new)
+
+
+def _bounded(memory: Memory, kind: SourceKind) -> Memory:
+    """No more trust, weight or permanence than who writes may give."""
+    kind = lowest((memory.source.kind, kind))
+    return replace(
+        memory,
+        source=replace(memory.source, kind=kind),
+        importance=allowed_importance(kind, memory.importance),
+        pinned=memory.pinned and is_authoritative(kind),
+    )
+
+
+def _refuse_untrue(desk: Desk, new: Memory, rivals: Standing) -> None:
+    """A change is no way around the judge: no rejected value, and no second truth, comes in."""
+    if flows_decide.rejected(desk, new, rivals):
+        raise InvalidInput(_REJECTED)
+    claim, lesson, ask = new.claim, new.lesson, rivals.claimed
+    if ask is None or (claim is None and lesson is None):
+        return
+    about = () if claim is None else ((claim.subject, claim.predicate, new.scope),)
+    patterns = () if lesson is None else ((lesson.pattern_id, new.scope),)
+    others = ask(Wanted(claims=about, patterns=patterns))
+    against = [*contradicted(new, others), *taught_already(new, others)]
+    if against:
+        raise InvalidInput(
+            f"it contradicts {against[0].id}: {against[0].text[:80]!r}; delete that one, or add "
+            "this as a memory of its own, and the rules decide"
+        )
+
+
+_STATED = tuple(field.name for field in fields(Statement))
+_TRUTH = ("status", "text", "claim", "scope", "valid_from", "valid_until")  # what rules look at

@@ -1,0 +1,325 @@
+"""What becomes of drafts inside the transaction: judged one after another, settled as one Commit.
+
+An earlier draft of a slice is a rival of the later ones, as if it had been stored alone. A memory
+that is born and superseded in one slice is put once, as what it ended as.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from memory_mesh.fastdataclass import fields, replace
+from memory_mesh.flows.access import Desk, fresh
+from memory_mesh.flows.blocks import Change, change_entry, kept_entry
+from memory_mesh.flows.prepare import Worded
+from memory_mesh.model import (
+    Commit,
+    Conflict,
+    Draft,
+    Entry,
+    Keep,
+    Known,
+    Link,
+    Memory,
+    Merge,
+    Observation,
+    Outcome,
+    Put,
+    Receipt,
+    Refuse,
+    Repeat,
+    Rival,
+    Seen,
+    SourceKind,
+    Standing,
+    Statement,
+    Status,
+    Verdict,
+    Wanted,
+    Wording,
+    record,
+)
+from memory_mesh.policy import audience
+from memory_mesh.policy.writing import heritage, recited
+from memory_mesh.policy.writing.judge import judge
+from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowered, lowest
+
+BY_RULE = "by rule"  # why a conflict ended that nobody was asked about
+
+
+def wanted(worded: Sequence[Worded]) -> Wanted:
+    """What a verdict on these drafts depends on."""
+    drafts = [draft for draft, _ in worded]
+    return Wanted(
+        twins=tuple((wording.hash, draft.scope) for draft, wording in worded),
+        keys=tuple(draft.key for draft in drafts if draft.key is not None),
+        ids=tuple(
+            id_
+            for draft in drafts
+            for id_ in (*draft.derived_from, *([draft.born.id] if draft.born else ()))
+        ),
+        patterns=tuple(
+            (draft.lesson.pattern_id, draft.scope) for draft in drafts if draft.lesson is not None
+        ),
+        claims=tuple(
+            (draft.claim.subject, draft.claim.predicate, draft.scope)
+            for draft in drafts
+            if draft.claim is not None
+        ),
+        echoes=tuple(
+            echo for draft, wording in worded for echo in recited.suspects(draft, wording.echo)
+        ),
+    )
+
+
+def decide(desk: Desk, worded: Sequence[Worded], rivals: Standing) -> Commit:
+    """Judge draft after draft; what an earlier one of the slice stores is a rival of the later."""
+    scene = _Scene(rivals)
+    parts: list[Commit] = []
+    for draft, wording in worded:
+        part, settled = _settle(desk, draft, wording, scene.rivals)
+        parts.append(part)
+        scene.take(draft, wording, part, settled)
+    return Commit(
+        puts=_each_once(put for part in parts for put in part.puts),
+        observations=tuple(seen for part in parts for seen in part.observations),
+        links=tuple(link for part in parts for link in part.links),
+        entries=tuple(entry for part in parts for entry in part.entries),
+        receipts=tuple(receipt for part in parts for receipt in part.receipts),
+        conflicts=tuple(conflict for part in parts for conflict in part.conflicts),
+    )
+
+
+class _Scene:
+    """What the ledger will hold once the drafts judged so far are written."""
+
+    def __init__(self, rivals: Standing) -> None:
+        self._twins, self._keys = dict(rivals.twins), dict(rivals.keys)
+        self._lessons, self._claims = dict(rivals.lessons), dict(rivals.claims)
+        self._memories, self._echoes = dict(rivals.memories), dict(rivals.echoes)
+        self.rivals = replace(
+            rivals,
+            twins=self._twins,
+            keys=self._keys,
+            lessons=self._lessons,
+            claims=self._claims,
+            memories=self._memories,
+            echoes=self._echoes,
+        )
+
+    def take(self, draft: Draft, wording: Wording, part: Commit, settled: Memory | None) -> None:
+        """One more draft is settled."""
+        for put in part.puts:
+            if put.memory.status is not Status.ACTIVE:
+                self._forget(put.memory)
+        if settled is None:
+            return
+        if draft.key is not None:
+            self._keys[draft.key] = Seen(wording.hash, part.receipts[0].outcome, settled)
+        self._memories[settled.id] = settled
+        if settled.lesson is not None and part.puts:
+            self._lessons[settled.lesson.pattern_id, draft.scope] = (settled,)
+        if not part.puts:
+            return
+        key = (wording.hash, draft.scope)
+        self._twins[key] = (*self._twins.get(key, ()), settled)
+        if settled.status is not Status.ACTIVE:
+            return
+        self._echoes.setdefault(wording.echo, settled)
+        if settled.claim is not None:
+            about = (settled.claim.subject, settled.claim.predicate, draft.scope)
+            self._claims[about] = (settled, *self._claims.get(about, ()))
+
+    def _forget(self, gone: Memory) -> None:
+        """What is no longer active is nobody's twin and contradicts nobody."""
+        for known in (self._twins, self._claims):
+            for key, memories in list(known.items()):
+                if any(memory.id == gone.id for memory in memories):
+                    left = tuple(memory for memory in memories if memory.id != gone.id)
+                    known[key] = left  # type: ignore[index]  # one of two kinds of key
+        for echo in [echo for echo, heard in self._echoes.items() if heard.id == gone.id]:
+            del self._echoes[echo]
+
+
+def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:
+    """One put for each memory: a later one of the same commit is what it ends as."""
+    found: dict[str, Put] = {}
+    for put in puts:
+        before = found.get(put.memory.id)
+        wording = put.wording if before is None or put.wording is not None else before.wording
+        found[put.memory.id] = Put(put.memory, wording)
+    return tuple(found.values())
+
+
+def _settle(
+    desk: Desk, draft: Draft, wording: Wording, rivals: Standing
+) -> tuple[Commit, Memory | None]:
+    """What one draft changes, and the memory it ended in."""
+    match _verdict(desk, draft, wording, rivals):
+        case Keep() as keep:
+            memory = _born(desk, draft, keep, rivals)
+            return _kept(desk, (draft, wording), memory, keep, rivals), memory
+        case Known(memory, reason):
+            receipt = replace(_receipt(memory, Outcome.MERGED, reason), again=True)
+            return Commit(receipts=(receipt,)), None
+        case Merge(into):
+            reason = f"the same is known as {into.id}"
+            seen = _observation(desk, into.id, wording, Outcome.MERGED, draft)
+            entry = change_entry(desk, rivals, into.id, Change("merge", reason), {})
+            receipt = _receipt(into, Outcome.MERGED, reason, *_not_taken(draft, into))
+            return Commit(observations=(seen,), entries=(entry,), receipts=(receipt,)), into
+        case Repeat(seen):
+            return Commit(receipts=(_repeated(draft, seen),)), None
+        case Refuse(reason):
+            refused = Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
+            return Commit(receipts=(refused,)), None
+
+
+def _verdict(desk: Desk, draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
+    """The judge's, unless a person rejected this very value before."""
+    verdict = judge(draft, wording, rivals)
+    if isinstance(verdict, Keep | Merge) and rejected(desk, draft, rivals):
+        return Refuse("it was rejected in review")
+    return verdict
+
+
+def rejected(desk: Desk, said: Statement, rivals: Standing) -> bool:
+    """A person rejected these words or this value before."""
+    asked, seal = rivals.tombstoned, desk.seal
+    if asked is None or seal is None:
+        return False
+    return any(asked(seal(value)) for value in sealed_values(said))
+
+
+def sealed_values(said: Statement) -> list[str]:
+    """What is remembered of a rejected memory, under the key: its words, and what it claimed."""
+    found = [f"text:{recited.fingerprint(said.text).hex()}:{said.scope}"]
+    if said.claim is not None:
+        claim = said.claim
+        value = recited.fingerprint(claim.value).hex()
+        found.append(f"claim:{claim.subject}:{claim.predicate}:{value}:{said.scope}")
+    return found
+
+
+def on_record(
+    desk: Desk, memory: Memory, rival: Rival, rivals: Standing, why: str = BY_RULE
+) -> Conflict:
+    """A contradiction on record; what is decided already is resolved at once."""
+    decided = rival.resolution is not None
+    return Conflict(
+        id=desk.ids.draw("conflict"),
+        new=memory.id,
+        existing=rival.memory.id,
+        new_trust=rival.new_trust,
+        existing_trust=rival.old_trust,
+        reason=rival.reason,
+        created_at=rivals.at,
+        resolved_at=rivals.at if decided else None,
+        resolution=rival.resolution,
+        why=why if decided else None,
+    )
+
+
+def _born(desk: Desk, draft: Draft, keep: Keep, rivals: Standing) -> Memory:
+    """The draft as a memory of this moment; what is derived has the trust of its sources."""
+    stated = {name: getattr(draft, name) for name in _STATED}
+    parents = [rivals.memories[id_] for id_ in draft.derived_from if id_ in rivals.memories]
+    if parents:
+        kinds = [parent.source.kind for parent in parents]
+        stated["source"] = replace(draft.source, kind=lowest((draft.source.kind, *kinds)))
+    if desk.heritage_depth is not None and draft.heritage is None:
+        chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
+        stated["heritage"] = heritage.grown(chains, draft.extra, desk.heritage_depth)
+    if draft.born is not None:
+        stated |= {"uses": draft.born.uses, "last_used": draft.born.last_used}
+    kind = stated["source"].kind
+    stated["importance"] = allowed_importance(kind, draft.importance)
+    stated["pinned"] = draft.pinned and is_authoritative(kind)
+    prefix = "mem" if draft.topic is None else "reflect"
+    return Memory(
+        id=draft.born.id if draft.born is not None else fresh(desk, prefix, rivals),
+        created_at=draft.born.created_at if draft.born is not None else rivals.at,
+        recorded_from=rivals.at,
+        status=keep.status,
+        status_today=keep.status,
+        **stated,
+    )
+
+
+def _kept(
+    desk: Desk, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, rivals: Standing
+) -> Commit:
+    """A new memory: its first version, observation, links and block; what it replaces is closed."""
+    draft, wording = worded
+    outcome = Outcome.STORED if memory.status is Status.ACTIVE else Outcome.QUARANTINED
+    replaced = [superseded(desk, old, memory, rivals) for old in keep.supersedes]
+    conflicts = [on_record(desk, memory, rival, rivals) for rival in keep.against]
+    receipt = replace(
+        _receipt(memory, outcome, keep.reason),
+        superseded=tuple(old.id for old in keep.supersedes),
+        conflicts=tuple(conflict.id for conflict in conflicts),
+    )
+    return Commit(
+        puts=(Put(memory, wording), *(put for put, _ in replaced)),
+        observations=(_observation(desk, memory.id, wording, outcome, draft),),
+        links=tuple(Link(memory.id, source, "derived_from") for source in draft.derived_from),
+        entries=(
+            kept_entry(desk, memory, draft, wording, rivals),
+            *(entry for _, entry in replaced),
+        ),
+        conflicts=tuple(conflicts),
+        receipts=(receipt,),
+    )
+
+
+def superseded(desk: Desk, old: Memory, new: Memory, rivals: Standing) -> tuple[Put, Entry]:
+    """The closing of a memory that another one takes the place of."""
+    closed = replace(
+        old,
+        status=Status.SUPERSEDED,
+        status_today=Status.SUPERSEDED,
+        successor=new.id,
+        recorded_from=rivals.at,
+    )
+    deed = Change("supersede", f"{new.id} takes its place")
+    return Put(closed, None), change_entry(desk, rivals, old.id, deed, {"successor": new.id})
+
+
+def _observation(
+    desk: Desk, memory_id: str, wording: Wording, outcome: Outcome, draft: Draft
+) -> Observation:
+    """Who said it: where the user does not speak, the channel and its agent, whatever is stated."""
+    origin = f"{draft.source.channel}:{desk.agent}"
+    if is_authoritative(lowered(SourceKind.USER_EXPLICIT, draft.source.channel)):
+        origin = draft.source.ref or draft.source.agent or origin
+    return Observation(memory_id, wording.hash, outcome, origin, draft.key)
+
+
+def _receipt(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
+    created = record.iso(memory.created_at)
+    return Receipt(memory.id, memory.text, memory.metadata, created, outcome, reasons)
+
+
+def _repeated(draft: Draft, seen: Seen) -> Receipt:
+    """The first answer once more, and what became of the memory since."""
+    reasons = ["this key was seen before with the same text"]
+    if seen.memory.status is not Status.ACTIVE:
+        reasons.append(f"the memory is {seen.memory.status} since")
+    first = _receipt(seen.memory, seen.outcome, *reasons)
+    return replace(first, content=draft.text, again=True)
+
+
+def _not_taken(draft: Draft, into: Memory) -> list[str]:
+    """A merge changes nothing of the known memory; the receipt says what was left behind."""
+    plain = Draft(text=draft.text)
+    left = [
+        "metadata" if name == "extra" else name
+        for name in _STATED
+        if name != "source"
+        and getattr(draft, name) != getattr(plain, name)
+        and getattr(draft, name) != getattr(into, name)
+    ]
+    if not left:
+        return []
+    return [f"not taken over: {', '.join(left)}; use update to change the known memory"]
+
+
+_STATED = tuple(field.name for field in fields(Statement))

@@ -1,0 +1,239 @@
+"""Reflection and synthesis: what memories say together, and what they say how to do.
+
+::
+
+    topic ── recall ──▶ memories on it      no topic ──▶ the newest
+                            │  reflections are left out: no echo counts as support
+            ┌───────────────┴───────────────┐
+         reflect                        synthesize
+      beliefs, or a model's answer     steps that recur, as a skill's text
+            ▼                               ▼
+      remember (topic, derived_from)    skills.ingest (staged for review)
+
+Where nothing is found nothing is stored. What is derived is for no wider audience, holds no longer
+and is trusted no more than the memories it comes from.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from memory_mesh.errors import InvalidInput, LLMError
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows import skills
+from memory_mesh.flows.access import Desk, Reader
+from memory_mesh.flows.recall import recall
+from memory_mesh.flows.remember import remember
+from memory_mesh.formats import prompt
+from memory_mesh.formats import yamo_skill as procedure_text
+from memory_mesh.model import (
+    Channel,
+    Draft,
+    Kind,
+    Lens,
+    Memory,
+    Query,
+    Scope,
+    Source,
+    SourceKind,
+    Status,
+    skill,
+)
+from memory_mesh.model.filter import And, Compare, Not, Sign
+from memory_mesh.model.learning import Reflection, Synthesis
+from memory_mesh.policy.learning import beliefs as learning_beliefs
+from memory_mesh.policy.learning import procedures
+from memory_mesh.policy.writing.trust import lowest
+from memory_mesh.ports import LLM
+
+LOOKBACK = 10
+WIDER = 20  # memories that synthesize looks at
+FARTHEST = 200  # memories that are compared with each other at most
+NEAR_ENOUGH = 0.3  # cosine below which a memory that shares no word is not on the topic
+RECENT = "recent memories"  # the topic of a reflection without one
+_ID = re.compile(r"\[([^\[\]]*)\]")
+
+
+def reflect(
+    reader: Reader,
+    desk: Desk,
+    lens: Lens,
+    *,
+    topic: str | None = None,
+    lookback: int = LOOKBACK,
+    store: bool = True,
+    llm: LLM | None = None,
+    max_tokens: int | None = None,
+) -> Reflection:
+    """What the memories on a topic say together, in their own words or a model's, and keep it."""
+    topic = _cleaned(desk, topic)
+    memories = _gathered(reader, lens, topic, lookback)
+    asked = _prompt(topic, memories)
+    found = Reflection(topic=topic, count=len(memories), prompt=asked, context=tuple(memories))
+    beliefs = learning_beliefs.beliefs(memories, topic or "")
+    if beliefs:
+        named = [id_ for one in beliefs for id_ in (*one.sources, *one.otherwise)]
+        found = replace(
+            found,
+            text=learning_beliefs.wording(beliefs),
+            sources=tuple(dict.fromkeys(named)),
+            confidence=learning_beliefs.confidence(beliefs),
+        )
+    if llm is not None and memories:
+        found = _by_model(found, llm, max_tokens)
+    return _kept(desk, found) if store and found.text else found
+
+
+def synthesize(
+    reader: Reader, desk: Desk, lens: Lens, *, topic: str | None = None, lookback: int = WIDER
+) -> Synthesis:
+    """The procedure that memories share, as a skill that waits for review."""
+    topic = _cleaned(desk, topic)
+    memories = _gathered(reader, lens, topic, lookback)
+    found = procedures.recurring(memories)
+    if found is None:
+        analysis = (
+            f"No procedure recurs in {_counted(len(memories), 'memory', 'memories')}: two must "
+            f"share {procedures.SHARED} steps in the same order, or one must lay out {procedures.ALONE}."
+        )
+        return Synthesis(status="nothing", analysis=analysis, count=len(memories))
+    sources = [memory for memory in memories if memory.id in set(found.sources)]
+    title = found.title or topic or found.steps[0]
+    text = procedure_text.skill_text(
+        title,
+        found.steps,
+        topic=topic or RECENT,
+        sources=found.sources,
+        confidence=len(sources) / (len(sources) + 1),
+    )
+    receipt = skills.ingest(desk, _skill(desk, title, text, found, sources))
+    made = Synthesis(
+        status="staged",
+        analysis=f"{_analysis(found)} {_sentence(receipt.reasons[0])}",
+        count=len(memories),
+        skill_id=receipt.id,
+        skill_name=receipt.skill.name,
+        yamo_text=receipt.skill.text,
+        sources=found.sources,
+    )
+    if receipt.skill.status is Status.QUARANTINED:
+        return made
+    return replace(made, status="nothing", skill_id=None, skill_name=None, yamo_text="")
+
+
+def _cleaned(desk: Desk, topic: str | None) -> str | None:
+    """The topic as it may be kept; a blank one is none."""
+    if topic is None or not topic.strip():
+        return None
+    return topic if desk.redactor is None else desk.redactor.text(topic)
+
+
+def _gathered(reader: Reader, lens: Lens, topic: str | None, lookback: int) -> list[Memory]:
+    """The memories on a topic, best first, or the newest; never what was itself reflected."""
+    if type(lookback) is not int or not 1 <= lookback <= FARTHEST:
+        raise InvalidInput(f"lookback must be a whole number from 1 to {FARTHEST}")
+    own = Not(Compare("memory_type", Sign.EQUAL, "reflection"))
+    lens = replace(lens, where=own if lens.where is None else And((own, lens.where)))
+    if topic is None:
+        with reader.ledger.read(reader.namespace) as snapshot:
+            return list(snapshot.page(lens, lookback, None))
+    hits = recall(reader, Query(topic, lens, lookback))
+    return [
+        hit.memory
+        for hit in hits
+        if hit.parts.get("covered", 0.0) > 0 or hit.parts.get("cosine", 0.0) >= NEAR_ENOUGH
+    ]
+
+
+def _prompt(topic: str | None, memories: Sequence[Memory]) -> str:
+    if not memories:
+        return ""
+    template = (Path(__file__).parent / "prompts" / "reflect.md").read_text(encoding="utf-8")
+    about = prompt.harmless(" ".join((topic or RECENT).split()))
+    values = {"topic": about, "count": str(len(memories)), "memories": prompt.fenced(memories)}
+    return prompt.filled(template, values)
+
+
+def _by_model(found: Reflection, llm: LLM, max_tokens: int | None) -> Reflection:
+    """The model's answer, if it gives one that names no memory it was not shown."""
+    given = {memory.id for memory in found.context}
+    try:
+        answer = llm.complete(found.prompt, max_tokens=max_tokens).strip()
+    except LLMError as error:
+        return replace(found, failure=str(error))
+    if not answer:
+        return replace(found, failure="the language model wrote nothing")
+    named = {id_.strip() for group in _ID.findall(answer) for id_ in group.split(",")}
+    strange = sorted(id_ for id_ in named - given if id_.startswith(("mem_", "reflect_")))
+    if strange:
+        return replace(found, failure=f"the language model names {strange[0]}, which it never saw")
+    sources = tuple(memory.id for memory in found.context)
+    return replace(found, text=answer, sources=sources, by_llm=True)
+
+
+def _kept(desk: Desk, found: Reflection) -> Reflection:
+    """The reflection as a memory of its own; one that is known already is that one."""
+    used = [memory for memory in found.context if memory.id in set(found.sources)]
+    ends = [memory.valid_until for memory in used if memory.valid_until is not None]
+    if found.by_llm:
+        source = Source(SourceKind.INFERENCE, Channel.ASSISTANT, agent=desk.agent)
+    else:
+        source = Source(lowest(memory.source.kind for memory in used), agent=desk.agent)
+    draft = Draft(
+        text=found.text,
+        scope=_audience(used),
+        source=source,
+        kind=Kind.REFLECTION,
+        label=Kind.REFLECTION.value,
+        confidence=found.confidence,
+        valid_until=min(ends, default=None),
+        extra={"topic": found.topic or RECENT},
+        derived_from=found.sources,
+        topic=found.topic or RECENT,
+    )
+    receipt = remember(desk, [draft])[0]
+    return replace(found, id=receipt.id, text=receipt.content)
+
+
+def _skill(
+    desk: Desk, title: str, text: str, found: procedures.Procedure, sources: Sequence[Memory]
+) -> skill.SkillDraft:
+    kind = lowest(memory.source.kind for memory in sources)
+    described = "; ".join(found.steps)
+    return skill.SkillDraft(
+        text=text,
+        metadata={
+            "name": title,
+            "intent": title,
+            "description": described,
+            "tags": ["synthesized"],
+        },
+        scope=_audience(sources),
+        source=Source(kind, agent=desk.agent),
+        sources=found.sources,
+        staged=True,
+    )
+
+
+def _audience(memories: Sequence[Memory]) -> Scope:
+    """Those who may see every one of the memories."""
+    parts = [
+        [getattr(memory.scope, part) for memory in memories]
+        for part in ("project", "agent", "session")
+    ]
+    return Scope(*(next((name for name in names if name is not None), None) for names in parts))
+
+
+def _analysis(found: procedures.Procedure) -> str:
+    count = _counted(len(found.steps), "step", "steps")
+    if len(found.sources) == 1:
+        return f"{found.sources[0]} lays out {count}; no other memory confirms them."
+    return f"{count} recur in {len(found.sources)} memories, in the same order."
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[:1].upper()}{reason[1:]}."
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

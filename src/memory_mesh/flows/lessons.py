@@ -1,0 +1,271 @@
+"""Lessons (RFC-0011 sections 3.5 and 8): one is taught, many are found, failures become some.
+
+::
+
+    SCAN          blocks of the last day (of the last week for what failed twice)
+      ▼           ──▶ the memories they tell of
+    DEDUPLICATE   by pattern id; one that is known as certainly is left
+      ▼
+    DISTILL       through the one write path: the verdict is taken in the transaction
+      ▼
+    INJECT        the worst lessons, as constraints for the next session
+
+The cycle holds no state but how far it came: stopped anywhere and run again, it ends the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from memory_mesh.errors import BlockError, InvalidInput
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows.access import Desk, Reader
+from memory_mesh.flows.recall import recall
+from memory_mesh.flows.remember import remember
+from memory_mesh.formats import yamo, yamo_learning
+from memory_mesh.model import (
+    Block,
+    Channel,
+    Draft,
+    Kind,
+    Lens,
+    Memory,
+    Operation,
+    Query,
+    Receipt,
+    Scope,
+    Source,
+    Status,
+)
+from memory_mesh.model.filter import And, Compare, Filter, Sign
+from memory_mesh.model.learning import Distillation, Failure, LessonBlock, LessonContext
+from memory_mesh.model.record import severity_rank
+from memory_mesh.policy import audience
+from memory_mesh.policy.audience import AUDIENCE
+from memory_mesh.policy.learning import failures
+from memory_mesh.policy.learning.failure_pattern import pattern_id
+from memory_mesh.policy.writing.judge import same_pattern
+from memory_mesh.policy.writing.trust import is_authoritative
+
+TAG = "#lesson_learned"
+CANDIDATE_TAG = "#lesson_learned_candidate"
+CURSOR = "distillation"  # where the cycle's progress is kept, beside the sinks'
+PERIOD = timedelta(hours=6)  # four times a day
+DAY = timedelta(days=1)
+INJECTED = 10
+_PAGE = 500  # commits read at a time
+_RIVALS = 100  # lessons of one pattern that are looked at
+
+
+def distill_lesson(
+    desk: Desk, context: LessonContext, scope: Scope, source: Source, sources: Sequence[str] = ()
+) -> LessonBlock:
+    """Teach one lesson; one that is known no less certainly is returned as it is."""
+    return _taught(desk, [_draft(desk, context, scope, source, sources)])[0]
+
+
+def read_wire(text: str) -> LessonContext:
+    """What a LessonLearned block teaches; InvalidInput says what is wrong with it."""
+    try:
+        told = yamo_learning.read_lesson(yamo.parse(text))
+    except BlockError as error:
+        raise InvalidInput(str(error)) from None
+    return LessonContext(
+        situation=told.situation,
+        error_pattern=told.error_pattern,
+        oversight=told.oversight,
+        fix=told.fix,
+        preventative_rule=told.rule,
+        severity=told.severity,
+        applicable_scope=told.applies_to,
+        inverse_lesson=told.inverse,
+        confidence=told.confidence,
+    )
+
+
+def query_lessons(
+    reader: Reader, query: str, lens: Lens, *, limit: int, worst_first: bool
+) -> list[LessonBlock]:
+    """Active lessons that answer a question, or all of them, worst first where asked."""
+    if query.strip():
+        hits = recall(reader, Query(query, lens, limit))
+        memories = [hit.memory for hit in hits]
+        return [lesson_block(one) for one in (_worst(memories) if worst_first else memories)]
+    with reader.ledger.read(reader.namespace) as snapshot:
+        found = snapshot.page(lens, limit, None, worst_first=worst_first)
+    return [lesson_block(memory) for memory in found]
+
+
+def lens_on_lessons(
+    lens: Lens, minimum: float, since: datetime | None, pattern: str | None = None
+) -> Lens:
+    """The same lens on lessons only: certain enough, and not older than they are kept."""
+    tests: list[Filter] = [Compare("memory_type", Sign.EQUAL, "lesson")]
+    tests.append(Compare("severity", Sign.AT_LEAST, 0))  # only lessons have one: an index of them
+    tests.append(Compare("rule_confidence", Sign.AT_LEAST, minimum))
+    if since is not None:
+        tests.append(Compare("created_at", Sign.AT_LEAST, since))
+    if pattern is not None:
+        tests.append(Compare("lesson_pattern_id", Sign.EQUAL, pattern))
+    if lens.where is not None:
+        tests.append(lens.where)
+    return replace(lens, where=And(tuple(tests)))
+
+
+def cycle(desk: Desk, now: datetime, reader: Scope, channel: Channel) -> Distillation:
+    """SCAN, DEDUPLICATE and DISTILL; what no rule can be read from is named, not invented.
+
+    It serves the whole namespace, each failure for its own audience, and tells the reader of those
+    that the reader may see.
+    """
+    cursor = desk.ledger.sink_cursor(desk.namespace, CURSOR)
+    everybody = Lens(now, reader, across=AUDIENCE)  # a lesson is for those who see its failure
+    last, memories = _scan(desk, min(now - failures.WEEK, cursor.at or now), everybody)
+    found, unclear = failures.candidates(memories, min(now - DAY, cursor.at or now))
+    learned, known = list[LessonBlock](), list[LessonBlock]()
+    for failure in found:
+        block = _known(desk, failure, now)
+        if block is None:
+            source = Source(failure.trust, channel, agent=desk.agent)
+            block = distill_lesson(desk, failure.context, failure.scope, source, failure.sources)
+        if audience.sees(reader, failure.scope):
+            (learned if block.is_new else known).append(block)
+    if last > cursor.seq:
+        desk.ledger.sink_moved(desk.namespace, CURSOR, last, None)
+    seen = {memory.id for memory in memories if audience.sees(reader, memory.scope)}
+    shown = tuple(id_ for id_ in unclear if id_ in seen)
+    return Distillation(len(seen), tuple(learned), tuple(known), shown)
+
+
+def due(desk: Desk, now: datetime) -> bool:
+    """True when the cycle last ended a quarter of a day ago or more and something was kept since.
+
+    Whether it is a failure is for the cycle to see: a heartbeat asks too often to read it all.
+    """
+    cursor = desk.ledger.sink_cursor(desk.namespace, CURSOR)
+    if cursor.at is not None and timedelta(0) <= now - cursor.at < PERIOD:
+        return False
+    since = None if cursor.seq else now - failures.WEEK
+    return any(_keeps(block) for block in _blocks(desk, since, cursor.seq))
+
+
+def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
+    """RFC-0011's LessonBlock of a stored lesson, with its wire text."""
+    lesson = memory.lesson
+    if lesson is None:
+        message = f"{memory.id} is no lesson"
+        raise InvalidInput(message)
+    return LessonBlock(
+        lesson_id=lesson.id,
+        pattern_id=lesson.pattern_id,
+        severity=lesson.severity,
+        preventative_rule=lesson.rule,
+        rule_confidence=lesson.confidence,
+        applicable_scope=lesson.applies_to,
+        wire_format=yamo.render(yamo_learning.lesson(lesson, at=memory.created_at)),
+        memory_id=memory.id,
+        status=memory.status,
+        is_new=is_new,
+    )
+
+
+def _draft(
+    desk: Desk, context: LessonContext, scope: Scope, source: Source, sources: Sequence[str]
+) -> Draft:
+    lesson = failures.lesson(context, desk.ids.draw("lesson"), desk.agent)
+    if desk.redactor is not None:  # the pattern is made of what is kept, not of what came in
+        text = desk.redactor.text
+        pair = text(lesson.error_pattern), text(lesson.applies_to)
+        lesson = replace(
+            lesson, error_pattern=pair[0], applies_to=pair[1], pattern_id=pattern_id(*pair)
+        )
+    return Draft(
+        text=failures.wording(lesson),
+        scope=scope,
+        source=source,
+        kind=Kind.LESSON,
+        label=Kind.LESSON.value,
+        tags=(TAG,),
+        confidence=lesson.confidence,
+        lesson=lesson,
+        derived_from=tuple(sources),
+    )
+
+
+def _taught(desk: Desk, drafts: Sequence[Draft]) -> list[LessonBlock]:
+    receipts = remember(desk, drafts)
+    ids = [_stored(receipt) for receipt in receipts]
+    with desk.ledger.read(desk.namespace) as snapshot:
+        memories = {id_: snapshot.history(id_)[-1] for id_ in ids}
+    drawn = {draft.lesson.id for draft in drafts if draft.lesson is not None}
+    blocks = [lesson_block(memories[id_]) for id_ in ids]
+    return [replace(block, is_new=block.lesson_id in drawn) for block in blocks]
+
+
+def _stored(receipt: Receipt) -> str:
+    if receipt.id is None:
+        raise InvalidInput(f"the lesson was refused: {', '.join(receipt.reasons)}")
+    return receipt.id
+
+
+def _known(desk: Desk, failure: Failure, now: datetime) -> LessonBlock | None:
+    """The lesson that already teaches this no less certainly; the transaction will ask again.
+
+    One that a person deleted or rejected counts too: the cycle does not bring it back.
+    """
+    draft = _draft(desk, failure.context, failure.scope, Source(failure.trust), ())
+    lesson = draft.lesson
+    if lesson is None:
+        return None
+    everywhere = Lens(now, failure.scope, statuses=frozenset(Status), any_validity=True)
+    lens = lens_on_lessons(everywhere, lesson.confidence, None, lesson.pattern_id)
+    with desk.ledger.read(desk.namespace) as snapshot:
+        found = snapshot.page(lens, _RIVALS, None)
+    standing = {Status.ACTIVE, Status.ARCHIVED, Status.DELETED}
+    if not is_authoritative(failure.trust):
+        standing.add(Status.QUARANTINED)
+    for memory in found:
+        same = memory.lesson is not None and same_pattern(memory.lesson, lesson)
+        if same and memory.scope == failure.scope and memory.status in standing:
+            return lesson_block(memory)
+    return None
+
+
+def _worst(memories: Sequence[Memory]) -> list[Memory]:
+    """Worst first, then the most certain; of equals, what answers better stays before."""
+
+    def rank(memory: Memory) -> tuple[int, float]:
+        lesson = memory.lesson
+        return (0, 0.0) if lesson is None else (severity_rank(lesson.severity), lesson.confidence)
+
+    return sorted(memories, key=rank, reverse=True)
+
+
+def _scan(desk: Desk, since: datetime, lens: Lens) -> tuple[int, list[Memory]]:
+    """The last block since then that keeps something, and the memories that failed.
+
+    Blocks of the cycle's own lessons do not count: interrupted or not, it ends in the same place.
+    """
+    last, told = 0, list[str]()
+    for block in filter(_keeps, _blocks(desk, since)):
+        last = block.seq or last
+        if _tells_of_failure(block):
+            told += block.entry.memories
+    with desk.ledger.read(desk.namespace) as snapshot:
+        return last, snapshot.get(list(dict.fromkeys(told)), lens)
+
+
+def _blocks(desk: Desk, since: datetime | None, after: int = 0) -> Iterator[Block]:
+    while found := desk.ledger.blocks(desk.namespace, after, _PAGE, since):
+        yield from found
+        after = found[-1].seq or after
+
+
+def _keeps(block: Block) -> bool:
+    return block.entry.operation is Operation.RETAIN
+
+
+def _tells_of_failure(block: Block) -> bool:
+    said = block.entry.metadata
+    tags = said.get("tags")
+    marked = isinstance(tags, Sequence) and CANDIDATE_TAG in tags
+    return marked or said.get("status") == "error" or bool(said.get("failure"))

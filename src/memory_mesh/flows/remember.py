@@ -1,0 +1,65 @@
+"""THE write path, one story per verb, batch first.
+
+::
+
+    Draft ── redact, scrub, embed ──▶ Wording (hash, terms, vectors)   slow work, before any lock
+                        │
+      ledger.commit(wanted, decide)                             lock, one transaction
+                        │  rivals: twins, keys, the memories named by id
+                        ▼
+                     judge ──▶ Keep | Known | Merge | Repeat | Refuse      (settling.py)
+                        ▼
+                     Commit(puts, observations, links, conflicts, entries) ──▶ Receipt
+
+A change of a memory (update, pin, delete, restore) is the same story with one memory as its rival.
+Nothing is silent: every write leaves a block, and every draft gets a receipt with its reasons.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from memory_mesh.flows import decide as flows_decide
+from memory_mesh.flows.access import Desk
+from memory_mesh.flows.prepare import Clean, clean, embed
+from memory_mesh.model import (
+    Draft,
+    Keep,
+    Receipt,
+    Wanted,
+)
+from memory_mesh.policy.writing.judge import judge
+from memory_mesh.policy.writing.limits import WRITE_SLICE
+
+
+def remember(
+    desk: Desk, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
+) -> list[Receipt]:
+    """Store the drafts in slices, each one transaction; one receipt per draft, in order."""
+    receipts: list[Receipt] = []
+    for part in _slices(drafts):
+        receipts += _remember_slice(desk, part)
+        if progress is not None:
+            progress(len(receipts))
+    return receipts
+
+
+def _remember_slice(desk: Desk, drafts: Sequence[Draft]) -> tuple[Receipt, ...]:
+    cleaned = [clean(desk, draft) for draft in drafts]
+    wanted = flows_decide.wanted([(draft, wording) for draft, wording, _ in cleaned])
+    worded = embed(desk, cleaned, news=_news(desk, cleaned, wanted))
+    return desk.ledger.commit(
+        desk.namespace, wanted, lambda rivals: flows_decide.decide(desk, worded, rivals)
+    ).receipts
+
+
+def _news(desk: Desk, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool]:
+    """Which drafts are worth embedding: not those that are known; the transaction asks again."""
+    if desk.embedder is None:
+        return [False] * len(cleaned)
+    with desk.ledger.read(desk.namespace) as snapshot:
+        rivals = snapshot.rivals(wanted)
+    return [isinstance(judge(draft, wording, rivals), Keep) for draft, wording, _ in cleaned]
+
+
+def _slices(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
+    for start in range(0, len(drafts), WRITE_SLICE):
+        yield drafts[start : start + WRITE_SLICE]

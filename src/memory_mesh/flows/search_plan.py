@@ -1,0 +1,85 @@
+"""TODO docstring."""
+
+from collections.abc import Callable
+
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows.access import Reader
+from memory_mesh.flows.prepare import PreparedQuery
+from memory_mesh.model import (
+    Body,
+    Explanation,
+    Query,
+    Question,
+    Space,
+)
+from memory_mesh.policy.ranking import (
+    profiles,
+    relevance,
+)
+from memory_mesh.policy.ranking import (
+    question as ranking_question,
+)
+from memory_mesh.policy.ranking.question import Reading
+from memory_mesh.policy.text import analyze
+from memory_mesh.ports import Snapshot
+
+
+def read_question(reader: Reader, query: Query) -> Reading:
+    """The question taken apart; profiles of other makers ask it as it stands."""
+    if query.profile != profiles.MESH:
+        return Reading(query.text, tuple(analyze.query_terms(query.text)))
+    words = ranking_question.words(query.text)
+    with reader.ledger.read(reader.namespace) as snapshot:
+        names = snapshot.speakers(words, query.lens) if words else frozenset()
+    return ranking_question.read(query.text, names, query.lens.now)
+
+
+def gather(
+    reader: Reader, snapshot: Snapshot, query: Query, asked: PreparedQuery
+) -> tuple[relevance.Legs, Explanation]:
+    """Both legs, each as deep as the profile wants."""
+    head = snapshot.head()
+    depth = profiles.depth(query.profile, query.limit, head.position)
+    literal = query.profile == "rrf"  # RFC-0011 knows no other names of a word
+    matches = snapshot.match(question_terms(query), query.lens, depth, literal=literal)
+    explanation = Explanation(
+        query.profile,
+        dropped=matches.dropped,
+        found_by_keyword=len(matches.found),
+        to_reindex=head.to_reindex(analyze.ANALYZER, matches.rows),
+    )
+    if asked.space is None:
+        return relevance.Legs(matches), explanation
+    ranked = query.profile in profiles.RANKED
+    also = tuple(match.version for match in matches.found) if ranked else ()
+    question = Question(
+        asked.space, asked.vector, depth, also, body_search(reader, asked, asked.space)
+    )
+    nearest = snapshot.near(question, query.lens)
+    explanation = replace(
+        explanation,
+        space=asked.space.name,
+        pending=snapshot.pending(asked.space, 0).count,
+        found_by_vector=len(nearest.found),
+        from_body=nearest.from_body,
+    )
+    return relevance.Legs(matches, (*nearest.found, *nearest.also)), explanation
+
+
+def question_terms(query: Query) -> list[str]:
+    """Profile `rrf` looks up RFC-0011's tokens, the others every term of ours."""
+    if query.profile == "rrf":
+        return analyze.query_terms(" ".join(analyze.rfc_tokens(query.text)))
+    return analyze.query_terms(query.text)
+
+
+def body_search(
+    reader: Reader, asked: PreparedQuery, space: Space
+) -> Callable[[Body, int], list[tuple[int, float]] | None] | None:
+    """How the ledger asks the index, while it checks what it finds."""
+    index = reader.index
+    if index is None:
+        return None
+    return lambda body, limit: index.near(
+        reader.namespace, space.name, body=body, vector=asked.vector, limit=limit
+    )

@@ -1,0 +1,193 @@
+"""Keeping a store in order: terms and vectors that wait, the index, the sinks, the chain.
+
+Nothing here runs by itself: a host, a command or the library's own `upkeep` calls it. Each part can
+be interrupted at any point and run again.
+"""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from memory_mesh.errors import InvalidInput, StoreError
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows.prepare import terms_of
+from memory_mesh.model import (
+    Block,
+    Body,
+    Commit,
+    Finding,
+    SpaceState,
+    Standing,
+    Terms,
+    Verification,
+    Wanted,
+)
+from memory_mesh.policy.privacy import masked
+from memory_mesh.policy.text.analyze import ANALYZER
+from memory_mesh.policy.writing import audit
+from memory_mesh.policy.writing.limits import WRITE_SLICE
+from memory_mesh.ports import Index, Ledger, Sink
+
+TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
+TAIL_SHARE = 0.2  # of the body: how much the tail of a large store may grow
+_COMMITS = 64  # blocks read per step
+_SAMPLE = 100  # texts of each end of a store, and of its middle, whose terms `verify` reads anew
+_OTHER_TERMS = "has other terms than it gives today; run `memory-mesh upkeep --rebuild-terms`"
+
+
+def reindex(
+    ledger: Ledger, namespace: str, *, everything: bool = False, at_once: int = WRITE_SLICE
+) -> int:
+    """Write keyword terms of an earlier analyzer anew, or all; of how many texts and skills.
+
+    Terms are read outside of the lock, newest first; each slice is a short transaction of its own.
+    """
+    with ledger.read(namespace) as snapshot:
+        head = snapshot.head()
+    known = head.analyzer == ANALYZER and not everything
+    marks = {"text": head.old_texts, "skill": head.old_skills}
+    return sum(
+        _reindex(ledger, namespace, of, up_to=mark if known else None, at_once=at_once)
+        for of, mark in marks.items()
+    )
+
+
+def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
+    """Take tails that outgrew a scan into the index, and dead rows out of it."""
+    return [
+        body
+        for state in ledger.stats(namespace).spaces
+        if (worth_an_index(state) or _lost(index, namespace, state))
+        and (body := _absorb_one(ledger, index, namespace, state)) is not None
+    ]
+
+
+def worth_an_index(state: SpaceState) -> bool:
+    """True when the tail costs more to scan than an index to ask."""
+    absorbed = state.body.rows if state.body is not None else 0
+    return state.vectors - absorbed > max(TAIL_ROWS, TAIL_SHARE * absorbed)
+
+
+def rebuild(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
+    """Make every index anew from the ledger, whatever its size."""
+    bodies = []
+    for state in ledger.stats(namespace).spaces:
+        ledger.absorbed(namespace, state.space, state.body, None)
+        index.drop(namespace, state.space.name)
+        body = _absorb_one(ledger, index, namespace, replace(state, body=None))
+        bodies += [body] if body is not None else []
+    return bodies
+
+
+def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float) -> bool:
+    """Hand every sink what it has not heard, for at most this long; True when all is told."""
+    end = time.monotonic() + seconds
+    told = [_drain_one(ledger, namespace, sink, end) for sink in sinks]
+    return all(told)
+
+
+def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
+    """The ledger's own check, held against a checkpoint kept elsewhere if there is one."""
+    mark = None if against is None else audit.read_checkpoint(against)
+    if mark is not None and mark.namespace != namespace:
+        message = f"the checkpoint is of the namespace {mark.namespace!r}, not of {namespace!r}"
+        raise InvalidInput(message)
+    found = ledger.verify(namespace, mark)
+    checked, findings = _terms_checked(ledger, namespace)
+    return replace(
+        found,
+        checked={**found.checked, "keyword terms of a sample": checked},
+        findings=(*found.findings, *findings),
+    )
+
+
+def _reindex(ledger: Ledger, namespace: str, of: str, *, up_to: int | None, at_once: int) -> int:
+    """Texts or skills up to a number, or all; how many."""
+    done = 0
+    while up_to is None or up_to > 0:
+        with ledger.read(namespace) as snapshot:
+            found = snapshot.indexed(of, up_to, at_once)
+        if not found and up_to is None:
+            break
+        last = found[0].number if up_to is None else up_to
+        first = found[-1].number if found else 1
+        anew = Terms(of, first, last, {entry.number: terms_of(entry) for entry in found})
+        ledger.commit(namespace, Wanted(), partial(_written, anew))
+        done += len(found)
+        up_to = first - 1
+    return done
+
+
+def _written(terms: Terms, _: Standing) -> Commit:
+    return Commit(terms=terms)
+
+
+def _terms_checked(ledger: Ledger, namespace: str) -> tuple[int, list[Finding]]:
+    """Of the newest, the middle and the oldest texts: how many were read, and what differs."""
+    with ledger.read(namespace) as snapshot:
+        head = snapshot.head()
+        if head.analyzer != ANALYZER:
+            return 0, []  # the ledger told of all of them
+        sample = {entry.number: entry for entry in snapshot.indexed("text", None, _SAMPLE)}
+        highest = max(sample, default=0)
+        for up_to in (highest // 2, _SAMPLE):
+            entries = snapshot.indexed("text", up_to, _SAMPLE)
+            sample.update((entry.number, entry) for entry in entries)
+    today = [entry for number, entry in sorted(sample.items()) if number > head.old_texts]
+    return len(today), [
+        Finding("keyword terms of a sample", f"text {entry.number} {_OTHER_TERMS}")
+        for entry in today
+        if entry.terms != terms_of(entry)
+    ]
+
+
+def _lost(index: Index, namespace: str, state: SpaceState) -> bool:
+    """True when the ledger names an index that is not there any more."""
+    return state.body is not None and not index.holds(namespace, state.space.name, state.body)
+
+
+def _absorb_one(ledger: Ledger, index: Index, namespace: str, state: SpaceState) -> Body | None:
+    """The ledger names a body only after it is whole on disk: a kill in between changes nothing."""
+    body = index.absorb(
+        namespace,
+        state.space.name,
+        dimension=state.space.dimension,
+        base=state.body,
+        rows=lambda after: ledger.vectors(namespace, state.space, after),
+    )
+    if body is not None and body != state.body:
+        ledger.absorbed(namespace, state.space, state.body, body)
+    return body
+
+
+def _drain_one(ledger: Ledger, namespace: str, sink: Sink, end: float) -> bool:
+    cursor = ledger.sink_cursor(namespace, sink.name).seq
+    while blocks := ledger.blocks(namespace, cursor, _COMMITS):
+        for commit in _by_commit(blocks):
+            if time.monotonic() >= end:
+                return False
+            if not _deliver(ledger, namespace, sink, commit):
+                return False
+            cursor = commit[0].seq or cursor
+    return True
+
+
+def _deliver(ledger: Ledger, namespace: str, sink: Sink, commit: list[Block]) -> bool:
+    """One commit to one sink; a failure is counted and never reaches the writer."""
+    failure = None
+    try:
+        sink.deliver(namespace, commit)
+    except Exception as error:  # noqa: BLE001  # whatever a sink does, writes go on
+        failure = masked(f"{type(error).__name__}: {error}")
+    try:
+        ledger.sink_moved(namespace, sink.name, commit[0].seq or 0, failure)
+    except StoreError:  # the cursor stays where it was, and this commit is told once more
+        return False
+    return failure is None
+
+
+def _by_commit(blocks: Sequence[Block]) -> list[list[Block]]:
+    commits: dict[int, list[Block]] = {}
+    for block in blocks:
+        commits.setdefault(block.seq or 0, []).append(block)
+    return list(commits.values())

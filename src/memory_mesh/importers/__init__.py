@@ -1,1 +1,0 @@
-"""Stores of others, read and written: what comes in goes through the same doors as everything."""

@@ -1,0 +1,99 @@
+"""TODO docstring."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.model.memory import Json
+
+if TYPE_CHECKING:
+    pass
+from memory_mesh.model.memory import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a namespace stands: its counter, the end of its chain, and who wrote its terms."""
+
+    namespace: str
+    seq: int
+    position: int
+    hash: bytes
+    recorded_at: datetime
+    identity: str = ""
+    analyzer: int = 0  # that writes its keyword terms; 0 is not known
+    old_texts: int = 0  # texts up to this number have terms of an earlier one
+    old_skills: int = 0
+
+    def to_reindex(self, analyzer: int, texts: int) -> int:
+        """How many of so many texts do not have the terms of this analyzer."""
+        return self.old_texts if self.analyzer == analyzer else texts
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A place in a chain, kept where the chain's owner cannot reach it."""
+
+    namespace: str
+    position: int
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far someone has come in the blocks, how often the next commit failed, and when."""
+
+    seq: int = 0
+    attempts: int = 0
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One broken invariant."""
+
+    check: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What `verify` looked at, how many of each, and what it found wrong."""
+
+    namespace: str
+    checked: Mapping[str, int]
+    findings: tuple[Finding, ...] = ()
+    head: Head | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing is wrong."""
+        return not self.findings
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A block before it is sealed into the chain."""
+
+    id: str
+    operation: Operation
+    agent: str | None
+    at: datetime
+    memories: tuple[str, ...]
+    wire: str | None
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A recorded block; position, prev_hash and hash are None for a recall block."""
+
+    entry: Entry
+    position: int | None = None
+    seq: int | None = None
+    salt: bytes | None = None
+    digest: bytes | None = None
+    prev_hash: bytes | None = None
+    hash: bytes | None = None
+    erased: bool = False

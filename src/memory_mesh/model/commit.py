@@ -1,0 +1,170 @@
+"""What a write is made of: wordings, vectors, the verdict, the commit, its blocks and receipt."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.model.block import Entry
+from memory_mesh.model.claim import Conflict, PredicateSchema
+from memory_mesh.model.memory import Json, Memory, Outcome, Scope
+from memory_mesh.model.skill import Skill
+from memory_mesh.model.vector import Space, Span, TextVectors
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A text made ready for the ledger: its hash, its keyword terms, its vectors if there are."""
+
+    text: str
+    hash: bytes
+    terms: str
+    echo: bytes = b""  # of the text without case, spacing and punctuation
+    space: "Space | None" = None
+    vectors: tuple[bytes, ...] = ()
+    spans: "tuple[Span | None, ...]" = ()  # where in the text each vector's part lies
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A new version of a memory, the first one or a later one; no wording keeps the text."""
+
+    memory: Memory
+    wording: Wording | None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """That a text came in once more: from whom, under which key, with which result."""
+
+    memory: str
+    hash: bytes
+    outcome: Outcome
+    origin: str
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A typed edge between two memories."""
+
+    source: str
+    target: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a write needs to read inside its transaction before it decides."""
+
+    twins: tuple[tuple[bytes, Scope], ...] = ()
+    keys: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    patterns: tuple[tuple[str, Scope], ...] = ()
+    skills: tuple[str, ...] = ()  # ids
+    skill_names: tuple[tuple[str, Scope], ...] = ()
+    claims: tuple[tuple[str, str, Scope], ...] = ()  # subject, predicate, audience
+    echoes: tuple[bytes, ...] = ()
+    conflicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An earlier observation under an idempotency key."""
+
+    hash: bytes
+    outcome: Outcome
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the ledger holds, at the moment of decision, that bears on a write."""
+
+    at: datetime
+    twins: Mapping[tuple[bytes, Scope], Sequence[Memory]]
+    keys: Mapping[str, Seen]
+    memories: Mapping[str, Memory]
+    taken: Callable[[str], bool]
+    history: Callable[[str], Sequence[Memory]]
+    lessons: Mapping[tuple[str, Scope], Sequence[Memory]] = field(default_factory=dict)
+    skills: Mapping[str, Skill] = field(default_factory=dict)
+    skill_names: Mapping[tuple[str, Scope], Skill] = field(default_factory=dict)
+    claims: Mapping[tuple[str, str, Scope], Sequence[Memory]] = field(default_factory=dict)
+    schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
+    tombstoned: Callable[[bytes], bool] | None = None  # None where nothing was ever rejected
+    claimed: "Callable[[Wanted], Standing] | None" = None  # the same, with rivals not asked for yet
+    echoes: Mapping[bytes, Memory] = field(default_factory=dict)
+    conflicts: Mapping[str, Conflict] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of one write, and why; a refused one has no id and is no exception."""
+
+    id: str | None
+    content: str
+    metadata: Mapping[str, Json]
+    created_at: str | None
+    outcome: Outcome
+    reasons: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    again: bool = False  # this very write was answered before, and nothing was written now
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Everything one write changes, all or nothing, and what its caller is told."""
+
+    puts: tuple[Put, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    links: tuple[Link, ...] = ()
+    vectors: tuple[TextVectors, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    receipts: tuple[Receipt, ...] = ()
+    after: Memory | None = None
+    skills: tuple["SkillPut", ...] = ()
+    skill_vectors: tuple["SkillVector", ...] = ()
+    conflicts: tuple[Conflict, ...] = ()  # new ones, and known ones with their resolution
+    schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
+    tombstones: tuple[tuple[bytes, str], ...] = ()  # a value that must not come back, and why
+    forgiven: tuple[bytes, ...] = ()  # tombstones that are taken away again
+    votes: tuple["Vote", ...] = ()
+    terms: "Terms | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Keyword terms written anew, by number: all texts, or skills, from `first` to `last`."""
+
+    of: str  # text or skill
+    first: int
+    last: int
+    fields: Mapping[int, tuple[str, ...]]  # a text has one, a skill four
+
+
+@dataclass(frozen=True, slots=True)
+class SkillPut:
+    """A skill as it is from now on; the terms of its four fields find it while it is active."""
+
+    skill: Skill
+    terms: tuple[str, str, str, str] | None = None  # None keeps those it has
+    space: Space | None = None
+    vector: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillVector:
+    """A skill's vector that comes late."""
+
+    skill: str
+    space: Space
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One vote on a memory's truth, counted in place."""
+
+    memory: str
+    supports: bool

@@ -1,0 +1,96 @@
+"""TODO docstring."""
+
+from datetime import datetime
+from enum import Enum
+from typing import TypeAlias
+
+from memory_mesh.fastdataclass import dataclass
+
+
+class FieldType(Enum):
+    """What the values of a field are, and so what it may be compared with."""
+
+    TEXT = "a 'text' in single quotes"
+    NUMBER = "a number"
+    TIME = "a time such as '2026-01-31T12:00:00Z'"
+    BOOL = "true or false"
+    TAGS = "a 'tag' in single quotes"
+
+
+class Sign(Enum):
+    """How a field compares with a value."""
+
+    EQUAL = "="
+    UNEQUAL = "!="
+    BELOW = "<"
+    AT_MOST = "<="
+    ABOVE = ">"
+    AT_LEAST = ">="
+
+
+Value: TypeAlias = str | int | float | bool | datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """The field stands in this relation to the value; for tags: one of them is the value."""
+
+    field: str
+    sign: Sign
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The field is one of the values; for tags: one of them is."""
+
+    field: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The field matches a pattern of % and _, with a backslash to mean them literally."""
+
+    field: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The field lies between two values, both included."""
+
+    field: str
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """The field has no value; for tags: there are none."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Every part holds."""
+
+    parts: "tuple[Filter, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one part holds."""
+
+    parts: "tuple[Filter, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: "Filter"
+
+
+Filter: TypeAlias = Compare | Among | Like | Between | IsNull | And | Or | Not

@@ -1,0 +1,155 @@
+"""What a read is made of: the lens, the question, both legs, the hits; and a store in numbers."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.model.memory import Json, Memory
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A version found by keyword, with BM25 as the ledger computes it (higher is better)."""
+
+    version: int
+    bm25: float
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """What the keyword leg found, and how it asked."""
+
+    found: tuple[Match, ...] = ()
+    ceiling: float = 0.0
+    dropped: tuple[str, ...] = ()
+    postings: Mapping[str, int] = field(default_factory=dict)  # texts that hold each term
+    rows: int = 0  # texts there are
+    read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # what else it may mean
+    counts_as: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # what each counts
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A version found by meaning; of a long text the best window counts."""
+
+    version: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """What the vector leg found, how near `also` are, and how much of it an index answered."""
+
+    found: tuple[Near, ...] = ()
+    also: tuple[Near, ...] = ()
+    from_body: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A version in its place: its words, who said it and when, what was said before and after."""
+
+    version: int
+    terms: str
+    session: str | None
+    order: int | None
+    speaker: str | None
+    role: str | None
+    at: float  # seconds since 1970 when it happened; not known: when it was recorded
+    tags: tuple[str, ...]
+    usefulness: float
+    before: int | None = None
+    after: int | None = None
+    cosine: float | None = None
+    opening: float | None = None  # the cosine of how a long text begins
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A text or a skill: what its terms are read from, and those that the ledger has of it."""
+
+    number: int
+    said: tuple[str, ...]  # a text has one field, a skill four
+    tags: tuple[str, ...]  # of a text
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a search was answered: which legs spoke, what was left out, and what went wrong."""
+
+    profile: str
+    space: str | None = None
+    note: str | None = None
+    pending: int = 0
+    dropped: tuple[str, ...] = ()
+    found_by_keyword: int = 0
+    found_by_vector: int = 0
+    from_body: int = 0
+    read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # and a hit holds it
+    to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A version with its relevance 0-1 and the parts of it."""
+
+    version: int
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked answer: the memory, its relevance 0-1 and the parts of that score."""
+
+    memory: Memory
+    score: float
+    parts: Mapping[str, float]
+    span: tuple[int, int] | None = None  # of a long text: the part that answers best
+
+    @property
+    def excerpt(self) -> str:
+        """The part of the text that answers best; all of it where it is short."""
+        return self.memory.text if self.span is None else self.memory.text[slice(*self.span)]
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+    @property
+    def content(self) -> str:
+        """The memory's text."""
+        return self.memory.text
+
+    @property
+    def metadata(self) -> dict[str, Json]:
+        """The memory's RFC-0011 metadata."""
+        return self.memory.metadata
+
+    @property
+    def created_at(self) -> str:
+        """When the memory was first recorded, ISO 8601."""
+        from memory_mesh.model import record
+
+        return record.iso(self.memory.created_at)
+
+
+class Hits(list[Hit]):
+    """Ranked answers, best first, and how they came about."""
+
+    def __init__(self, hits: Iterable[Hit] = (), explanation: Explanation | None = None) -> None:
+        super().__init__(hits)
+        self.explanation = explanation or Explanation("mesh")
+
+
+class Page(list[Memory]):
+    """Part of a listing; `cursor` asks for the rest and is None at the end."""
+
+    def __init__(self, memories: Iterable[Memory] = (), cursor: str | None = None) -> None:
+        super().__init__(memories)
+        self.cursor = cursor

@@ -1,0 +1,69 @@
+"""TODO docstring."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.model.memory import Scope, Status
+from memory_mesh.model.vector import Body, Space
+
+if TYPE_CHECKING:
+    from memory_mesh.model.filter import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """What one read may see. `across` names audience tests left out; the namespace never is."""
+
+    now: datetime
+    scope: Scope = Scope()
+    across: frozenset[str] = frozenset()
+    statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+    where: "Filter | None" = None
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    any_validity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question and how to answer it."""
+
+    text: str
+    lens: Lens
+    limit: int = 10
+    profile: str = "mesh"
+    keyword_only: bool = False
+    weights: Mapping[str, float] = field(default_factory=dict)  # of profile composite
+    least: float | None = None  # similarity below which nothing is returned
+    relevant: float = 0.0  # relevance below which nothing is returned
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query's vector and where to look; `also` names versions found otherwise."""
+
+    space: Space
+    vector: bytes
+    limit: int
+    also: tuple[int, ...] = ()
+    body: "Callable[[Body, int], list[tuple[int, float]] | None] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkillQuery:
+    """Which skills: by words and vector, else all of a status that the reader sees."""
+
+    reader: Scope
+    limit: int
+    terms: tuple[str, ...] = ()
+    vector: tuple[Space, bytes] | None = None
+    statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+    named: str | None = None
+    ids: tuple[str, ...] = ()
+    below: float | None = None
+    waiting: Space | None = None  # those without a vector in it
+    across: frozenset[str] = frozenset()  # audience tests left out
+    before: str | None = None  # older than the skill with this id
+    space: Space | None = None  # with their vectors in it

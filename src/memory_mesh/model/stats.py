@@ -1,0 +1,55 @@
+"""TODO docstring."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model.vector import Body, Space
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """How many texts wait for a vector in a space, and the first of them."""
+
+    count: int = 0
+    texts: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceState:
+    """How far one space has come: its vectors, the texts that wait, and its index."""
+
+    space: Space
+    vectors: int
+    pending: int
+    body: Body | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A namespace in numbers."""
+
+    namespace: str
+    memories: int
+    skills: int
+    by_status: Mapping[str, int]
+    blocks: int
+    recalls: int
+    seq: int
+    bytes: int
+    spaces: tuple[SpaceState, ...] = ()
+    to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepReport:
+    """What `upkeep` did."""
+
+    embedded: int
+    bodies: tuple[Body, ...]
+    sinks_told: bool
+    lessons: int = 0
+    reindexed: int = 0  # texts and skills whose keyword terms were written anew

@@ -1,0 +1,298 @@
+"""What some memories say together: beliefs in their own words, each with where it comes from.
+
+::
+
+    memories ── sentences ──▶ term vectors, rare terms of this set weighing more
+        │
+        ├─ average linkage ──▶ clusters of memories about one thing
+        ▼
+    per cluster the most central statement ──▶ Belief(text, sources, otherwise)
+
+Nothing is written that no memory says. To agree is to share most words: who does what to whom is
+not read. Where memories state other numbers, or one denies what another states, the most trusted
+and then the newest is taken and the others are named.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import TypeAlias
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model import Memory, SourceKind
+from memory_mesh.policy.text import analyze
+from memory_mesh.policy.text.sentences import FULL, asks, courtesies, says, sentences
+
+Vector: TypeAlias = Mapping[str, float]
+
+TOGETHER = 0.15  # average cosine of memories about one thing
+AGREE = 0.4  # cosine of two sentences that say the same thing
+OTHERWISE = 0.8  # of the shorter one's weight that two sentences share which state it otherwise
+MOST = 5  # beliefs of one reflection
+_SPEAK_FOR = 2  # memories of a cluster for each belief it may have
+_LONGEST = 300  # characters of a belief
+_HEARD = 800  # sentences that are compared with each other; of a long memory the most central
+_RARITY = 0.5  # how much more a term weighs for being rare among these memories
+_TRUSTED_FIRST = tuple(SourceKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """One sentence, the memories that agree with it, and those that say it otherwise."""
+
+    text: str
+    sources: tuple[str, ...]
+    otherwise: tuple[str, ...] = ()
+
+    @property
+    def confidence(self) -> float:
+        """One memory alone is 0.5; n that agree and m that say otherwise are n / (n + m + 1)."""
+        agreeing = len(self.sources)
+        return agreeing / (agreeing + len(self.otherwise) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    memory: Memory
+    vector: Vector
+
+
+def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MOST) -> list[Belief]:
+    """At most so many beliefs, the best supported first, then in the order of the memories."""
+    weights = _weights(memories)
+    topical = _vector(analyze.terms(topic), weights)
+    said = {memory.id: _said(memory, weights) for memory in memories}
+    whole = {id_: _sum(one.vector for one in told) for id_, told in said.items()}
+    share = max(_SPEAK_FOR, _HEARD // max(1, len(memories)))
+    said = {id_: _central(told, (topical, whole[id_]), share) for id_, told in said.items()}
+    places = {memory.id: place for place, memory in enumerate(memories)}
+    found: list[tuple[int, Belief]] = []
+    for cluster in clusters([whole[memory.id] for memory in memories]):
+        members = [memories[place] for place in cluster]
+        rest = _statements([one for member in members for one in said[member.id]])
+        ranks = {
+            id(one): _rank(one, members, said, (whole[one.memory.id], topical)) for one in rest
+        }
+        for _ in range(math.ceil(len(members) / _SPEAK_FOR)):
+            if not rest:
+                break
+            best = _settled(max(rest, key=lambda one: ranks[id(one)]), rest)
+            belief = _belief(best, members, said)
+            found.append((min(places[id_] for id_ in belief.sources), belief))
+            heard = {*belief.sources, *belief.otherwise}
+            rest = [one for one in rest if one.memory.id not in heard and not _agree(one, best)]
+    found.sort(key=lambda pair: (-len(pair[1].sources), pair[0]))
+    return _distinct([belief for _, belief in found])[:most]
+
+
+def confidence(found: Sequence[Belief]) -> float:
+    """The beliefs' confidence, each weighing as much as the memories that agree with it."""
+    weight = sum(len(belief.sources) for belief in found)
+    if not weight:
+        return 0.0
+    return round(sum(len(one.sources) * one.confidence for one in found) / weight, 4)
+
+
+def wording(found: Sequence[Belief]) -> str:
+    """One line per belief, with the ids it comes from."""
+    return "\n".join(_line(belief) for belief in found)
+
+
+def clusters(vectors: Sequence[Vector], threshold: float = TOGETHER) -> list[list[int]]:
+    """Average linkage: the two nearest groups join until none are near enough; places in order."""
+    groups = {place: [place] for place in range(len(vectors))}
+    near = {
+        (one, other): cosine(vectors[one], vectors[other])
+        for other in groups
+        for one in range(other)
+    }
+    while near:
+        (one, other), similarity = max(near.items(), key=lambda item: (item[1], item[0]))
+        if similarity < threshold:
+            break
+        left, right = len(groups[one]), len(groups[other])
+        groups[one] = sorted(groups[one] + groups.pop(other))
+        for third in groups:
+            if third != one:
+                joined = near.pop(_pair(other, third)) * right + near[_pair(one, third)] * left
+                near[_pair(one, third)] = joined / (left + right)
+        near.pop((one, other))
+    return sorted(groups.values())
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """The cosine of two vectors of length 1."""
+    if len(other) < len(one):
+        one, other = other, one
+    return sum(weight * other.get(term, 0.0) for term, weight in one.items())
+
+
+def figures(text: str) -> frozenset[str]:
+    """The numbers of a text."""
+    return frozenset(found.rstrip(".,:/-") for found in _numbers().findall(text))
+
+
+def negations(text: str) -> int:
+    """How often a text says no."""
+    return len(_denials().findall(text))
+
+
+def clash(one: str, other: str) -> bool:
+    """True where each has a number that the other has not, or only one of them denies."""
+    numbers, others = figures(one), figures(other)
+    if not (numbers <= others or others <= numbers):
+        return True
+    return bool(negations(one)) is not bool(negations(other))
+
+
+def _statements(said: Sequence[_Sentence]) -> list[_Sentence]:
+    """No questions, lead-ins or courtesies; short ones only where there is nothing else."""
+    stated = [
+        one for one in said if not asks(one.text) and not one.text.endswith(":") and says(one.text)
+    ]
+    return [one for one in stated if says(one.text, FULL)] or stated
+
+
+def _rank(
+    one: _Sentence,
+    members: Sequence[Memory],
+    said: Mapping[str, Sequence[_Sentence]],
+    own: tuple[Vector, Vector],
+) -> tuple[float, datetime]:
+    """How near a sentence is to what the others say, to its own memory and to the topic.
+
+    Ties go to the newest.
+    """
+    central = sum(
+        max((cosine(one.vector, other.vector) for other in said[member.id]), default=0.0)
+        for member in members
+        if member.id != one.memory.id
+    )
+    alone, topical = own
+    return round(central + cosine(one.vector, alone) + cosine(one.vector, topical), 9), (
+        one.memory.created_at
+    )
+
+
+def _settled(best: _Sentence, rest: Sequence[_Sentence]) -> _Sentence:
+    """Where others state it otherwise: the most trusted of them, then the newest."""
+    rivals = [one for one in rest if _differ(one, best)]
+    return min(
+        [best, *rivals],
+        key=lambda one: (
+            _TRUSTED_FIRST.index(one.memory.source.kind),
+            -one.memory.created_at.timestamp(),
+        ),
+    )
+
+
+def _agree(one: _Sentence, other: _Sentence) -> bool:
+    """Mostly the same words, and nothing in them that clashes."""
+    return cosine(one.vector, other.vector) >= AGREE and not clash(one.text, other.text)
+
+
+def _differ(one: _Sentence, other: _Sentence) -> bool:
+    """Word for word the same thing, with another number or with a denial."""
+    shared = one.vector.keys() & other.vector.keys()
+    if len(shared) < 2 or not clash(one.text, other.text):  # noqa: PLR2004
+        return False
+    shorter = min((one.vector, other.vector), key=len)
+    return sum(shorter[term] for term in shared) >= OTHERWISE * sum(shorter.values())
+
+
+def _belief(
+    best: _Sentence, members: Sequence[Memory], said: Mapping[str, Sequence[_Sentence]]
+) -> Belief:
+    sources, otherwise = [best.memory.id], list[str]()
+    for member in members:
+        stated = [one for one in said[member.id] if not asks(one.text)]
+        if member.id == best.memory.id:
+            continue
+        if any(_agree(one, best) for one in stated):
+            sources.append(member.id)
+        elif any(_differ(one, best) for one in stated):
+            otherwise.append(member.id)
+    return Belief(_shown(best.text), tuple(sources), tuple(otherwise))
+
+
+def _distinct(found: Iterable[Belief]) -> list[Belief]:
+    return list({belief.text: belief for belief in reversed(list(found))}.values())[::-1]
+
+
+def _line(belief: Belief) -> str:
+    line = f"- {belief.text} [{', '.join(belief.sources)}]"
+    return f"{line} (otherwise: [{', '.join(belief.otherwise)}])" if belief.otherwise else line
+
+
+def _said(memory: Memory, weights: Vector) -> list[_Sentence]:
+    """Its sentences; numbers and denials are no part of what they are about."""
+    return [_Sentence(one, memory, _vector(_words(one), weights)) for one in sentences(memory.text)]
+
+
+def _central(said: Sequence[_Sentence], near: tuple[Vector, Vector], most: int) -> list[_Sentence]:
+    """The sentences nearest to the topic, then to what their memory is about, in its order."""
+    if len(said) <= most:
+        return list(said)
+
+    def rank(place: int) -> tuple[float, float]:
+        topical, whole = (cosine(said[place].vector, vector) for vector in near)
+        return topical, whole
+
+    return [said[place] for place in sorted(sorted(range(len(said)), key=rank)[-most:])]
+
+
+def _weights(memories: Sequence[Memory]) -> dict[str, float]:
+    """1 for a term that all memories hold, a little more for one that few do."""
+    held = Counter(term for memory in memories for term in set(analyze.terms(memory.text)))
+    return {term: 1 + _RARITY * math.log(len(memories) / count) for term, count in held.items()}
+
+
+def _words(text: str) -> list[str]:
+    empty = courtesies()
+    plain = _denials().sub(" ", text)
+    return [term for term in analyze.terms(plain) if not term[0].isdigit() and term not in empty]
+
+
+def _vector(terms: Iterable[str], weights: Vector) -> Vector:
+    counted = Counter(terms)
+    raw = {term: (1 + math.log(n)) * weights.get(term, 0.0) for term, n in counted.items()}
+    return _of_length_one(raw)
+
+
+def _sum(vectors: Iterable[Vector]) -> Vector:
+    total: Counter[str] = Counter()
+    for vector in vectors:
+        total.update(vector)
+    return _of_length_one(total)
+
+
+def _of_length_one(raw: Mapping[str, float]) -> Vector:
+    length = math.sqrt(sum(weight * weight for weight in raw.values()))
+    return {term: weight / length for term, weight in raw.items()} if length else {}
+
+
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return (one, other) if one < other else (other, one)
+
+
+def _shown(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rstrip()}…"
+
+
+@cache
+def _numbers() -> re.Pattern[str]:
+    return re.compile(r"\d[\d.,:/-]*")
+
+
+@cache
+def _denials() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|nie|pas|"
+        r"jamais|nunca|ningun\w*)\b|n[’']t\b|[不没沒無无]|ない|ません",  # noqa: RUF001
+        re.IGNORECASE,
+    )

@@ -1,0 +1,104 @@
+"""Skills as values: how one is read from its text, scored for a question, and relied on."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model import Json
+
+GENERAL = "general_procedure"
+_LONGEST = 200  # characters of a name
+_ROOT_KEYS = ("name", "intent", "description", "tags")
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a skill's text says about itself."""
+
+    name: str
+    intent: str
+    description: str
+    tags: tuple[str, ...]
+    extra: Mapping[str, Json]
+
+
+def describe(text: str, given: Mapping[str, Json]) -> Described:
+    """Name, intent and the rest: as given, else from the frontmatter, else from root lines."""
+    if not text.strip():
+        raise InvalidInput("a skill needs a text")
+    said = {**_root_lines(text), **_frontmatter(text), **given}
+    name = _string(said.get("name")) or _unnamed(text)
+    if len(name) > _LONGEST:
+        raise InvalidInput(f"a skill's name has at most {_LONGEST} characters")
+    if _doubled().search(name):
+        raise InvalidInput(f"{name!r} is no name for a skill: say what it does")
+    description = _string(said.get("description"))
+    intent = _string(said.get("intent")) or description or GENERAL
+    known = {*_ROOT_KEYS, "agent"}
+    return Described(
+        name,
+        intent,
+        description,
+        _tags(said.get("tags")),
+        {key: value for key, value in given.items() if key not in known},
+    )
+
+
+def named_in(query: str) -> str | None:
+    """The skill that a query asks for by name: `Name: …`."""
+    head, colon, rest = query.partition(":")
+    return rest.strip() or None if colon and head.strip().lower() == "name" else None
+
+
+def _frontmatter(text: str) -> dict[str, Json]:
+    """The YAML between the first two `---` lines, where there is any."""
+    lines = text.lstrip("\ufeff").splitlines()
+    if not lines or lines[0].strip() != "---":
+        return {}
+    end = next((at for at, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
+    if end is None:
+        return {}
+    from memory_mesh.formats import frontmatter
+
+    return frontmatter.read("\n".join(lines[1:end]))
+
+
+def _root_lines(text: str) -> dict[str, Json]:
+    """Lines such as `name: Deploy;` or `name;Deploy;` that are not indented; the first counts."""
+    found: dict[str, Json] = {}
+    for match in _lines().finditer(text):
+        found.setdefault(match[1].lower(), match[2].strip().rstrip(";").strip())
+    if "name" not in found and "agent" in found:
+        found["name"] = found["agent"]
+    return found
+
+
+def _unnamed(text: str) -> str:
+    return f"Unnamed_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _string(value: Json) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _tags(value: Json) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = value.replace(";", ",").split(",")
+    if not isinstance(value, Sequence):
+        return ()
+    return tuple(tag.strip() for tag in value if isinstance(tag, str) and tag.strip())
+
+
+@cache
+def _lines() -> re.Pattern[str]:
+    return re.compile(
+        r"^(name|agent|intent|description|tags)[:;][ \t]*(.+)$", re.IGNORECASE | re.MULTILINE
+    )
+
+
+@cache
+def _doubled() -> re.Pattern[str]:
+    return re.compile(r"(?:Skill){2,}")

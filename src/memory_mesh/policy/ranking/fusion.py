@@ -1,0 +1,50 @@
+"""Two ranked lists become one: `rrf` to the letter of RFC-0011 §5, or by weight.
+
+`composite` and `lane` reorder what the weighted sum lets through. The default profile does not
+fuse: it weighs candidates one by one, in `features` and `weighing`.
+
+A leg that is missing (no model, no keyword in common) simply says nothing: what remains is the
+other leg's order. Every candidate keeps the parts that its score was made of.
+"""
+
+import heapq
+
+from memory_mesh.model import Fused
+from memory_mesh.policy.ranking.relevance import Legs, leg_relevance
+from memory_mesh.policy.ranking.rrf import rrf
+
+VECTOR_WEIGHT = 0.6  # best on the dev conversations; 0.7 suits long messages
+
+
+def fuse(profile: str, legs: Legs, limit: int) -> list[Fused]:
+    """The best `limit` versions, best first; ties go to the newer version."""
+    scored = rrf(legs) if profile == "rrf" else _weighted(legs)
+    if len(scored) <= 2 * limit:
+        return sorted(scored, key=_order)[:limit]
+    return heapq.nsmallest(limit, scored, key=_order)
+
+
+def _order(candidate: Fused) -> tuple[float, int]:
+    return (-candidate.score, -candidate.version)
+
+
+def _weighted(legs: Legs) -> list[Fused]:
+    """Max-normalised BM25 and min-max cosine, summed: an order, which `ranking` then scores."""
+    bm25 = {match.version: match.bm25 for match in legs.keyword.found}
+    cosine = {near.version: near.cosine for near in legs.vector}
+    relevance = leg_relevance(legs)
+    if not bm25 or not cosine:
+        leg = "keyword" if bm25 else "vector"
+        return [Fused(version, parts[leg], parts) for version, parts in relevance.items()]
+    top = max(bm25.values()) or 1.0
+    low, high = min(cosine.values()), max(cosine.values())
+    spread = (high - low) or 1.0
+    fused = {
+        version: (1 - VECTOR_WEIGHT) * bm25.get(version, 0.0) / top
+        + VECTOR_WEIGHT * (cosine.get(version, low) - low) / spread
+        for version in relevance
+    }
+    return [
+        Fused(version, score, relevance[version] | {"fused": score})
+        for version, score in fused.items()
+    ]

@@ -1,0 +1,58 @@
+"""TODO docstring."""
+
+from collections.abc import Mapping
+
+from memory_mesh.model import Kind
+
+MESH = "mesh"
+PROFILES = (MESH, "rrf")
+RANKED = ("composite", "lane")  # these reorder by more than relevance: they must see more
+LEG_DEPTH = 100  # candidates of a leg
+LARGE_STORE_WRITES, LARGE_LEG_DEPTH = (
+    20_000,
+    200,
+)  # from so many writes on: docs/benchmarks/depth.json
+RERANK_DEPTH = 1_000
+
+
+def depth(profile: str, limit: int, writes: int = 0) -> int:
+    """How many candidates each leg is asked for: twice the limit, or at least 100, or 1,000.
+
+    Among very many memories the right one stands a little further down.
+    """
+    if profile == "rrf":
+        return 2 * limit
+    if profile in RANKED:
+        return max(RERANK_DEPTH, limit)
+    return max(LARGE_LEG_DEPTH if writes >= LARGE_STORE_WRITES else LEG_DEPTH, limit)
+
+
+LANE_KIND_WEIGHTS: Mapping[Kind, float] = {
+    Kind.CORRECTION: 1.0,
+    Kind.DECISION: 1.0,
+    Kind.COMMITMENT: 1.0,
+    Kind.INSIGHT: 0.7,
+    Kind.LEARNING: 0.7,
+    Kind.CONFIDENCE: 0.7,
+    Kind.PATTERN_SEED: 0.4,
+    Kind.CROSS_AGENT: 0.4,
+    Kind.WORKFLOW_NOTE: 0.4,
+    Kind.GAP: 0.4,
+}
+LANE_OTHER_KIND_WEIGHT = 0.5  # any other kind
+LANE_INTENT_BOOST = 1.15
+LANE_MIN_SIMILARITY, LANE_MIN_ENTITY_SIMILARITY = (
+    0.2,
+    0.15,
+)  # similarity; less where the question names an entity
+LANE_DECAY_STEPS = ((7, 1.0), (30, 0.8), (90, 0.6))  # days since the last use, and what is left
+LANE_DECAY_FLOOR = 0.4
+
+COMPOSITE_WEIGHTS: Mapping[str, float] = {
+    "relevance": 0.40,
+    "confidence": 0.25,
+    "recency": 0.20,
+    "importance": 0.15,
+}
+RECENCY_RATE_PER_DAY = 0.01  # a day: half of it is left after 69
+DEFAULT_IMPORTANCE = 0.7  # importance where none was stated, as neolata has it

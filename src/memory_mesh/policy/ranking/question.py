@@ -1,0 +1,78 @@
+"""A question taken apart: what it is about, whom it names, whether it asks for a time.
+
+Words that are structure, the name of somebody who speaks in the store above all, say who and not
+what. A turn addressed to Ann holds her name and Ann's own turns do not, so a vector of the whole
+question would find what was said to her. They leave the text that is embedded and count on their
+own instead.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from functools import lru_cache
+
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.policy.text import analyze, time_expressions
+from memory_mesh.policy.text.time_expressions import Period
+
+MAX_WORDS = 64  # of a question that are looked up as names
+MAX_TERMS = 256  # that candidates are weighed by: whoever pastes a page asks about its beginning
+_OPENING = 6  # words in which a question says what it asks for
+_WHEN = frozenset(("when", "date", "day", "month", "year", "long", "since", "wann", "cuando"))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A question as ranking sees it."""
+
+    text: str  # what is embedded
+    terms: tuple[str, ...]  # what it is about
+    names: frozenset[str] = frozenset()  # who it names, lowercase
+    about_time: bool = False
+    period: Period | None = None  # the time it names
+    forms: Mapping[str, tuple[tuple[str, float], ...]] = field(
+        default_factory=dict
+    )  # other words for a term, and what each counts beside it
+
+
+def words(text: str) -> list[str]:
+    """The words of a question that could be somebody's name."""
+    found = (word for word in _word_pattern().findall(text) if len(word) > 1)
+    if text != text.lower():  # who writes capitals writes names with them: a rose is not Rose
+        found = (word for word in found if not word[0].islower())
+    kept = (word for word in found if word.lower() not in analyze.STOP_WORDS)
+    return list(dict.fromkeys(kept))[:MAX_WORDS]
+
+
+def read(text: str, names: Collection[str], now: datetime) -> Reading:
+    """The question without the names of those who speak here, unless nothing else is left."""
+    terms = analyze.query_terms(text)[:MAX_TERMS]
+    about_time = not _WHEN.isdisjoint(text.lower().split()[:_OPENING])
+    period = time_expressions.read(text, now)
+    if not names:
+        return Reading(text, tuple(terms), frozenset(), about_time, period)
+    called = {term for name in names for term in analyze.query_terms(name)}
+    kept = tuple(term for term in terms if term not in called)
+    plain = _without(text, names) if kept else text
+    named = frozenset(name.lower() for name in names)
+    return Reading(plain, kept or tuple(terms), named, about_time, period)
+
+
+def names_speaker(names: Collection[str], speaker: str | None) -> bool:
+    """The question names this speaker, by the whole name or its first word."""
+    if not speaker or not names:
+        return False
+    lower = speaker.lower()
+    return lower in names or lower.split(" ", 1)[0] in names
+
+
+def _without(text: str, names: Collection[str]) -> str:
+    alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    pattern = rf"(?<!\w)(?:{alternatives})(?:['\u2019]s)?(?!\w)"
+    left = re.sub(pattern, " ", text, flags=re.IGNORECASE)
+    return re.sub(r"\s+([?.,!;:])", r"\1", re.sub(r"\s+", " ", left)).strip() or text
+
+
+@lru_cache(maxsize=1)
+def _word_pattern() -> re.Pattern[str]:
+    return re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")

@@ -1,0 +1,33 @@
+"""Profiles that look at more than relevance: `composite` (neolata) and `lane` (Memory Lane).
+
+Both reorder what the legs found; every part of a score is kept beside it. A threshold is on
+similarity, never on the product, or a light type could never be returned at all.
+"""
+
+from collections.abc import Sequence
+
+from memory_mesh.model import Fused, Memory, Query
+from memory_mesh.policy.ranking import lane, profiles
+from memory_mesh.policy.ranking.composite import composite_score, composite_weights
+from memory_mesh.policy.ranking.lane import lane_score
+from memory_mesh.policy.ranking.relevance import similarity
+
+
+def rank(query: Query, found: Sequence[tuple[Fused, Memory]]) -> list[Fused]:
+    """What was found in the order of the query's profile, best first."""
+    now = query.lens.now
+    near = [(fused, memory) for fused, memory in found if _similar_enough(query, fused)]
+    if query.profile == "lane":
+        boosted = lane.intents(query.text)
+        scored = [lane_score(fused, memory, now, boosted) for fused, memory in near]
+    else:
+        weights = composite_weights(query.weights)
+        scored = [composite_score(fused, memory, now, weights) for fused, memory in near]
+    return sorted(scored, key=lambda fused: (-fused.score, -fused.version))
+
+
+def _similar_enough(query: Query, fused: Fused) -> bool:
+    least = query.least
+    if least is None:
+        least = profiles.LANE_MIN_SIMILARITY if query.profile == "lane" else 0.0
+    return similarity(fused.parts) >= least

@@ -1,0 +1,42 @@
+"""Which words of a question are worth ranking by, and what each could add to a score."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from memory_mesh.fastdataclass import dataclass
+
+BUDGET = 5_000  # postings one search may rank, a microsecond each
+_MANY = 1_000  # up to here even a word that tells nothing apart is ranked: it costs little
+_FLOOR = 1e-6  # FTS5's bm25() gives a term that more than half of the rows hold this weight
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The terms to look for, and those that only add to what these find; the rarest first."""
+
+    kept: tuple[str, ...]
+    dropped: tuple[str, ...]
+    weights: Mapping[str, float]
+    ceiling: float
+
+
+def select(terms: Sequence[str], postings: Mapping[str, int], rows: int) -> Selection:
+    """Keep the rarest terms while their postings fit the budget; unknown terms cost nothing."""
+    weights = {term: inverse_frequency(min(postings.get(term, 0), rows), rows) for term in terms}
+    known = sorted(
+        (term for term in weights if postings.get(term, 0) > 0),
+        key=lambda term: (postings[term], term),
+    )
+    spent, keeping = 0, 0
+    for term in known:
+        spent += postings[term]
+        if spent > BUDGET or (postings[term] > _MANY and weights[term] <= _FLOOR):
+            break
+        keeping += 1
+    # The ceiling is the score of a row of average length that holds every term once.
+    return Selection(tuple(known[:keeping]), tuple(known[keeping:]), weights, sum(weights.values()))
+
+
+def inverse_frequency(postings: int, rows: int) -> float:
+    """BM25's weight of a term, as FTS5 computes it."""
+    return max(_FLOOR, math.log((rows - postings + 0.5) / (postings + 0.5)))

@@ -1,0 +1,305 @@
+"""What callers hand in, checked at the edge and turned into the values the core trusts."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import replace
+from memory_mesh.formats import rfc11
+from memory_mesh.model import (
+    Channel,
+    Claim,
+    Draft,
+    Kind,
+    Memory,
+    Scope,
+    Source,
+    SourceKind,
+    Tier,
+    record,
+)
+from memory_mesh.policy.arguments import check_text, member, moment
+from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.policy.writing.trust import lowered
+
+if TYPE_CHECKING:
+    pass
+
+
+IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
+_LARGEST = 2**63  # SQLite's integers
+_LONGEST_NAME = 512  # characters of a name: speaker, session, key …
+
+
+class Details(TypedDict, total=False):
+    """What may be said of a memory beside its text and metadata."""
+
+    scope: Scope
+    kind: Kind | str
+    speaker: str
+    role: str
+    order: int
+    occurred_at: datetime | str
+    valid_from: datetime | str | None
+    valid_until: datetime | str | None
+    importance: float | str
+    confidence: float
+    tags: Iterable[str]
+    tier: Tier | str
+    pinned: bool
+    source_kind: SourceKind | str
+    source_agent: str
+    source_ref: str
+    source_skill: str
+    claim: Claim | Mapping[str, object]
+    quarantine: str
+    keep_active: bool
+    derived_from: Iterable[str]
+    key: str
+    allow_duplicate: bool
+
+
+def draft_of(
+    content: object,
+    metadata: object,
+    details: Mapping[str, object],
+    *,
+    agent_id: str,
+    channel: Channel,
+) -> Draft:
+    """A draft from what `add` was given; raises InvalidInput and names the field."""
+    _known(details)
+    draft = Draft(
+        text=check_text(content, "content"),
+        source=Source(channel=channel),
+        key=_name("key", details.get("key")),
+        allow_duplicate=bool(details.get("allow_duplicate")),
+    )
+    if details:
+        draft = _detailed(draft, details)
+    if metadata is not None:
+        draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
+    _check_validity(draft.valid_from, draft.valid_until)
+    return _lowered(draft, channel)
+
+
+def alteration(
+    content: object | None,
+    metadata: object | None,
+    details: Mapping[str, object],
+    *,
+    channel: Channel,
+    merge: bool = False,
+) -> Callable[[Memory], Memory]:
+    """How `update` changes a memory: what is given replaces, what is not stays.
+
+    Metadata is replaced as a whole, or with `merge` key by key, inside the transaction. What says
+    something else from now on is believed no further than the channel it came by.
+    """
+    _known(details)
+    text = None if content is None else check_text(content, "content")
+    if text is not None and not text.strip():
+        message = "a memory cannot be updated to an empty text; delete it instead"
+        raise InvalidInput(message)
+    given = None if metadata is None else check_metadata(metadata)
+
+    def alter(memory: Memory) -> Memory:
+        draft = Draft(text=memory.text, **{name: getattr(memory, name) for name in _CARRIED})
+        draft = _detailed(draft, details)
+        if given is not None:
+            whole = record.given_metadata(memory) | given if merge else given
+            draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
+        _check_validity(draft.valid_from, draft.valid_until)
+        if text is not None or details.keys() & {"claim", "source_kind"}:
+            draft = _lowered(draft, channel)
+        carried = {name: getattr(draft, name) for name in _CARRIED}
+        return replace(memory, text=memory.text if text is None else text, **carried)
+
+    return alter
+
+
+def importance(value: object) -> float:
+    """A weight from 0 to 1, or one of low, medium, high, critical."""
+    if isinstance(value, str) and value in IMPORTANCE:
+        return IMPORTANCE[value]
+    return _fraction("importance", value)
+
+
+_CARRIED = (
+    "scope", "source", "kind", "label", "speaker", "role", "order", "occurred_at", "valid_from",
+    "valid_until", "importance", "confidence", "tier", "pinned", "tags", "extra", "lesson",
+    "heritage", "skill", "claim",
+)  # fmt: skip
+
+
+def _lowered(draft: Draft, channel: Channel) -> Draft:
+    """The draft with no more provenance than its channel may claim."""
+    kind = lowered(draft.source.kind, channel)
+    if kind is draft.source.kind:
+        return draft
+    return replace(draft, source=replace(draft.source, kind=kind))
+
+
+def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:
+    """The draft with every given detail put in its place."""
+    fitted: dict[str, Any] = {
+        name: fit(name, details[name]) for name, fit in _FITTERS.items() if name in details
+    }
+    if "source_skill" in details:
+        fitted["skill"] = _name("source_skill", details["source_skill"])
+    if details.get("claim") is not None:
+        fitted |= _claimed(draft, fitted, details["claim"])
+    origin: dict[str, Any] = {
+        field: fit(name, details[name])
+        for name, (field, fit) in _SOURCE_FITTERS.items()
+        if name in details
+    }
+    if isinstance(fitted.get("kind"), tuple):
+        fitted["kind"], fitted["label"] = fitted["kind"]
+    return replace(draft, source=replace(draft.source, **origin), **fitted)
+
+
+def _claimed(draft: Draft, fitted: Mapping[str, Any], given: object) -> dict[str, Any]:
+    """A stated claim, and the times and session that neolata writes into it."""
+    from memory_mesh.policy import claims
+
+    if isinstance(given, Claim):
+        return {"claim": given}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("claim must be a Claim, or a mapping with subject, predicate and value")
+    said = {_CLAIM_WORDS.get(str(key), str(key)): value for key, value in given.items()}
+    unknown = said.keys() - _CLAIM_FIELDS
+    if unknown:
+        raise InvalidInput(
+            f"a claim has no {min(unknown)}; it has {', '.join(sorted(_CLAIM_FIELDS))}"
+        )
+    if said.get("scope") not in _CLAIM_SCOPES:
+        raise InvalidInput("the scope of a claim is global, session or temporal")
+    exclusive = said.get("exclusive", True)
+    parts = (said.get("subject"), said.get("predicate"), said.get("value"))
+    subject, predicate, value = (check_text(part, "a part of the claim") for part in parts)
+    found: dict[str, Any] = {
+        "claim": claims.stated(
+            subject, predicate, value, exclusive=_flag("exclusive of the claim", exclusive)
+        )
+    }
+    for name in ("valid_from", "valid_until"):
+        if said.get(name) is not None:
+            found[name] = moment(name, said[name])
+    scope = fitted.get("scope", draft.scope)
+    if said.get("scope") == "session" or said.get("session_id") is not None:
+        session = _name("session_id of the claim", said.get("session_id")) or scope.session
+        if session is None:
+            raise InvalidInput("a claim with scope session needs a sessionId")
+        found["scope"] = replace(scope, session=session)
+    return found
+
+
+def _kind(_name: str, value: object) -> Kind | tuple[Kind, str]:
+    """One of our kinds, or any other word, kept as a label."""
+    word = check_text(value, "kind")
+    return Kind(word) if word in set(Kind) else (Kind.FACT, word)
+
+
+def _scope(_name: str, value: object) -> Scope:
+    if not isinstance(value, Scope):
+        message = "scope must be a Scope(project, agent, session)"
+        raise InvalidInput(message)
+    return Scope(
+        *(_name_or_none(part, getattr(value, part)) for part in ("project", "agent", "session"))
+    )
+
+
+def _name(name: str, value: object) -> str | None:
+    """A short text, or nothing."""
+    if value is None:
+        return None
+    text = check_text(value, name)
+    if not text or len(text) > _LONGEST_NAME:
+        message = f"{name} must have 1 to {_LONGEST_NAME} characters"
+        raise InvalidInput(message)
+    return text
+
+
+def _name_or_none(name: str, value: object) -> str | None:
+    return None if value == "" else _name(name, value)
+
+
+def _order(name: str, value: object) -> int | None:
+    if value is None or (type(value) is int and abs(value) < _LARGEST):
+        return value
+    message = f"{name} must be a whole number below 2**63"
+    raise InvalidInput(message)
+
+
+def _fraction(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        message = f"{name} must be a number from 0 to 1, not {value!r}"
+        raise InvalidInput(message)
+    return float(value)
+
+
+def _tags(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        message = f"{name} must be a list of texts"
+        raise InvalidInput(message)
+    return tuple(check_text(tag, "a tag") for tag in value)
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        message = f"{name} must be true or false"
+        raise InvalidInput(message)
+    return value
+
+
+def _check_validity(start: datetime | None, end: datetime | None) -> None:
+    if start is not None and end is not None and end <= start:
+        message = "valid_until must be later than valid_from"
+        raise InvalidInput(message)
+
+
+def _known(details: Mapping[str, object]) -> None:
+    unknown = details.keys() - Details.__annotations__.keys()
+    if unknown:
+        message = (
+            f"there is no detail {min(unknown)!r}; known are "
+            f"{', '.join(sorted(Details.__annotations__))}. Anything else belongs in metadata."
+        )
+        raise InvalidInput(message)
+
+
+_FITTERS: dict[str, Callable[[str, object], object]] = {
+    "scope": _scope,
+    "kind": _kind,
+    "speaker": _name,
+    "role": _name,
+    "order": _order,
+    "occurred_at": moment,
+    "valid_from": moment,
+    "valid_until": moment,
+    "importance": lambda _, value: importance(value),
+    "confidence": _fraction,
+    "tags": _tags,
+    "tier": lambda name, value: member(name, Tier, value),
+    "pinned": _flag,
+    "derived_from": _tags,
+    "quarantine": _name,
+    "keep_active": _flag,
+}
+_CLAIM_WORDS = {
+    "validFrom": "valid_from",
+    "validUntil": "valid_until",
+    "sessionId": "session_id",
+}
+_CLAIM_SCOPES = (None, "global", "session", "temporal")
+_CLAIM_FIELDS = {
+    "subject", "predicate", "value", "exclusive", "scope", "session_id", "valid_from",
+    "valid_until",
+}  # fmt: skip
+_SOURCE_FITTERS: dict[str, tuple[str, Callable[[str, object], object]]] = {
+    "source_kind": ("kind", lambda name, value: member(name, SourceKind, value)),
+    "source_agent": ("agent", _name),
+    "source_ref": ("ref", _name),
+}

@@ -1,0 +1,293 @@
+"""The verdict on a draft, given what the ledger holds at the moment of decision. Pure and total.
+
+::
+
+    key seen ▶ Repeat     empty, too long ▶ Refuse     brought here before ▶ Known | Refuse
+    an echo of what was recalled ▶ Refuse
+    a lesson ▶ by its pattern          a claim ▶ by its rivals          else ▶ by its text
+
+Rules come before trust, and trust before time. A newcomer that has to wait changes nothing else.
+"""
+
+from memory_mesh.errors import IdempotencyConflict
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import (
+    Cardinality,
+    Claim,
+    ConflictPolicy,
+    DedupPolicy,
+    Draft,
+    Keep,
+    Known,
+    Lesson,
+    Memory,
+    Merge,
+    PredicateSchema,
+    Refuse,
+    Repeat,
+    Resolution,
+    Rival,
+    Standing,
+    Statement,
+    Status,
+    Verdict,
+    Wording,
+)
+from memory_mesh.policy import audience
+from memory_mesh.policy.claims import Relation, compare, normalised
+from memory_mesh.policy.writing import recited
+from memory_mesh.policy.writing.limits import MEMORY_CHARS
+from memory_mesh.policy.writing.trust import BASE, is_authoritative, lowest, trust, trust_of
+
+_DEFAULT = PredicateSchema()
+
+
+def judge(draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
+    """Keep, merge into a twin, repeat an earlier answer, or refuse with a reason."""
+    seen = rivals.keys.get(draft.key) if draft.key is not None else None
+    if seen is not None:
+        if (seen.hash, seen.memory.scope) != (wording.hash, draft.scope):
+            raise IdempotencyConflict
+        return Repeat(seen)
+    if not draft.text.strip():
+        return Refuse("the text is empty")
+    if len(draft.text) > MEMORY_CHARS:
+        return Refuse(f"the text has {len(draft.text)} characters, at most {MEMORY_CHARS} fit")
+    known = _known(draft, wording, rivals)
+    if known is not None:
+        return known
+    if draft.lesson is not None:
+        return _judge_lesson(draft, draft.lesson, rivals)
+    return _echo(draft, wording, rivals) or _judge_text(draft, wording, rivals)
+
+
+def _judge_text(draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
+    """By its twins, then by what it claims; a writer's own doubt comes last."""
+    known = rivals.twins.get((wording.hash, draft.scope), ())
+    same = [memory for memory in known if _same(memory, draft, rivals)]
+    twin = next((memory for memory in same if memory.status is Status.ACTIVE), None)
+    if twin is not None and not draft.allow_duplicate:
+        return Merge(twin)
+    verdict = Keep() if draft.claim is None else _judge_claim(draft, draft.claim, rivals)
+    if draft.quarantine is not None and isinstance(verdict, Keep):
+        verdict = Keep(status=Status.QUARANTINED, reason=draft.quarantine)
+    waits = next((memory for memory in same if memory.status is Status.QUARANTINED), None)
+    if waits and isinstance(verdict, Keep) and verdict.status is Status.QUARANTINED:
+        return Known(waits, f"{waits.id} says the same and waits for review")
+    return verdict
+
+
+def _known(draft: Draft, wording: Wording, rivals: Standing) -> Verdict | None:
+    """What comes from another store and is here already, under its id."""
+    memory = rivals.memories.get(draft.born.id) if draft.born is not None else None
+    if memory is None:
+        return None
+    if memory.text == wording.text:
+        return Known(memory, "it was brought here before")
+    return Refuse(f"{memory.id} is another memory here")
+
+
+def _echo(draft: Draft, wording: Wording, rivals: Standing) -> Refuse | None:
+    """What memory itself said and is handed in again teaches nothing and corroborates nothing."""
+    suspects = recited.suspects(draft, wording.echo)
+    sources = [rivals.echoes.get(suspect) for suspect in suspects]
+    seen = [memory for memory in sources if memory and audience.sees(draft.scope, memory.scope)]
+    if not suspects or len(seen) < len(suspects):
+        return None
+    return Refuse(f"an echo of {', '.join(dict.fromkeys(memory.id for memory in seen))}")
+
+
+def contradicted(said: Memory, rivals: Standing) -> list[Memory]:
+    """Active memories that cannot be true beside this one; its predicate may keep both."""
+    if said.claim is None:
+        return []
+    schema = rivals.schemas.get(said.claim.predicate, _DEFAULT)
+    if schema.conflict_policy is ConflictPolicy.KEEP_BOTH:
+        return []
+    about = (said.claim.subject, said.claim.predicate, said.scope)
+    return [
+        memory
+        for memory in rivals.claims.get(about, ())
+        if memory.id != said.id and _relation(said, said.claim, memory, schema) is Relation.CONFLICT
+    ]
+
+
+def taught_already(said: Memory, rivals: Standing) -> list[Memory]:
+    """Other active lessons on the very same failure."""
+    lesson = said.lesson
+    if lesson is None:
+        return []
+    return [
+        memory
+        for memory in rivals.lessons.get((lesson.pattern_id, said.scope), ())
+        if memory.id != said.id
+        and memory.status is Status.ACTIVE
+        and memory.lesson is not None
+        and same_pattern(memory.lesson, lesson)
+    ]
+
+
+def _judge_claim(draft: Draft, claim: Claim, rivals: Standing) -> Verdict:
+    """Compare with each memory that claims something of the same; then trust decides."""
+    schema = rivals.schemas.get(claim.predicate, _DEFAULT)
+    against: list[tuple[Memory, Relation]] = []
+    for memory in rivals.claims.get((claim.subject, claim.predicate, draft.scope), ()):
+        relation = _relation(draft, claim, memory, schema)
+        if relation is Relation.SAME and schema.dedup_policy is DedupPolicy.CORROBORATE:
+            if not draft.allow_duplicate:
+                return Merge(memory)
+        elif relation in {Relation.CONFLICT, Relation.UNSURE}:
+            against.append((memory, relation))
+    return _weighed(draft, schema, against, rivals) if against else Keep()
+
+
+def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
+    """What two claims on the same are to each other, before anybody is trusted."""
+    other = memory.claim
+    if other is None or not _overlap(said, memory):
+        return Relation.BESIDE
+    if normalised(claim.value, schema.normalize) == normalised(other.value, schema.normalize):
+        stated = not (claim.read or other.read)
+        return Relation.SAME if stated and _true_together(memory, said) else Relation.BESIDE
+    if schema.cardinality is Cardinality.MULTI:
+        return Relation.BESIDE
+    if not (claim.read or other.read):
+        both = claim.exclusive and other.exclusive
+        return Relation.CONFLICT if both else Relation.BESIDE
+    found = compare(claim, other, normalize=schema.normalize)
+    return Relation.BESIDE if found is Relation.SAME else found
+
+
+def _weighed(
+    draft: Draft,
+    schema: PredicateSchema,
+    against: list[tuple[Memory, Relation]],
+    rivals: Standing,
+) -> Keep:
+    """All or nothing: one rival that stands keeps the newcomer out and everything as it was."""
+    new = BASE[draft.source.kind]
+    sources = [rivals.memories[id_] for id_ in draft.derived_from if id_ in rivals.memories]
+    if sources:
+        new = BASE[lowest((draft.source.kind, *(each.source.kind for each in sources)))]
+    found = [
+        Rival(memory, new, trust_of(memory, rivals.at), _words(draft, memory))
+        for memory, relation in against
+        if relation is Relation.CONFLICT
+    ]
+    unsure = tuple(
+        Rival(
+            memory, new, trust_of(memory, rivals.at), f"possible conflict: {_words(draft, memory)}"
+        )
+        for memory, relation in against
+        if relation is Relation.UNSURE
+    )
+    if not found:
+        return Keep(reason="it may contradict what is known, which is on record", against=unsure)
+    if schema.conflict_policy is ConflictPolicy.KEEP_BOTH:
+        both = tuple(replace(rival, resolution=Resolution.KEEP_BOTH) for rival in found)
+        return Keep(reason="it stands beside what contradicts it", against=(*both, *unsure))
+    stronger = [rival for rival in found if _stands(rival, new)]
+    newer = [rival for rival in found if _is_newer(rival, draft, new)]
+    if schema.conflict_policy is ConflictPolicy.REQUIRE_REVIEW:
+        return Keep(Status.QUARANTINED, (), "its predicate requires review", tuple(found))
+    if not stronger and not newer:
+        superseded = tuple(replace(rival, resolution=Resolution.SUPERSEDE) for rival in found)
+        old = tuple(rival.memory for rival in found)
+        return Keep(supersedes=old, reason="it takes the place of what it contradicts",
+                    against=(*superseded, *unsure))  # fmt: skip
+    if draft.keep_active:
+        return Keep(reason="it contradicts what is trusted more, and stays", against=tuple(found))
+    why = (
+        "is older than what it contradicts" if not stronger else "contradicts what is trusted more"
+    )
+    return Keep(Status.QUARANTINED, (), f"it {why}", tuple(found))
+
+
+def _stands(rival: Rival, new: float) -> bool:
+    """It is trusted more; and age alone lets nobody of a less trusted kind take its place."""
+    memory = rival.memory
+    if BASE[memory.source.kind] <= new:
+        return rival.old_trust > new
+    ageless = trust(
+        memory.source.kind,
+        origins=memory.origins,
+        reinforcements=memory.reinforcements,
+        disputes=memory.disputes,
+    )
+    return ageless > new
+
+
+def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
+    """It is as trusted, and what is brought from another store was said before it."""
+    memory, born = rival.memory, draft.born
+    return (
+        born is not None and born.created_at < memory.created_at and BASE[memory.source.kind] >= new
+    )
+
+
+def _words(draft: Draft, memory: Memory) -> str:
+    """The contradiction in words."""
+    new, old = draft.claim, memory.claim
+    if new is None or old is None:
+        return "two claims"
+    return f"{new.subject} {new.predicate}: {new.value} against {old.value}"[:400]
+
+
+def _overlap(said: Statement, memory: Memory) -> bool:
+    """The times at which both are said to hold meet."""
+    begins_late = (
+        said.valid_from is not None
+        and memory.valid_until is not None
+        and memory.valid_until <= said.valid_from
+    )
+    ends_early = (
+        said.valid_until is not None
+        and memory.valid_from is not None
+        and said.valid_until <= memory.valid_from
+    )
+    return not (begins_late or ends_early)
+
+
+def _judge_lesson(draft: Draft, lesson: Lesson, rivals: Standing) -> Verdict:
+    """A lesson replaces a less certain one of its pattern; from low trust it waits for review.
+
+    One that waits changes nothing else, and gives way to any that is as certain.
+    """
+    sources = [
+        rivals.memories[id_].source.kind for id_ in draft.derived_from if id_ in rivals.memories
+    ]
+    trusted = is_authoritative(lowest((draft.source.kind, *sources)))
+    same = [
+        memory
+        for memory in rivals.lessons.get((lesson.pattern_id, draft.scope), ())
+        if memory.lesson is not None and same_pattern(memory.lesson, lesson)
+    ]
+    active = [memory for memory in same if memory.status is Status.ACTIVE]
+    for memory in active if trusted else same:
+        if memory.lesson is not None and memory.lesson.confidence >= lesson.confidence:
+            return Known(memory, f"{memory.id} already teaches this, and no less certainly")
+    if trusted:
+        return Keep(supersedes=tuple(active))
+    reason = f"a lesson from {draft.source.kind} waits for review"
+    return Keep(status=Status.QUARANTINED, reason=reason)
+
+
+def same_pattern(one: Lesson, other: Lesson) -> bool:
+    """The hash has no separator between its two parts: ab + c must not be taken for a + bc."""
+    return (one.error_pattern, one.applies_to) == (other.error_pattern, other.applies_to)
+
+
+def _same(memory: Memory, draft: Draft, rivals: Standing) -> bool:
+    """The same once more, unless it holds at another time or states another claim."""
+    if not _true_together(memory, draft):
+        return False
+    if draft.claim is None or draft.claim.read:
+        return True
+    schema = rivals.schemas.get(draft.claim.predicate, _DEFAULT)
+    return schema.dedup_policy is DedupPolicy.CORROBORATE and memory.claim == draft.claim
+
+
+def _true_together(memory: Memory, said: Statement) -> bool:
+    """What holds at other times says something else: merging would make a true text vanish."""
+    span = (said.valid_from, said.valid_until)
+    return (memory.valid_from, memory.valid_until) == span

@@ -1,0 +1,10 @@
+"""What is too much, in one place."""
+
+MEMORY_CHARS = 100_000  # of a memory's text: RFC-0011's implementation cuts off here
+METADATA_DEPTH = 16
+METADATA_ITEMS = 4_096
+METADATA_CHARS = 65_536
+METADATA_KEY_CHARS = 256
+
+WRITE_SLICE = 256  # drafts per transaction: no other writer waits longer than one slice takes
+SKILL_CHARS = 100_000

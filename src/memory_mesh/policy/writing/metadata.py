@@ -1,0 +1,78 @@
+"""What metadata may hold: JSON of bounded depth and size, and no key that could bite a reader."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.model import Json
+from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.writing.limits import (
+    METADATA_CHARS,
+    METADATA_DEPTH,
+    METADATA_ITEMS,
+    METADATA_KEY_CHARS,
+)
+
+FORBIDDEN = frozenset({"__proto__", "constructor", "prototype"})
+
+
+def check_metadata(value: object) -> dict[str, Json]:
+    """The metadata as plain JSON values; raises InvalidInput and names the offending place."""
+    if not isinstance(value, Mapping):
+        message = f"metadata must be an object of keys and values, not {type(value).__name__}"
+        raise InvalidInput(message)
+    budget = _Budget()
+    return {_key(key, "metadata"): _copy(item, str(key), 1, budget) for key, item in value.items()}
+
+
+class _Budget:
+    """How much more one metadata object may hold."""
+
+    def __init__(self) -> None:
+        self.items = METADATA_ITEMS
+        self.characters = METADATA_CHARS
+
+    def spend(self, characters: int) -> None:
+        """One more value of this length."""
+        self.items -= 1
+        self.characters -= characters
+        if self.items < 0 or self.characters < 0:
+            message = f"metadata is too large: at most {METADATA_ITEMS} values, {METADATA_CHARS} characters"
+            raise InvalidInput(message)
+
+
+def _key(key: object, path: str) -> str:
+    text = check_text(key, f"a key of {path}")
+    if text in FORBIDDEN or (text.startswith("__") and text.endswith("__")):
+        message = f"the metadata key {text!r} is not allowed"
+        raise InvalidInput(message)
+    if len(text) > METADATA_KEY_CHARS:
+        message = f"a metadata key has {len(text)} characters, at most {METADATA_KEY_CHARS} fit"
+        raise InvalidInput(message)
+    return text
+
+
+def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
+    if depth > METADATA_DEPTH:
+        message = f"metadata is nested deeper than {METADATA_DEPTH} at {path[:80]!r}"
+        raise InvalidInput(message)
+    if isinstance(value, str):
+        budget.spend(len(value))
+        return check_text(value, f"metadata {path!r}")
+    if value is None or isinstance(value, bool | int):
+        budget.spend(1)
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        budget.spend(1)
+        return value
+    if isinstance(value, Mapping):
+        budget.spend(1)
+        return {
+            _key(key, path): _copy(item, f"{path}.{key}", depth + 1, budget)
+            for key, item in value.items()
+        }
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        budget.spend(1)
+        return [_copy(item, path, depth + 1, budget) for item in value]
+    message = f"metadata {path!r} holds {type(value).__name__}, which JSON cannot say"
+    raise InvalidInput(message)

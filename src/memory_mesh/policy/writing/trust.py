@@ -1,0 +1,90 @@
+"""How far a memory is believed. Stated provenance is lowered, never raised.
+
+Each channel has a ceiling, and what is derived sinks to its least trusted source. Trust is computed
+from the source, from how many distinct origins said it, from votes on its truth and from its age.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from memory_mesh.model import Channel, Memory, SourceKind
+
+BASE: Mapping[SourceKind, float] = {
+    SourceKind.USER_EXPLICIT: 1.0,
+    SourceKind.SYSTEM: 0.95,
+    SourceKind.TOOL_OUTPUT: 0.85,
+    SourceKind.USER_IMPLICIT: 0.7,
+    SourceKind.DOCUMENT: 0.6,
+    SourceKind.INFERENCE: 0.5,
+}
+CORROBORATED, MOST_CORROBORATED = 0.05, 0.2
+VOTED = 0.15
+AGED, YEAR_DAYS = 0.1, 365
+UNSUPPORTED = 3  # disputes without a word in favour that send a memory to review
+MEDIUM = 0.5  # the most importance that others than the user and the system can give
+_MOST_TRUSTED_FIRST = tuple(SourceKind)
+_CEILINGS = {
+    Channel.TOOL: SourceKind.TOOL_OUTPUT,
+    Channel.FILE: SourceKind.DOCUMENT,
+    Channel.IMPORT: SourceKind.DOCUMENT,
+    Channel.WEB: SourceKind.DOCUMENT,
+    Channel.MCP: SourceKind.INFERENCE,
+    Channel.ASSISTANT: SourceKind.INFERENCE,
+    Channel.EXTRACTION: SourceKind.INFERENCE,
+}  # library, command line and the hook of a user's prompt speak for the user
+
+
+def lowered(stated: SourceKind, channel: Channel) -> SourceKind:
+    """The stated kind, or the channel's ceiling where that is lower."""
+    return lowest((stated, _CEILINGS.get(channel, SourceKind.USER_EXPLICIT)))
+
+
+def lowest(kinds: Iterable[SourceKind]) -> SourceKind:
+    """The least trusted of some sources."""
+    return max(kinds, key=_MOST_TRUSTED_FIRST.index)
+
+
+def is_authoritative(kind: SourceKind) -> bool:
+    """True where a lesson or skill is used at once; from any other source it waits for review."""
+    return kind in {SourceKind.USER_EXPLICIT, SourceKind.SYSTEM}
+
+
+def allowed_importance(kind: SourceKind, importance: float | None) -> float | None:
+    """Importance as stated by the user or the system, at most medium from anybody else."""
+    if importance is None or is_authoritative(kind):
+        return importance
+    return min(importance, MEDIUM)
+
+
+def trust(
+    kind: SourceKind,
+    *,
+    origins: int = 1,
+    reinforcements: int = 0,
+    disputes: int = 0,
+    age_days: float = 0.0,
+) -> float:
+    """Trust from 0 to 1, by the numbers of neolata; votes weigh more the more there are."""
+    corroboration = min(MOST_CORROBORATED, CORROBORATED * max(0, origins - 1))
+    votes = reinforcements + disputes
+    share = (reinforcements - disputes) / votes if votes else 0.0
+    feedback = share * VOTED * votes / (votes + 1)
+    age = min(AGED, AGED * max(0.0, age_days) / YEAR_DAYS)
+    return round(max(0.0, min(1.0, BASE[kind] + corroboration + feedback - age)), 6)
+
+
+def trust_of(memory: Memory, at: datetime) -> float:
+    """How far a memory is believed at a moment."""
+    days = (at - memory.created_at).total_seconds() / 86_400
+    return trust(
+        memory.source.kind,
+        origins=memory.origins,
+        reinforcements=memory.reinforcements,
+        disputes=memory.disputes,
+        age_days=days,
+    )
+
+
+def is_unsupported(reinforcements: int, disputes: int) -> bool:
+    """Disputed several times, and nobody ever stood up for it."""
+    return not reinforcements and disputes >= UNSUPPORTED

@@ -1,0 +1,84 @@
+"""The redactor of one store: the key is read and the rules are loaded when a text needs them."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory_mesh.config import Config
+from memory_mesh.model import Json
+from memory_mesh.policy import privacy
+from memory_mesh.process import forks
+
+if TYPE_CHECKING:
+    from memory_mesh.policy.privacy import Redactor
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Every text and number within a value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, int | float):
+        yield str(value)
+
+
+class StoreRedactor:
+    """Implements `ports.Redactor`; a text that no rule could match costs next to nothing."""
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        self._namespace, self._folder = config.namespace, folder
+        self._settings = config.privacy_rules
+        self._redactor: Redactor | None = None
+        self._loading = threading.Lock()
+        forks.protect(self)
+
+    def text(self, value: str) -> str:
+        """The text with a placeholder for each personal datum or secret."""
+        if not self._settings and not privacy.suspicious(value):
+            return value
+        return self._loaded().text(value)
+
+    def json(self, value: Json) -> Json:
+        """The same for every text within a value."""
+        if not self._settings and not any(map(privacy.suspicious, _texts(value))):
+            return value
+        return self._loaded().json(value)
+
+    def after_fork(self) -> None:
+        """A child loads under its own lock."""
+        self._loading = threading.Lock()
+
+    def _loaded(self) -> "Redactor":
+        with self._loading:
+            if self._redactor is None:
+                from memory_mesh.process import keys
+
+                own = privacy.user_rules(self._settings) if self._settings else ()
+                key = keys.key_for(self._folder)
+                self._redactor = privacy.Redactor(key, self._namespace, own)
+            return self._redactor
+
+
+class Sealer:
+    """Turns a value into a digest that says nothing without the store's key."""
+
+    def __init__(self, namespace: str, folder: Path) -> None:
+        self._namespace, self._folder = namespace, folder
+        self._key: bytes | None = None
+
+    def __call__(self, value: str) -> bytes:
+        """The value under the key, which is read when the first value is sealed."""
+        import hmac
+
+        if self._key is None:
+            from memory_mesh.process import keys
+
+            self._key = keys.key_for(self._folder)
+        return hmac.digest(self._key, f"seal\0{self._namespace}\0{value}".encode(), "sha256")

@@ -1,0 +1,169 @@
+"""The verbs of what is true: claims, votes, quarantine, conflicts.
+
+`memory_mesh.sync.MemoryMesh` has them all. What they need is imported when one is used.
+"""
+
+from collections.abc import Mapping
+
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import (
+    Conflict,
+    Memory,
+    PredicateSchema,
+    Resolution,
+    Scope,
+    Skill,
+    SkillQuery,
+    Status,
+)
+from memory_mesh.policy.arguments import check_limit, check_text
+from memory_mesh.policy.writing.trust import is_authoritative
+from memory_mesh.view import OpenMesh
+
+
+class Judging(OpenMesh):
+    """Contradictions resolved by rules, and the decisions that rules leave to people."""
+
+    def register_predicates(
+        self, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
+    ) -> None:
+        """Say how predicates behave: how many values, what a second one does, how they compare."""
+        self._may_decide()
+        self._register(self._opened(), schemas)
+
+    def predicates(self) -> dict[str, PredicateSchema]:
+        """Every registered predicate."""
+        with self._opened().ledger.read(self._config.namespace) as snapshot:
+            return snapshot.schemas()
+
+    def trust(self, memory_id: str, *, scope: Scope | None = None) -> float:
+        """How far a memory is believed now: by its source, its origins, votes and age."""
+        from memory_mesh.policy.writing.trust import trust_of
+
+        lens = replace(self._lens(scope), statuses=frozenset(Status), any_validity=True)
+        with self._opened().ledger.read(self._config.namespace) as snapshot:
+            found = snapshot.get([memory_id], lens)
+        if not found:
+            raise NotFound
+        return trust_of(found[0], lens.now)
+
+    def reinforce(
+        self, memory_id: str, boost: float = 0.1, *, scope: Scope | None = None
+    ) -> Memory:
+        """Vote for a memory's truth; it gains trust and importance."""
+        from memory_mesh.flows import review
+
+        if isinstance(boost, bool) or not 0 <= boost <= 1:
+            raise InvalidInput(f"boost must be a number from 0 to 1, not {boost!r}")
+        return review.reinforce(self._desk(), memory_id, self._reader(scope), float(boost))
+
+    def dispute(
+        self, memory_id: str, *, reason: str = "disputed by the caller", scope: Scope | None = None
+    ) -> Memory:
+        """Vote against a memory's truth; three unsupported votes send it to review."""
+        from memory_mesh.flows import review
+
+        said = check_text(reason, "reason")
+        return review.dispute(self._desk(), memory_id, self._reader(scope), said)
+
+    def review(
+        self,
+        id: str,
+        *,
+        approve: bool,
+        reason: str = "reviewed by the caller",
+        scope: Scope | None = None,
+    ) -> Memory | Skill:
+        """Let what waits in quarantine in, or archive it and keep its value out.
+
+        What is let in takes the place of the memories it contradicts. Only where the user speaks
+        is anything decided: no agent approves its own lesson, or bars what the user may say.
+        """
+        from memory_mesh.flows import review, skills
+
+        self._may_decide()
+        reader = self._reader(scope)
+        if check_text(id, "id").startswith("skill_"):
+            return skills.review(self._desk(), id, reader, approve=approve, reason=reason)
+        return review.review(self._desk(), id, reader, approve=approve, reason=reason)
+
+    def review_source(
+        self,
+        source: str,
+        *,
+        approve: bool,
+        reason: str = "reviewed by the caller",
+        scope: Scope | None = None,
+    ) -> list[Memory]:
+        """Decide on everything that waits and came from one source, by agent or reference."""
+        from memory_mesh.flows import review
+
+        self._may_decide()
+        name = check_text(source, "source").replace("'", "''")
+        where = f"source = '{name}' OR source_ref = '{name}'"
+        lens, desk = self._lens(scope, filter=where), self._desk()
+        found = review.waiting(desk, lens, check_limit(1_000))
+        return [
+            review.review(desk, memory.id, lens.scope, approve=approve, reason=reason)
+            for memory in found
+        ]
+
+    def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
+        """Take a review back: the memory waits again, and what it replaced is active again."""
+        from memory_mesh.flows import review
+
+        self._may_decide()
+        return review.undo(self._desk(), memory_id, self._reader(scope))
+
+    def awaiting_review(
+        self, *, limit: int = 100, scope: Scope | None = None
+    ) -> list[Memory | Skill]:
+        """Memories and skills in quarantine, newest first, memories before skills."""
+        from memory_mesh.flows import review, skills
+
+        lens = self._lens(scope)
+        memories = review.waiting(self._desk(), lens, check_limit(limit))
+        waiting = frozenset({Status.QUARANTINED})
+        query = SkillQuery(lens.scope, limit, statuses=waiting)
+        staged = skills.listed(self._opened().reader(), query)
+        found: list[Memory | Skill] = [*memories, *staged]
+        return found[:limit]
+
+    def conflicts(
+        self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
+    ) -> list[Conflict]:
+        """Contradictions on record, newest first: those that wait for a decision, or all."""
+        from memory_mesh.flows import review
+
+        lens = self._lens(scope)
+        return review.conflicts(self._desk(), lens, check_limit(limit), pending=pending)
+
+    def resolve_conflict(
+        self,
+        conflict_id: str,
+        resolution: Resolution | str,
+        *,
+        reason: str = "resolved by the caller",
+        scope: Scope | None = None,
+    ) -> Conflict:
+        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`."""
+        from memory_mesh.flows import review
+
+        if resolution not in set(Resolution):
+            raise InvalidInput(f"resolution must be one of: {', '.join(Resolution)}")
+        self._may_decide()
+        return review.resolve(
+            self._desk(), conflict_id, self._reader(scope), Resolution(resolution), reason
+        )
+
+    def chain(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
+        """The memories that took each other's place, from the oldest known to the newest."""
+        from memory_mesh.flows import review
+
+        return review.chain(self._desk(), self._lens(scope), memory_id)
+
+    def _may_decide(self) -> None:
+        """No agent decides on what it said itself, or on how it is judged."""
+        if not is_authoritative(self._source().kind):
+            raise InvalidInput(f"only the user decides this, and not through {self._channel}")

@@ -1,0 +1,166 @@
+"""The verbs of what can be done: skills, kept, found, relied on, pruned and synthesized.
+
+`memory_mesh.sync.MemoryMesh` has them all. What they need is imported when one is used.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import (
+    Pruned,
+    Reliability,
+    Scope,
+    Skill,
+    SkillHit,
+    SkillQuery,
+    SkillReceipt,
+    Space,
+    Status,
+)
+from memory_mesh.policy.arguments import check_limit, check_share, check_text
+from memory_mesh.policy.audience import AUDIENCE
+from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.view import OpenMesh
+
+if TYPE_CHECKING:
+    from memory_mesh.model.learning import Synthesis
+    from memory_mesh.model.skill import SkillDraft
+
+
+class Practice(OpenMesh):
+    """RFC-0011's skill management."""
+
+    def ingest_skill(
+        self,
+        yamo_text: str,
+        metadata: Mapping[str, object] | None = None,
+        source_file_path: str | PathLike[str] | None = None,
+        *,
+        scope: Scope | None = None,
+    ) -> SkillReceipt:
+        """Keep a skill, written in YAMO or in Markdown with frontmatter.
+
+        The same text again changes nothing; another text under its name takes its place.
+        """
+        ref = None if source_file_path is None else str(source_file_path)
+        return self.add_skill(self._skill_draft(yamo_text, metadata, ref, scope))
+
+    def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
+        """Keep a skill that is a draft already, as importers make them."""
+        from memory_mesh.flows import skills
+
+        return skills.ingest(self._desk(), replace(draft, scope=self._kept_scope(draft.scope)))
+
+    def search_skills(
+        self, query: str, *, limit: int = 10, scope: Scope | None = None
+    ) -> list[SkillHit]:
+        """Skills for a question, best first; `Name: …` asks for one by its name."""
+        from memory_mesh.flows import skills
+
+        reader, text = self._opened().reader(), check_text(query, "query")
+        return skills.search(reader, text, self._reader(scope), check_limit(limit))
+
+    def list_skills(
+        self,
+        *,
+        limit: int = 100,
+        include: Iterable[Status | str] = (),
+        across: Iterable[str] = (),
+        before: str | None = None,
+        scope: Scope | None = None,
+    ) -> list[Skill]:
+        """Active skills, the newest first; `before` names the last one of the page before."""
+        from memory_mesh.flows import skills
+
+        lens = self._lens(scope, include=include, across=across)
+        query = SkillQuery(
+            lens.scope,
+            check_limit(limit),
+            statuses=lens.statuses,
+            across=lens.across,
+            before=before,
+        )
+        return skills.listed(self._opened().reader(), query)
+
+    def skill_vectors(self, skills: Sequence[Skill], space: Space) -> dict[str, bytes]:
+        """The vectors of skills in one of the spaces that `stats` lists."""
+        ids = tuple(skill.id for skill in skills)
+        query = SkillQuery(Scope(), len(ids), ids=ids, statuses=frozenset(Status), space=space)
+        everyone = replace(query, across=AUDIENCE)
+        with self._opened().ledger.read(self._config.namespace) as snapshot:
+            found = snapshot.skills(everyone)
+        return {each.skill.id: each.vector for each in found if each.vector is not None}
+
+    def update_skill_reliability(
+        self, id: str, success: bool, *, scope: Scope | None = None
+    ) -> Reliability:
+        """Say whether a skill worked: +0.10 or -0.20, from 0 to 1."""
+        from memory_mesh.flows import skills
+
+        if not isinstance(success, bool):
+            raise InvalidInput("success must be true or false")
+        return skills.feedback(self._desk(), id, self._reader(scope), success=success)
+
+    def prune_skills(self, threshold: float = 0.3, *, scope: Scope | None = None) -> Pruned:
+        """Archive active skills whose reliability is below the threshold."""
+        from memory_mesh.flows import skills
+
+        share = check_share(threshold, "threshold")
+        return skills.prune(self._desk(), self._reader(scope), share)
+
+    def synthesize(
+        self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
+    ) -> "Synthesis":
+        """A skill from steps that recur in memories; it waits for `review` before it is used."""
+        from memory_mesh.flows import learn
+
+        parts = self._opened()
+        return learn.synthesize(
+            parts.reader(),
+            parts.desk(),
+            self._lens(scope),
+            topic=None if topic is None else check_text(topic, "topic"),
+            lookback=lookback,
+        )
+
+    def _watch_skills(self) -> None:
+        """Take in what is new or changed in the configured directories."""
+        from memory_mesh.process.files import texts
+
+        for directory in self._config.skill_directories:
+            path = Path(directory).expanduser()
+            if not path.is_dir():
+                raise NotFound(f"there is no skill directory {path}")
+            for file, text in texts(path, (".md", ".yamo"), recursive=True).found:
+                self._watch_skill(file, text)
+
+    def _watch_skill(self, file: Path, text: str) -> None:
+        """Take in one file; one that is no skill must not keep the store from opening."""
+        try:
+            self.add_skill(replace(self._skill_draft(text, None, str(file), None), watched=True))
+        except InvalidInput as error:
+            import logging
+
+            from memory_mesh.policy.privacy import masked
+
+            logging.getLogger("memory_mesh").warning(masked(f"{file} is left out: {error}"))
+
+    def _skill_draft(
+        self,
+        text: str,
+        metadata: Mapping[str, object] | None,
+        ref: str | None,
+        scope: Scope | None,
+    ) -> "SkillDraft":
+        from memory_mesh.model import skill as model_skill
+
+        return model_skill.SkillDraft(
+            text=check_text(text, "yamo_text"),
+            metadata=check_metadata(metadata or {}),
+            scope=self._own_scope(scope),
+            source=replace(self._source(), ref=ref),
+        )
