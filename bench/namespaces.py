@@ -14,7 +14,7 @@ from pathlib import Path
 from bench import corpus, measure, stores
 from bench.measure import Figures, say
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.flows.access import Reader
+from memory_mesh.flows.access import Access
 from memory_mesh.flows.recall import recall
 from memory_mesh.model import Lens, Query
 from memory_mesh.process.cache import SearchCache
@@ -79,8 +79,15 @@ def _name(number: int) -> str:
 
 def _search(ledger: SqliteLedger, namespace: str, question: str) -> None:
     clock = SystemClock()
-    reader = Reader(ledger, MonotonicIds(clock), SearchCache(), namespace, "bench", yamo=False)
-    recall(reader, Query(question, Lens(clock.now()), keyword_only=True), use_cache=False)
+    access = Access(
+        ledger=ledger,
+        ids=MonotonicIds(clock),
+        cache=SearchCache(),
+        namespace=namespace,
+        agent="bench",
+        yamo=False,
+    )
+    recall(access, Query(question, Lens(clock.now()), keyword_only=True), use_cache=False)
 
 
 def _search_once(folder: Path, question: str) -> None:

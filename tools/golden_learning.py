@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows import learn
-from memory_mesh.flows.access import Desk, Reader
+from memory_mesh.flows.access import Access
 from memory_mesh.flows.remember import remember
 from memory_mesh.model import Draft, Lens, Scope, Source, SourceKind
 from memory_mesh.sync import MemoryMesh
@@ -142,29 +142,28 @@ def made(name: str) -> str:
         MemoryMesh(db_dir=folder, clock=clock, embedder="none") as mesh,
     ):
         ids = CountedIds()
-        parts = mesh._opened()  # noqa: SLF001  # the ids of an open mesh are not a setting
-        desk, reader = replace(parts.desk(), ids=ids), replace(parts.reader(), ids=ids)
-        shown = _stored(desk, clock, case)
+        access = replace(mesh._access(), ids=ids)  # noqa: SLF001  # ids are not a setting
+        shown = _stored(access, clock, case)
         lens = Lens(clock.now(), Scope(agent=mesh.config.agent_id))
         answer = _reflected if name.startswith("reflect") else _synthesized
-        shown += answer(reader, desk, lens, case.topic)
+        shown += answer(access, lens, case.topic)
         after = mesh.blocks(after_seq=len(case.memories))
         shown += [f"block: {block.entry.id}\n{block.entry.wire}" for block in after]
     return "\n".join(shown).rstrip("\n") + "\n"
 
 
-def _stored(desk: Desk, clock: FrozenClock, case: Case) -> list[str]:
+def _stored(access: Access, clock: FrozenClock, case: Case) -> list[str]:
     shown = [f"topic: {case.topic or '(none)'}", ""]
     for place, text in enumerate(case.memories):
         clock.advance(timedelta(minutes=1))
         source = Source(case.kinds.get(place, SourceKind.USER_EXPLICIT))
-        receipt = remember(desk, [Draft(text=text, source=source)])[0]
+        receipt = remember(access, [Draft(text=text, source=source)])[0]
         shown += [f"memory: {receipt.id} ({source.kind})", receipt.content, ""]
     return shown
 
 
-def _reflected(reader: Reader, desk: Desk, lens: Lens, topic: str | None) -> list[str]:
-    found = learn.reflect(reader, desk, lens, topic=topic)
+def _reflected(access: Access, lens: Lens, topic: str | None) -> list[str]:
+    found = learn.reflect(access, lens, topic=topic)
     return [
         f"looked at: {found.count}",
         f"reflection: {found.id}",
@@ -176,8 +175,8 @@ def _reflected(reader: Reader, desk: Desk, lens: Lens, topic: str | None) -> lis
     ]
 
 
-def _synthesized(reader: Reader, desk: Desk, lens: Lens, topic: str | None) -> list[str]:
-    made = learn.synthesize(reader, desk, lens, topic=topic)
+def _synthesized(access: Access, lens: Lens, topic: str | None) -> list[str]:
+    made = learn.synthesize(access, lens, topic=topic)
     return [
         f"looked at: {made.count}",
         f"status: {made.status}",

@@ -128,7 +128,7 @@ def _ask(
     told = search_options(asked.options("mesh"), question.scopes)
     lens = mesh._lens(told["scope"], filter=told.get("filter"), across=told["across"])  # noqa: SLF001
     query = Query(question.text, lens, 10, keyword_only=keyword)
-    table, memories = recall.looked_at(mesh._opened().reader(), query)  # noqa: SLF001
+    table, memories = recall.looked_at(mesh._access(), query)  # noqa: SLF001
     if not table.versions:
         return
     named = [names.of_memory(memories[version].id) for version in table.versions]

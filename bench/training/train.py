@@ -1,4 +1,4 @@
-"""Learn the order of candidates from what `gather` wrote, and write `policy/learned.py`.
+"""Learn the order of candidates from what `gather` wrote; write `policy/ranking/_forest_model.py`.
 
     python bench/training/train.py FOLDER [--report FILE] [--ablate]
 

@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, field, fields, replace
+from memory_mesh.model import PredicateSchema
 
 APP = "memory-mesh"
 _ENVIRONMENT = {
@@ -86,7 +87,7 @@ class Config:
     redact: bool = True
     privacy_rules: tuple[Mapping[str, object], ...] = ()
     read_claims: bool = True
-    predicates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    predicates: Mapping[str, PredicateSchema | Mapping[str, str]] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
 
 

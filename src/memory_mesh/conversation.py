@@ -15,7 +15,7 @@ from memory_mesh.config import Settings
 from memory_mesh.errors import Closed, MeshError
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.health import checkup
-from memory_mesh.flows.recall import recall
+from memory_mesh.flows.prepare import redact
 from memory_mesh.formats import prompt as prompt_text
 from memory_mesh.model import Channel, Draft, Hit, Json, Memory, Outcome, Query, Receipt, Scope
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
@@ -24,7 +24,6 @@ from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.audience import lens_of
 from memory_mesh.policy.learning import capture
 from memory_mesh.policy.writing.drafts import draft_of
-from memory_mesh.store import Parts
 from memory_mesh.sync import MemoryMesh
 
 SKILL_TAG = "skill:"
@@ -134,8 +133,8 @@ class MemoryContextManager:
     def health_check(self) -> HealthStatus:
         """Whether the store opens, writes and searches, and what its embedder does."""
         try:
-            parts = self._parts()
-            return checkup(parts.reader(), parts.desk(), parts.clock.now())
+            mesh = self._open()
+            return checkup(mesh._access(), mesh._now())  # noqa: SLF001  # of the same package
         except MeshError as error:
             return HealthStatus((Check("store", Health.UNHEALTHY, str(error)),))
 
@@ -150,9 +149,6 @@ class MemoryContextManager:
         if self._mesh is None:
             raise Closed
         return self._mesh
-
-    def _parts(self) -> Parts:
-        return self._open()._opened()  # noqa: SLF001  # a surface of the same house
 
     def _captured(
         self, prompt: str, response: str, context: InteractionContext
@@ -204,13 +200,12 @@ class MemoryContextManager:
         return replace(draft, source=replace(draft.source, agent=config.agent_id))
 
     def _twin(self, draft: Draft) -> Memory | None:
-        """A memory that the exchange adds nothing to; looking for it leaves no trace."""
-        parts = self._parts()
-        redactor = parts.redactor
-        text = draft.text if redactor is None else redactor.text(draft.text)
-        lens = lens_of(parts.clock.now(), draft.scope)
+        """A memory that the exchange adds nothing to; the search for it is not recorded."""
+        mesh = self._open()
+        text = redact(mesh._access().redactor, draft.text)  # noqa: SLF001  # of the same package
+        lens = lens_of(mesh._now(), draft.scope)  # noqa: SLF001
         question = Query(text[:_QUESTION], lens, _COMPARED, keyword_only=True)
-        hits = recall(replace(parts.reader(), yamo=False), question, use_cache=False)
+        hits = mesh._recall(question, use_cache=False, recorded=False)  # noqa: SLF001
         known = [hit.memory for hit in hits if hit.memory.scope == draft.scope]
         threshold = self._config.duplicate_at
         return next((one for one in known if capture.near_twin(text, one.text, threshold)), None)
@@ -221,7 +216,7 @@ class MemoryContextManager:
         """Lessons that are certain and recent enough to be heard; to the day, so that it caches."""
         mesh = self._open()
         kept = timedelta(days=mesh.config.lesson_retention_days)
-        since = (self._parts().clock.now() - kept).date()
+        since = (mesh._now() - kept).date()  # noqa: SLF001
         certain = f"rule_confidence >= {mesh.config.lesson_min_confidence:f}"
         filter_ = f"memory_type = 'lesson' AND {certain} AND created_at >= '{since}'"
         return mesh.search(query, limit=limit, filter=filter_, use_cache=use_cache, scope=scope)

@@ -1,15 +1,21 @@
-"""Config to parts: the one place that chooses engines, and each only when it is needed."""
+"""What a process opens once per store: ledger, embedder, index, language model, cache and keys.
+
+::
+
+    Store ── first use ──▶ OpenStore(ledger, cache, ids …)  ── close ──▶ Closed
+      ▲
+      └── any number of views (view.py): namespace, scope and channel, no files of their own
+"""
 
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from memory_mesh import flows
 from memory_mesh.config import Config
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.flows.access import Desk
-from memory_mesh.model import SourceKind
+from memory_mesh.errors import Closed
 from memory_mesh.ports import LLM, Clock, Embedder, Index, Ledger, Redactor, Sink
 from memory_mesh.process import forks
 from memory_mesh.process.cache import SearchCache
@@ -17,98 +23,119 @@ from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.ids import MonotonicIds
 from memory_mesh.process.redactor import Sealer, StoreRedactor
 
-if TYPE_CHECKING:
-    from memory_mesh.flows.access import Reader
+CLOSING_SECONDS = 0.2  # `close` feeds the sinks for at most this long
+KEPT_REDACTORS = 64  # namespaces whose redactor is kept in memory
 
 
-class Parts:
-    """Everything one open mesh consists of; embedder and index come with their first use."""
+class Store:
+    """One store in one process: opened at the first use, closed once, shared by all its views."""
 
     def __init__(
-        self, config: Config, clock: Clock, sinks: Sequence[Sink], embedder: Embedder | None
+        self,
+        config: Config,
+        *,
+        clock: Clock | None = None,
+        sinks: Sequence[Sink] = (),
+        embedder: Embedder | None = None,
+        llm: LLM | None = None,
     ) -> None:
-        self.config = config
-        self.clock = clock
-        self.sinks = tuple(sinks)
+        """Keep the settings; nothing is opened yet."""
+        self._config, self._clock, self._sinks = config, clock or SystemClock(), tuple(sinks)
+        self._embedder, self._llm = embedder, llm
+        self._open: OpenStore | None = None
+        self._closed = False
+        self._opening = threading.Lock()
+
+    def opened(self) -> "OpenStore":
+        """The open store; raises Closed after `close`."""
+        found = self._open
+        if found is not None:
+            return found
+        # The gate comes first, so that no process forks while this lock is held.
+        with forks.inside_sqlite(), self._opening:
+            if self._closed:
+                raise Closed
+            if self._open is None:
+                self._open = OpenStore(
+                    self._config, self._clock, self._sinks, self._embedder, self._llm
+                )
+            return self._open
+
+    def close(self) -> None:
+        """Write what is buffered, feed the sinks for a moment and release every file."""
+        with forks.inside_sqlite(), self._opening:
+            found, self._open, self._closed = self._open, None, True
+        if found is None:
+            return
+        try:
+            found.feed_sinks(CLOSING_SECONDS)
+        finally:
+            found.close()
+
+
+class OpenStore:
+    """The engines of one store; embedder, index and language model load at their first use."""
+
+    def __init__(
+        self,
+        config: Config,
+        clock: Clock,
+        sinks: Sequence[Sink],
+        embedder: Embedder | None,
+        llm: LLM | None,
+    ) -> None:
+        self._config = config
+        self.clock, self.sinks = clock, tuple(sinks)
         self._cleanup = ExitStack()
-        self.folder = self._own_folder() if not config.enable_memory else config.db_dir
+        self.folder = config.db_dir if config.enable_memory else self._temporary_folder()
         self.ledger: Ledger = SqliteLedger(
             self.folder, clock, allow_network=config.allow_network_folder
         )
         self.ids = MonotonicIds(clock)
         self.cache = SearchCache()
-        self.redactor: Redactor | None = (
-            StoreRedactor(config, self.folder) if config.redact else None
-        )
-        self._agent: str | None = None
-        self.sealer = Sealer(config.namespace, self.folder)
+        self.registered: set[str] = set()  # namespaces that know the configured predicates
+        self.used: set[str] = set()  # namespaces whose sinks `close` feeds
+        self._redactors: dict[str, StoreRedactor] = {}
         self._embedder = _checked(embedder)
-        self._chosen = embedder is not None
+        self._embedder_chosen = embedder is not None
         self._index: Index | None = None
+        self._llm = llm
         self._choosing = threading.Lock()
         forks.protect(self.cache)
         forks.protect(self)
 
-    def desk(self, kind: SourceKind = SourceKind.USER_EXPLICIT) -> Desk:
-        """The write side, for somebody who may claim to be no more than this."""
-        config = self.config
-        return Desk(
-            self.ledger,
-            self.ids,
-            config.namespace,
-            self.agent,
-            config.enable_yamo,
-            self.embedder(),
-            self.redactor,
-            config.max_heritage_depth if config.enable_heritage_tracking else None,
-            kind,
-            config.read_claims,
-            self.sealer,
-        )
+    def redactor(self, namespace: str) -> Redactor | None:
+        """The redactor of a namespace: its placeholders are its own; None if redaction is off."""
+        if not self._config.redact:
+            return None
+        found = self._redactors.get(namespace)
+        if found is None:
+            found = StoreRedactor(namespace, self.folder, self._config.privacy_rules)
+            self._redactors[namespace] = found
+            while len(self._redactors) > KEPT_REDACTORS:
+                self._redactors.pop(next(iter(self._redactors)), None)
+        return found
 
-    def reader(self) -> "Reader":
-        """The read side; where no index was ever made, none is opened."""
-        from memory_mesh.flows.access import Reader
-
-        config = self.config
-        return Reader(
-            self.ledger,
-            self.ids,
-            self.cache,
-            config.namespace,
-            self.agent,
-            config.enable_yamo,
-            self.embedder(),
-            self.index() if (self.folder / "index").is_dir() else None,
-            self.redactor,
-        )
-
-    @property
-    def agent(self) -> str:
-        """The agent as blocks name it."""
-        if self._agent is None:
-            agent = self.config.agent_id
-            self._agent = agent if self.redactor is None else self.redactor.text(agent)
-        return self._agent
+    def sealer(self, namespace: str) -> Sealer:
+        """Makes keyed digests of values that must not come back to a namespace."""
+        return Sealer(namespace, self.folder)
 
     def embedder(self) -> Embedder | None:
         """The configured embedder; choosing it loads no model."""
-        if self.config.embedder == "none" and not self._chosen:
+        if self._config.embedder == "none" and not self._embedder_chosen:
             return None
         with self._choosing:
-            if not self._chosen:
-                from memory_mesh.engines.embedders import embedder_of
-
-                chain = embedder_of(self.config, self.clock)
-                if chain is not None:
-                    forks.protect(chain)
-                self._embedder, self._chosen = chain, True
+            if not self._embedder_chosen:
+                self._embedder = configured_embedder(self._config, self.clock)
+                self._embedder_chosen = True
             return self._embedder
 
     def llm(self) -> LLM | None:
-        """The configured language model; none unless a provider is named."""
-        config = self.config
-        if not config.enable_llm or config.llm_provider is None:
+        """The given or configured language model; None unless a provider is named."""
+        config = self._config
+        if not config.enable_llm or self._llm is not None:
+            return self._llm if config.enable_llm else None
+        if config.llm_provider is None:
             return None
         from memory_mesh.engines.llms.services import HttpLLM
 
@@ -129,6 +156,20 @@ class Parts:
                 self._index = index if index.hindrance() is None else None
             return self._index
 
+    def existing_index(self) -> Index | None:
+        """The index, if one was ever made in this store."""
+        return self.index() if (self.folder / "index").is_dir() else None
+
+    def feed_sinks(self, seconds: float) -> None:
+        """Hand the sinks what was written to the namespaces used here, for at most this long."""
+        if not self.sinks:
+            return
+        import time
+
+        end = time.monotonic() + seconds
+        for namespace in sorted(self.used):
+            flows.upkeep.drain(self.ledger, namespace, self.sinks, max(0.0, end - time.monotonic()))
+
     def close(self) -> None:
         """Release everything."""
         with self._cleanup:
@@ -139,14 +180,24 @@ class Parts:
                 self._index.close()
 
     def after_fork(self) -> None:
-        """A child chooses under its own lock."""
+        """Give the child process a lock of its own."""
         self._choosing = threading.Lock()
 
-    def _own_folder(self) -> Path:
-        """Persistence is switched off: the store goes when the mesh is closed."""
+    def _temporary_folder(self) -> Path:
+        """A folder that is removed on close, for a store without persistence."""
         import tempfile
 
         return Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="memory-mesh-")))
+
+
+def configured_embedder(config: Config, clock: Clock) -> Embedder | None:
+    """The embedder that the settings name, or the installed model; None where there is none."""
+    from memory_mesh.engines.embedders import embedder_of
+
+    chain = embedder_of(config, clock)
+    if chain is not None:
+        forks.protect(chain)
+    return chain
 
 
 def _checked(embedder: Embedder | None) -> Embedder | None:
@@ -155,13 +206,3 @@ def _checked(embedder: Embedder | None) -> Embedder | None:
     from memory_mesh.engines.embedders.checked import Checked
 
     return Checked(embedder)
-
-
-def assemble(
-    config: Config,
-    clock: Clock | None = None,
-    sinks: Sequence[Sink] = (),
-    embedder: Embedder | None = None,
-) -> Parts:
-    """Open the parts."""
-    return Parts(config, clock or SystemClock(), sinks, embedder)

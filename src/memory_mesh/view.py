@@ -1,13 +1,20 @@
-"""What every verb of a mesh stands on: its settings, its opened parts, who reads and writes."""
+"""Who reads and writes, and where: one namespace, scope and channel of an open store.
 
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+A view holds a `Store` and a few settings, no lock, file or thread: make any number of them. The
+verbs (verbs/) are methods of a view; each asks it for an `Access` and calls one flow.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
+from typing import Self
 
-from memory_mesh import config as configuration
+from memory_mesh import flows
+from memory_mesh.config import Config
 from memory_mesh.errors import Closed
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.access import Desk
+from memory_mesh.flows import prepare
+from memory_mesh.flows.access import Access
 from memory_mesh.model import (
     Channel,
     Draft,
@@ -21,84 +28,97 @@ from memory_mesh.model import (
 from memory_mesh.policy.audience import lens_of
 from memory_mesh.policy.writing.drafts import draft_of
 from memory_mesh.policy.writing.trust import lowered
-from memory_mesh.ports import LLM, Clock, Embedder, Sink
-from memory_mesh.process import forks
-from memory_mesh.store import Parts, assemble
+from memory_mesh.ports import Redactor, Snapshot
+from memory_mesh.store import OpenStore, Store
 
-_PARTING_SECONDS = 0.2  # closing feeds the sinks for at most this long
+Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
 
 
-class OpenMesh:
-    """A mesh that opens its store at the first use."""
+class View:
+    """One namespace of a store, as one reader and writer sees it."""
 
-    def __init__(
-        self,
-        config: configuration.Config,
-        channel: Channel,
-        clock: Clock | None,
-        sinks: Sequence[Sink],
-        models: tuple[Embedder | None, LLM | None],
-    ) -> None:
-        """Keep the settings; nothing is opened yet."""
-        self._config = config
-        self._channel, self._clock, self._sinks = Channel(channel), clock, tuple(sinks)
-        self._embedder, self._llm = models
-        self._parts: Parts | None = None
-        self._closed = False
-        self._opening = threading.Lock()
-        self._unregistered: Mapping[str, PredicateSchema | Mapping[str, str]] = config.predicates
+    def __init__(self, store: Store, config: Config, channel: Channel, *, owner: bool) -> None:
+        """Keep the store and the settings; only the owner's `close` closes the store."""
+        self._store, self._config, self._channel = store, config, Channel(channel)
+        self._owner, self._closed = owner, False
 
-    def _opened(self) -> Parts:
-        parts = self._parts
-        if parts is None:
-            parts = self._assembled()
-        if self._unregistered:
-            self._register(parts, self._unregistered)
-            self._unregistered = {}
-        return parts
+    def _of_same_store(
+        self, namespace: str | None, scope: Scope | None, channel: Channel | None
+    ) -> Self:
+        """Another view of the same store; what is not given stays as it is here."""
+        given = scope or Scope()
+        config = replace(
+            self._config,
+            namespace=namespace or self._config.namespace,
+            project=given.project or self._config.project,
+            agent_id=given.agent or self._config.agent_id,
+            session=given.session or self._config.session,
+        )
+        made = object.__new__(type(self))
+        View.__init__(made, self._store, config, channel or self._channel, owner=False)
+        return made
 
-    def _register(
-        self, parts: Parts, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
-    ) -> None:
-        from memory_mesh.flows import review
+    def _opened(self) -> OpenStore:
+        if self._closed:
+            raise Closed
+        opened = self._store.opened()
+        namespace = self._config.namespace
+        if self._config.predicates and namespace not in opened.registered:
+            self._register(opened, self._config.predicates)
+            opened.registered.add(namespace)
+        return opened
+
+    def _read(self) -> AbstractContextManager[Snapshot]:
+        """One read transaction over this view's namespace."""
+        return self._opened().ledger.read(self._config.namespace)
+
+    def _add_predicates(self, schemas: Schemas) -> None:
+        """Register further predicates at the first use."""
+        predicates = {**self._config.predicates, **schemas}
+        self._config = replace(self._config, predicates=predicates)
+
+    def _release(self) -> None:
+        self._closed = True
+        if self._owner:
+            self._store.close()
+
+    def _access(self) -> Access:
+        """What the flows need to read and write here."""
+        return self._access_to(self._opened())
+
+    def _access_to(self, opened: OpenStore) -> Access:
+        config = self._config
+        namespace, redactor = config.namespace, opened.redactor(config.namespace)
+        opened.used.add(namespace)
+        return Access(
+            ledger=opened.ledger,
+            ids=opened.ids,
+            cache=opened.cache,
+            namespace=namespace,
+            agent=prepare.redact(redactor, config.agent_id),
+            kind=self._source().kind,
+            yamo=config.enable_yamo,
+            embedder=opened.embedder(),
+            redactor=redactor,
+            index=opened.existing_index,
+            seal=opened.sealer(namespace),
+            heritage_depth=config.max_heritage_depth if config.enable_heritage_tracking else None,
+            read_claims=config.read_claims,
+        )
+
+    def _register(self, opened: OpenStore, schemas: Schemas) -> None:
         from memory_mesh.policy.claims.predicates import predicate_key, schema_of
 
         given = {predicate_key(name): schema_of(name, schema) for name, schema in schemas.items()}
-        review.register(parts.desk(), given)
-
-    def _assembled(self) -> Parts:
-        # past the gate: no child is made while this lock is held
-        with forks.inside_sqlite(), self._opening:
-            if self._closed:
-                raise Closed
-            if self._parts is None:
-                self._parts = assemble(self._config, self._clock, self._sinks, self._embedder)
-            return self._parts
-
-    def _release(self) -> None:
-        """Write what waits, feed the sinks for a moment and release every file."""
-        with forks.inside_sqlite(), self._opening:
-            parts, self._parts, self._closed = self._parts, None, True
-        if parts is None:
-            return
-        try:
-            if parts.sinks:
-                from memory_mesh.flows import upkeep
-
-                upkeep.drain(parts.ledger, self._config.namespace, parts.sinks, _PARTING_SECONDS)
-        finally:
-            parts.close()
-
-    def _desk(self) -> Desk:
-        return self._opened().desk(self._source().kind)
+        flows.review.register(self._access_to(opened), given)
 
     def _now(self) -> datetime:
         return self._opened().clock.now()
 
     def _reader(self, scope: Scope | None) -> Scope:
-        """Who is asking: this mesh's own project, agent and session, where not given otherwise."""
+        """Who is asking: this view's project, agent and session where the caller names none."""
         given = scope or Scope()
-        return self._kept_scope(
+        return self._stored_scope(
             Scope(
                 given.project or self._config.project,
                 given.agent or self._config.agent_id,
@@ -116,10 +136,9 @@ class OpenMesh:
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
     ) -> Lens:
-        """What a read may see; a filter asks for what is kept, and that has no personal data."""
-        redactor = self._opened().redactor
-        if filter and redactor is not None:
-            filter = redactor.text(filter)
+        """What a read may see; a filter is redacted like the texts it is compared with."""
+        if filter:
+            filter = prepare.redact(self._redactor(), filter)
         return lens_of(
             self._now(),
             self._reader(scope),
@@ -131,46 +150,36 @@ class OpenMesh:
         )
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
-        """What is added is for this mesh's project and session unless the caller says otherwise."""
+        """A draft for this view's project and session unless the caller names another scope."""
         own = Scope(self._config.project, None, self._config.session)
         if own != Scope() and "scope" not in details:
             details = {"scope": own} | dict(details)
-        draft = draft_of(
+        return draft_of(
             content, metadata, details, agent_id=self._config.agent_id, channel=self._channel
         )
-        return self._kept_names(draft)
 
     def _drafted(self, item: str | Mapping[str, object] | Draft) -> Draft:
         if isinstance(item, Draft):
-            return self._kept_names(item)
+            return item
         if isinstance(item, str):
             return self._draft(item, None, {})
         details = {k: v for k, v in item.items() if k not in {"content", "metadata"}}
         return self._draft(item.get("content"), item.get("metadata"), details)
 
     def _own_scope(self, scope: Scope | None) -> Scope:
-        """For whom something is written: as stated, else this mesh's project and session."""
-        if scope is not None:
-            return self._kept_scope(scope)
-        return self._kept_scope(Scope(self._config.project, None, self._config.session))
+        """The scope of a write: as stated, else this view's project and session."""
+        if scope is None:
+            scope = Scope(self._config.project, None, self._config.session)
+        return self._stored_scope(scope)
 
     def _source(self) -> Source:
-        """Where what this mesh learns comes from: its channel's ceiling."""
+        """The source of what this view learns, with the trust of its channel."""
         kind = lowered(SourceKind.USER_EXPLICIT, self._channel)
         return Source(kind, self._channel, agent=self._config.agent_id)
 
-    def _kept_names(self, draft: Draft) -> Draft:
-        """The draft with its audience and key as they are kept."""
-        redactor = self._opened().redactor
-        if redactor is None or (draft.scope == Scope() and draft.key is None):
-            return draft
-        key = None if draft.key is None else redactor.text(draft.key)
-        return replace(draft, scope=self._kept_scope(draft.scope), key=key)
+    def _stored_scope(self, scope: Scope) -> Scope:
+        """The scope as the ledger holds it: names are redacted like any other text."""
+        return prepare.redact_scope(self._redactor(), scope)
 
-    def _kept_scope(self, scope: Scope) -> Scope:
-        """The same placeholder on either side: a session named by an address finds its own."""
-        redactor = self._opened().redactor
-        if redactor is None:
-            return scope
-        parts = (scope.project, scope.agent, scope.session)
-        return Scope(*(None if part is None else redactor.text(part) for part in parts))
+    def _redactor(self) -> Redactor | None:
+        return self._opened().redactor(self._config.namespace)

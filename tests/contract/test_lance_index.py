@@ -49,7 +49,7 @@ def test_lance_is_not_loaded_before_it_is_needed(tmp_path):
     code = """
 import sys
 from pathlib import Path
-from memory_mesh.indexes.lance import LanceIndex
+from memory_mesh.engines.indexes.lance.index import LanceIndex
 index = LanceIndex(Path(sys.argv[1]))
 assert index.hindrance() is None
 index.drop("n", "s")
@@ -65,7 +65,7 @@ import sys
 from pathlib import Path
 sys.modules["lance"] = None
 from memory_mesh.errors import MissingExtra
-from memory_mesh.indexes.lance import LanceIndex
+from memory_mesh.engines.indexes.lance.index import LanceIndex
 from memory_mesh.model import Body
 index, body = LanceIndex(Path(sys.argv[1])), Body(1, 1, 1)
 print(index.near("n", "s", body=body, vector=bytes(4), limit=1), index.holds("n", "s", body))
@@ -105,7 +105,7 @@ FORKS = """
 import os, signal, sys
 from pathlib import Path
 from memory_mesh.errors import NotAfterFork
-from memory_mesh.indexes.lance import LanceIndex
+from memory_mesh.engines.indexes.lance.index import LanceIndex
 from memory_mesh.testing.index_contract import SPACE, absorb, clustered, near
 
 index, vectors = LanceIndex(Path(sys.argv[1])), clustered(300)
@@ -196,7 +196,7 @@ def test_a_damaged_body_is_no_body_and_is_built_anew(tmp_path, part, harm):
     code = """
 import sys
 from pathlib import Path
-from memory_mesh.indexes.lance import LanceIndex
+from memory_mesh.engines.indexes.lance.index import LanceIndex
 from memory_mesh.model import Body
 from memory_mesh.testing.index_contract import SPACE, absorb, clustered, near
 vectors, body = clustered(2_000), Body(*map(int, sys.argv[2:]))

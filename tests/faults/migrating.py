@@ -83,7 +83,7 @@ def at_once(folder: Path, *, processes: int) -> Report:
     _acted("migrate", folder / "alone")
     code = (
         "import sys; from pathlib import Path; from tests.faults.migrating import NOW; "
-        "from memory_mesh.importers.migrate import migrate; "
+        "from memory_mesh.compat.rfc11.migrate import migrate; "
         "print(int(migrate(Path(sys.argv[1]), now=NOW).changed))"
     )
     command = [sys.executable, "-W", "ignore", "-c", code, str(table)]

@@ -23,7 +23,9 @@ def graph(tmp_path, clock):
 
 @pytest.fixture
 def meaning(tmp_path, real_embedder):
-    with sync.create_memory(db_dir=tmp_path / "meaning", custom_embedder=real_embedder) as opened:
+    with memory_graph.create_memory(
+        db_dir=tmp_path / "meaning", custom_embedder=real_embedder
+    ) as opened:
         yield opened
 
 

@@ -53,11 +53,9 @@ def reflect(
     llm: LLM | None = None,
     scope: Scope | None = None,
 ) -> Reflection:
-    parts = mesh._opened()
-    lens = Lens(parts.clock.now(), mesh._reader(scope))
+    lens = Lens(mesh._now(), mesh._reader(scope))
     return learn.reflect(
-        parts.reader(),
-        parts.desk(),
+        mesh._access(),
         lens,
         topic=topic,
         lookback=lookback,
@@ -68,9 +66,8 @@ def reflect(
 
 
 def synthesize(mesh: MemoryMesh, topic: str | None = None) -> Synthesis:
-    parts = mesh._opened()
-    lens = Lens(parts.clock.now(), mesh._reader(None))
-    return learn.synthesize(parts.reader(), parts.desk(), lens, topic=topic)
+    lens = Lens(mesh._now(), mesh._reader(None))
+    return learn.synthesize(mesh._access(), lens, topic=topic)
 
 
 def opened(mesh: MemoryMesh, memory_id: str | None) -> Memory:

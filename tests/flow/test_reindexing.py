@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from memory_mesh.sync_conversation import MemoryContextManager
 
+from memory_mesh.conversation import MemoryContextManager
 from memory_mesh.errors import StoreIsNewer
 from memory_mesh.flows import upkeep
 from memory_mesh.flows.prepare import terms_of

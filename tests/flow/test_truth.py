@@ -264,7 +264,7 @@ def brought(text, **details):
     """What an importer hands in."""
     born = Origin("mem_9_abcdef", datetime(2020, 1, 1, tzinfo=UTC))
     source = Source(SourceKind.DOCUMENT, Channel.IMPORT)
-    return Draft(text=text, born=born, source=source, **details)
+    return Draft(text=text, origin=born, source=source, **details)
 
 
 DOORS = {

@@ -57,11 +57,13 @@ def test_importing_the_package_loads_nothing_heavy(variables: dict[str, str]) ->
 
 @pytest.mark.parametrize("words", [["store", "--content", "dark themes"], ["search", "dark"]])
 def test_a_command_loads_only_what_it_uses(variables: dict[str, str], words: list[str]) -> None:
-    modules = loaded(f"from memory_mesh.cli import run\nassert run({words!r}) == 0", variables)
+    modules = loaded(f"from memory_mesh.cli.main import run\nassert run({words!r}) == 0", variables)
     assert not modules & (HEAVY | NEEDLESS)
-    commands = {name for name in modules if name.startswith("memory_mesh.cli.")}
-    assert f"memory_mesh.cli.{words[0]}" in commands
-    assert len(commands & {"memory_mesh.cli.store", "memory_mesh.cli.search"}) == 1
+    commands = {name for name in modules if name.startswith("memory_mesh.cli.commands.")}
+    assert f"memory_mesh.cli.commands.{words[0]}" in commands
+    assert (
+        len(commands & {"memory_mesh.cli.commands.store", "memory_mesh.cli.commands.search"}) == 1
+    )
 
 
 def test_a_search_hashes_nothing_and_does_not_load_openssl(variables: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The options that say something of a memory, shared by `store` and `update`."""
+"""Options that several commands share: details of a memory, `--id`, the store, what a read sees."""
 
 import argparse
 import os
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypedDict
 
-from memory_mesh.cli import options as cli_options
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.config import Config
 from memory_mesh.errors import InvalidInput, NotFound
@@ -103,10 +102,6 @@ def _number_or_word(text: str) -> float | str:
         return text
 
 
-# TODO merged docstring:
-# """The option `--id`, shared by the commands about one memory."""
-
-
 def add_id(parser: argparse.ArgumentParser) -> None:
     """Declare it."""
     parser.add_argument("--id", required=True, metavar="ID", help="the memory's id")
@@ -128,10 +123,6 @@ def missing(memory_id: str, reader: Scope) -> NotFound:
         f"there is no memory {memory_id}{where}. See what there is: memory-mesh list "
         "--all-projects; for another project's memory add --project"
     )
-
-
-# TODO merged docstring:
-# """What the common options open: a mesh, and who is reading or writing through it."""
 
 
 def mesh_of(
@@ -168,10 +159,6 @@ def _here() -> str | None:
         return None
 
 
-# TODO merged docstring:
-# """The options that say what a read may see, shared by `search` and `list`."""
-
-
 class View(TypedDict):
     """How `search` and `get_all` are told."""
 
@@ -202,7 +189,7 @@ def view_of(options: argparse.Namespace, config: Config) -> View:
     return {
         "limit": options.limit,
         "filter": options.filter,
-        "scope": cli_options.reader_of(config),
+        "scope": reader_of(config),
         "across": ("project",) if options.all_projects else (),
         "include": options.include,
         "as_of": options.as_of,

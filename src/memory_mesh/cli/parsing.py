@@ -84,7 +84,7 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
 
 def load(name: str) -> Command:
     """The module of a command."""
-    module: Command = import_module(f"memory_mesh.cli.{name.replace('-', '_')}")
+    module: Command = import_module(f"memory_mesh.cli.commands.{name.replace('-', '_')}")
     return module
 
 

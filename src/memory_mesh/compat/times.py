@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Times as the stores of others write them."""
 
 from datetime import UTC, datetime, timedelta
 

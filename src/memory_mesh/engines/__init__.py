@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""Adapters to what is outside: databases, indexes, models, services."""

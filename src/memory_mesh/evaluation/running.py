@@ -180,8 +180,8 @@ class _Session:
 def _read(path: Path, suite: Suite) -> DataSet:
     if path.is_dir():
         own = path / suite.name  # of a folder with many sets, the one that is called as the suite
-        inside = not (path / records.CORPUS).exists() and (own_store / records.CORPUS).is_file()
-        return records.read(own_store if inside else path, suite.records)
+        inside = not (path / records.CORPUS).exists() and (own / records.CORPUS).is_file()
+        return records.read(own if inside else path, suite.records)
     if path.is_file():
         return longmemeval.read(path)
     raise NotFound(f"there is no data in {path}")
@@ -190,9 +190,9 @@ def _read(path: Path, suite: Suite) -> DataSet:
 @contextmanager
 def _embedder(given: Embedder | None, file: Path) -> Iterator[Embedder | None]:
     """The embedder of the run, with everything it ever embedded in a file."""
-    from memory_mesh.engines.embedders import embedder_of
+    from memory_mesh.store import configured_embedder
 
-    chain = given or embedder_of(configuration.load(), SystemClock())
+    chain = given or configured_embedder(configuration.load(), SystemClock())
     if chain is None:
         yield None
         return

@@ -1,51 +1,35 @@
-"""TODO docstring."""
+"""Access: what every flow needs to read and write one namespace."""
 
 from collections.abc import Callable
 
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.model import (
-    SourceKind,
-    Standing,
-)
+from memory_mesh.model import SourceKind, Standing
 from memory_mesh.ports import Embedder, Ids, Index, Ledger, Redactor
 from memory_mesh.process.cache import SearchCache
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """The parts every write needs."""
-
-    ledger: Ledger
-    ids: Ids
-    namespace: str
-    agent: str
-    yamo: bool = True
-    embedder: Embedder | None = None
-    redactor: Redactor | None = None
-    heritage_depth: int | None = None  # None: heritage is not tracked
-    kind: SourceKind = SourceKind.USER_EXPLICIT  # the most that who writes here may claim to be
-    read_claims: bool = True  # claims are read from plain text where none is stated
-    seal: Callable[[str], bytes] | None = None  # a keyed digest of what must not come back
-
-
-def fresh(desk: Desk, prefix: str, rivals: Standing) -> str:
-    """An id nobody has; another process may have drawn the same one this millisecond."""
-    id_ = desk.ids.draw(prefix)
-    while rivals.taken(id_):
-        id_ = desk.ids.draw(prefix)
-    return id_
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Where and by whom is read: the parts every read needs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The context of a read or a write: ledger, namespace, who it is and what it may do."""
 
     ledger: Ledger
     ids: Ids
     cache: SearchCache
     namespace: str
-    agent: str
-    yamo: bool = True
+    agent: str  # as blocks name it: redacted
+    kind: SourceKind = SourceKind.USER_EXPLICIT  # the most trusted source a write may state
+    yamo: bool = True  # blocks carry RFC-0011's wire text
     embedder: Embedder | None = None
-    index: Index | None = None
-    redactor: Redactor | None = None
+    redactor: Redactor | None = None  # used by prepare.py alone
+    index: Callable[[], Index | None] = lambda: None
+    seal: Callable[[str], bytes] | None = None  # a keyed digest of a value that must not come back
+    heritage_depth: int | None = None  # None: heritage is not tracked
+    read_claims: bool = True  # claims are read from plain text where none is stated
+
+
+def unused_id(access: Access, prefix: str, standing: Standing) -> str:
+    """A new id; another process may have drawn the same one in this millisecond."""
+    id_ = access.ids.draw(prefix)
+    while standing.taken(id_):
+        id_ = access.ids.draw(prefix)
+    return id_

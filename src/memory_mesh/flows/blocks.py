@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.flows.access import Desk, Reader, fresh
+from memory_mesh.flows.access import Access, unused_id
+from memory_mesh.flows.prepare import redact
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Draft,
@@ -35,25 +36,25 @@ class Change:
 
 
 def kept_entry(
-    desk: Desk, memory: Memory, draft: Draft, wording: Wording, rivals: Standing
+    access: Access, memory: Memory, draft: Draft, wording: Wording, rivals: Standing
 ) -> Entry:
     """The block of a new memory: a lesson's, a reflection's, or that of anything else."""
     metadata = {"content_sha256": wording.hash.hex()} | _flags(memory)
-    return _entry(desk, rivals, memory.id, _kept_block(desk, memory, draft, rivals), metadata)
+    return _entry(access, rivals, memory.id, _kept_block(access, memory, draft, rivals), metadata)
 
 
 def change_entry(
-    desk: Desk, rivals: Standing, changed: str, deed: Change, metadata: Mapping[str, Json]
+    access: Access, rivals: Standing, changed: str, change: Change, metadata: Mapping[str, Json]
 ) -> Entry:
     """The block of a change of a memory or skill."""
-    block, why = None, deed.why if desk.redactor is None else desk.redactor.text(deed.why)
-    if desk.yamo:
-        block = yamo.change(changed, deed.what, agent_id=desk.agent, reason=why, at=rivals.at)
-    said = {"type": deed.what, "why": why} | dict(metadata)
-    return _entry(desk, rivals, changed, (Operation.CHANGE, block), said)
+    block, why = None, redact(access.redactor, change.why)
+    if access.yamo:
+        block = yamo.change(changed, change.what, agent_id=access.agent, reason=why, at=rivals.at)
+    said = {"type": change.what, "why": why} | dict(metadata)
+    return _entry(access, rivals, changed, (Operation.CHANGE, block), said)
 
 
-def skill_entry(desk: Desk, rivals: Standing, skill: Skill, sources: tuple[str, ...]) -> Entry:
+def skill_entry(access: Access, rivals: Standing, skill: Skill, sources: tuple[str, ...]) -> Entry:
     """The block of a new skill: synthesized from memories, or handed in."""
     import hashlib
 
@@ -62,22 +63,22 @@ def skill_entry(desk: Desk, rivals: Standing, skill: Skill, sources: tuple[str, 
     if sources:
         operation = Operation.SYNTHESIZE
         block = yamo_learning.synthesize(
-            skill, agent_id=desk.agent, sources=len(sources), at=rivals.at
+            skill, agent_id=access.agent, sources=len(sources), at=rivals.at
         )
     else:
         operation = Operation.RETAIN
         block = yamo.retain(
-            skill.id, skill.text, agent_id=desk.agent, memory_type="skill", at=rivals.at
+            skill.id, skill.text, agent_id=access.agent, memory_type="skill", at=rivals.at
         )
     metadata: dict[str, Json] = {
         "skill": skill.name,
         "sources": list(sources),
         "content_sha256": hashlib.sha256(skill.text.encode()).hexdigest(),
     }
-    return _entry(desk, rivals, skill.id, (operation, block), metadata)
+    return _entry(access, rivals, skill.id, (operation, block), metadata)
 
 
-def _kept_block(desk: Desk, memory: Memory, draft: Draft, rivals: Standing) -> _Said:
+def _kept_block(access: Access, memory: Memory, draft: Draft, rivals: Standing) -> _Said:
     if memory.lesson is not None:
         from memory_mesh.formats import yamo_learning
 
@@ -86,18 +87,18 @@ def _kept_block(desk: Desk, memory: Memory, draft: Draft, rivals: Standing) -> _
         from memory_mesh.formats import yamo_learning
 
         block = yamo_learning.reflect(
-            memory, agent_id=desk.agent, topic=draft.topic, sources=len(draft.derived_from)
+            memory, agent_id=access.agent, topic=draft.topic, sources=len(draft.derived_from)
         )
         return Operation.REFLECT, block
-    return Operation.RETAIN, _retained(desk, memory, rivals) if desk.yamo else None
+    return Operation.RETAIN, _retained(access, memory, rivals) if access.yamo else None
 
 
-def _retained(desk: Desk, memory: Memory, rivals: Standing) -> yamo.YamoBlock:
+def _retained(access: Access, memory: Memory, rivals: Standing) -> yamo.YamoBlock:
     stated = memory.extra.get("hypothesis")
     return yamo.retain(
         memory.id,
         memory.text,
-        agent_id=desk.agent,
+        agent_id=access.agent,
         memory_type=record.shown_type(memory),
         at=rivals.at,
         hypothesis=stated if isinstance(stated, str) and stated else yamo.HYPOTHESIS,
@@ -118,57 +119,59 @@ def _flags(memory: Memory) -> dict[str, Json]:
 
 
 def _entry(
-    desk: Desk, rivals: Standing, about: str, said: _Said, metadata: Mapping[str, Json]
+    access: Access, rivals: Standing, about: str, said: _Said, metadata: Mapping[str, Json]
 ) -> Entry:
     operation, block = said
     return Entry(
-        id=fresh(desk, f"yamo_{operation}", rivals),
+        id=unused_id(access, f"yamo_{operation}", rivals),
         operation=operation,
-        agent=desk.agent,
+        agent=access.agent,
         at=rivals.at,
         memories=(about,),
-        wire=None if block is None or not desk.yamo else yamo.render(block),
+        wire=None if block is None or not access.yamo else yamo.render(block),
         metadata=metadata,
     )
 
 
-def recall_entry(reader: Reader, query: Query, hits: Sequence[Hit]) -> Entry:
+def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
+    """The record of a search."""
     top = max((hit.score for hit in hits), default=0.0)
     block = yamo.recall(
         query.text,
-        agent_id=reader.agent,
+        agent_id=access.agent,
         limit=query.limit,
         filter=filter_text(query.lens),
         at=query.lens.now,
         results=len(hits),
         top_score=top,
     )
-    return _read_entry(reader, block, [hit.id for hit in hits], query.lens.now, {"use": "search"})
+    return _read_entry(access, block, [hit.id for hit in hits], query.lens.now, {"use": "search"})
 
 
-def use_entry(reader: Reader, ids: Sequence[str], now: datetime) -> Entry:
+def use_entry(access: Access, ids: Sequence[str], now: datetime) -> Entry:
+    """The record of memories opened by id."""
     block = yamo.recall(
         f"id IN ({', '.join(ids)})",
-        agent_id=reader.agent,
+        agent_id=access.agent,
         limit=len(ids),
         at=now,
         results=len(ids),
         top_score=1.0,
     )
-    return _read_entry(reader, block, ids, now, {"use": "get"})
+    return _read_entry(access, block, ids, now, {"use": "get"})
 
 
 def _read_entry(
-    reader: Reader,
+    access: Access,
     block: yamo.YamoBlock,
     memories: Sequence[str],
     at: datetime,
     metadata: dict[str, Json],
 ) -> Entry:
     return Entry(
-        id=reader.ids.draw("yamo_recall"),
+        id=access.ids.draw("yamo_recall"),
         operation=Operation.RECALL,
-        agent=reader.agent,
+        agent=access.agent,
         at=at,
         memories=tuple(memories),
         wire=yamo.render(block),

@@ -1,14 +1,18 @@
-"""TODO docstring."""
+"""Change one memory: update, pin, delete, restore, heritage.
+
+The memory's next version is decided inside the transaction, on what the memory is there. Every
+change leaves a block with its reason.
+"""
 
 from collections.abc import Callable
 from datetime import timedelta
 
 from memory_mesh.errors import InvalidInput, NotFound, NotRestorable
 from memory_mesh.fastdataclass import fields, replace
-from memory_mesh.flows import decide as flows_decide
-from memory_mesh.flows.access import Desk
+from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
-from memory_mesh.flows.prepare import clean, embed, redacted, retagged, tagged
+from memory_mesh.flows.decide import rejected, superseded
+from memory_mesh.flows.prepare import clean, embed, redact_statement, retagged, tagged
 from memory_mesh.model import (
     Commit,
     Draft,
@@ -38,7 +42,7 @@ _REJECTED = "a person rejected this in review; take that back with undo_review t
 
 
 def update(
-    desk: Desk,
+    access: Access,
     memory_id: str,
     reader: Scope,
     alter: Callable[[Memory], Memory],
@@ -49,37 +53,39 @@ def update(
     """Record a new version of a memory; the earlier one stays readable as of its time."""
     wording = None
     if text is not None:
-        ((worded, wording),) = embed(desk, [clean(desk, Draft(text=text))], news=[True])
+        ((worded, wording),) = embed(access, [clean(access, Draft(text=text))], news=[True])
         if not wording.text:
             raise InvalidInput(_EMPTY)
 
     def altered(old: Memory) -> Memory:
-        if lowest((old.source.kind, desk.kind)) is not old.source.kind:
+        if lowest((old.source.kind, access.kind)) is not old.source.kind:
             raise InvalidInput(_LESS_TRUSTED)
-        new = _bounded(redacted(desk.redactor, alter(old)), desk.kind)
+        new = _bounded(redact_statement(access.redactor, alter(old)), access.kind)
         if wording is None:
             return new
         stated = new.claim if new.claim is not None and not new.claim.read else worded.claim
         return replace(new, text=wording.text, claim=stated)
 
-    return _change(desk, memory_id, reader, Change("update", reason, wording), altered)
+    return _change(access, memory_id, reader, Change("update", reason, wording), altered)
 
 
-def pin(desk: Desk, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
+def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
     """Mark a memory as always wanted, or take the mark away."""
-    deed = Change("pin", "pinned by the caller" if pinned else "unpinned by the caller")
-    if pinned and not is_authoritative(desk.kind):
+    change = Change("pin", "pinned by the caller" if pinned else "unpinned by the caller")
+    if pinned and not is_authoritative(access.kind):
         raise InvalidInput("only the user can pin a memory")
-    return _change(desk, memory_id, reader, deed, lambda old: replace(old, pinned=pinned))
+    return _change(access, memory_id, reader, change, lambda old: replace(old, pinned=pinned))
 
 
-def delete(desk: Desk, memory_id: str, reader: Scope, reason: str) -> Memory:
+def delete(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory:
     """Hide a memory from every read of the present; it can be restored for 30 days."""
-    deed = Change("delete", reason)
-    return _change(desk, memory_id, reader, deed, lambda old: replace(old, status=Status.DELETED))
+    change = Change("delete", reason)
+    return _change(
+        access, memory_id, reader, change, lambda old: replace(old, status=Status.DELETED)
+    )
 
 
-def restore(desk: Desk, memory_id: str, reader: Scope) -> Memory:
+def restore(access: Access, memory_id: str, reader: Scope) -> Memory:
     """Bring a deleted memory back with the status it had."""
 
     def decide(rivals: Standing) -> Commit:
@@ -90,26 +96,45 @@ def restore(desk: Desk, memory_id: str, reader: Scope) -> Memory:
             raise NotRestorable
         before = rivals.history(memory_id)[-2]
         new = replace(old, status=before.status, recorded_from=rivals.at)
-        return _changed(desk, rivals, old, new, Change("restore", "restored by the caller"))
+        return _changed(access, rivals, old, new, Change("restore", "restored by the caller"))
 
-    return _commit_change(desk, memory_id, decide)
+    return _commit_change(access, memory_id, decide)
 
 
-def inherit(desk: Desk, memory_id: str, reader: Scope, chain: Heritage, depth: int) -> Memory:
+def inherit(access: Access, memory_id: str, reader: Scope, chain: Heritage, depth: int) -> Memory:
     """Give a memory its heritage: the newest links, the cut ones counted."""
-    deed = Change("heritage", "heritage given by the caller")
+    change = Change("heritage", "heritage given by the caller")
     kept = cut_to(chain, depth)
     return _change(
-        desk,
+        access,
         memory_id,
         reader,
-        deed,
-        lambda old: redacted(desk.redactor, replace(old, heritage=kept)),
+        change,
+        lambda old: redact_statement(access.redactor, replace(old, heritage=kept)),
     )
 
 
+def mark_superseded(access: Access, old_id: str, new_id: str) -> bool:
+    """Let an imported memory that waits for review give way to the one its source names.
+
+    A person may have approved the old one meanwhile: then it stays, and the answer is False.
+    """
+
+    def decide(standing: Standing) -> Commit:
+        old, new = standing.memories.get(old_id), standing.memories.get(new_id)
+        if old is None or new is None or old.id == new.id:
+            return Commit()
+        if old.status is not Status.QUARANTINED or new.status is Status.DELETED:
+            return Commit()
+        put, entry = superseded(access, old, new, standing)
+        return Commit(puts=(put,), entries=(entry,))
+
+    done = access.ledger.commit(access.namespace, Wanted(ids=(old_id, new_id)), decide)
+    return bool(done.puts)
+
+
 def _change(
-    desk: Desk, memory_id: str, reader: Scope, deed: Change, alter: Callable[[Memory], Memory]
+    access: Access, memory_id: str, reader: Scope, change: Change, alter: Callable[[Memory], Memory]
 ) -> Memory:
     """One memory's next version, decided on what it is inside the transaction."""
 
@@ -118,24 +143,24 @@ def _change(
         if old is None or old.status is Status.DELETED or not audience.sees(reader, old.scope):
             raise NotFound
         new = replace(alter(old), recorded_from=rivals.at)
-        return _changed(desk, rivals, old, new, deed)
+        return _changed(access, rivals, old, new, change)
 
-    return _commit_change(desk, memory_id, decide)
+    return _commit_change(access, memory_id, decide)
 
 
-def _commit_change(desk: Desk, memory_id: str, decide: Callable[[Standing], Commit]) -> Memory:
+def _commit_change(access: Access, memory_id: str, decide: Callable[[Standing], Commit]) -> Memory:
     """The memory as the change leaves it."""
-    after = desk.ledger.commit(desk.namespace, Wanted(ids=(memory_id,)), decide).after
+    after = access.ledger.commit(access.namespace, Wanted(ids=(memory_id,)), decide).after
     assert after is not None  # noqa: S101  # both deciders set it
     return after
 
 
-def _changed(desk: Desk, rivals: Standing, old: Memory, new: Memory, deed: Change) -> Commit:
+def _changed(access: Access, rivals: Standing, old: Memory, new: Memory, change: Change) -> Commit:
     """The new version and its block; nothing at all when nothing differs."""
     new = replace(new, status_today=new.status)
     said = any(getattr(old, name) != getattr(new, name) for name in _TRUTH)
     if said and new.status is Status.ACTIVE:
-        _refuse_untrue(desk, new, rivals)
+        _refuse_untrue(access, new, rivals)
     differing: list[Json] = [
         name
         for name in (*_STATED, "status")
@@ -147,10 +172,10 @@ def _changed(desk: Desk, rivals: Standing, old: Memory, new: Memory, deed: Chang
     metadata: dict[str, Json] = {"changed": differing}
     if new.text == old.text:  # a text that new tags find is stored anew: as of before, the old ones
         wording = retagged(old, new.tags) if new.tags != old.tags else None
-    elif (wording := deed.wording) is not None:
+    elif (wording := change.wording) is not None:
         metadata["content_sha256"] = wording.hash.hex()
         wording = tagged(wording, new.tags)
-    entry = change_entry(desk, rivals, new.id, deed, metadata)
+    entry = change_entry(access, rivals, new.id, change, metadata)
     return Commit(puts=(Put(new, wording),), entries=(entry,), after=new)
 
 
@@ -165,9 +190,9 @@ def _bounded(memory: Memory, kind: SourceKind) -> Memory:
     )
 
 
-def _refuse_untrue(desk: Desk, new: Memory, rivals: Standing) -> None:
+def _refuse_untrue(access: Access, new: Memory, rivals: Standing) -> None:
     """A change is no way around the judge: no rejected value, and no second truth, comes in."""
-    if flows_decide.rejected(desk, new, rivals):
+    if rejected(access, new, rivals):
         raise InvalidInput(_REJECTED)
     claim, lesson, ask = new.claim, new.lesson, rivals.claimed
     if ask is None or (claim is None and lesson is None):

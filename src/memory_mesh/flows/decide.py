@@ -7,7 +7,7 @@ that is born and superseded in one slice is put once, as what it ended as.
 from collections.abc import Iterable, Sequence
 
 from memory_mesh.fastdataclass import fields, replace
-from memory_mesh.flows.access import Desk, fresh
+from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.blocks import Change, change_entry, kept_entry
 from memory_mesh.flows.prepare import Worded
 from memory_mesh.model import (
@@ -54,7 +54,7 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
         ids=tuple(
             id_
             for draft in drafts
-            for id_ in (*draft.derived_from, *([draft.born.id] if draft.born else ()))
+            for id_ in (*draft.derived_from, *([draft.origin.id] if draft.origin else ()))
         ),
         patterns=tuple(
             (draft.lesson.pattern_id, draft.scope) for draft in drafts if draft.lesson is not None
@@ -70,12 +70,12 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
     )
 
 
-def decide(desk: Desk, worded: Sequence[Worded], rivals: Standing) -> Commit:
+def decide(access: Access, worded: Sequence[Worded], rivals: Standing) -> Commit:
     """Judge draft after draft; what an earlier one of the slice stores is a rival of the later."""
     scene = _Scene(rivals)
     parts: list[Commit] = []
     for draft, wording in worded:
-        part, settled = _settle(desk, draft, wording, scene.rivals)
+        part, settled = _settle(access, draft, wording, scene.rivals)
         parts.append(part)
         scene.take(draft, wording, part, settled)
     return Commit(
@@ -150,20 +150,20 @@ def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:
 
 
 def _settle(
-    desk: Desk, draft: Draft, wording: Wording, rivals: Standing
+    access: Access, draft: Draft, wording: Wording, rivals: Standing
 ) -> tuple[Commit, Memory | None]:
     """What one draft changes, and the memory it ended in."""
-    match _verdict(desk, draft, wording, rivals):
+    match _verdict(access, draft, wording, rivals):
         case Keep() as keep:
-            memory = _born(desk, draft, keep, rivals)
-            return _kept(desk, (draft, wording), memory, keep, rivals), memory
+            memory = _born(access, draft, keep, rivals)
+            return _kept(access, (draft, wording), memory, keep, rivals), memory
         case Known(memory, reason):
             receipt = replace(_receipt(memory, Outcome.MERGED, reason), again=True)
             return Commit(receipts=(receipt,)), None
         case Merge(into):
             reason = f"the same is known as {into.id}"
-            seen = _observation(desk, into.id, wording, Outcome.MERGED, draft)
-            entry = change_entry(desk, rivals, into.id, Change("merge", reason), {})
+            seen = _observation(access, into.id, wording, Outcome.MERGED, draft)
+            entry = change_entry(access, rivals, into.id, Change("merge", reason), {})
             receipt = _receipt(into, Outcome.MERGED, reason, *_not_taken(draft, into))
             return Commit(observations=(seen,), entries=(entry,), receipts=(receipt,)), into
         case Repeat(seen):
@@ -173,17 +173,17 @@ def _settle(
             return Commit(receipts=(refused,)), None
 
 
-def _verdict(desk: Desk, draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
+def _verdict(access: Access, draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
     """The judge's, unless a person rejected this very value before."""
     verdict = judge(draft, wording, rivals)
-    if isinstance(verdict, Keep | Merge) and rejected(desk, draft, rivals):
+    if isinstance(verdict, Keep | Merge) and rejected(access, draft, rivals):
         return Refuse("it was rejected in review")
     return verdict
 
 
-def rejected(desk: Desk, said: Statement, rivals: Standing) -> bool:
+def rejected(access: Access, said: Statement, rivals: Standing) -> bool:
     """A person rejected these words or this value before."""
-    asked, seal = rivals.tombstoned, desk.seal
+    asked, seal = rivals.tombstoned, access.seal
     if asked is None or seal is None:
         return False
     return any(asked(seal(value)) for value in sealed_values(said))
@@ -200,12 +200,12 @@ def sealed_values(said: Statement) -> list[str]:
 
 
 def on_record(
-    desk: Desk, memory: Memory, rival: Rival, rivals: Standing, why: str = BY_RULE
+    access: Access, memory: Memory, rival: Rival, rivals: Standing, why: str = BY_RULE
 ) -> Conflict:
     """A contradiction on record; what is decided already is resolved at once."""
     decided = rival.resolution is not None
     return Conflict(
-        id=desk.ids.draw("conflict"),
+        id=access.ids.draw("conflict"),
         new=memory.id,
         existing=rival.memory.id,
         new_trust=rival.new_trust,
@@ -218,25 +218,25 @@ def on_record(
     )
 
 
-def _born(desk: Desk, draft: Draft, keep: Keep, rivals: Standing) -> Memory:
+def _born(access: Access, draft: Draft, keep: Keep, rivals: Standing) -> Memory:
     """The draft as a memory of this moment; what is derived has the trust of its sources."""
     stated = {name: getattr(draft, name) for name in _STATED}
     parents = [rivals.memories[id_] for id_ in draft.derived_from if id_ in rivals.memories]
     if parents:
         kinds = [parent.source.kind for parent in parents]
         stated["source"] = replace(draft.source, kind=lowest((draft.source.kind, *kinds)))
-    if desk.heritage_depth is not None and draft.heritage is None:
+    if access.heritage_depth is not None and draft.heritage is None:
         chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
-        stated["heritage"] = heritage.grown(chains, draft.extra, desk.heritage_depth)
-    if draft.born is not None:
-        stated |= {"uses": draft.born.uses, "last_used": draft.born.last_used}
+        stated["heritage"] = heritage.grown(chains, draft.extra, access.heritage_depth)
+    if draft.origin is not None:
+        stated |= {"uses": draft.origin.uses, "last_used": draft.origin.last_used}
     kind = stated["source"].kind
     stated["importance"] = allowed_importance(kind, draft.importance)
     stated["pinned"] = draft.pinned and is_authoritative(kind)
     prefix = "mem" if draft.topic is None else "reflect"
     return Memory(
-        id=draft.born.id if draft.born is not None else fresh(desk, prefix, rivals),
-        created_at=draft.born.created_at if draft.born is not None else rivals.at,
+        id=draft.origin.id if draft.origin is not None else unused_id(access, prefix, rivals),
+        created_at=draft.origin.created_at if draft.origin is not None else rivals.at,
         recorded_from=rivals.at,
         status=keep.status,
         status_today=keep.status,
@@ -245,13 +245,13 @@ def _born(desk: Desk, draft: Draft, keep: Keep, rivals: Standing) -> Memory:
 
 
 def _kept(
-    desk: Desk, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, rivals: Standing
+    access: Access, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, rivals: Standing
 ) -> Commit:
     """A new memory: its first version, observation, links and block; what it replaces is closed."""
     draft, wording = worded
     outcome = Outcome.STORED if memory.status is Status.ACTIVE else Outcome.QUARANTINED
-    replaced = [superseded(desk, old, memory, rivals) for old in keep.supersedes]
-    conflicts = [on_record(desk, memory, rival, rivals) for rival in keep.against]
+    replaced = [superseded(access, old, memory, rivals) for old in keep.supersedes]
+    conflicts = [on_record(access, memory, rival, rivals) for rival in keep.against]
     receipt = replace(
         _receipt(memory, outcome, keep.reason),
         superseded=tuple(old.id for old in keep.supersedes),
@@ -259,10 +259,10 @@ def _kept(
     )
     return Commit(
         puts=(Put(memory, wording), *(put for put, _ in replaced)),
-        observations=(_observation(desk, memory.id, wording, outcome, draft),),
+        observations=(_observation(access, memory.id, wording, outcome, draft),),
         links=tuple(Link(memory.id, source, "derived_from") for source in draft.derived_from),
         entries=(
-            kept_entry(desk, memory, draft, wording, rivals),
+            kept_entry(access, memory, draft, wording, rivals),
             *(entry for _, entry in replaced),
         ),
         conflicts=tuple(conflicts),
@@ -270,7 +270,7 @@ def _kept(
     )
 
 
-def superseded(desk: Desk, old: Memory, new: Memory, rivals: Standing) -> tuple[Put, Entry]:
+def superseded(access: Access, old: Memory, new: Memory, rivals: Standing) -> tuple[Put, Entry]:
     """The closing of a memory that another one takes the place of."""
     closed = replace(
         old,
@@ -279,15 +279,15 @@ def superseded(desk: Desk, old: Memory, new: Memory, rivals: Standing) -> tuple[
         successor=new.id,
         recorded_from=rivals.at,
     )
-    deed = Change("supersede", f"{new.id} takes its place")
-    return Put(closed, None), change_entry(desk, rivals, old.id, deed, {"successor": new.id})
+    change = Change("supersede", f"{new.id} takes its place")
+    return Put(closed, None), change_entry(access, rivals, old.id, change, {"successor": new.id})
 
 
 def _observation(
-    desk: Desk, memory_id: str, wording: Wording, outcome: Outcome, draft: Draft
+    access: Access, memory_id: str, wording: Wording, outcome: Outcome, draft: Draft
 ) -> Observation:
     """Who said it: where the user does not speak, the channel and its agent, whatever is stated."""
-    origin = f"{draft.source.channel}:{desk.agent}"
+    origin = f"{draft.source.channel}:{access.agent}"
     if is_authoritative(lowered(SourceKind.USER_EXPLICIT, draft.source.channel)):
         origin = draft.source.ref or draft.source.agent or origin
     return Observation(memory_id, wording.hash, outcome, origin, draft.key)

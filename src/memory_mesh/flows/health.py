@@ -5,7 +5,7 @@ from datetime import datetime
 
 from memory_mesh.errors import EmbeddingError, StoreError
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.access import Desk, Reader
+from memory_mesh.flows.access import Access
 from memory_mesh.flows.recall import recall
 from memory_mesh.model import Commit, Head, Lens, Query, Wanted
 from memory_mesh.model.health import Check, Health, HealthStatus
@@ -14,34 +14,34 @@ from memory_mesh.policy.writing import audit
 _BACK = (1, 16, 256, 4096)  # commits in which the last block is looked for
 
 
-def checkup(reader: Reader, desk: Desk, now: datetime) -> HealthStatus:
+def checkup(access: Access, now: datetime) -> HealthStatus:
     """Opens, writes, searches, embeds, and ends in the block that its chain says it ends in."""
     try:
-        with reader.ledger.read(reader.namespace) as snapshot:
+        with access.ledger.read(access.namespace) as snapshot:
             head = snapshot.head()
     except StoreError as error:
         return HealthStatus((Check("store", Health.UNHEALTHY, str(error)),))
-    opened = Check("store", Health.HEALTHY, f"{reader.namespace} is at seq {head.seq}")
-    checks = (_writes(desk), _chain(reader, head), _searches(reader, now), *_embeds(reader))
+    opened = Check("store", Health.HEALTHY, f"{access.namespace} is at seq {head.seq}")
+    checks = (_writes(access), _chain(access, head), _searches(access, now), *_embeds(access))
     return HealthStatus((opened, *checks))
 
 
-def _writes(desk: Desk) -> Check:
+def _writes(access: Access) -> Check:
     """An empty commit takes the lock and opens the transaction that a write would."""
     try:
-        desk.ledger.commit(desk.namespace, Wanted(), lambda _: Commit())
+        access.ledger.commit(access.namespace, Wanted(), lambda _: Commit())
     except StoreError as error:
         return Check("writing", Health.DEGRADED, str(error))
     return Check("writing", Health.HEALTHY, "the lock can be taken")
 
 
-def _chain(reader: Reader, head: Head) -> Check:
+def _chain(access: Access, head: Head) -> Check:
     """The last block alone; `verify` walks all of them."""
     if not head.position:
         return Check("chain", Health.HEALTHY, "no block yet")
     for back in _BACK:
         after = max(0, head.seq - back)
-        found = reader.ledger.blocks(reader.namespace, after, back)
+        found = access.ledger.blocks(access.namespace, after, back)
         if not found:
             continue
         last = found[-1]
@@ -55,9 +55,9 @@ def _chain(reader: Reader, head: Head) -> Check:
     return Check("chain", Health.HEALTHY, "its last block is far back; `verify` would look at it")
 
 
-def _searches(reader: Reader, now: datetime) -> Check:
+def _searches(access: Access, now: datetime) -> Check:
     """By keyword; the question leaves no recall block."""
-    quiet = replace(reader, yamo=False, embedder=None)
+    quiet = replace(access, yamo=False, embedder=None)
     try:
         hits = recall(quiet, Query("health", Lens(now), 1, keyword_only=True), use_cache=False)
     except StoreError as error:
@@ -68,19 +68,19 @@ def _searches(reader: Reader, now: datetime) -> Check:
     return Check("search", Health.HEALTHY, "answers")
 
 
-def _embeds(reader: Reader) -> Iterator[Check]:
-    if reader.embedder is None:
+def _embeds(access: Access) -> Iterator[Check]:
+    if access.embedder is None:
         detail = "none is configured: search is by keyword"
         yield Check("embedder", Health.HEALTHY, detail)
         return
     try:
-        embedding = reader.embedder.embed(["health"], query=True)
+        embedding = access.embedder.embed(["health"], query=True)
     except EmbeddingError as error:
         yield Check("embedder", Health.DEGRADED, str(error))
         return
     health = Health.HEALTHY if embedding.note is None else Health.DEGRADED
     yield Check("embedder", health, embedding.note or f"answers as {embedding.space.name}")
-    with reader.ledger.read(reader.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         waiting = snapshot.pending(embedding.space, 0).count
     health = Health.DEGRADED if waiting else Health.HEALTHY
     detail = (

@@ -1,35 +1,29 @@
-"""TODO docstring."""
+"""Texts that wait for a vector: a few before each search, all of them by upkeep."""
 
 from collections.abc import Callable
 from contextlib import suppress
 
 from memory_mesh.errors import EmbeddingError, StoreError, TextRefused
-from memory_mesh.flows.access import Desk, Reader
-from memory_mesh.flows.prepare import (
-    PreparedQuery,
-    _embed_all,
-)
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.prepare import PreparedQuery, embed_chunks
 from memory_mesh.model import (
     Commit,
     Space,
     TextVectors,
     Wanted,
 )
-from memory_mesh.policy import scrub
 from memory_mesh.policy.writing.limits import WRITE_SLICE
 from memory_mesh.ports import Embedder, Ledger
 
 CATCH_UP_TEXTS = 32  # waiting texts one search embeds at most
 
 
-def catch_up(reader: Reader, asked: PreparedQuery) -> None:
+def catch_up(access: Access, asked: PreparedQuery) -> None:
     """Texts stored without a vector get one before they are looked for, a few at a time."""
-    if reader.embedder is None or asked.space is None:
+    if access.embedder is None or asked.space is None:
         return
-    from memory_mesh.flows.late_vectors import embed_waiting  # a search by words has no use for it
-
     try:
-        embed_waiting(reader.ledger, reader.namespace, reader.embedder, asked.space, CATCH_UP_TEXTS)
+        embed_waiting(access.ledger, access.namespace, access.embedder, asked.space, CATCH_UP_TEXTS)
     except (EmbeddingError, StoreError):  # they go on waiting, and the answer counts them
         return
 
@@ -37,15 +31,15 @@ def catch_up(reader: Reader, asked: PreparedQuery) -> None:
 _PROBE = "which space is this"
 
 
-def embed_all(desk: Desk, progress: Callable[[int], None] | None = None) -> int:
+def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> int:
     """Give every text that waits its vector in the embedder's space; how many got one."""
-    if desk.embedder is None:
+    if access.embedder is None:
         return 0
-    space = desk.embedder.embed([_PROBE], query=True).space
+    space = access.embedder.embed([_PROBE], query=True).space
     done = 0
     with suppress(TextRefused):  # only such texts are left
         while count := embed_waiting(
-            desk.ledger, desk.namespace, desk.embedder, space, WRITE_SLICE
+            access.ledger, access.namespace, access.embedder, space, WRITE_SLICE
         ):
             done += count
             if progress is not None:
@@ -61,7 +55,9 @@ def embed_waiting(
         waiting = snapshot.pending(space, limit).texts
     if not waiting:
         return 0
-    embedded = _embed_all(embedder, [scrub.chunks_of(text) for _, text in waiting])
+    from memory_mesh.policy import scrub  # most searches find nothing waiting
+
+    embedded = embed_chunks(embedder, [scrub.chunks_of(text) for _, text in waiting])
     if not any(embedded):
         raise TextRefused
     late = tuple(

@@ -21,7 +21,8 @@ from pathlib import Path
 from memory_mesh.errors import InvalidInput, LLMError
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import skills
-from memory_mesh.flows.access import Desk, Reader
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.prepare import redact
 from memory_mesh.flows.recall import recall
 from memory_mesh.flows.remember import remember
 from memory_mesh.formats import prompt
@@ -55,8 +56,7 @@ _ID = re.compile(r"\[([^\[\]]*)\]")
 
 
 def reflect(
-    reader: Reader,
-    desk: Desk,
+    access: Access,
     lens: Lens,
     *,
     topic: str | None = None,
@@ -66,8 +66,8 @@ def reflect(
     max_tokens: int | None = None,
 ) -> Reflection:
     """What the memories on a topic say together, in their own words or a model's, and keep it."""
-    topic = _cleaned(desk, topic)
-    memories = _gathered(reader, lens, topic, lookback)
+    topic = _cleaned(access, topic)
+    memories = _gathered(access, lens, topic, lookback)
     asked = _prompt(topic, memories)
     found = Reflection(topic=topic, count=len(memories), prompt=asked, context=tuple(memories))
     beliefs = learning_beliefs.beliefs(memories, topic or "")
@@ -81,20 +81,21 @@ def reflect(
         )
     if llm is not None and memories:
         found = _by_model(found, llm, max_tokens)
-    return _kept(desk, found) if store and found.text else found
+    return _kept(access, found) if store and found.text else found
 
 
 def synthesize(
-    reader: Reader, desk: Desk, lens: Lens, *, topic: str | None = None, lookback: int = WIDER
+    access: Access, lens: Lens, *, topic: str | None = None, lookback: int = WIDER
 ) -> Synthesis:
     """The procedure that memories share, as a skill that waits for review."""
-    topic = _cleaned(desk, topic)
-    memories = _gathered(reader, lens, topic, lookback)
+    topic = _cleaned(access, topic)
+    memories = _gathered(access, lens, topic, lookback)
     found = procedures.recurring(memories)
     if found is None:
         analysis = (
             f"No procedure recurs in {_counted(len(memories), 'memory', 'memories')}: two must "
-            f"share {procedures.SHARED} steps in the same order, or one must lay out {procedures.ALONE}."
+            f"share {procedures.SHARED} steps in the same order, "
+            f"or one must lay out {procedures.ALONE}."
         )
         return Synthesis(status="nothing", analysis=analysis, count=len(memories))
     sources = [memory for memory in memories if memory.id in set(found.sources)]
@@ -106,7 +107,7 @@ def synthesize(
         sources=found.sources,
         confidence=len(sources) / (len(sources) + 1),
     )
-    receipt = skills.ingest(desk, _skill(desk, title, text, found, sources))
+    receipt = skills.ingest(access, _skill(access, title, text, found, sources))
     made = Synthesis(
         status="staged",
         analysis=f"{_analysis(found)} {_sentence(receipt.reasons[0])}",
@@ -121,23 +122,23 @@ def synthesize(
     return replace(made, status="nothing", skill_id=None, skill_name=None, yamo_text="")
 
 
-def _cleaned(desk: Desk, topic: str | None) -> str | None:
+def _cleaned(access: Access, topic: str | None) -> str | None:
     """The topic as it may be kept; a blank one is none."""
     if topic is None or not topic.strip():
         return None
-    return topic if desk.redactor is None else desk.redactor.text(topic)
+    return redact(access.redactor, topic)
 
 
-def _gathered(reader: Reader, lens: Lens, topic: str | None, lookback: int) -> list[Memory]:
+def _gathered(access: Access, lens: Lens, topic: str | None, lookback: int) -> list[Memory]:
     """The memories on a topic, best first, or the newest; never what was itself reflected."""
     if type(lookback) is not int or not 1 <= lookback <= FARTHEST:
         raise InvalidInput(f"lookback must be a whole number from 1 to {FARTHEST}")
     own = Not(Compare("memory_type", Sign.EQUAL, "reflection"))
     lens = replace(lens, where=own if lens.where is None else And((own, lens.where)))
     if topic is None:
-        with reader.ledger.read(reader.namespace) as snapshot:
+        with access.ledger.read(access.namespace) as snapshot:
             return list(snapshot.page(lens, lookback, None))
-    hits = recall(reader, Query(topic, lens, lookback))
+    hits = recall(access, Query(topic, lens, lookback))
     return [
         hit.memory
         for hit in hits
@@ -148,7 +149,7 @@ def _gathered(reader: Reader, lens: Lens, topic: str | None, lookback: int) -> l
 def _prompt(topic: str | None, memories: Sequence[Memory]) -> str:
     if not memories:
         return ""
-    template = (Path(__file__).parent / "prompts" / "reflect.md").read_text(encoding="utf-8")
+    template = (Path(__file__).parents[1] / "prompts" / "reflect.md").read_text(encoding="utf-8")
     about = prompt.harmless(" ".join((topic or RECENT).split()))
     values = {"topic": about, "count": str(len(memories)), "memories": prompt.fenced(memories)}
     return prompt.filled(template, values)
@@ -171,14 +172,14 @@ def _by_model(found: Reflection, llm: LLM, max_tokens: int | None) -> Reflection
     return replace(found, text=answer, sources=sources, by_llm=True)
 
 
-def _kept(desk: Desk, found: Reflection) -> Reflection:
+def _kept(access: Access, found: Reflection) -> Reflection:
     """The reflection as a memory of its own; one that is known already is that one."""
     used = [memory for memory in found.context if memory.id in set(found.sources)]
     ends = [memory.valid_until for memory in used if memory.valid_until is not None]
     if found.by_llm:
-        source = Source(SourceKind.INFERENCE, Channel.ASSISTANT, agent=desk.agent)
+        source = Source(SourceKind.INFERENCE, Channel.ASSISTANT, agent=access.agent)
     else:
-        source = Source(lowest(memory.source.kind for memory in used), agent=desk.agent)
+        source = Source(lowest(memory.source.kind for memory in used), agent=access.agent)
     draft = Draft(
         text=found.text,
         scope=_audience(used),
@@ -191,12 +192,12 @@ def _kept(desk: Desk, found: Reflection) -> Reflection:
         derived_from=found.sources,
         topic=found.topic or RECENT,
     )
-    receipt = remember(desk, [draft])[0]
+    receipt = remember(access, [draft])[0]
     return replace(found, id=receipt.id, text=receipt.content)
 
 
 def _skill(
-    desk: Desk, title: str, text: str, found: procedures.Procedure, sources: Sequence[Memory]
+    access: Access, title: str, text: str, found: procedures.Procedure, sources: Sequence[Memory]
 ) -> skill.SkillDraft:
     kind = lowest(memory.source.kind for memory in sources)
     described = "; ".join(found.steps)
@@ -209,7 +210,7 @@ def _skill(
             "tags": ["synthesized"],
         },
         scope=_audience(sources),
-        source=Source(kind, agent=desk.agent),
+        source=Source(kind, agent=access.agent),
         sources=found.sources,
         staged=True,
     )

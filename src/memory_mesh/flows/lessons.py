@@ -18,7 +18,8 @@ from datetime import datetime, timedelta
 
 from memory_mesh.errors import BlockError, InvalidInput
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.access import Desk, Reader
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.prepare import redact
 from memory_mesh.flows.recall import recall
 from memory_mesh.flows.remember import remember
 from memory_mesh.formats import yamo, yamo_learning
@@ -57,10 +58,14 @@ _RIVALS = 100  # lessons of one pattern that are looked at
 
 
 def distill_lesson(
-    desk: Desk, context: LessonContext, scope: Scope, source: Source, sources: Sequence[str] = ()
+    access: Access,
+    context: LessonContext,
+    scope: Scope,
+    source: Source,
+    sources: Sequence[str] = (),
 ) -> LessonBlock:
     """Teach one lesson; one that is known no less certainly is returned as it is."""
-    return _taught(desk, [_draft(desk, context, scope, source, sources)])[0]
+    return _taught(access, [_draft(access, context, scope, source, sources)])[0]
 
 
 def read_wire(text: str) -> LessonContext:
@@ -83,14 +88,14 @@ def read_wire(text: str) -> LessonContext:
 
 
 def query_lessons(
-    reader: Reader, query: str, lens: Lens, *, limit: int, worst_first: bool
+    access: Access, query: str, lens: Lens, *, limit: int, worst_first: bool
 ) -> list[LessonBlock]:
     """Active lessons that answer a question, or all of them, worst first where asked."""
     if query.strip():
-        hits = recall(reader, Query(query, lens, limit))
+        hits = recall(access, Query(query, lens, limit))
         memories = [hit.memory for hit in hits]
         return [lesson_block(one) for one in (_worst(memories) if worst_first else memories)]
-    with reader.ledger.read(reader.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.page(lens, limit, None, worst_first=worst_first)
     return [lesson_block(memory) for memory in found]
 
@@ -111,41 +116,41 @@ def lens_on_lessons(
     return replace(lens, where=And(tuple(tests)))
 
 
-def cycle(desk: Desk, now: datetime, reader: Scope, channel: Channel) -> Distillation:
+def cycle(access: Access, now: datetime, reader: Scope, channel: Channel) -> Distillation:
     """SCAN, DEDUPLICATE and DISTILL; what no rule can be read from is named, not invented.
 
     It serves the whole namespace, each failure for its own audience, and tells the reader of those
     that the reader may see.
     """
-    cursor = desk.ledger.sink_cursor(desk.namespace, CURSOR)
+    cursor = access.ledger.sink_cursor(access.namespace, CURSOR)
     everybody = Lens(now, reader, across=AUDIENCE)  # a lesson is for those who see its failure
-    last, memories = _scan(desk, min(now - failures.WEEK, cursor.at or now), everybody)
+    last, memories = _scan(access, min(now - failures.WEEK, cursor.at or now), everybody)
     found, unclear = failures.candidates(memories, min(now - DAY, cursor.at or now))
     learned, known = list[LessonBlock](), list[LessonBlock]()
     for failure in found:
-        block = _known(desk, failure, now)
+        block = _known(access, failure, now)
         if block is None:
-            source = Source(failure.trust, channel, agent=desk.agent)
-            block = distill_lesson(desk, failure.context, failure.scope, source, failure.sources)
+            source = Source(failure.trust, channel, agent=access.agent)
+            block = distill_lesson(access, failure.context, failure.scope, source, failure.sources)
         if audience.sees(reader, failure.scope):
             (learned if block.is_new else known).append(block)
     if last > cursor.seq:
-        desk.ledger.sink_moved(desk.namespace, CURSOR, last, None)
+        access.ledger.sink_moved(access.namespace, CURSOR, last, None)
     seen = {memory.id for memory in memories if audience.sees(reader, memory.scope)}
     shown = tuple(id_ for id_ in unclear if id_ in seen)
     return Distillation(len(seen), tuple(learned), tuple(known), shown)
 
 
-def due(desk: Desk, now: datetime) -> bool:
+def due(access: Access, now: datetime) -> bool:
     """True when the cycle last ended a quarter of a day ago or more and something was kept since.
 
     Whether it is a failure is for the cycle to see: a heartbeat asks too often to read it all.
     """
-    cursor = desk.ledger.sink_cursor(desk.namespace, CURSOR)
+    cursor = access.ledger.sink_cursor(access.namespace, CURSOR)
     if cursor.at is not None and timedelta(0) <= now - cursor.at < PERIOD:
         return False
     since = None if cursor.seq else now - failures.WEEK
-    return any(_keeps(block) for block in _blocks(desk, since, cursor.seq))
+    return any(_keeps(block) for block in _blocks(access, since, cursor.seq))
 
 
 def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
@@ -169,15 +174,15 @@ def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
 
 
 def _draft(
-    desk: Desk, context: LessonContext, scope: Scope, source: Source, sources: Sequence[str]
+    access: Access, context: LessonContext, scope: Scope, source: Source, sources: Sequence[str]
 ) -> Draft:
-    lesson = failures.lesson(context, desk.ids.draw("lesson"), desk.agent)
-    if desk.redactor is not None:  # the pattern is made of what is kept, not of what came in
-        text = desk.redactor.text
-        pair = text(lesson.error_pattern), text(lesson.applies_to)
-        lesson = replace(
-            lesson, error_pattern=pair[0], applies_to=pair[1], pattern_id=pattern_id(*pair)
-        )
+    lesson = failures.lesson(context, access.ids.draw("lesson"), access.agent)
+    # The pattern id is made of the redacted texts, so that it tells nothing about the others.
+    error = redact(access.redactor, lesson.error_pattern)
+    area = redact(access.redactor, lesson.applies_to)
+    lesson = replace(
+        lesson, error_pattern=error, applies_to=area, pattern_id=pattern_id(error, area)
+    )
     return Draft(
         text=failures.wording(lesson),
         scope=scope,
@@ -191,10 +196,10 @@ def _draft(
     )
 
 
-def _taught(desk: Desk, drafts: Sequence[Draft]) -> list[LessonBlock]:
-    receipts = remember(desk, drafts)
+def _taught(access: Access, drafts: Sequence[Draft]) -> list[LessonBlock]:
+    receipts = remember(access, drafts)
     ids = [_stored(receipt) for receipt in receipts]
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         memories = {id_: snapshot.history(id_)[-1] for id_ in ids}
     drawn = {draft.lesson.id for draft in drafts if draft.lesson is not None}
     blocks = [lesson_block(memories[id_]) for id_ in ids]
@@ -207,18 +212,18 @@ def _stored(receipt: Receipt) -> str:
     return receipt.id
 
 
-def _known(desk: Desk, failure: Failure, now: datetime) -> LessonBlock | None:
+def _known(access: Access, failure: Failure, now: datetime) -> LessonBlock | None:
     """The lesson that already teaches this no less certainly; the transaction will ask again.
 
     One that a person deleted or rejected counts too: the cycle does not bring it back.
     """
-    draft = _draft(desk, failure.context, failure.scope, Source(failure.trust), ())
+    draft = _draft(access, failure.context, failure.scope, Source(failure.trust), ())
     lesson = draft.lesson
     if lesson is None:
         return None
     everywhere = Lens(now, failure.scope, statuses=frozenset(Status), any_validity=True)
     lens = lens_on_lessons(everywhere, lesson.confidence, None, lesson.pattern_id)
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.page(lens, _RIVALS, None)
     standing = {Status.ACTIVE, Status.ARCHIVED, Status.DELETED}
     if not is_authoritative(failure.trust):
@@ -240,22 +245,22 @@ def _worst(memories: Sequence[Memory]) -> list[Memory]:
     return sorted(memories, key=rank, reverse=True)
 
 
-def _scan(desk: Desk, since: datetime, lens: Lens) -> tuple[int, list[Memory]]:
+def _scan(access: Access, since: datetime, lens: Lens) -> tuple[int, list[Memory]]:
     """The last block since then that keeps something, and the memories that failed.
 
     Blocks of the cycle's own lessons do not count: interrupted or not, it ends in the same place.
     """
     last, told = 0, list[str]()
-    for block in filter(_keeps, _blocks(desk, since)):
+    for block in filter(_keeps, _blocks(access, since)):
         last = block.seq or last
         if _tells_of_failure(block):
             told += block.entry.memories
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         return last, snapshot.get(list(dict.fromkeys(told)), lens)
 
 
-def _blocks(desk: Desk, since: datetime | None, after: int = 0) -> Iterator[Block]:
-    while found := desk.ledger.blocks(desk.namespace, after, _PAGE, since):
+def _blocks(access: Access, since: datetime | None, after: int = 0) -> Iterator[Block]:
+    while found := access.ledger.blocks(access.namespace, after, _PAGE, since):
         yield from found
         after = found[-1].seq or after
 

@@ -1,41 +1,60 @@
-"""A text made ready for the ledger: redacted, scrubbed, hashed, its terms, a vector per chunk.
+"""THE place that redacts, scrubs and embeds: texts made ready for the ledger and for a search.
 
 ::
 
-    Draft ── redact ──▶ scrub ──▶ content (kept)  ──▶ hash
-                              └─▶ chunks (stripped) ──▶ terms, vectors with the span each is of
+    Draft ── redact ──▶ scrub ──▶ content (stored)    ──▶ hash
+                              └─▶ chunks (stripped)   ──▶ terms, vectors with the span of each
+    Query ── redact ──▶ embed ──▶ PreparedQuery
 
-Nothing here touches the store but `embed_waiting`. An error of the scrubber is the caller's: no raw
-text goes on. Where no embedder answers, the text is stored all the same and waits for its vector.
+Every text that enters is redacted here and nowhere else: drafts, skills, queries, filters, reasons,
+topics, scopes and names of predicates. Nothing here touches the store. If the scrubber fails, the
+caller gets its error and no raw text is stored. If no embedder answers, the text is stored without
+a vector and waits for one (late_vectors.py).
 """
 
-from collections.abc import Sequence
-from hashlib import sha256
-from typing import Any, TypeAlias, TypeVar
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memory_mesh.errors import EmbeddingError, TextRefused
 from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.flows.access import Desk, Reader
+from memory_mesh.flows.access import Access
 from memory_mesh.model import (
+    Claim,
     Draft,
+    Heritage,
     Indexed,
+    Lesson,
     Memory,
     Query,
+    Scope,
+    SkillDraft,
+    Source,
     Space,
     Span,
     Wording,
 )
-from memory_mesh.policy import scrub
 from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
 from memory_mesh.policy.writing.recited import fingerprint
 from memory_mesh.ports import Embedder, Redactor
 
+if TYPE_CHECKING:
+    from memory_mesh.policy.scrub import Chunk
+
+Said = TypeVar("Said", Draft, Memory)
+Named = TypeVar("Named", str, str | None)
+Worded: TypeAlias = tuple[Draft, Wording]
+Clean: TypeAlias = "tuple[Draft, Wording, tuple[Chunk, ...]]"
+Vectors = tuple[Space, tuple[bytes, ...], tuple[Span | None, ...]]
+_MARKUP = frozenset("*_`<&[\\~")
+_FORMS = ("html", "htm", "md", "markdown", "document")
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """The question by meaning: its vector and space, or why there is none."""
+    """A question taken apart, with its vector and space, or with the reason why it has none."""
 
     space: Space | None = None
     vector: bytes = b""
@@ -43,38 +62,11 @@ class PreparedQuery:
     reading: Reading = Reading("", ())
 
 
-def embed_question(reader: Reader, query: Query, reading: Reading) -> PreparedQuery:
-    """The query's vector; without one the words alone are asked, and the answer says why."""
-    if reader.embedder is None or query.keyword_only or not query.text.strip():
-        return PreparedQuery(reading=reading)
-    try:
-        embedding = reader.embedder.embed([reading.text], query=True)
-    except EmbeddingError as error:
-        return PreparedQuery(note=str(error), reading=reading)
-    return PreparedQuery(embedding.space, embedding.vectors[0][0], embedding.note, reading)
-
-
-Said = TypeVar("Said", Draft, Memory)
-Worded: TypeAlias = tuple[Draft, Wording]
-Clean: TypeAlias = tuple[Draft, Wording, tuple[scrub.Chunk, ...]]
-Vectors = tuple[Space, tuple[bytes, ...], tuple[Span | None, ...]]
-_MARKED = frozenset("*_`<&[\\~")
-_FORMS = ("html", "htm", "md", "markdown", "document")
-
-
-def embed(desk: Desk, cleaned: Sequence[Clean], *, news: Sequence[bool]) -> list[Worded]:
-    """The drafts with their wordings; those that are news with vectors, if an embedder answers."""
-    chunked = [chunks if new else () for (_, _, chunks), new in zip(cleaned, news, strict=True)]
-    embedded = _embedded(desk.embedder, chunked)
-    return [
-        (draft, _with_vectors(wording, vectors))
-        for (draft, wording, _), vectors in zip(cleaned, embedded, strict=True)
-    ]
-
-
-def clean(desk: Desk, draft: Draft) -> Clean:
+def clean(access: Access, draft: Draft) -> Clean:
     """The draft without personal data and noise, its wording and its chunks."""
-    draft = redacted(desk.redactor, draft)
+    from memory_mesh.policy import scrub  # a search does not need it
+
+    draft = redact_statement(access.redactor, draft)
     if len(draft.text) > MEMORY_CHARS:  # it will be refused, whatever is in it
         return draft, Wording(draft.text, b"", ""), ()
     declared = _declared(draft)
@@ -82,26 +74,138 @@ def clean(desk: Desk, draft: Draft) -> Clean:
         draft.text,
         scrub.IN_MESH,
         form=None if declared is None else scrub.form_of(draft.text, declared),
-        redact=None if desk.redactor is None else desk.redactor.text,
+        redact=None if access.redactor is None else access.redactor.text,
         source=draft.source.ref,
     )
     draft = replace(draft, text=scrubbed.content)
-    if draft.claim is None and desk.read_claims and draft.lesson is None and draft.topic is None:
-        from memory_mesh.policy import claims  # a search has no use for it
+    if draft.claim is None and access.read_claims and draft.lesson is None and draft.topic is None:
+        from memory_mesh.policy import claims
 
         draft = replace(draft, claim=claims.read(draft.text, speaker=draft.speaker))
     wording = tagged(word(draft.text, scrubbed.plain), draft.tags)
     return draft, wording, scrubbed.chunks
 
 
+def embed(access: Access, cleaned: Sequence[Clean], *, news: Sequence[bool]) -> list[Worded]:
+    """The drafts with their wordings; those that are news with vectors, if an embedder answers."""
+    chunked = [chunks if new else () for (_, _, chunks), new in zip(cleaned, news, strict=True)]
+    embedded = _embedded(access.embedder, chunked)
+    return [
+        (draft, _with_vectors(wording, vectors))
+        for (draft, wording, _), vectors in zip(cleaned, embedded, strict=True)
+    ]
+
+
+def embed_question(access: Access, query: Query, reading: Reading) -> PreparedQuery:
+    """The query's vector; without one the words alone are asked, and the answer says why."""
+    if access.embedder is None or query.keyword_only or not query.text.strip():
+        return PreparedQuery(reading=reading)
+    try:
+        embedding = access.embedder.embed([reading.text], query=True)
+    except EmbeddingError as error:
+        return PreparedQuery(note=str(error), reading=reading)
+    return PreparedQuery(embedding.space, embedding.vectors[0][0], embedding.note, reading)
+
+
+def redact(redactor: Redactor | None, text: Named) -> Named:
+    """One text without personal data and secrets."""
+    return text if redactor is None or text is None else redactor.text(text)
+
+
+def redact_scope(redactor: Redactor | None, scope: Scope) -> Scope:
+    """A scope as the ledger holds it; equal names get equal placeholders, so it still matches."""
+    if redactor is None:
+        return scope
+    return Scope(*(redact(redactor, part) for part in (scope.project, scope.agent, scope.session)))
+
+
+def redact_statement(redactor: Redactor | None, said: Said) -> Said:
+    """Everything around a text that may hold personal data; `clean` redacts the text itself."""
+    if redactor is None:
+        return said
+    changed: dict[str, Any] = {
+        name: redact(redactor, getattr(said, name))
+        for name in ("label", "speaker", "role", "skill")
+    }
+    changed["scope"] = redact_scope(redactor, said.scope)
+    changed["source"] = _redact_source(redactor, said.source)
+    changed["tags"] = tuple(redactor.text(tag) for tag in said.tags)
+    if said.extra:
+        changed["extra"] = redactor.json(dict(said.extra))
+    if said.claim is not None:
+        changed["claim"] = _redact_claim(redactor, said.claim)
+    if said.lesson is not None:
+        changed["lesson"] = _redact_lesson(redactor, said.lesson)
+    if said.heritage is not None:
+        changed["heritage"] = _redact_heritage(redactor, said.heritage)
+    if isinstance(said, Draft):
+        for name in ("key", "topic", "quarantine"):
+            changed[name] = redact(redactor, getattr(said, name))
+    return replace(said, **changed)
+
+
+def redact_skill(redactor: Redactor | None, draft: SkillDraft) -> SkillDraft:
+    """A skill without personal data and secrets, its text as it was but for them."""
+    if redactor is None:
+        return draft
+    metadata = redactor.json(dict(draft.metadata))
+    return replace(
+        draft,
+        text=redact_markup(redactor, draft.text),
+        metadata=metadata if isinstance(metadata, Mapping) else {},
+        scope=redact_scope(redactor, draft.scope),
+        source=_redact_source(redactor, draft.source),
+    )
+
+
+def redact_markup(redactor: Redactor, value: str) -> str:
+    """A text as it was but for personal data, also where markup hides it."""
+    from memory_mesh.policy import scrub
+
+    kept = redactor.text(value)
+    if not _MARKUP.intersection(kept):
+        return kept
+    shown = (chunk.text for chunk in scrub.chunks_of(kept))
+    if all(redactor.text(text) == text for text in shown):
+        return kept
+    return scrub.scrub(kept, scrub.IN_MESH, redact=redactor.text).content
+
+
+def _redact_source(redactor: Redactor, source: Source) -> Source:
+    return replace(source, agent=redact(redactor, source.agent), ref=redact(redactor, source.ref))
+
+
+def _redact_claim(redactor: Redactor, claim: Claim) -> Claim:
+    names = ("subject", "predicate", "value", "replaces")
+    changed: dict[str, Any] = {name: redact(redactor, getattr(claim, name)) for name in names}
+    return replace(claim, **changed)
+
+
+def _redact_lesson(redactor: Redactor, lesson: Lesson) -> Lesson:
+    names = ("error_pattern", "applies_to", "rule", "situation", "oversight", "fix", "inverse")
+    changed: dict[str, Any] = {
+        name: None if (value := getattr(lesson, name)) is None else redact_markup(redactor, value)
+        for name in names
+    }
+    return replace(lesson, **changed)
+
+
+def _redact_heritage(redactor: Redactor, heritage: Heritage) -> Heritage:
+    changed: dict[str, Any] = {
+        name: tuple(redactor.text(link) for link in getattr(heritage, name))
+        for name in ("intents", "hypotheses", "rationales")
+    }
+    return replace(heritage, **changed)
+
+
 def word(text: str, plain: str) -> Wording:
-    """What identifies a text and what finds it: the terms of its stripped form."""
+    """What identifies a text and what finds it: its hash and the terms of its stripped form."""
     terms = " ".join(analyze.terms(plain or text))
-    return Wording(text, sha256(text.encode()).digest(), terms, fingerprint(text))
+    return Wording(text, hashlib.sha256(text.encode()).digest(), terms, fingerprint(text))
 
 
 def tagged(wording: Wording, tags: Sequence[str]) -> Wording:
-    """A wording that its tags find as well: they are its own words, told apart by nobody."""
+    """The wording with the terms of its tags added, so that they find it as well."""
     if not tags:
         return wording
     held = frozenset(wording.terms.split())
@@ -111,8 +215,8 @@ def tagged(wording: Wording, tags: Sequence[str]) -> Wording:
 
 
 def retagged(memory: Memory, tags: Sequence[str]) -> Wording | None:
-    """The wording of a memory whose tags change, or None where the same words go on finding it."""
-    own = _own(memory.text)
+    """The wording of a memory whose tags change, or None where the same terms find it."""
+    own = _stored_wording(memory.text)
     new = tagged(own, tags)
     return None if new == tagged(own, memory.tags) else new
 
@@ -122,42 +226,14 @@ def terms_of(entry: Indexed) -> tuple[str, ...]:
     if len(entry.said) > 1:
         return tuple(" ".join(analyze.terms(said)) for said in entry.said)
     (text,) = entry.said
-    return (tagged(_own(text), entry.tags).terms,)
+    return (tagged(_stored_wording(text), entry.tags).terms,)
 
 
-def redacted(redactor: Redactor | None, said: Said) -> Said:
-    """Everything around the text that a writer may have put personal data in."""
-    if redactor is None:
-        return said
-    source, lesson, heritage = said.source, said.lesson, said.heritage
-    changed: dict[str, Any] = {
-        name: redactor.text(value)
-        for name in ("label", "speaker", "role", "skill")
-        if (value := getattr(said, name)) is not None
-    }
-    if source.agent is not None or source.ref is not None:
-        changed["source"] = replace(
-            source, agent=_maybe(redactor, source.agent), ref=_maybe(redactor, source.ref)
-        )
-    if said.tags:
-        changed["tags"] = tuple(redactor.text(tag) for tag in said.tags)
-    if said.extra:
-        changed["extra"] = redactor.json(dict(said.extra))
-    if said.claim is not None:
-        value = redactor.text(said.claim.value)
-        subject = redactor.text(said.claim.subject)
-        changed["claim"] = replace(said.claim, subject=subject, value=value)
-    if lesson is not None:
-        names = ("error_pattern", "applies_to", "rule", "situation", "oversight", "fix", "inverse")
-        taught: dict[str, Any] = {name: _plainly(redactor, getattr(lesson, name)) for name in names}
-        changed["lesson"] = replace(lesson, **taught)
-    if heritage is not None:
-        links: dict[str, Any] = {
-            name: tuple(redactor.text(link) for link in getattr(heritage, name))
-            for name in ("intents", "hypotheses", "rationales")
-        }
-        changed["heritage"] = replace(heritage, **links)
-    return replace(said, **changed) if changed else said
+def _stored_wording(text: str) -> Wording:
+    """The wording of a stored text without its tags."""
+    from memory_mesh.policy import scrub
+
+    return word(text, "\n".join(chunk.text for chunk in scrub.chunks_of(text)))
 
 
 def embed_one(embedder: Embedder | None, text: str) -> tuple[Space, bytes] | None:
@@ -171,11 +247,6 @@ def embed_one(embedder: Embedder | None, text: str) -> tuple[Space, bytes] | Non
     return embedding.space, embedding.vectors[0][0]
 
 
-def _own(text: str) -> Wording:
-    """The wording of a stored text without its tags."""
-    return word(text, "\n".join(chunk.text for chunk in scrub.chunks_of(text)))
-
-
 def _with_vectors(wording: Wording, vectors: Vectors | None) -> Wording:
     if vectors is None:
         return wording
@@ -184,20 +255,18 @@ def _with_vectors(wording: Wording, vectors: Vectors | None) -> Wording:
 
 
 def _embedded(
-    embedder: Embedder | None, chunked: Sequence[Sequence[scrub.Chunk]]
+    embedder: Embedder | None, chunked: "Sequence[Sequence[Chunk]]"
 ) -> Sequence[Vectors | None]:
     """Vectors of each text's chunks; None for those that must wait."""
     if embedder is None or not any(chunked):
         return [None] * len(chunked)
     try:
-        return _embed_all(embedder, chunked)
+        return embed_chunks(embedder, chunked)
     except EmbeddingError:
         return [None] * len(chunked)
 
 
-def _embed_all(
-    embedder: Embedder, chunked: Sequence[Sequence[scrub.Chunk]]
-) -> list[Vectors | None]:
+def embed_chunks(embedder: Embedder, chunked: "Sequence[Sequence[Chunk]]") -> list[Vectors | None]:
     """All chunks in one call; a long chunk has several windows, and all of them its span."""
     flat = [chunk for chunks in chunked for chunk in chunks]
     embedded = iter(_embed_each(embedder, [chunk.text for chunk in flat]))
@@ -240,22 +309,3 @@ def _declared(draft: Draft) -> str | None:
         return draft.label
     ending = (draft.source.ref or "").rpartition(".")[2].lower()
     return ending if ending in _FORMS else None
-
-
-def plainly(redactor: Redactor, value: str) -> str:
-    """A text as it was, but for personal data, also where markup hides it."""
-    kept = redactor.text(value)
-    if not _MARKED.intersection(kept):
-        return kept
-    shown = (chunk.text for chunk in scrub.chunks_of(kept))
-    if all(redactor.text(text) == text for text in shown):
-        return kept
-    return scrub.scrub(kept, scrub.IN_MESH, redact=redactor.text).content
-
-
-def _plainly(redactor: Redactor, value: str | None) -> str | None:
-    return None if value is None else plainly(redactor, value)
-
-
-def _maybe(redactor: Redactor, value: str | None) -> str | None:
-    return None if value is None else redactor.text(value)

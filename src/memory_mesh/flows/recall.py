@@ -21,10 +21,10 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.errors import InvalidInput, StoreIsFull
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.access import Reader
+from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import recall_entry, use_entry
 from memory_mesh.flows.late_vectors import catch_up
-from memory_mesh.flows.prepare import PreparedQuery, embed_question
+from memory_mesh.flows.prepare import PreparedQuery, embed_question, redact
 from memory_mesh.flows.search_plan import gather, read_question
 from memory_mesh.model import (
     Fused,
@@ -53,58 +53,57 @@ READ_AS_HITS = 10  # hits that tell how a word was read
 LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
 
-def recall(reader: Reader, query: Query, *, use_cache: bool = True) -> Hits:
+def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
     """The best memories for a question, from best to worst, and how they were found."""
     if query.profile not in (*profiles.PROFILES, *profiles.RANKED):
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
         message = f"there is no profile {query.profile!r}; choose one of: {known}"
         raise InvalidInput(message)
-    if reader.redactor is not None:
-        query = replace(query, text=reader.redactor.text(query.text))
-    asked = embed_question(reader, query, read_question(reader, query))
-    catch_up(reader, asked)
-    with reader.ledger.read(reader.namespace) as snapshot:
+    query = replace(query, text=redact(access.redactor, query.text))
+    asked = embed_question(access, query, read_question(access, query))
+    catch_up(access, asked)
+    with access.ledger.read(access.namespace) as snapshot:
         key = _cache_key(snapshot.head(), query, asked)
         use_cache = (
             use_cache and query.profile not in profiles.RANKED
         )  # they move with time and use
         use_cache = use_cache and not _asks_for_use(query.lens)
-        hits = reader.cache.get(key, query.lens.now) if use_cache else None
+        hits = access.cache.get(key, query.lens.now) if use_cache else None
         if hits is None:
-            hits = _answer(reader, snapshot, query, asked)
+            hits = _answer(access, snapshot, query, asked)
             if use_cache:
                 bound = snapshot.next_bound(query.lens.now)
-                reader.cache.put(key, hits, query.lens.now, bound)
-    if reader.yamo:
-        reader.ledger.note(reader.namespace, recall_entry(reader, query, hits))
+                access.cache.put(key, hits, query.lens.now, bound)
+    if access.yamo:
+        access.ledger.note(access.namespace, recall_entry(access, query, hits))
     return Hits(hits, replace(hits.explanation, note=asked.note))
 
 
-def looked_at(reader: Reader, query: Query) -> tuple[features.Table, dict[int, Memory]]:
+def looked_at(access: Access, query: Query) -> tuple[features.Table, dict[int, Memory]]:
     """All candidates of a question and what ranking would look at: for those who train it."""
-    asked = embed_question(reader, query, read_question(reader, query))
-    with reader.ledger.read(reader.namespace) as snapshot:
-        legs, _ = gather(reader, snapshot, query, asked)
+    asked = embed_question(access, query, read_question(access, query))
+    with access.ledger.read(access.namespace) as snapshot:
+        legs, _ = gather(access, snapshot, query, asked)
         table = _weighed(snapshot, query, asked, legs)
         return table, snapshot.load(table.versions)
 
 
-def open_memories(reader: Reader, ids: Sequence[str], lens: Lens) -> list[Memory]:
+def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory]:
     """Memories by id; opening one counts as use, and the record is written before it returns."""
-    with reader.ledger.read(reader.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.get(ids, lens)
     if found and lens.as_of is None:
         used = [memory.id for memory in found]
-        entry = use_entry(reader, used, lens.now) if reader.yamo else None
+        entry = use_entry(access, used, lens.now) if access.yamo else None
         try:
-            reader.ledger.use(reader.namespace, used, entry)
+            access.ledger.use(access.namespace, used, entry)
         except StoreIsFull:  # a full disk must not hide what it holds; other faults are told
             return found
     return found
 
 
-def _answer(reader: Reader, snapshot: Snapshot, query: Query, asked: PreparedQuery) -> Hits:
-    legs, explanation = gather(reader, snapshot, query, asked)
+def _answer(access: Access, snapshot: Snapshot, query: Query, asked: PreparedQuery) -> Hits:
+    legs, explanation = gather(access, snapshot, query, asked)
     if query.profile == profiles.MESH:
         table = _weighed(snapshot, query, asked, legs)
         best = forest.best(table, query.limit, by_meaning=asked.space is not None)

@@ -18,7 +18,7 @@ Nothing is silent: every write leaves a block, and every draft gets a receipt wi
 from collections.abc import Callable, Iterator, Sequence
 
 from memory_mesh.flows import decide as flows_decide
-from memory_mesh.flows.access import Desk
+from memory_mesh.flows.access import Access
 from memory_mesh.flows.prepare import Clean, clean, embed
 from memory_mesh.model import (
     Draft,
@@ -31,31 +31,31 @@ from memory_mesh.policy.writing.limits import WRITE_SLICE
 
 
 def remember(
-    desk: Desk, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
+    access: Access, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
 ) -> list[Receipt]:
     """Store the drafts in slices, each one transaction; one receipt per draft, in order."""
     receipts: list[Receipt] = []
     for part in _slices(drafts):
-        receipts += _remember_slice(desk, part)
+        receipts += _remember_slice(access, part)
         if progress is not None:
             progress(len(receipts))
     return receipts
 
 
-def _remember_slice(desk: Desk, drafts: Sequence[Draft]) -> tuple[Receipt, ...]:
-    cleaned = [clean(desk, draft) for draft in drafts]
+def _remember_slice(access: Access, drafts: Sequence[Draft]) -> tuple[Receipt, ...]:
+    cleaned = [clean(access, draft) for draft in drafts]
     wanted = flows_decide.wanted([(draft, wording) for draft, wording, _ in cleaned])
-    worded = embed(desk, cleaned, news=_news(desk, cleaned, wanted))
-    return desk.ledger.commit(
-        desk.namespace, wanted, lambda rivals: flows_decide.decide(desk, worded, rivals)
+    worded = embed(access, cleaned, news=_news(access, cleaned, wanted))
+    return access.ledger.commit(
+        access.namespace, wanted, lambda rivals: flows_decide.decide(access, worded, rivals)
     ).receipts
 
 
-def _news(desk: Desk, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool]:
+def _news(access: Access, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool]:
     """Which drafts are worth embedding: not those that are known; the transaction asks again."""
-    if desk.embedder is None:
+    if access.embedder is None:
         return [False] * len(cleaned)
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         rivals = snapshot.rivals(wanted)
     return [isinstance(judge(draft, wording, rivals), Keep) for draft, wording, _ in cleaned]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.access import Desk
+from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decide import BY_RULE, on_record, sealed_values, superseded
 from memory_mesh.model import (
@@ -46,23 +46,23 @@ _REVIEWED = frozenset({Status.ACTIVE, Status.ARCHIVED})
 _MIDDLE = 0.5  # importance of a memory nobody weighed
 
 
-def register(desk: Desk, schemas: Mapping[str, PredicateSchema]) -> None:
+def register(access: Access, schemas: Mapping[str, PredicateSchema]) -> None:
     """Say how predicates behave, from now on and for every process."""
 
     def decide(rivals: Standing) -> Commit:
         entries = tuple(
-            change_entry(desk, rivals, f"predicate:{name}", Change("update", "registered"), {})
+            change_entry(access, rivals, f"predicate:{name}", Change("update", "registered"), {})
             for name in schemas
         )
         return Commit(schemas=schemas, entries=entries)
 
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         known = snapshot.schemas()
     if any(known.get(name) != schema for name, schema in schemas.items()):
-        desk.ledger.commit(desk.namespace, Wanted(), decide)
+        access.ledger.commit(access.namespace, Wanted(), decide)
 
 
-def reinforce(desk: Desk, memory_id: str, reader: Scope, boost: float) -> Memory:
+def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Memory:
     """One vote for a memory's truth; it weighs more from now on.
 
     No model, tool or page vouches for what its own kind said.
@@ -71,28 +71,28 @@ def reinforce(desk: Desk, memory_id: str, reader: Scope, boost: float) -> Memory
     def decide(rivals: Standing) -> Commit:
         old = _seen(rivals, memory_id, reader)
         said = Change("update", "reinforced")
-        if not is_authoritative(desk.kind) and BASE[desk.kind] <= BASE[old.source.kind]:
-            return _heard(desk, rivals, old, said)
+        if not is_authoritative(access.kind) and BASE[access.kind] <= BASE[old.source.kind]:
+            return _heard(access, rivals, old, said)
         weight = min(1.0, (_MIDDLE if old.importance is None else old.importance) + boost)
-        allowed = allowed_importance(desk.kind, weight) or 0.0
+        allowed = allowed_importance(access.kind, weight) or 0.0
         new = replace(
             old,
             importance=max(allowed, old.importance or 0.0),
             reinforcements=old.reinforcements + 1,
             recorded_from=rivals.at,
         )
-        return _decided(desk, rivals, [(new, said)], Vote(memory_id, supports=True))
+        return _decided(access, rivals, [(new, said)], Vote(memory_id, supports=True))
 
-    return _after(desk, memory_id, Wanted(ids=(memory_id,)), decide)
+    return _after(access, memory_id, Wanted(ids=(memory_id,)), decide)
 
 
-def dispute(desk: Desk, memory_id: str, reader: Scope, reason: str) -> Memory:
+def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory:
     """One vote against a memory's truth; unsupported ones wait for review after a few."""
 
     def decide(rivals: Standing) -> Commit:
         old = _seen(rivals, memory_id, reader)
-        if lowest((old.source.kind, desk.kind)) is not old.source.kind:
-            return _heard(desk, rivals, old, Change("review", reason))
+        if lowest((old.source.kind, access.kind)) is not old.source.kind:
+            return _heard(access, rivals, old, Change("review", reason))
         new = replace(old, disputes=old.disputes + 1, recorded_from=rivals.at)
         status = old.status
         if old.status is Status.ACTIVE and is_unsupported(new.reinforcements, new.disputes):
@@ -101,27 +101,27 @@ def dispute(desk: Desk, memory_id: str, reader: Scope, reason: str) -> Memory:
             status = Status.DISPUTED
         new = replace(new, status=status, status_today=status)
         return _decided(
-            desk, rivals, [(new, Change("review", reason))], Vote(memory_id, supports=False)
+            access, rivals, [(new, Change("review", reason))], Vote(memory_id, supports=False)
         )
 
-    return _after(desk, memory_id, Wanted(ids=(memory_id,)), decide)
+    return _after(access, memory_id, Wanted(ids=(memory_id,)), decide)
 
 
-def review(desk: Desk, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
+def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
     """End a memory's quarantine: it takes the place of its rivals, or is archived for good."""
 
     def decide(rivals: Standing) -> Commit:
         old = _seen(rivals, memory_id, reader)
         if old.status not in _WAITING:
             raise InvalidInput(f"{memory_id} does not wait for review: it is {old.status}")
-        return _reviewed(desk, rivals, old, approve=approve, reason=reason)
+        return _reviewed(access, rivals, old, approve=approve, reason=reason)
 
-    return _after(desk, memory_id, _bearing_on(desk, memory_id), decide)
+    return _after(access, memory_id, _bearing_on(access, memory_id), decide)
 
 
-def undo(desk: Desk, memory_id: str, reader: Scope) -> Memory:
+def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
     """Take a review back: the memory waits again, what it replaced is active again."""
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         on_record = snapshot.conflicts(MOST, pending=False, memory=memory_id)
     ended = [each for each in on_record if each.new == memory_id and each.why != BY_RULE]
 
@@ -139,11 +139,11 @@ def undo(desk: Desk, memory_id: str, reader: Scope) -> Memory:
             replace(each, resolution=None, resolved_at=None, why=None) for each in ended
         )
         archived = old.status is Status.ARCHIVED
-        forgiven = tuple(digest for digest, _ in _sealed(desk, old, "")) if archived else ()
-        return replace(_decided(desk, rivals, again), conflicts=reopened, forgiven=forgiven)
+        forgiven = tuple(digest for digest, _ in _sealed(access, old, "")) if archived else ()
+        return replace(_decided(access, rivals, again), conflicts=reopened, forgiven=forgiven)
 
     wanted = Wanted(ids=(memory_id, *(each.existing for each in ended)))
-    return _after(desk, memory_id, wanted, decide)
+    return _after(access, memory_id, wanted, decide)
 
 
 def _revived(old: Memory, ended: Sequence[Conflict], rivals: Standing) -> list[Memory]:
@@ -165,10 +165,10 @@ def _revived(old: Memory, ended: Sequence[Conflict], rivals: Standing) -> list[M
 
 
 def resolve(
-    desk: Desk, conflict_id: str, reader: Scope, resolution: Resolution, reason: str
+    access: Access, conflict_id: str, reader: Scope, resolution: Resolution, reason: str
 ) -> Conflict:
     """End a pending conflict: the newcomer wins, is rejected, or both stay."""
-    found = conflict(desk, conflict_id)
+    found = conflict(access, conflict_id)
 
     def decide(rivals: Standing) -> Commit:
         now = rivals.conflicts[conflict_id]
@@ -177,29 +177,29 @@ def resolve(
         newcomer = _seen(rivals, now.new, reader, deleted=True)
         existing = _seen(rivals, now.existing, reader, deleted=True)
         if resolution is Resolution.KEEP_BOTH:
-            return _both(desk, rivals, newcomer, now, reason)
+            return _both(access, rivals, newcomer, now, reason)
         if resolution is Resolution.REJECT and newcomer.status not in (*_WAITING, Status.ACTIVE):
-            said = change_entry(desk, rivals, newcomer.id, Change("review", reason), {})
-            kept_out = _sealed(desk, newcomer, reason)
+            said = change_entry(access, rivals, newcomer.id, Change("review", reason), {})
+            kept_out = _sealed(access, newcomer, reason)
             settled = _resolved([now], resolution, reason, rivals)
             return Commit(entries=(said,), tombstones=kept_out, conflicts=settled)
         if resolution is Resolution.REJECT or newcomer.status in _WAITING:
             approve = resolution is Resolution.SUPERSEDE
-            return _reviewed(desk, rivals, newcomer, approve=approve, reason=reason)
+            return _reviewed(access, rivals, newcomer, approve=approve, reason=reason)
         if newcomer.status is not Status.ACTIVE:
             raise InvalidInput(f"{newcomer.id} is {newcomer.status} and cannot take a place")
-        said = change_entry(desk, rivals, newcomer.id, Change("review", reason), {})
-        done = _in_place_of(desk, Commit(entries=(said,)), [existing], newcomer, rivals)
+        said = change_entry(access, rivals, newcomer.id, Change("review", reason), {})
+        done = _in_place_of(access, Commit(entries=(said,)), [existing], newcomer, rivals)
         return replace(done, conflicts=_resolved([now], resolution, reason, rivals))
 
-    wanted = _bearing_on(desk, found.new, found)
-    done = desk.ledger.commit(desk.namespace, wanted, decide)
+    wanted = _bearing_on(access, found.new, found)
+    done = access.ledger.commit(access.namespace, wanted, decide)
     return next(each for each in done.conflicts if each.id == conflict_id)
 
 
-def conflict(desk: Desk, conflict_id: str) -> Conflict:
+def conflict(access: Access, conflict_id: str) -> Conflict:
     """One conflict by its id."""
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.rivals(Wanted(conflicts=(conflict_id,))).conflicts.get(conflict_id)
     if found is None:
         message = f"there is no conflict {conflict_id}"
@@ -207,18 +207,18 @@ def conflict(desk: Desk, conflict_id: str) -> Conflict:
     return found
 
 
-def waiting(desk: Desk, lens: Lens, limit: int) -> list[Memory]:
+def waiting(access: Access, lens: Lens, limit: int) -> list[Memory]:
     """Memories in quarantine that the lens sees, newest first."""
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         return list(
             snapshot.page(replace(lens, statuses=frozenset({Status.QUARANTINED})), limit, None)
         )
 
 
-def conflicts(desk: Desk, lens: Lens, limit: int, *, pending: bool) -> list[Conflict]:
+def conflicts(access: Access, lens: Lens, limit: int, *, pending: bool) -> list[Conflict]:
     """Conflicts between memories that the lens sees, newest first."""
     every = replace(lens, statuses=frozenset(Status), any_validity=True)
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         looked_at = limit
         while True:
             found = snapshot.conflicts(looked_at, pending=pending)
@@ -239,9 +239,9 @@ def _seen(rivals: Standing, memory_id: str, reader: Scope, *, deleted: bool = Fa
     return memory
 
 
-def _heard(desk: Desk, rivals: Standing, memory: Memory, deed: Change) -> Commit:
+def _heard(access: Access, rivals: Standing, memory: Memory, change: Change) -> Commit:
     """A vote that does not count is on record all the same."""
-    return Commit(entries=(change_entry(desk, rivals, memory.id, deed, {}),), after=memory)
+    return Commit(entries=(change_entry(access, rivals, memory.id, change, {}),), after=memory)
 
 
 def _turned(memory: Memory, status: Status, rivals: Standing) -> Memory:
@@ -249,12 +249,12 @@ def _turned(memory: Memory, status: Status, rivals: Standing) -> Memory:
 
 
 def _decided(
-    desk: Desk, rivals: Standing, changed: Sequence[tuple[Memory, Change]], *votes: Vote
+    access: Access, rivals: Standing, changed: Sequence[tuple[Memory, Change]], *votes: Vote
 ) -> Commit:
     """New versions with their blocks; the first is what the caller asked about."""
     entries: list[Entry] = [
-        change_entry(desk, rivals, memory.id, deed, {"status": memory.status.value})
-        for memory, deed in changed
+        change_entry(access, rivals, memory.id, change, {"status": memory.status.value})
+        for memory, change in changed
     ]
     return Commit(
         puts=tuple(Put(memory, None) for memory, _ in changed),
@@ -264,9 +264,9 @@ def _decided(
     )
 
 
-def _bearing_on(desk: Desk, memory_id: str, *also: Conflict) -> Wanted:
+def _bearing_on(access: Access, memory_id: str, *also: Conflict) -> Wanted:
     """What a decision on a memory looks at: its conflicts, their other sides, its rivals."""
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         asked = [
             each
             for each in snapshot.conflicts(MOST, pending=False, memory=memory_id)
@@ -290,23 +290,25 @@ def _bearing_on(desk: Desk, memory_id: str, *also: Conflict) -> Wanted:
     )
 
 
-def _reviewed(desk: Desk, rivals: Standing, old: Memory, *, approve: bool, reason: str) -> Commit:
+def _reviewed(
+    access: Access, rivals: Standing, old: Memory, *, approve: bool, reason: str
+) -> Commit:
     """A newcomer is let in in place of all it contradicts by now, or kept out for good."""
     pending = [each for each in rivals.conflicts.values() if each.pending and each.new == old.id]
     new = _turned(old, Status.ACTIVE if approve else Status.ARCHIVED, rivals)
-    done = _decided(desk, rivals, [(new, Change("review", reason))])
+    done = _decided(access, rivals, [(new, Change("review", reason))])
     if not approve:
         settled = _resolved(pending, Resolution.REJECT, reason, rivals)
-        return replace(done, tombstones=_sealed(desk, old, reason), conflicts=settled)
+        return replace(done, tombstones=_sealed(access, old, reason), conflicts=settled)
     settled = _resolved(pending, Resolution.SUPERSEDE, reason, rivals)
     named = [rivals.memories[each.existing] for each in pending if each.existing in rivals.memories]
     known = {memory.id for memory in named}
     others = (*contradicted(new, rivals), *taught_already(new, rivals))
     later = [memory for memory in others if memory.id not in known]
     more = tuple(
-        on_record(desk, new, _rival(new, memory, rivals), rivals, reason) for memory in later
+        on_record(access, new, _rival(new, memory, rivals), rivals, reason) for memory in later
     )
-    done = _in_place_of(desk, done, [*named, *later], new, rivals)
+    done = _in_place_of(access, done, [*named, *later], new, rivals)
     return replace(done, conflicts=(*settled, *more))
 
 
@@ -316,7 +318,7 @@ def _rival(new: Memory, old: Memory, rivals: Standing) -> Rival:
     return Rival(old, ours, theirs, "it stood there at the review", Resolution.SUPERSEDE)
 
 
-def _both(desk: Desk, rivals: Standing, newcomer: Memory, now: Conflict, reason: str) -> Commit:
+def _both(access: Access, rivals: Standing, newcomer: Memory, now: Conflict, reason: str) -> Commit:
     """Both stay; a newcomer that waited for this decision alone is let in."""
     others = [
         each
@@ -326,31 +328,31 @@ def _both(desk: Desk, rivals: Standing, newcomer: Memory, now: Conflict, reason:
     settled = _resolved([now], Resolution.KEEP_BOTH, reason, rivals)
     if newcomer.status in _WAITING and not others:
         turned = _turned(newcomer, Status.ACTIVE, rivals)
-        since = _unasked(desk, turned, now, rivals)
+        since = _unasked(access, turned, now, rivals)
         if since:
-            said = change_entry(desk, rivals, newcomer.id, Change("review", reason), {})
+            said = change_entry(access, rivals, newcomer.id, Change("review", reason), {})
             return Commit(entries=(said,), conflicts=(*settled, *since))
-        done = _decided(desk, rivals, [(turned, Change("review", reason))])
+        done = _decided(access, rivals, [(turned, Change("review", reason))])
         return replace(done, conflicts=settled)
-    said = change_entry(desk, rivals, newcomer.id, Change("review", reason), {})
+    said = change_entry(access, rivals, newcomer.id, Change("review", reason), {})
     return Commit(entries=(said,), conflicts=settled)
 
 
-def _unasked(desk: Desk, new: Memory, now: Conflict, rivals: Standing) -> list[Conflict]:
+def _unasked(access: Access, new: Memory, now: Conflict, rivals: Standing) -> list[Conflict]:
     """Contradictions with memories that came since: each of them is a question of its own."""
     asked = {each.existing for each in rivals.conflicts.values() if each.new == new.id}
     return [
-        on_record(desk, new, replace(_rival(new, memory, rivals), resolution=None), rivals)
+        on_record(access, new, replace(_rival(new, memory, rivals), resolution=None), rivals)
         for memory in contradicted(new, rivals)
         if memory.id not in asked and memory.id != now.existing
     ]
 
 
 def _in_place_of(
-    desk: Desk, done: Commit, gone: Sequence[Memory], new: Memory, rivals: Standing
+    access: Access, done: Commit, gone: Sequence[Memory], new: Memory, rivals: Standing
 ) -> Commit:
     closed = [
-        superseded(desk, old, new, rivals)
+        superseded(access, old, new, rivals)
         for old in {memory.id: memory for memory in gone}.values()
         if old.status is Status.ACTIVE
     ]
@@ -370,25 +372,25 @@ def _resolved(
     )
 
 
-def _sealed(desk: Desk, memory: Memory, why: str) -> tuple[tuple[bytes, str], ...]:
+def _sealed(access: Access, memory: Memory, why: str) -> tuple[tuple[bytes, str], ...]:
     """What must not come back, as keyed digests."""
-    if desk.seal is None:
+    if access.seal is None:
         return ()
-    return tuple((desk.seal(value), why) for value in sealed_values(memory))
+    return tuple((access.seal(value), why) for value in sealed_values(memory))
 
 
 def _after(
-    desk: Desk, memory_id: str, wanted: Wanted, decide: Callable[[Standing], Commit]
+    access: Access, memory_id: str, wanted: Wanted, decide: Callable[[Standing], Commit]
 ) -> Memory:
-    after = desk.ledger.commit(desk.namespace, wanted, decide).after
+    after = access.ledger.commit(access.namespace, wanted, decide).after
     assert after is not None, memory_id  # noqa: S101  # every decider here sets it
     return after
 
 
-def chain(desk: Desk, lens: Lens, memory_id: str) -> list[Memory]:
+def chain(access: Access, lens: Lens, memory_id: str) -> list[Memory]:
     """What a memory replaced, itself, and what replaced it, oldest first, as the lens sees them."""
     every = replace(lens, statuses=frozenset(Status), any_validity=True)
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         found = {memory.id: memory for memory in snapshot.get([memory_id], every)}
         if memory_id not in found:
             raise NotFound

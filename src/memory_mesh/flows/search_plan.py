@@ -1,9 +1,13 @@
-"""TODO docstring."""
+"""What a search asks of the ledger and the index, and in which order.
+
+It knows ports, not engines. Which terms to ask, synonyms, spelling and budgets are still decided in
+the SQLite ledger (engines/ledgers/sqlite/keywords.py).
+"""
 
 from collections.abc import Callable
 
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.access import Reader
+from memory_mesh.flows.access import Access
 from memory_mesh.flows.prepare import PreparedQuery
 from memory_mesh.model import (
     Body,
@@ -24,18 +28,18 @@ from memory_mesh.policy.text import analyze
 from memory_mesh.ports import Snapshot
 
 
-def read_question(reader: Reader, query: Query) -> Reading:
+def read_question(access: Access, query: Query) -> Reading:
     """The question taken apart; profiles of other makers ask it as it stands."""
     if query.profile != profiles.MESH:
         return Reading(query.text, tuple(analyze.query_terms(query.text)))
     words = ranking_question.words(query.text)
-    with reader.ledger.read(reader.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         names = snapshot.speakers(words, query.lens) if words else frozenset()
     return ranking_question.read(query.text, names, query.lens.now)
 
 
 def gather(
-    reader: Reader, snapshot: Snapshot, query: Query, asked: PreparedQuery
+    access: Access, snapshot: Snapshot, query: Query, asked: PreparedQuery
 ) -> tuple[relevance.Legs, Explanation]:
     """Both legs, each as deep as the profile wants."""
     head = snapshot.head()
@@ -53,7 +57,7 @@ def gather(
     ranked = query.profile in profiles.RANKED
     also = tuple(match.version for match in matches.found) if ranked else ()
     question = Question(
-        asked.space, asked.vector, depth, also, body_search(reader, asked, asked.space)
+        asked.space, asked.vector, depth, also, body_search(access, asked, asked.space)
     )
     nearest = snapshot.near(question, query.lens)
     explanation = replace(
@@ -74,12 +78,12 @@ def question_terms(query: Query) -> list[str]:
 
 
 def body_search(
-    reader: Reader, asked: PreparedQuery, space: Space
+    access: Access, asked: PreparedQuery, space: Space
 ) -> Callable[[Body, int], list[tuple[int, float]] | None] | None:
     """How the ledger asks the index, while it checks what it finds."""
-    index = reader.index
+    index = access.index()
     if index is None:
         return None
     return lambda body, limit: index.near(
-        reader.namespace, space.name, body=body, vector=asked.vector, limit=limit
+        access.namespace, space.name, body=body, vector=asked.vector, limit=limit
     )

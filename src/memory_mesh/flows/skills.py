@@ -5,16 +5,15 @@ known name takes the place of the old one and inherits how far it could be relie
 changes nothing. From an untrusted source, or made by `synthesize`, it is staged for review.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 from memory_mesh.errors import EmbeddingError, InvalidInput, NotFound, StoreError
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.access import Desk, Reader, fresh
+from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.blocks import Change, change_entry, skill_entry
-from memory_mesh.flows.prepare import embed_one, plainly
+from memory_mesh.flows.prepare import embed_one, redact, redact_skill
 from memory_mesh.model import (
     Candidate,
     Commit,
@@ -50,17 +49,17 @@ DEEP = 100  # candidates of each leg
 CATCH_UP = 32  # skills without a vector that one search embeds at most
 
 
-def ingest(desk: Desk, draft: SkillDraft) -> SkillReceipt:
+def ingest(access: Access, draft: SkillDraft) -> SkillReceipt:
     """Keep a skill; the receipt says whether it is stored, merged or staged, and why."""
     if len(draft.text) > SKILL_CHARS:
         raise InvalidInput(f"a skill has at most {SKILL_CHARS} characters")
-    draft = _redacted(desk, draft)
+    draft = redact_skill(access.redactor, draft)
     said = skill_text.describe(draft.text, draft.metadata)
-    same = _same(desk, draft, said.name)
+    same = _same(access, draft, said.name)
     if same is not None:
         return same
     terms = _terms(said)
-    embedded = embed_one(desk.embedder, said.intent)
+    embedded = embed_one(access.embedder, said.intent)
     receipts: list[SkillReceipt] = []
 
     def decide(rivals: Standing) -> Commit:
@@ -68,24 +67,24 @@ def ingest(desk: Desk, draft: SkillDraft) -> SkillReceipt:
         if known is not None and known.text == draft.text and _settles(draft, known):
             receipts.append(_merged(known))
             return Commit()
-        skill, reason = _born(desk, draft, said, known, rivals)
+        skill, reason = _born(access, draft, said, known, rivals)
         outcome = "stored" if skill.status is Status.ACTIVE else "staged"
         receipts.append(SkillReceipt(skill, outcome, (reason,)))
         put = SkillPut(skill, terms, *(embedded or (None, b"")))
-        gone = _replaced(desk, known, skill, rivals)
+        gone = _replaced(access, known, skill, rivals)
         return Commit(
             skills=(*(put for put, _ in gone), put),
             entries=(
-                skill_entry(desk, rivals, skill, draft.sources),
+                skill_entry(access, rivals, skill, draft.sources),
                 *(entry for _, entry in gone),
             ),
         )
 
-    desk.ledger.commit(desk.namespace, Wanted(skill_names=((said.name, draft.scope),)), decide)
+    access.ledger.commit(access.namespace, Wanted(skill_names=((said.name, draft.scope),)), decide)
     return receipts[-1]
 
 
-def _same(desk: Desk, draft: SkillDraft, name: str) -> SkillReceipt | None:
+def _same(access: Access, draft: SkillDraft, name: str) -> SkillReceipt | None:
     """The skill that has this very text, before anything slow is done; asked again in the end."""
     statuses = {Status.ACTIVE, Status.QUARANTINED}
     if draft.watched or not _trusted(draft):
@@ -93,7 +92,7 @@ def _same(desk: Desk, draft: SkillDraft, name: str) -> SkillReceipt | None:
     if draft.watched:
         statuses.add(Status.SUPERSEDED)
     query = SkillQuery(draft.scope, DEEP, statuses=frozenset(statuses), named=name)
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         found = [one.skill for one in snapshot.skills(query)]
     found = [one for one in found if (one.name, one.scope) == (name, draft.scope)]
     used = next((one for one in found if one.status is Status.ACTIVE), None)
@@ -125,72 +124,71 @@ def _merged(known: Skill) -> SkillReceipt:
     return SkillReceipt(known, "merged", (reason,))
 
 
-def search(reader: Reader, query: str, scope: Scope, limit: int) -> list[SkillHit]:
+def search(access: Access, query: str, scope: Scope, limit: int) -> list[SkillHit]:
     """Active skills for a question, best first; `Name: …` asks for one skill and finds it."""
-    if reader.redactor is not None:
-        query = reader.redactor.text(query)
+    query = redact(access.redactor, query)
     name = skill_text.named_in(query)
     if name is not None:
-        found = [one.skill for one in _found(reader, SkillQuery(scope, DEEP, named=name))]
+        found = [one.skill for one in _found(access, SkillQuery(scope, DEEP, named=name))]
         if found:
             skill = next((one for one in found if one.name == name), found[0])
             return [SkillHit(skill, 1.0, {"name": 1.0})]
     terms = analyze.query_terms(query)
-    asked = _asked(reader, query, scope)
-    candidates = _found(reader, SkillQuery(scope, DEEP, tuple(terms), asked))
+    asked = _asked(access, query, scope)
+    candidates = _found(access, SkillQuery(scope, DEEP, tuple(terms), asked))
     hits = [skills.score(candidate, terms) for candidate in candidates]
     best = sorted(hits, key=lambda hit: (-hit.score, -hit.skill.reliability, hit.id))
     return [hit for hit in best if hit.score > 0][:limit]
 
 
-def listed(reader: Reader, query: SkillQuery) -> list[Skill]:
+def listed(access: Access, query: SkillQuery) -> list[Skill]:
     """Skills of a status, the newest first."""
-    return [candidate.skill for candidate in _found(reader, query)]
+    return [candidate.skill for candidate in _found(access, query)]
 
 
-def feedback(desk: Desk, skill_id: str, reader: Scope, *, success: bool) -> Reliability:
+def feedback(access: Access, skill_id: str, reader: Scope, *, success: bool) -> Reliability:
     """Count one use of a skill and whether it worked."""
 
-    def change(skill: Skill, at: datetime) -> Skill:
+    def alter(skill: Skill, at: datetime) -> Skill:
         if skill.status is Status.QUARANTINED:
             raise InvalidInput(f"{skill_id} waits for review: it cannot have been used yet")
         reliability = learning_reliability.relied(skill.reliability, success=success)
         return replace(skill, reliability=reliability, uses=skill.uses + 1, last_used=at)
 
     worked = "worked" if success else "failed"
-    before, after = _change(desk, skill_id, reader, Change("update", f"it {worked}"), change)
+    before, after = _change(access, skill_id, reader, Change("update", f"it {worked}"), alter)
     return Reliability(skill_id, after.reliability, after.uses, before.reliability)
 
 
-def prune(desk: Desk, reader: Scope, threshold: float) -> Pruned:
+def prune(access: Access, reader: Scope, threshold: float) -> Pruned:
     """Archive active skills whose reliability is strictly below the threshold."""
     query = SkillQuery(reader, 10_000, below=threshold)
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         doomed = snapshot.skills(query)
     archived = []
     for candidate in doomed:
         why = f"its reliability fell below {threshold:g}"
-        gone = _archive(desk, candidate.skill.id, reader, Change("archive", why), threshold)
+        gone = _archive(access, candidate.skill.id, reader, Change("archive", why), threshold)
         archived += [gone] if gone is not None else []
-    left = desk.ledger.stats(desk.namespace).skills
+    left = access.ledger.stats(access.namespace).skills
     return Pruned(threshold, tuple(archived), left)
 
 
-def review(desk: Desk, skill_id: str, reader: Scope, *, approve: bool, reason: str) -> Skill:
+def review(access: Access, skill_id: str, reader: Scope, *, approve: bool, reason: str) -> Skill:
     """Put a staged skill to use in the place of its namesake, or archive it."""
 
-    def change(skill: Skill, _at: datetime) -> Skill:
+    def alter(skill: Skill, _at: datetime) -> Skill:
         if skill.status is not Status.QUARANTINED:
             message = f"{skill_id} does not wait for review: it is {skill.status}"
             raise InvalidInput(message)
         return replace(skill, status=Status.ACTIVE if approve else Status.ARCHIVED)
 
-    names = _names(desk, skill_id) if approve else ()
-    return _change(desk, skill_id, reader, Change("review", reason), change, names=names)[1]
+    names = _names(access, skill_id) if approve else ()
+    return _change(access, skill_id, reader, Change("review", reason), alter, names=names)[1]
 
 
 def _born(
-    desk: Desk,
+    access: Access,
     draft: SkillDraft,
     said: skill_text.Described,
     known: Skill | None,
@@ -204,7 +202,7 @@ def _born(
     elif known is not None:
         reason = f"it takes the place of {known.id}"
     skill = Skill(
-        id=fresh(desk, "skill", rivals),
+        id=unused_id(access, "skill", rivals),
         name=said.name,
         intent=said.intent,
         text=draft.text,
@@ -216,8 +214,8 @@ def _born(
         created_at=rivals.at,
         extra=said.extra,
     )
-    if draft.born is not None:
-        return _brought(skill, draft.born, rivals), reason
+    if draft.origin is not None:
+        return _brought(skill, draft.origin, rivals), reason
     if known is None or known.status is not Status.ACTIVE or not trusted:
         return skill, reason
     return _inherited(skill, known), reason
@@ -241,22 +239,22 @@ def _brought(skill: Skill, born: SkillOrigin, rivals: Standing) -> Skill:
 
 
 def _replaced(
-    desk: Desk, known: Skill | None, skill: Skill, rivals: Standing
+    access: Access, known: Skill | None, skill: Skill, rivals: Standing
 ) -> list[tuple[SkillPut, Entry]]:
     """A skill in use gives way only to one that is; one that waits, to any of its name."""
     if known is None or (known.status is Status.ACTIVE and skill.status is not Status.ACTIVE):
         return []
-    deed = Change("supersede", f"{skill.id} takes its place")
-    entry = change_entry(desk, rivals, known.id, deed, {"successor": skill.id})
+    change = Change("supersede", f"{skill.id} takes its place")
+    entry = change_entry(access, rivals, known.id, change, {"successor": skill.id})
     return [(SkillPut(replace(known, status=Status.SUPERSEDED)), entry)]
 
 
 def _change(
-    desk: Desk,
+    access: Access,
     skill_id: str,
     reader: Scope,
-    deed: Change,
-    change: SkillChange,
+    change: Change,
+    alter: SkillChange,
     *,
     names: tuple[tuple[str, Scope], ...] = (),
 ) -> tuple[Skill, Skill]:
@@ -271,44 +269,44 @@ def _change(
         if old is None or not audience.sees(reader, old.scope):
             message = f"there is no skill {skill_id}"
             raise NotFound(message)
-        new = change(old, rivals.at)
+        new = alter(old, rivals.at)
         namesakes = rivals.skill_names.values()
         used = next((one for one in namesakes if one.status is Status.ACTIVE), None)
         if used is not None:
             new = _inherited(new, used)
         pair.append((old, new))
         metadata: dict[str, Json] = {"reliability": new.reliability, "status": new.status.value}
-        entry = change_entry(desk, rivals, skill_id, deed, metadata)
-        gone = _replaced(desk, used, new, rivals)
+        entry = change_entry(access, rivals, skill_id, change, metadata)
+        gone = _replaced(access, used, new, rivals)
         return Commit(
             skills=(*(put for put, _ in gone), SkillPut(new)),
             entries=(entry, *(entry for _, entry in gone)),
         )
 
-    desk.ledger.commit(desk.namespace, Wanted(skills=(skill_id,), skill_names=names), decide)
+    access.ledger.commit(access.namespace, Wanted(skills=(skill_id,), skill_names=names), decide)
     return pair[-1]
 
 
-def _names(desk: Desk, skill_id: str) -> tuple[tuple[str, Scope], ...]:
+def _names(access: Access, skill_id: str) -> tuple[tuple[str, Scope], ...]:
     """The name and audience of a skill; neither ever changes."""
     query = SkillQuery(Scope(), 1, ids=(skill_id,), statuses=frozenset(Status), across=AUDIENCE)
-    with desk.ledger.read(desk.namespace) as snapshot:
+    with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.skills(query)
     return tuple((one.skill.name, one.skill.scope) for one in found)
 
 
 def _archive(
-    desk: Desk, skill_id: str, reader: Scope, deed: Change, threshold: float
+    access: Access, skill_id: str, reader: Scope, change: Change, threshold: float
 ) -> str | None:
     """Archive one, unless it was used successfully in the meantime."""
 
-    def change(skill: Skill, _at: datetime) -> Skill:
+    def alter(skill: Skill, _at: datetime) -> Skill:
         if skill.reliability >= threshold or skill.status is not Status.ACTIVE:
             raise _Spared
         return replace(skill, status=Status.ARCHIVED)
 
     try:
-        _change(desk, skill_id, reader, deed, change)
+        _change(access, skill_id, reader, change, alter)
     except _Spared:
         return None
     return skill_id
@@ -318,16 +316,16 @@ class _Spared(Exception):
     """The skill is above the threshold after all."""
 
 
-def _asked(reader: Reader, query: str, scope: Scope) -> tuple[Space, bytes] | None:
+def _asked(access: Access, query: str, scope: Scope) -> tuple[Space, bytes] | None:
     """The query's vector; skills that wait for one in that space get it, a few at a time."""
-    embedder = reader.embedder
+    embedder = access.embedder
     if embedder is None or not query.strip():
         return None
     try:
         embedding = embedder.embed([query], query=True)
     except EmbeddingError:
         return None
-    waiting = _found(reader, SkillQuery(scope, CATCH_UP, waiting=embedding.space))
+    waiting = _found(access, SkillQuery(scope, CATCH_UP, waiting=embedding.space))
     late = [
         SkillVector(candidate.skill.id, *found)
         for candidate in waiting
@@ -335,14 +333,14 @@ def _asked(reader: Reader, query: str, scope: Scope) -> tuple[Space, bytes] | No
     ]
     if late:
         with suppress(StoreError):  # a store that cannot be written is still searched
-            reader.ledger.commit(
-                reader.namespace, Wanted(), lambda _: Commit(skill_vectors=tuple(late))
+            access.ledger.commit(
+                access.namespace, Wanted(), lambda _: Commit(skill_vectors=tuple(late))
             )
     return embedding.space, embedding.vectors[0][0]
 
 
-def _found(reader: Reader, query: SkillQuery) -> Sequence[Candidate]:
-    with reader.ledger.read(reader.namespace) as snapshot:
+def _found(access: Access, query: SkillQuery) -> Sequence[Candidate]:
+    with access.ledger.read(access.namespace) as snapshot:
         return snapshot.skills(query)
 
 
@@ -352,19 +350,3 @@ def _terms(said: skill_text.Described) -> tuple[str, str, str, str]:
         for text in (said.name, said.intent, " ".join(said.tags), said.description)
     )
     return name, intent, tags, description
-
-
-def _redacted(desk: Desk, draft: SkillDraft) -> SkillDraft:
-    if desk.redactor is None:
-        return draft
-    metadata = desk.redactor.json(dict(draft.metadata))
-    named: dict[str, Any] = {
-        name: None if (value := getattr(draft.source, name)) is None else desk.redactor.text(value)
-        for name in ("agent", "ref")
-    }
-    return replace(
-        draft,
-        text=plainly(desk.redactor, draft.text),
-        metadata=metadata if isinstance(metadata, Mapping) else {},
-        source=replace(draft.source, **named),
-    )

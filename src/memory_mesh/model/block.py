@@ -1,15 +1,10 @@
-"""TODO docstring."""
+"""Audit blocks, the head of the chain and what checking it found."""
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from memory_mesh.fastdataclass import dataclass, field
-from memory_mesh.model.memory import Json
-
-if TYPE_CHECKING:
-    pass
-from memory_mesh.model.memory import Operation
+from memory_mesh.model.memory import Json, Operation
 
 
 @dataclass(frozen=True, slots=True)

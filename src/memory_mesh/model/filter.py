@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""The tree of a filter; policy/filters.py parses it, each ledger compiles it to its own SQL."""
 
 from datetime import datetime
 from enum import Enum

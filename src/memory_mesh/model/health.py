@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""What a health check answers."""
 
 from enum import StrEnum
 

@@ -1,13 +1,9 @@
 """What a read is made of: the lens, the question, both legs, the hits; and a store in numbers."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model.memory import Json, Memory
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What `reflect` and `synthesize` answer (RFC-0011 leaves their shapes open)."""
+"""What is learned: lessons, distillations, reflections and synthesized skills."""
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model.lesson import Severity
@@ -40,10 +40,6 @@ class Synthesis:
     skill_name: str | None = None
     yamo_text: str = ""
     sources: tuple[str, ...] = ()
-
-
-# TODO merged docstring:
-# """What lessons are taught with and answered as, in RFC-0011's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

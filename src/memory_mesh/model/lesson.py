@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""A lesson, and how severe its failure was."""
 
 from enum import StrEnum
 

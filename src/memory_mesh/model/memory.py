@@ -177,7 +177,7 @@ class Draft(Statement):
     allow_duplicate: bool = False
     derived_from: tuple[str, ...] = ()
     topic: str | None = None  # what a reflection is about
-    born: "Origin | None" = None  # of what comes from another store
+    origin: "Origin | None" = None  # of what comes from another store
     quarantine: str | None = None  # why it should wait for review, whatever else is known
     keep_active: bool = False  # stay beside a more trusted rival instead of waiting for review
 

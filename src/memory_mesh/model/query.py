@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""What a search asks: the lens, the query, and the question put to the ledger."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""A heritage chain as RFC-0011's JSON (intentChain, hypotheses, rationales), and back."""
+"""RFC-0011's JSON of memories, skills, lessons and heritage chains, and back."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -46,9 +46,6 @@ def _heritage_texts(key: str, value: Json) -> tuple[str, ...]:
         raise InvalidInput(message)
     return tuple(str(item) for item in value)
 
-
-# TODO merged docstring:
-# """A lesson as plain JSON, in RFC-0011's names, and back."""
 
 _LESSON_KEYS = {
     "id": "lesson_id",

@@ -123,4 +123,4 @@ class SkillDraft:
     sources: tuple[str, ...] = ()  # memories it was synthesized from
     staged: bool = False
     watched: bool = False  # from a folder looked at again and again: what was archived stays so
-    born: SkillOrigin | None = None  # of what comes from another store
+    origin: SkillOrigin | None = None  # of what comes from another store

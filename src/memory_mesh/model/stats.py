@@ -1,13 +1,9 @@
-"""TODO docstring."""
+"""A namespace in numbers."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model.vector import Body, Space
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Vectors, the spaces they belong to and the bodies an index holds."""
 
 from typing import TypeAlias
 

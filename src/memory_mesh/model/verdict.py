@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""What the judge may decide of a draft."""
 
 from typing import TypeAlias
 

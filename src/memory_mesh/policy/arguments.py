@@ -1,14 +1,10 @@
-"""TODO docstring."""
+"""Checks of arguments: text, share, limit, time and enum."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from memory_mesh.errors import InvalidInput
-
-if TYPE_CHECKING:
-    pass
-
 
 MAX_RESULTS = 1_000  # things one call may return
 

@@ -58,12 +58,14 @@ def lens_of(
 
 
 def parsed_filter(filter: str) -> "Filter":
+    """The tree of a filter's text."""
     from memory_mesh.policy.filters import parse  # most reads have none
 
     return parse(filter)
 
 
 def filter_text(lens: Lens) -> str | None:
+    """The filter of a lens as text, in one fixed form; None where it has none."""
     if lens.where is None:
         return None
     from memory_mesh.policy import filters

@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""Parts of the process that flows and engines share: clock, ids, cache, keys, locks, files."""

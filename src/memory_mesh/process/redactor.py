@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory_mesh.config import Config
 from memory_mesh.model import Json
 from memory_mesh.policy import privacy
 from memory_mesh.process import forks
@@ -32,9 +31,11 @@ def _texts(value: Json) -> Iterator[str]:
 class StoreRedactor:
     """Implements `ports.Redactor`; a text that no rule could match costs next to nothing."""
 
-    def __init__(self, config: Config, folder: Path) -> None:
-        self._namespace, self._folder = config.namespace, folder
-        self._settings = config.privacy_rules
+    def __init__(
+        self, namespace: str, folder: Path, rules: Sequence[Mapping[str, object]] = ()
+    ) -> None:
+        self._namespace, self._folder = namespace, folder
+        self._settings = rules
         self._redactor: Redactor | None = None
         self._loading = threading.Lock()
         forks.protect(self)

@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""The public methods of `MemoryMesh`, one file per family."""

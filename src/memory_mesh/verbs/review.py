@@ -1,14 +1,13 @@
-"""The verbs of what is true: claims, votes, quarantine, conflicts.
-
-`memory_mesh.sync.MemoryMesh` has them all. What they need is imported when one is used.
-"""
+"""Resolve contradictions, and review what waits for a decision."""
 
 from collections.abc import Mapping
 
+from memory_mesh import flows
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Conflict,
+    Lens,
     Memory,
     PredicateSchema,
     Resolution,
@@ -19,10 +18,10 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_limit, check_text
 from memory_mesh.policy.writing.trust import is_authoritative
-from memory_mesh.view import OpenMesh
+from memory_mesh.view import View
 
 
-class Judging(OpenMesh):
+class ReviewVerbs(View):
     """Contradictions resolved by rules, and the decisions that rules leave to people."""
 
     def register_predicates(
@@ -34,7 +33,7 @@ class Judging(OpenMesh):
 
     def predicates(self) -> dict[str, PredicateSchema]:
         """Every registered predicate."""
-        with self._opened().ledger.read(self._config.namespace) as snapshot:
+        with self._read() as snapshot:
             return snapshot.schemas()
 
     def trust(self, memory_id: str, *, scope: Scope | None = None) -> float:
@@ -42,7 +41,7 @@ class Judging(OpenMesh):
         from memory_mesh.policy.writing.trust import trust_of
 
         lens = replace(self._lens(scope), statuses=frozenset(Status), any_validity=True)
-        with self._opened().ledger.read(self._config.namespace) as snapshot:
+        with self._read() as snapshot:
             found = snapshot.get([memory_id], lens)
         if not found:
             raise NotFound
@@ -52,20 +51,16 @@ class Judging(OpenMesh):
         self, memory_id: str, boost: float = 0.1, *, scope: Scope | None = None
     ) -> Memory:
         """Vote for a memory's truth; it gains trust and importance."""
-        from memory_mesh.flows import review
-
         if isinstance(boost, bool) or not 0 <= boost <= 1:
             raise InvalidInput(f"boost must be a number from 0 to 1, not {boost!r}")
-        return review.reinforce(self._desk(), memory_id, self._reader(scope), float(boost))
+        return flows.review.reinforce(self._access(), memory_id, self._reader(scope), float(boost))
 
     def dispute(
         self, memory_id: str, *, reason: str = "disputed by the caller", scope: Scope | None = None
     ) -> Memory:
         """Vote against a memory's truth; three unsupported votes send it to review."""
-        from memory_mesh.flows import review
-
         said = check_text(reason, "reason")
-        return review.dispute(self._desk(), memory_id, self._reader(scope), said)
+        return flows.review.dispute(self._access(), memory_id, self._reader(scope), said)
 
     def review(
         self,
@@ -80,13 +75,11 @@ class Judging(OpenMesh):
         What is let in takes the place of the memories it contradicts. Only where the user speaks
         is anything decided: no agent approves its own lesson, or bars what the user may say.
         """
-        from memory_mesh.flows import review, skills
-
         self._may_decide()
         reader = self._reader(scope)
         if check_text(id, "id").startswith("skill_"):
-            return skills.review(self._desk(), id, reader, approve=approve, reason=reason)
-        return review.review(self._desk(), id, reader, approve=approve, reason=reason)
+            return flows.skills.review(self._access(), id, reader, approve=approve, reason=reason)
+        return self._decide_on(id, reader, approve=approve, reason=reason)
 
     def review_source(
         self,
@@ -97,36 +90,30 @@ class Judging(OpenMesh):
         scope: Scope | None = None,
     ) -> list[Memory]:
         """Decide on everything that waits and came from one source, by agent or reference."""
-        from memory_mesh.flows import review
-
         self._may_decide()
         name = check_text(source, "source").replace("'", "''")
         where = f"source = '{name}' OR source_ref = '{name}'"
-        lens, desk = self._lens(scope, filter=where), self._desk()
-        found = review.waiting(desk, lens, check_limit(1_000))
+        lens, access = self._lens(scope, filter=where), self._access()
+        found = flows.review.waiting(access, lens, check_limit(1_000))
         return [
-            review.review(desk, memory.id, lens.scope, approve=approve, reason=reason)
+            flows.review.review(access, memory.id, lens.scope, approve=approve, reason=reason)
             for memory in found
         ]
 
     def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
         """Take a review back: the memory waits again, and what it replaced is active again."""
-        from memory_mesh.flows import review
-
         self._may_decide()
-        return review.undo(self._desk(), memory_id, self._reader(scope))
+        return flows.review.undo(self._access(), memory_id, self._reader(scope))
 
     def awaiting_review(
         self, *, limit: int = 100, scope: Scope | None = None
     ) -> list[Memory | Skill]:
         """Memories and skills in quarantine, newest first, memories before skills."""
-        from memory_mesh.flows import review, skills
-
         lens = self._lens(scope)
-        memories = review.waiting(self._desk(), lens, check_limit(limit))
+        memories = self._waiting(lens, limit)
         waiting = frozenset({Status.QUARANTINED})
         query = SkillQuery(lens.scope, limit, statuses=waiting)
-        staged = skills.listed(self._opened().reader(), query)
+        staged = flows.skills.listed(self._access(), query)
         found: list[Memory | Skill] = [*memories, *staged]
         return found[:limit]
 
@@ -134,10 +121,7 @@ class Judging(OpenMesh):
         self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
     ) -> list[Conflict]:
         """Contradictions on record, newest first: those that wait for a decision, or all."""
-        from memory_mesh.flows import review
-
-        lens = self._lens(scope)
-        return review.conflicts(self._desk(), lens, check_limit(limit), pending=pending)
+        return self._conflicts(self._lens(scope), limit, pending=pending)
 
     def resolve_conflict(
         self,
@@ -148,22 +132,37 @@ class Judging(OpenMesh):
         scope: Scope | None = None,
     ) -> Conflict:
         """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`."""
-        from memory_mesh.flows import review
-
-        if resolution not in set(Resolution):
-            raise InvalidInput(f"resolution must be one of: {', '.join(Resolution)}")
         self._may_decide()
-        return review.resolve(
-            self._desk(), conflict_id, self._reader(scope), Resolution(resolution), reason
-        )
+        return self._resolve(conflict_id, self._reader(scope), resolution, reason)
 
     def chain(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
         """The memories that took each other's place, from the oldest known to the newest."""
-        from memory_mesh.flows import review
-
-        return review.chain(self._desk(), self._lens(scope), memory_id)
+        return flows.review.chain(self._access(), self._lens(scope), memory_id)
 
     def _may_decide(self) -> None:
         """No agent decides on what it said itself, or on how it is judged."""
         if not is_authoritative(self._source().kind):
             raise InvalidInput(f"only the user decides this, and not through {self._channel}")
+
+    def _waiting(self, lens: Lens, limit: int) -> list[Memory]:
+        return flows.review.waiting(self._access(), lens, check_limit(limit))
+
+    def _decide_on(self, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
+        said = check_text(reason, "reason")
+        return flows.review.review(self._access(), memory_id, reader, approve=approve, reason=said)
+
+    def _conflicts(self, lens: Lens, limit: int, *, pending: bool) -> list[Conflict]:
+        return flows.review.conflicts(self._access(), lens, check_limit(limit), pending=pending)
+
+    def _conflict(self, conflict_id: str) -> Conflict:
+        return flows.review.conflict(self._access(), conflict_id)
+
+    def _resolve(
+        self, conflict_id: str, reader: Scope, resolution: Resolution | str, reason: str
+    ) -> Conflict:
+        if resolution not in set(Resolution):
+            raise InvalidInput(f"resolution must be one of: {', '.join(Resolution)}")
+        said = check_text(reason, "reason")
+        return flows.review.resolve(
+            self._access(), conflict_id, reader, Resolution(resolution), said
+        )

@@ -1,13 +1,11 @@
-"""The verbs of what can be done: skills, kept, found, relied on, pruned and synthesized.
-
-`memory_mesh.sync.MemoryMesh` has them all. What they need is imported when one is used.
-"""
+"""Keep, find, rate and prune skills."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memory_mesh import flows
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
@@ -24,14 +22,13 @@ from memory_mesh.model import (
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
 from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.policy.writing.metadata import check_metadata
-from memory_mesh.view import OpenMesh
+from memory_mesh.view import View
 
 if TYPE_CHECKING:
-    from memory_mesh.model.learning import Synthesis
     from memory_mesh.model.skill import SkillDraft
 
 
-class Practice(OpenMesh):
+class SkillVerbs(View):
     """RFC-0011's skill management."""
 
     def ingest_skill(
@@ -51,18 +48,16 @@ class Practice(OpenMesh):
 
     def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
         """Keep a skill that is a draft already, as importers make them."""
-        from memory_mesh.flows import skills
-
-        return skills.ingest(self._desk(), replace(draft, scope=self._kept_scope(draft.scope)))
+        return flows.skills.ingest(
+            self._access(), replace(draft, scope=self._stored_scope(draft.scope))
+        )
 
     def search_skills(
         self, query: str, *, limit: int = 10, scope: Scope | None = None
     ) -> list[SkillHit]:
         """Skills for a question, best first; `Name: …` asks for one by its name."""
-        from memory_mesh.flows import skills
-
-        reader, text = self._opened().reader(), check_text(query, "query")
-        return skills.search(reader, text, self._reader(scope), check_limit(limit))
+        reader, text = self._access(), check_text(query, "query")
+        return flows.skills.search(reader, text, self._reader(scope), check_limit(limit))
 
     def list_skills(
         self,
@@ -74,8 +69,6 @@ class Practice(OpenMesh):
         scope: Scope | None = None,
     ) -> list[Skill]:
         """Active skills, the newest first; `before` names the last one of the page before."""
-        from memory_mesh.flows import skills
-
         lens = self._lens(scope, include=include, across=across)
         query = SkillQuery(
             lens.scope,
@@ -84,14 +77,14 @@ class Practice(OpenMesh):
             across=lens.across,
             before=before,
         )
-        return skills.listed(self._opened().reader(), query)
+        return flows.skills.listed(self._access(), query)
 
     def skill_vectors(self, skills: Sequence[Skill], space: Space) -> dict[str, bytes]:
         """The vectors of skills in one of the spaces that `stats` lists."""
         ids = tuple(skill.id for skill in skills)
         query = SkillQuery(Scope(), len(ids), ids=ids, statuses=frozenset(Status), space=space)
         everyone = replace(query, across=AUDIENCE)
-        with self._opened().ledger.read(self._config.namespace) as snapshot:
+        with self._read() as snapshot:
             found = snapshot.skills(everyone)
         return {each.skill.id: each.vector for each in found if each.vector is not None}
 
@@ -99,33 +92,14 @@ class Practice(OpenMesh):
         self, id: str, success: bool, *, scope: Scope | None = None
     ) -> Reliability:
         """Say whether a skill worked: +0.10 or -0.20, from 0 to 1."""
-        from memory_mesh.flows import skills
-
         if not isinstance(success, bool):
             raise InvalidInput("success must be true or false")
-        return skills.feedback(self._desk(), id, self._reader(scope), success=success)
+        return flows.skills.feedback(self._access(), id, self._reader(scope), success=success)
 
     def prune_skills(self, threshold: float = 0.3, *, scope: Scope | None = None) -> Pruned:
         """Archive active skills whose reliability is below the threshold."""
-        from memory_mesh.flows import skills
-
         share = check_share(threshold, "threshold")
-        return skills.prune(self._desk(), self._reader(scope), share)
-
-    def synthesize(
-        self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
-    ) -> "Synthesis":
-        """A skill from steps that recur in memories; it waits for `review` before it is used."""
-        from memory_mesh.flows import learn
-
-        parts = self._opened()
-        return learn.synthesize(
-            parts.reader(),
-            parts.desk(),
-            self._lens(scope),
-            topic=None if topic is None else check_text(topic, "topic"),
-            lookback=lookback,
-        )
+        return flows.skills.prune(self._access(), self._reader(scope), share)
 
     def _watch_skills(self) -> None:
         """Take in what is new or changed in the configured directories."""

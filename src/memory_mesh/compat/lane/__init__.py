@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""Memory Lane's interface and its file."""

@@ -19,8 +19,6 @@ from pathlib import Path
 from memory_mesh.compat.lane import translate
 from memory_mesh.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.flows.decide import superseded
-from memory_mesh.model import Commit, Memory, Standing, Status, Wanted
 from memory_mesh.sync import MemoryMesh
 
 BATCH = 256
@@ -51,7 +49,7 @@ def bring_in_lane(mesh: MemoryMesh, path: Path, *, progress: Progress | None = N
         closed += [(_id(row), row.superseded_by) for row in rows if row.superseded_by is not None]
         if progress is not None:
             progress(account.counts["read"])
-    done = sum(_close(mesh, old, new) for old, new in closed)
+    done = sum(mesh.mark_superseded(old, by=new) for old, new in closed)
     account.counts["superseded"] = done
     return LaneBrought(**account.counts, refusals=tuple(account.refusals))
 
@@ -131,34 +129,6 @@ def _vote(mesh: MemoryMesh, row: translate.LaneRow) -> None:
             mesh.rate(_id(row), helpful=helpful, scope=row.draft.scope)
 
 
-def _close(mesh: MemoryMesh, old_id: str, new_id: str) -> bool:
-    """Let the new memory take the old one's place; one whose successor is unknown goes on waiting.
-
-    A person may have let the old one in meanwhile: then it stays.
-    """
-    desk = mesh._desk()  # noqa: SLF001  # no verb of the mesh lets a caller say who supersedes whom
-
-    def decide(rivals: Standing) -> Commit:
-        old, new = rivals.memories.get(old_id), rivals.memories.get(new_id)
-        if not _replaced(old, new):
-            return Commit()
-        assert old is not None and new is not None  # noqa: S101, PT018  # just seen
-        put, entry = superseded(desk, old, new, rivals)
-        return Commit(puts=(put,), entries=(entry,))
-
-    return bool(desk.ledger.commit(desk.namespace, Wanted(ids=(old_id, new_id)), decide).puts)
-
-
-def _replaced(old: Memory | None, new: Memory | None) -> bool:
-    return (
-        old is not None
-        and new is not None
-        and old.id != new.id
-        and old.status is Status.QUARANTINED
-        and new.status is not Status.DELETED
-    )
-
-
 def _id(row: translate.LaneRow) -> str:
-    assert row.draft.born is not None  # noqa: S101  # every row has an id
-    return row.draft.born.id
+    assert row.draft.origin is not None  # noqa: S101  # every row has an id
+    return row.draft.origin.id

@@ -123,7 +123,10 @@ class MemoryLane:
 
     def _observed_again(self, memory_id: str, since: datetime) -> list[datetime]:
         """When its text came in once more, by the blocks that it left."""
-        ledger, namespace = self._mesh._opened().ledger, self._mesh.config.namespace  # noqa: SLF001  # a surface of the same house
+        ledger, namespace = (
+            self._mesh._opened().ledger,
+            self._mesh.config.namespace,
+        )  # a surface of the same house
         found, after = list[datetime](), 0
         while blocks := ledger.blocks(namespace, after, _PAGE, since):
             after = blocks[-1].seq or 0
@@ -135,7 +138,7 @@ class MemoryLane:
         return found
 
     def _now(self) -> datetime:
-        return self._mesh._now()  # noqa: SLF001  # the clock that the mesh scores by
+        return self._mesh._now()  # the clock that the mesh scores by
 
 
 def _about(entities: Sequence[str]) -> str | None:

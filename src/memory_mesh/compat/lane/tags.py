@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Keywords and tags that Memory Lane gives a text."""
 
 import math
 import re

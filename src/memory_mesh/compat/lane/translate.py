@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
-from memory_mesh.compat.lane import entities, tags, translate
+from memory_mesh.compat.lane import entities, tags
 from memory_mesh.compat.times import moment
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, replace
@@ -118,7 +118,7 @@ def read_row(row: Row) -> LaneRow:
     kept = _kept(said) | {"entity_slugs": list(slugs), "collection": _collection(row)} | rest
     votes = _number(said["feedback_count"])
     score = _number(said["feedback_score"])
-    helpful, harmful = translate.votes_behind(score, int(votes))
+    helpful, harmful = votes_behind(score, int(votes))
     if score != 1 and not helpful + harmful:  # a score that no votes of ours make
         kept["origin_feedback_score"] = score
     successor = _first(row, said, "superseded_by")
@@ -129,7 +129,7 @@ def read_row(row: Row) -> LaneRow:
         kind=kind,
         label=label,
         extra=check_metadata(kept),
-        born=_born(row, said, helpful + harmful),
+        origin=_born(row, said, helpful + harmful),
         allow_duplicate=True,  # each row keeps its id
         quarantine=None if successor is None else f"{successor} took its place before it came here",
     )

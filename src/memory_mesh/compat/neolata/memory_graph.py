@@ -1,4 +1,4 @@
-"""`MemoryGraph`: neolata's verbs over the same flows as `MemoryMesh`, blocking and thread-safe.
+"""`MemoryGraph`: neolata's verbs over a `MemoryMesh`, blocking and thread-safe.
 
 `store(agent)` writes for that agent alone and as that agent; a search without an agent leaves the
 agent out of the test and nothing else. A verb that is given an id reaches every agent's and every
@@ -18,9 +18,6 @@ from memory_mesh.compat.neolata.model import GraphHits, GraphMemory, GraphMeta
 from memory_mesh.compat.neolata.translate import compute_trust
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows import recall as reading
-from memory_mesh.flows import remember as writing
-from memory_mesh.flows import review
 from memory_mesh.model import (
     Channel,
     Claim,
@@ -38,7 +35,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_limit, check_text
 from memory_mesh.ports import Clock, Embedder, Sink
-from memory_mesh.view import OpenMesh
+from memory_mesh.sync import MemoryMesh
 
 __all__ = ["GraphOptions", "MemoryGraph", "compute_trust", "create_memory"]
 
@@ -63,7 +60,7 @@ def create_memory(**options: Unpack[GraphOptions]) -> "MemoryGraph":
     return MemoryGraph(**options)
 
 
-class MemoryGraph(OpenMesh):
+class MemoryGraph:
     """Memories of agents with claims, trust and quarantine, as neolata has them."""
 
     def __init__(
@@ -77,13 +74,19 @@ class MemoryGraph(OpenMesh):
         **settings: Unpack[configuration.Settings],
     ) -> None:
         """Take the settings; nothing is opened before the first use."""
-        models = (custom_embedder, None)
-        super().__init__(configuration.load(settings), channel, clock, sinks, models)
-        self._unregistered = {**self._unregistered, **(predicate_schemas or {})}
+        self._mesh = MemoryMesh(
+            channel=channel,
+            clock=clock,
+            sinks=sinks,
+            custom_embedder=custom_embedder,
+            **settings,
+        )
+        if predicate_schemas:
+            self._mesh._add_predicates(predicate_schemas)
 
     def __enter__(self) -> Self:
         """Open the store."""
-        self._opened()
+        self._mesh.init()
         return self
 
     def __exit__(
@@ -97,7 +100,7 @@ class MemoryGraph(OpenMesh):
 
     def close(self) -> None:
         """Write what waits and release every file."""
-        self._release()
+        self._mesh.close()
 
     def store(
         self,
@@ -129,7 +132,7 @@ class MemoryGraph(OpenMesh):
             on_conflict=on_conflict,
         )
         drafted = self._stated(translate.agent_name(agent), text, options)
-        return writing.remember(self._desk(), [drafted])[0]
+        return self._mesh.add_many([drafted])[0]
 
     def store_many(
         self,
@@ -147,11 +150,10 @@ class MemoryGraph(OpenMesh):
             self._item(name, each)
             for each in translate.bounded("items", items, translate.MAX_ITEMS)
         ]
-        desk = self._desk()
         return [
             receipt
             for start in range(0, len(drafts), size)
-            for receipt in writing.remember(desk, drafts[start : start + size])
+            for receipt in self._mesh.add_many(drafts[start : start + size])
         ]
 
     def search(
@@ -241,21 +243,19 @@ class MemoryGraph(OpenMesh):
 
     def reinforce(self, memory_id: str, boost: float = 0.1) -> GraphMemory:
         """Vote for a memory's truth; it gains trust and importance."""
-        if isinstance(boost, bool) or not 0 <= boost <= 1:
-            raise InvalidInput(f"boost must be a number from 0 to 1, not {boost!r}")
         reader = self._held(memory_id).scope
-        return self._one(review.reinforce(self._desk(), memory_id, reader, float(boost)))
+        return self._one(self._mesh.reinforce(memory_id, boost, scope=reader))
 
     def dispute(self, memory_id: str, *, reason: str = "disputed by the caller") -> GraphMemory:
         """Vote against a memory's truth; three unsupported votes send it to review."""
-        said, reader = check_text(reason, "reason"), self._held(memory_id).scope
-        return self._one(review.dispute(self._desk(), memory_id, reader, said))
+        reader = self._held(memory_id).scope
+        return self._one(self._mesh.dispute(memory_id, reason=reason, scope=reader))
 
     def list_quarantined(self, *, agent: str | None = None, limit: int = 50) -> list[GraphMemory]:
         """What waits for review, newest first: of one agent, or of all."""
         lens = self._view(agent, None, {Status.QUARANTINED})
         lens = replace(lens, across=lens.across | {"session"}, any_validity=True)
-        return self._shown(review.waiting(self._desk(), lens, check_limit(limit)))
+        return self._shown(self._mesh._waiting(lens, limit))
 
     def review_quarantine(
         self, memory_id: str, *, action: str, reason: str = "reviewed by the caller"
@@ -263,19 +263,18 @@ class MemoryGraph(OpenMesh):
         """`activate` what waits, in place of what it contradicts, or `reject` it for good."""
         if action not in translate.ACTIONS:
             raise InvalidInput(f"action must be one of: {', '.join(translate.ACTIONS)}")
-        said, reader = check_text(reason, "reason"), self._held(memory_id).scope
+        reader = self._held(memory_id).scope
         approve = translate.ACTIONS[action]
-        return self._one(
-            review.review(self._desk(), memory_id, reader, approve=approve, reason=said)
-        )
+        reviewed = self._mesh._decide_on(memory_id, reader, approve=approve, reason=reason)
+        return self._one(reviewed)
 
     def conflicts(self, *, limit: int = 100) -> list[Conflict]:
         """Every contradiction on record, newest first."""
-        return review.conflicts(self._desk(), self._whole(), check_limit(limit), pending=False)
+        return self._mesh._conflicts(self._whole(), limit, pending=False)
 
     def pending_conflicts(self, *, limit: int = 100) -> list[Conflict]:
         """Contradictions that wait for a decision, newest first."""
-        return review.conflicts(self._desk(), self._whole(), check_limit(limit), pending=True)
+        return self._mesh._conflicts(self._whole(), limit, pending=True)
 
     def resolve_conflict(
         self,
@@ -285,20 +284,18 @@ class MemoryGraph(OpenMesh):
         reason: str = "resolved by the caller",
     ) -> Conflict:
         """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`."""
-        if resolution not in set(Resolution):
-            raise InvalidInput(f"resolution must be one of: {', '.join(Resolution)}")
-        desk = self._desk()
-        newcomer = self._held(review.conflict(desk, conflict_id).new)
-        said = check_text(reason, "reason")
-        return review.resolve(desk, conflict_id, newcomer.scope, Resolution(resolution), said)
+        newcomer = self._held(self._mesh._conflict(conflict_id).new)
+        return self._mesh._resolve(conflict_id, newcomer.scope, resolution, reason)
 
     def _stated(self, agent: str, text: object, options: Mapping[str, object]) -> Draft:
         """A draft for one agent and by it."""
         content, details = translate.details_of(text, options)
-        scope = Scope(self._config.project, agent, self._config.session)
+        scope = Scope(self._mesh.config.project, agent, self._mesh.config.session)
         why = details.get("quarantine")
         metadata = None if why is None else {"quarantine": why}
-        return self._draft(content, metadata, details | {"scope": scope, "source_agent": agent})
+        return self._mesh._draft(
+            content, metadata, details | {"scope": scope, "source_agent": agent}
+        )
 
     def _item(self, agent: str, item: object) -> Draft:
         if isinstance(item, str):
@@ -312,18 +309,18 @@ class MemoryGraph(OpenMesh):
     def _view(self, agent: str | None, session: str | None, statuses: Iterable[Status]) -> Lens:
         """What an agent sees; without one every agent's, still of this project and session."""
         named = None if agent is None else translate.agent_name(agent)
-        lens = self._lens(
+        lens = self._mesh._lens(
             Scope(agent=named, session=session), across=() if named is not None else ("agent",)
         )
         return replace(lens, statuses=frozenset(statuses))
 
     def _whole(self) -> Lens:
         """Everything of this project, for verbs that are given an id."""
-        lens = self._lens(None, across=_EVERYBODY)
+        lens = self._mesh._lens(None, across=_EVERYBODY)
         return replace(lens, statuses=translate.VISIBLE, any_validity=True)
 
     def _held(self, memory_id: str) -> Memory:
-        with self._opened().ledger.read(self._config.namespace) as snapshot:
+        with self._mesh._read() as snapshot:
             found = snapshot.get([memory_id], self._whole())
         if not found:
             raise NotFound
@@ -333,19 +330,21 @@ class MemoryGraph(OpenMesh):
         return self._shown([memory])[0]
 
     def _shown(self, memories: Sequence[Memory]) -> list[GraphMemory]:
-        now = self._now()
-        with self._opened().ledger.read(self._config.namespace) as snapshot:
+        now = self._mesh._now()
+        with self._mesh._read() as snapshot:
             return [
                 translate.shown(
-                    memory, snapshot.conflicts(review.MOST, pending=False, memory=memory.id), now
+                    memory,
+                    snapshot.conflicts(translate.MAX_CONFLICTS, pending=False, memory=memory.id),
+                    now,
                 )
                 for memory in memories
             ]
 
     def _answered(self, asked: Query, *, explain: bool) -> GraphHits:
-        reader, session = self._opened().reader(), asked.lens.scope.session
+        session = asked.lens.scope.session
         deep = asked if session is None else replace(asked, limit=max(_NEAREST, asked.limit))
-        found = reading.recall(reader, deep)
+        found = self._mesh._recall(deep)
         ordered, preferred = translate.session_first(found, session)
         best = ordered[: asked.limit]
         memories = self._shown([hit.memory for hit in best])
@@ -364,8 +363,7 @@ class MemoryGraph(OpenMesh):
         hidden = replace(asked.lens, statuses=translate.VISIBLE - asked.lens.statuses)
         left: Counter[str] = Counter()
         if hidden.statuses:
-            reader = replace(self._opened().reader(), yamo=False)
-            unseen = reading.recall(reader, replace(asked, lens=hidden, limit=_NEAREST))
+            unseen = self._mesh._recall(replace(asked, lens=hidden, limit=_NEAREST), recorded=False)
             left.update(hit.memory.status.value for hit in unseen)
         explanation = found.explanation
         return GraphMeta(

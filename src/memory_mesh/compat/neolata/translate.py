@@ -21,6 +21,7 @@ from memory_mesh.policy.writing.trust import is_unsupported, trust, trust_of
 
 MAX_TEXT = 10_000  # characters
 MAX_ITEMS = 1_000
+MAX_CONFLICTS = 100  # conflicts of one memory that are shown
 MAX_QUERIES = 100
 BATCH = 64  # texts embedded at once
 ON_CONFLICT = ("quarantine", "keep_active")

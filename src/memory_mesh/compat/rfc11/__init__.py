@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""RFC-0011's LanceDB tables: import, export and migration."""

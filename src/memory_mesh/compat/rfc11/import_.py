@@ -178,7 +178,7 @@ def _outcome(draft: Draft, receipt: Receipt, account: _Account) -> str:
 
 
 def _born(draft: Draft) -> str | None:
-    return None if draft.born is None else draft.born.id
+    return None if draft.origin is None else draft.origin.id
 
 
 def _skills(mesh: MemoryMesh, dataset: "LanceDataset", account: _Account) -> Iterator[list[str]]:
@@ -195,7 +195,7 @@ def _skills(mesh: MemoryMesh, dataset: "LanceDataset", account: _Account) -> Ite
 def _skill(mesh: MemoryMesh, row: dict[str, object], account: _Account) -> str:
     try:
         text, metadata, born = skill_given(row)
-        draft = SkillDraft(text=text, metadata=metadata, scope=Scope(), source=_SOURCE, born=born)
+        draft = SkillDraft(text=text, metadata=metadata, scope=Scope(), source=_SOURCE, origin=born)
         receipt = mesh.add_skill(draft)
     except InvalidInput as error:
         return account.refuse(row.get("id"), str(error))

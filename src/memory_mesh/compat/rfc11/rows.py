@@ -73,7 +73,7 @@ def memory_draft(row: Row, taught: Taught | None = None) -> Draft:
     )  # fmt: skip
     draft = replace(
         draft,
-        born=_born(row),
+        origin=_born(row),
         scope=scope,
         label=label,
         kind=Kind.LESSON if lesson is not None else _kind(row, label),

@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""One guarded HTTP client for every service."""

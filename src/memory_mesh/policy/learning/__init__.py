@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""What is learned from memories: lessons, beliefs, procedures, skills."""

@@ -13,7 +13,7 @@ _WORDS = (
     r"(?i)(?:(?<![a-z])(?:(?:tele|i|smart|cell)?phones?(?: (?:no|nr|number))?|tel|cell|fax|sms|gsm"
     r"|mobil(?:e|nummer|telefon)?|whats\s?app|telegram|signal|viber|handy|rufnummer|festnetz"
     r"|telefon[a-zăéóő]*|t[ée]l[ée]phone|portable|tel[eé]fono?s?|m[oó]vil|celular|telefone"
-    r"|telem[oó]vel|cellulare|puhelin|contact number|(?:desk|office|home|work) ?:)(?![a-z])"
+    r"|telem[oó]vel|cellulare|puhelin|contact number|(?:access|office|home|work) ?:)(?![a-z])"
     r"|телефон\w*|тел\.|моб\.|τηλ|هاتف|جوال|טלפון|电话|電話|手机|手機|携帯|전화|휴대폰|핸드폰|โทร)"
     r"(?P<gap>[^0-9\n]{0,30}(?:\n\s{0,4})?)\Z"
 )

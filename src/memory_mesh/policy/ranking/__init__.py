@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""How candidates are scored and ordered."""

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""The profile `composite`: neolata's weighted sum."""
 
 import math
 from collections.abc import Mapping
@@ -26,6 +26,7 @@ def recency(memory: Memory, now: datetime) -> float:
 def composite_score(
     fused: Fused, memory: Memory, now: datetime, weights: Mapping[str, float]
 ) -> Fused:
+    """The weighted sum of relevance, trust, recency and importance."""
     features = {
         "relevance": similarity(fused.parts),
         "confidence": trust_of(memory, now),
@@ -37,6 +38,7 @@ def composite_score(
 
 
 def composite_weights(given: Mapping[str, float]) -> dict[str, float]:
+    """The default weights with those that a caller gives; an unknown name is refused."""
     unknown = given.keys() - COMPOSITE_WEIGHTS.keys()
     if unknown:
         raise InvalidInput(

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from memory_mesh.model import Fused, Kind, Memory
-from memory_mesh.policy.ranking import lane
 from memory_mesh.policy.ranking.profiles import (
     LANE_DECAY_FLOOR,
     LANE_DECAY_STEPS,
@@ -58,6 +57,7 @@ def factors(memory: Memory, now: datetime, boosted: frozenset[str]) -> dict[str,
 
 
 def lane_score(fused: Fused, memory: Memory, now: datetime, boosted: frozenset[str]) -> Fused:
-    factors = lane.factors(memory, now, boosted)
-    score = similarity(fused.parts) * math.prod(factors.values())
-    return Fused(fused.version, score, dict(fused.parts) | factors)
+    """Similarity times type, decay, feedback and intent."""
+    times = factors(memory, now, boosted)
+    score = similarity(fused.parts) * math.prod(times.values())
+    return Fused(fused.version, score, dict(fused.parts) | times)

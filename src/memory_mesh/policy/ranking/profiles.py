@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""The ranking profiles: their names, depths, weights and half-lives."""
 
 from collections.abc import Mapping
 
@@ -8,10 +8,8 @@ MESH = "mesh"
 PROFILES = (MESH, "rrf")
 RANKED = ("composite", "lane")  # these reorder by more than relevance: they must see more
 LEG_DEPTH = 100  # candidates of a leg
-LARGE_STORE_WRITES, LARGE_LEG_DEPTH = (
-    20_000,
-    200,
-)  # from so many writes on: docs/benchmarks/depth.json
+LARGE_STORE_WRITES = 20_000  # from so many writes on a leg is asked for more candidates
+LARGE_LEG_DEPTH = 200  # docs/benchmarks/depth.json
 RERANK_DEPTH = 1_000
 
 

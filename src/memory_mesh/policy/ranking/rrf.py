@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Reciprocal rank fusion, to the letter of RFC-0011 section 5."""
 
 from memory_mesh.model import Fused
 from memory_mesh.policy.ranking.relevance import (

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""How skills are scored."""
 
 from collections.abc import Sequence
 

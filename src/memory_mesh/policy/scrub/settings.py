@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""The settings of the scrubber: chunk sizes and what is kept."""
 
 from memory_mesh.fastdataclass import dataclass
 

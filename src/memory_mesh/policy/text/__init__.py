@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""Text to terms: analysis, sentences, spelling, synonyms and time expressions."""

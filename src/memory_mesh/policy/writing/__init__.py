@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""Decisions about writes: drafts, limits, trust, duplicates, contradictions, audit."""

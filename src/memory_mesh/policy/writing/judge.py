@@ -79,7 +79,7 @@ def _judge_text(draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
 
 def _known(draft: Draft, wording: Wording, rivals: Standing) -> Verdict | None:
     """What comes from another store and is here already, under its id."""
-    memory = rivals.memories.get(draft.born.id) if draft.born is not None else None
+    memory = rivals.memories.get(draft.origin.id) if draft.origin is not None else None
     if memory is None:
         return None
     if memory.text == wording.text:
@@ -219,7 +219,7 @@ def _stands(rival: Rival, new: float) -> bool:
 
 def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
     """It is as trusted, and what is brought from another store was said before it."""
-    memory, born = rival.memory, draft.born
+    memory, born = rival.memory, draft.origin
     return (
         born is not None and born.created_at < memory.created_at and BASE[memory.source.kind] >= new
     )

@@ -37,7 +37,10 @@ class _Budget:
         self.items -= 1
         self.characters -= characters
         if self.items < 0 or self.characters < 0:
-            message = f"metadata is too large: at most {METADATA_ITEMS} values, {METADATA_CHARS} characters"
+            message = (
+                f"metadata is too large: at most {METADATA_ITEMS} values and "
+                f"{METADATA_CHARS} characters"
+            )
             raise InvalidInput(message)
 
 

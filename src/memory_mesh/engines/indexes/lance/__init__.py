@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""The LanceDB index of large stores."""

@@ -1,1 +1,1 @@
-"""TODO docstring."""
+"""The SQLite ledger: one file per namespace, one transaction per write, any number of processes."""

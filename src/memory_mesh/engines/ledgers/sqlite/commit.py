@@ -80,7 +80,7 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
 
         skills.write(db, commit, seq)
     if commit.terms is not None:
-        from memory_mesh.engines.ledgers.sqlite.ledger import terms
+        from memory_mesh.engines.ledgers.sqlite import terms
 
         terms.rewrite(db, commit.terms)
     conflicts.write(db, commit, seq, at)

@@ -58,9 +58,7 @@ class SqliteLedger:
             at = sqlite_commit.recorded_time(head, self._clock.now())
             commit = decide(sqlite_commit.rivals(db, wanted, at))
             if _changes(commit):
-                from memory_mesh.engines.ledgers.sqlite.ledger import (
-                    terms,  # a search has no use for it
-                )
+                from memory_mesh.engines.ledgers.sqlite import terms  # a search has no use for it
 
                 terms.adopt(db, head)
                 sqlite_commit.write(db, head, at, commit)

@@ -112,9 +112,7 @@ class SqliteSnapshot:
 
     def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
         """Texts or skills (`of`) up to a number, newest first, with the terms they have."""
-        from memory_mesh.engines.ledgers.sqlite.ledger import (
-            terms,  # only upkeep and verify ask for it
-        )
+        from memory_mesh.engines.ledgers.sqlite import terms  # only upkeep and verify ask for it
 
         return terms.indexed(self._db, of, up_to, limit)
 

@@ -11,6 +11,7 @@ import types
 
 import pytest
 
+from memory_mesh._async.threads import MAX_THREADS
 from tools import generate_async
 
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
@@ -181,7 +182,7 @@ def test_arguments_results_and_errors_pass_through(face):
 
     mesh = asyncio.run(story())
     assert mesh._sync.log == ["enter", "a", "cleared", "exit"]
-    assert mesh._pool is None
+    assert not mesh._threads.running
 
 
 def test_a_cancelled_await_lets_its_call_finish(face):
@@ -208,7 +209,7 @@ def test_no_more_threads_run_than_the_pool_holds(face):
             await asyncio.sleep(0.001)
             most = max(most, threading.active_count() - before)
         assert len(mesh._sync.log) == 60
-        assert 1 < most <= face.MAX_THREADS
+        assert 1 < most <= MAX_THREADS
         await mesh.close()
 
     asyncio.run(story())

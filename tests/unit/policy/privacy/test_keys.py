@@ -14,7 +14,7 @@ from memory_mesh.process.keys import KEY_FOLDER, KeyFile, key_folder, key_for
 RACE = """
 import sys, time
 from pathlib import Path
-from memory_mesh.keys import key_for
+from memory_mesh.process.keys import key_for
 while time.time() < float(sys.argv[2]):
     pass
 print(key_for(Path(sys.argv[1])).hex())
@@ -84,7 +84,7 @@ def test_rotation_keeps_the_old_keys_and_uses_the_new(store):
 
 @pytest.mark.parametrize("content", ["# only words\n", "", "one two\n", "id zz 2026-01-01\n"])
 def test_a_damaged_file_is_never_replaced(store, content, monkeypatch):
-    monkeypatch.setattr("memory_mesh.keys._PATIENCE", 1)
+    monkeypatch.setattr("memory_mesh.process.keys._PATIENCE", 1)
     file = KeyFile.of(store)
     file.keys()
     file.path.write_text(content)

@@ -261,19 +261,19 @@ CASES = {
         "active",
     ),
     "brought from another store, and older": (
-        draft(born=Origin("mem_old", NOW - 900 * DAY)),
+        draft(origin=Origin("mem_old", NOW - 900 * DAY)),
         (known(),),
         None,
         "quarantined 1:pending",
     ),
     "brought from another store, older, and more trusted": (
-        draft(born=Origin("mem_old", NOW - 900 * DAY)),
+        draft(origin=Origin("mem_old", NOW - 900 * DAY)),
         (known(by=GUESS),),
         None,
         "active -1 1:supersede",
     ),
     "brought from another store, and newer": (
-        draft(born=Origin("mem_new", NOW)),
+        draft(origin=Origin("mem_new", NOW)),
         (known(),),
         None,
         "active -1 1:supersede",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memory_mesh.policy.text.time_expressions import LONGEST, Period, read
 
 NOW = datetime(2026, 6, 17, 21, tzinfo=UTC)  # a Wednesday
-SETS = Path(__file__).parents[2] / "bench" / "sets"
+SETS = Path(__file__).parents[4] / "bench" / "sets"
 EVER = "0001-01-01"
 
 
@@ -367,13 +367,17 @@ def test_nothing_is_loaded_for_a_question_without_a_word_of_time():
     program = """
 import sys
 from datetime import UTC, datetime
-from memory_mesh.policy import periods
-periods.read("What does the gateway do?", datetime.now(UTC))
-print(sorted(name for name in sys.modules if name.startswith("memory_mesh.policy.periods")))
+from memory_mesh.policy.text import time_expressions
+time_expressions.read("What does the gateway do?", datetime.now(UTC))
+package = time_expressions.__name__
+print(sorted(name for name in sys.modules if name.startswith(package)))
 """
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == str(
-        ["memory_mesh.policy.periods", "memory_mesh.policy.periods.hints"]
+        [
+            "memory_mesh.policy.text.time_expressions",
+            "memory_mesh.policy.text.time_expressions.hints",
+        ]
     )

@@ -18,7 +18,7 @@ from memory_mesh.evaluation.report import Report
 from memory_mesh.evaluation.report_files import write
 
 SUITE = evaluation.Suite(name="small", ks=(1, 3), counts="R@1")
-SETS = Path(__file__).resolve().parents[2] / "bench" / "sets"
+SETS = Path(__file__).resolve().parents[3] / "bench" / "sets"
 
 
 def put(folder: Path, corpus: Sequence[object], queries: Sequence[object]) -> Path:
@@ -106,9 +106,9 @@ def test_without_a_moment_the_clock_is_that_of_the_day() -> None:
         ("evaluation/answering.py", True),
         ("evaluation/asking.py", True),
         ("evaluation/records.py", True),
-        ("policy/analyze.py", True),
+        ("policy/text/analyze.py", True),
         ("evaluation/report.py", False),
-        ("cli/eval.py", False),
+        ("cli/commands/eval.py", False),
     ],
 )
 def test_only_code_that_answers_asks_anew(tmp_path: Path, monkeypatch, file, anew) -> None:

@@ -110,8 +110,8 @@ def test_a_v1_row_keeps_id_time_and_metadata():
     draft = memory_draft(
         row(metadata=said(type="event", source="cli", tags=["a"], rationale="why", mine={"x": 1}))
     )
-    assert draft.born is not None
-    assert (draft.born.id, draft.born.created_at) == ("mem_1700000000000_00000a", AT)
+    assert draft.origin is not None
+    assert (draft.origin.id, draft.origin.created_at) == ("mem_1700000000000_00000a", AT)
     assert (draft.kind, draft.label, draft.tags) == (Kind.EVENT, "event", ("a",))
     assert draft.source == Source(SourceKind.DOCUMENT, Channel.IMPORT, "cli")
     assert draft.extra == {"rationale": "why", "mine": {"x": 1}}
@@ -136,8 +136,8 @@ def test_columns_win_over_metadata():
     assert draft.importance == 0.8
     assert draft.heritage == Heritage(("i",), (), ("r",))
     assert draft.skill == "skill_1_a"
-    assert draft.born is not None
-    assert (draft.born.uses, draft.born.last_used) == (7, AT + timedelta(days=1))
+    assert draft.origin is not None
+    assert (draft.origin.uses, draft.origin.last_used) == (7, AT + timedelta(days=1))
     assert draft.extra == {}
 
 
@@ -175,9 +175,9 @@ def stored(draft, **values):
              "heritage", "skill", "speaker", "role", "order", "occurred_at", "valid_from",
              "valid_until", "confidence")  # fmt: skip
     kept = {name: getattr(draft, name) for name in names}
-    assert draft.born is not None
-    kept |= {"id": draft.born.id, "created_at": draft.born.created_at}
-    kept |= {"uses": draft.born.uses, "last_used": draft.born.last_used}
+    assert draft.origin is not None
+    kept |= {"id": draft.origin.id, "created_at": draft.origin.created_at}
+    kept |= {"uses": draft.origin.uses, "last_used": draft.origin.last_used}
     return memory(**(kept | values))
 
 
@@ -224,8 +224,8 @@ def test_a_row_that_cannot_be_taken_says_why(values, word):
 
 def test_an_id_tells_its_time_where_the_column_does_not():
     draft = memory_draft(row(created_at=None))
-    assert draft.born is not None
-    assert draft.born.created_at == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert draft.origin is not None
+    assert draft.origin.created_at == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 
 @pytest.mark.req("R-000-040")

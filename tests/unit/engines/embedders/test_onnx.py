@@ -36,7 +36,7 @@ def run(code: str, **variables: str) -> str:
 OPEN = """
 import os, sys
 from pathlib import Path
-from memory_mesh.embedders.onnx import OnnxEmbedder
+from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 embedder = OnnxEmbedder(Path(os.environ["MEMORY_MESH_MODEL_DIR"]), threads=2)
 """
 
@@ -54,9 +54,9 @@ def test_nothing_is_loaded_before_the_first_embed(tmp_path):
 def test_constructing_a_mesh_with_a_model_loads_nothing(tmp_path):
     code = f"""
 import sys
-from memory_mesh.clock import SystemClock
+from memory_mesh.process.clock import SystemClock
 from memory_mesh.config import load
-from memory_mesh.embedders import embedder_of
+from memory_mesh.engines.embedders import embedder_of
 from memory_mesh.sync import MemoryMesh
 with MemoryMesh() as mesh:
     assert embedder_of(mesh.config, SystemClock()) is not None

@@ -10,7 +10,7 @@ import pytest
 
 from memory_mesh.policy.privacy import Redactor
 
-SETS = Path(__file__).resolve().parents[2] / "bench" / "sets"
+SETS = Path(__file__).resolve().parents[3] / "bench" / "sets"
 NAMES = ("languages", "aliases", "temporal")
 LANGUAGES = ("chinese", "japanese", "korean", "german", "arabic", "spanish")
 CODE = ("identifiers", "paths", "errors")

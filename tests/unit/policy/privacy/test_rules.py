@@ -6,7 +6,7 @@ import pytest
 
 from memory_mesh.policy.privacy import RULES, Redactor
 from tests.corpora.pii import negatives, positives
-from tests.unit.privacy.hostile import TEXTS
+from tests.unit.policy.privacy.hostile import TEXTS
 from tools.privacy_report import misses, recall_by_kind, touched
 
 REDACTOR = Redactor(b"key" * 11, "default")

@@ -1,0 +1,53 @@
+"""Read and check the audit chain."""
+
+from os import PathLike
+from pathlib import Path
+
+from memory_mesh import flows
+from memory_mesh.errors import NotFound
+from memory_mesh.model import (
+    Block,
+    Verification,
+)
+from memory_mesh.policy.writing import audit
+from memory_mesh.view import View
+
+
+class AuditVerbs(View):
+    """The verbs of the audit chain."""
+
+    def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
+        """The audit chain's blocks, oldest first, whole writes only."""
+        return self._opened().ledger.blocks(self._config.namespace, after_seq, limit)
+
+    def recalls(self, *, limit: int = 100) -> list[Block]:
+        """The latest recall blocks, newest first; those that still wait in a process are not."""
+        return self._opened().ledger.recalls(self._config.namespace, limit)
+
+    def verify(
+        self,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        against: str | PathLike[str] | None = None,
+    ) -> Verification:
+        """Check the chain and every invariant; write a checkpoint, or compare with one."""
+        parts = self._opened()
+        held = None if against is None else _read(against)
+        verification = flows.upkeep.verify(parts.ledger, self._config.namespace, held)
+        if checkpoint is not None:
+            if verification.head is None or not verification.head.position:
+                message = (
+                    f"the namespace {self._config.namespace!r} is empty: nothing to checkpoint"
+                )
+                raise NotFound(message)
+            mark = audit.checkpoint(verification.head, parts.clock.now())
+            Path(checkpoint).write_text(mark + "\n", encoding="utf-8")
+        return verification
+
+
+def _read(path: str | PathLike[str]) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        message = f"there is no file {path}"
+        raise NotFound(message) from None

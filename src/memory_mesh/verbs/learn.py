@@ -1,0 +1,51 @@
+"""Reflect on memories and make skills of them."""
+
+from typing import TYPE_CHECKING
+
+from memory_mesh import flows
+from memory_mesh.model import (
+    Scope,
+)
+from memory_mesh.policy.arguments import check_text
+from memory_mesh.view import View
+
+if TYPE_CHECKING:
+    from memory_mesh.model.learning import Reflection, Synthesis
+
+
+class LearnVerbs(View):
+    """The verbs that make something new of memories."""
+
+    def reflect(
+        self,
+        *,
+        topic: str | None = None,
+        lookback: int = 10,
+        store: bool = True,
+        scope: Scope | None = None,
+    ) -> "Reflection":
+        """What the memories on a topic, or the newest, say together, each belief with its ids.
+
+        It is kept unless told not to. A language model words it where one is given; where that
+        fails, the memories' own words are the answer.
+        """
+        return flows.learn.reflect(
+            self._access(),
+            self._lens(scope),
+            topic=None if topic is None else check_text(topic, "topic"),
+            lookback=lookback,
+            store=store,
+            llm=self._opened().llm(),
+            max_tokens=self._config.llm_max_tokens,
+        )
+
+    def synthesize(
+        self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
+    ) -> "Synthesis":
+        """A skill from steps that recur in memories; it waits for `review` before it is used."""
+        return flows.learn.synthesize(
+            self._access(),
+            self._lens(scope),
+            topic=None if topic is None else check_text(topic, "topic"),
+            lookback=lookback,
+        )

@@ -1,0 +1,86 @@
+"""Search memories, and the cache of recent answers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from memory_mesh import flows
+from memory_mesh.fastdataclass import replace
+from memory_mesh.formats import rfc11
+from memory_mesh.model import (
+    Hit,
+    Hits,
+    Query,
+    Scope,
+    Status,
+)
+from memory_mesh.policy.arguments import check_limit, check_share, check_text
+from memory_mesh.process.cache import CacheStats
+from memory_mesh.view import View
+
+
+class SearchVerbs(View):
+    """The verbs of search."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        filter: str | None = None,
+        use_cache: bool = True,
+        scope: Scope | None = None,
+        across: Iterable[str] = (),
+        include: Iterable[Status | str] = (),
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        profile: str = "mesh",
+        keyword_only: bool = False,
+        weights: Mapping[str, float] | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float = 0.0,
+    ) -> Hits:
+        """The best memories for a question, best first, each with the parts of its score.
+
+        A score is the chance that the memory answers: with `min_relevance` 0.1 or so, a question
+        that nothing answers gets an empty list. The list's `explanation` says which legs answered,
+        how many memories still wait for their vector or for current keyword terms, and whether an
+        embedder was down.
+        """
+        lens = self._lens(
+            scope,
+            filter=filter,
+            across=across,
+            include=include,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
+        question = Query(
+            check_text(query, "query"),
+            lens,
+            check_limit(limit),
+            profile,
+            keyword_only,
+            dict(weights or {}),
+            min_similarity,
+            check_share(min_relevance, "min_relevance"),
+        )
+        return self._recall(question, use_cache=use_cache)
+
+    def format_results(self, results: Sequence[Hit]) -> str:
+        """RFC-0011's prompt text for search results."""
+        return rfc11.results(results)
+
+    def clear_cache(self) -> None:
+        """Forget cached answers."""
+        self._opened().cache.clear()
+
+    def get_cache_stats(self) -> CacheStats:
+        """How the search cache does."""
+        return self._opened().cache.stats()
+
+    def _recall(self, query: Query, *, use_cache: bool = True, recorded: bool = True) -> Hits:
+        """The answer to a ready query; one that is not recorded leaves no recall block."""
+        access = self._access()
+        if not recorded:
+            access = replace(access, yamo=False)
+        return flows.recall.recall(access, query, use_cache=use_cache)

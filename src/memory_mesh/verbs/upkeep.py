@@ -1,0 +1,65 @@
+"""Keep a store in order: vectors, index, sinks; and its figures."""
+
+from collections.abc import Callable, Sequence
+
+from memory_mesh import flows
+from memory_mesh.errors import MissingExtra
+from memory_mesh.model import (
+    Body,
+    Part,
+    Space,
+    Stats,
+    UpkeepReport,
+)
+from memory_mesh.verbs.lessons import LessonVerbs
+
+_UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
+
+
+class UpkeepVerbs(LessonVerbs):
+    """The verbs of maintenance."""
+
+    def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
+        """The heartbeat: old terms, vectors for waiting texts, the index, the sinks, due lessons.
+
+        May be interrupted at any point and run again. `progress` hears how many were embedded.
+        """
+        parts, namespace = self._opened(), self._config.namespace
+        reindexed = flows.upkeep.reindex(parts.ledger, namespace)
+        embedded = flows.late_vectors.embed_all(self._access(), progress)
+        states = parts.ledger.stats(namespace).spaces
+        wanted = any(state.body or flows.upkeep.worth_an_index(state) for state in states)
+        index = parts.index() if wanted else None
+        bodies = flows.upkeep.absorb(parts.ledger, index, namespace) if index is not None else []
+        told = flows.upkeep.drain(parts.ledger, namespace, parts.sinks, _UPKEEP_SECONDS)
+        learned = 0
+        if self._config.enable_wisdom_distillation and self.distillation_due():
+            learned = len(self.distill().learned)
+        return UpkeepReport(
+            embedded, tuple(bodies), sinks_told=told, lessons=learned, reindexed=reindexed
+        )
+
+    def rebuild_index(self) -> list[Body]:
+        """Make the index anew from the ledger; nothing is ever lost with it."""
+        parts = self._opened()
+        index = parts.index()
+        if index is None:
+            raise MissingExtra.of("lance", "the index of large stores")
+        return flows.upkeep.rebuild(parts.ledger, index, self._config.namespace)
+
+    def rebuild_terms(self) -> int:
+        """Write the keyword terms of every text and skill anew; how many there are."""
+        return flows.upkeep.reindex(self._opened().ledger, self._config.namespace, everything=True)
+
+    def stats(self) -> Stats:
+        """The namespace in numbers."""
+        return self._opened().ledger.stats(self._config.namespace)
+
+    def namespaces(self) -> list[str]:
+        """The names of all namespaces in the store, sorted."""
+        return list(self._opened().ledger.namespaces())
+
+    def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
+        """The vectors that memories have in one of the spaces that `stats` lists."""
+        with self._read() as snapshot:
+            return snapshot.vectors(space, list(ids))
