@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from memory_mesh.model import (
     Block,
@@ -36,6 +36,11 @@ from memory_mesh.model import (
     Wanted,
 )
 
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object  # nothing asks at run time, and a real one costs start-up time
+
 
 class Clock(Protocol):
     """The time of day, and nothing else."""
@@ -49,6 +54,13 @@ class Forkable(Protocol):
 
     def after_fork(self) -> None:
         """Forget them in the child, without closing anything the parent still uses."""
+
+
+class Releasable(Forkable, Protocol):
+    """Something that can let go of its connections for a moment."""
+
+    def before_fork(self) -> None:
+        """Close every connection that nobody uses; they are opened again when needed."""
 
 
 class Search(Protocol):

@@ -67,7 +67,7 @@ def test_a_command_loads_only_what_it_uses(variables: dict[str, str], words: lis
 
 
 def test_a_search_hashes_nothing_and_does_not_load_openssl(variables: dict[str, str]) -> None:
-    command = "from memory_mesh.cli import run\nassert run({!r}) == 0"
+    command = "from memory_mesh.cli.main import run\nassert run({!r}) == 0"
     storing = loaded(command.format(["store", "--content", "dark themes"]), variables)
     searching = loaded(command.format(["search", "dark"]), variables)
     assert "hashlib" in storing

@@ -12,7 +12,6 @@ caller gets its error and no raw text is stored. If no embedder answers, the tex
 a vector and waits for one (late_vectors.py).
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -37,7 +36,6 @@ from memory_mesh.model import (
 from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
-from memory_mesh.policy.writing.recited import fingerprint
 from memory_mesh.ports import Embedder, Redactor
 
 if TYPE_CHECKING:
@@ -200,6 +198,10 @@ def _redact_heritage(redactor: Redactor, heritage: Heritage) -> Heritage:
 
 def word(text: str, plain: str) -> Wording:
     """What identifies a text and what finds it: its hash and the terms of its stripped form."""
+    import hashlib  # loads OpenSSL, which a search does not need
+
+    from memory_mesh.policy.writing.recited import fingerprint
+
     terms = " ".join(analyze.terms(plain or text))
     return Wording(text, hashlib.sha256(text.encode()).digest(), terms, fingerprint(text))
 

@@ -14,18 +14,10 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
 
-from memory_mesh.ports import Forkable
+from memory_mesh.ports import Forkable, Releasable
 
 _PATIENCE = 10.0  # seconds a fork waits for running statements; then it goes ahead
-
-
-class Releasable(Forkable, Protocol):
-    """Something that can let go of its connections for a moment."""
-
-    def before_fork(self) -> None:
-        """Close every connection that nobody uses; they are opened again when needed."""
 
 
 class _Gate:

@@ -285,6 +285,6 @@ class MemoryContextManager:
     assert "from memory_mesh._async.mesh import MemoryMesh\n" in made
     assert "from memory_mesh.sync import" not in made
     assert "mesh=None if mesh is None else mesh._sync" in made
-    assert "await self._run(self._sync.use, mesh._sync)" in made
+    assert "await self._threads.run(self._sync.use, mesh._sync)" in made
     assert "        try:\n            self._sync.dispose()\n        finally:" in made
     assert "async def dispose" not in made

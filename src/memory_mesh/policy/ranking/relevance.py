@@ -52,5 +52,5 @@ def cosine_relevance(cosine: float) -> float:
 
 
 def distance_similarity(distance: float) -> float:
-    """RFC-0011 §5.2: a cosine distance from 0 to 2 as a distance_similarity, in two decimals."""
+    """RFC-0011 §5.2: a cosine distance from 0 to 2 as a similarity, in two decimals."""
     return round(max(0.0, min(1.0, 1.0 - distance / 2.0)), 2)

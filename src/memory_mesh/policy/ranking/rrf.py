@@ -25,7 +25,7 @@ def rrf(legs: Legs) -> list[Fused]:
     best = 2 / (K + 1)
     known = leg_relevance(legs)
     for near in legs.vector:
-        known[near.version]["distance_similarity"] = distance_similarity(1 - near.cosine)
+        known[near.version]["similarity"] = distance_similarity(1 - near.cosine)
     return [
         Fused(version, sum(ranks.values()) / best, ranks | known[version])
         for version, ranks in raw.items()
