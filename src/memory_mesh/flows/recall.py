@@ -59,7 +59,7 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
         message = f"there is no profile {query.profile!r}; choose one of: {known}"
         raise InvalidInput(message)
-    query = replace(query, text=redact(access.redactor, query.text))
+    query = replace(query, text=redact(access, query.text))
     asked = embed_question(access, query, read_question(access, query))
     catch_up(access, asked)
     with access.ledger.read(access.namespace) as snapshot:
