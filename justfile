@@ -10,8 +10,8 @@ default:
 setup:
     ./.ci/setup
 
-# Everything but the tests: form, types, imports, sizes, generated files, lock
-check: format-check lint types imports size generated lock-check
+# Everything but the tests: form, types, imports, sizes, house rules, generated files, lock
+check: format-check lint types imports size house generated lock-check
 
 # The tests that take no more than moments
 test *ARGS:
@@ -79,6 +79,11 @@ imports:
 size:
     @echo "== sizes"
     python tools/size_check.py
+
+[private]
+house:
+    @echo "== house rules"
+    python tools/house_check.py
 
 [private]
 generated:

@@ -202,7 +202,7 @@ class MemoryContextManager:
     def _twin(self, draft: Draft) -> Memory | None:
         """A memory that the exchange adds nothing to; the search for it is not recorded."""
         mesh = self._open()
-        text = redact(mesh._access().redactor, draft.text)  # noqa: SLF001  # of the same package
+        text = redact(mesh._access(), draft.text)  # noqa: SLF001  # of the same package
         lens = lens_of(mesh._now(), draft.scope)  # noqa: SLF001
         question = Query(text[:_QUESTION], lens, _COMPARED, keyword_only=True)
         hits = mesh._recall(question, use_cache=False, recorded=False)  # noqa: SLF001

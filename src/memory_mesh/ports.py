@@ -64,7 +64,7 @@ class Releasable(Forkable, Protocol):
 
 
 class Search(Protocol):
-    """What a search asks of one read transaction."""
+    """Find versions in one read transaction: by keyword, by meaning, by their place."""
 
     def match(
         self, terms: Sequence[str], lens: Lens, limit: int, *, literal: bool = False
@@ -85,36 +85,21 @@ class Search(Protocol):
     def speakers(self, words: Sequence[str], lens: Lens) -> frozenset[str]:
         """Those of the words that name somebody whose words the lens sees."""
 
-    def pending(self, space: Space, limit: int) -> Pending:
-        """How many texts wait for a vector in a space, and the first `limit` of them."""
-
-    def load(self, versions: Sequence[int]) -> dict[int, Memory]:
-        """Versions by their number, as found by `match`."""
-
     def parts(self, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
         """The vectors that versions have in a space, in the order of their parts."""
-
-
-class Snapshot(Search, Protocol):
-    """One read transaction over one namespace: every answer is of the same moment."""
-
-    def head(self) -> Head:
-        """The namespace's counter and the end of its chain."""
-
-    def rivals(self, wanted: Wanted) -> Standing:
-        """What bears on a write as it is now, for work worth doing before the transaction."""
 
     def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
         """The vectors that memories have in a space now."""
 
-    def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
-        """Texts or skills (`of`) up to a number, newest first, with the terms they have.
 
-        At most `limit`, and fewer where they are long: one slice is short work for a writer.
-        """
+class Lookup(Protocol):
+    """Read memories and skills in one read transaction: by id, by number, in pages."""
 
     def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
         """The memories with these ids that the lens sees, in the order asked."""
+
+    def load(self, versions: Sequence[int]) -> dict[int, Memory]:
+        """Versions by their number, as found by `match`."""
 
     def page(
         self, lens: Lens, limit: int, cursor: str | None, *, worst_first: bool = False
@@ -124,8 +109,18 @@ class Snapshot(Search, Protocol):
     def history(self, memory_id: str) -> list[Memory]:
         """Every version of one memory, oldest first."""
 
+    def next_bound(self, now: datetime) -> datetime | None:
+        """The next moment at which some memory starts or ceases to be valid."""
+
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""
+
+
+class Claims(Protocol):
+    """Read what bears on a claim in one read transaction: rivals, conflicts, predicates."""
+
+    def rivals(self, wanted: Wanted) -> Standing:
+        """What bears on a write as it is now, for work worth doing before the transaction."""
 
     def conflicts(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Conflict]:
         """Conflicts on record, the newest first: those that wait, or all; of a newcomer, or any."""
@@ -133,20 +128,34 @@ class Snapshot(Search, Protocol):
     def schemas(self) -> dict[str, PredicateSchema]:
         """Every registered predicate."""
 
-    def next_bound(self, now: datetime) -> datetime | None:
-        """The next moment at which some memory starts or ceases to be valid."""
+
+class Indexing(Protocol):
+    """Read what upkeep works on in one read transaction: missing vectors, keyword terms."""
+
+    def pending(self, space: Space, limit: int) -> Pending:
+        """How many texts wait for a vector in a space, and the first `limit` of them."""
+
+    def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
+        """Texts or skills (`of`) up to a number, newest first, with the terms they have.
+
+        At most `limit`, and fewer where they are long: one slice is short work for a writer.
+        """
 
 
-class Ledger(Protocol):
-    """The truth: one write is one transaction, and any number of processes may share it."""
+class Snapshot(Search, Lookup, Claims, Indexing, Protocol):
+    """One read transaction over one namespace: every answer is of the same moment."""
+
+    def head(self) -> Head:
+        """The namespace's counter and the end of its chain."""
+
+
+class Writer(Protocol):
+    """Write to a namespace: one write is one transaction."""
 
     def commit(
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
         """Take the lock, read the rivals, let `decide` decide, write all of it or nothing."""
-
-    def read(self, namespace: str) -> AbstractContextManager[Snapshot]:
-        """One read transaction; a namespace that does not exist reads as empty."""
 
     def note(self, namespace: str, entry: Entry) -> None:
         """Record a recall block soon: with the next commit, when 64 wait, or at close."""
@@ -156,6 +165,10 @@ class Ledger(Protocol):
 
     def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
         """Add one vote to a memory, in place."""
+
+
+class Audit(Protocol):
+    """Read and check the record of what was written and recalled."""
 
     def blocks(
         self, namespace: str, after_seq: int, limit: int, since: datetime | None = None
@@ -168,8 +181,19 @@ class Ledger(Protocol):
     def verify(self, namespace: str, against: Checkpoint | None = None) -> Verification:
         """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
 
-    def stats(self, namespace: str) -> Stats:
-        """The namespace in numbers."""
+
+class SinkCursors(Protocol):
+    """Remember how far each sink has come."""
+
+    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
+        """How far a sink has come."""
+
+    def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
+        """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
+
+
+class VectorFeed(Protocol):
+    """Give an index the vectors of a space, and record which index counts."""
 
     def vectors(
         self, namespace: str, space: Space, after: int
@@ -179,17 +203,25 @@ class Ledger(Protocol):
     def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
         """Name the body that counts from now on, unless another took the place of `base`."""
 
-    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
-        """How far a sink has come."""
 
-    def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
-        """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
+class Maintenance(Protocol):
+    """Count, list and close whole namespaces."""
+
+    def stats(self, namespace: str) -> Stats:
+        """The namespace in numbers."""
 
     def namespaces(self) -> Iterator[str]:
         """The names of all namespaces, sorted."""
 
     def close(self) -> None:
         """Write what waits and release every file."""
+
+
+class Ledger(Writer, Audit, SinkCursors, VectorFeed, Maintenance, Protocol):
+    """The truth, which any number of processes may share: all its parts, and the snapshots."""
+
+    def read(self, namespace: str) -> AbstractContextManager[Snapshot]:
+        """One read transaction; a namespace that does not exist reads as empty."""
 
 
 class Embedder(Protocol):

@@ -95,7 +95,7 @@ class View:
             ids=opened.ids,
             cache=opened.cache,
             namespace=namespace,
-            agent=prepare.redact(redactor, config.agent_id),
+            agent=prepare.redact_with(redactor, config.agent_id),
             kind=self._source().kind,
             yamo=config.enable_yamo,
             embedder=opened.embedder(),
@@ -138,7 +138,7 @@ class View:
     ) -> Lens:
         """What a read may see; a filter is redacted like the texts it is compared with."""
         if filter:
-            filter = prepare.redact(self._redactor(), filter)
+            filter = prepare.redact_with(self._redactor(), filter)
         return lens_of(
             self._now(),
             self._reader(scope),

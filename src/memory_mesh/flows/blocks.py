@@ -47,7 +47,7 @@ def change_entry(
     access: Access, rivals: Standing, changed: str, change: Change, metadata: Mapping[str, Json]
 ) -> Entry:
     """The block of a change of a memory or skill."""
-    block, why = None, redact(access.redactor, change.why)
+    block, why = None, redact(access, change.why)
     if access.yamo:
         block = yamo.change(changed, change.what, agent_id=access.agent, reason=why, at=rivals.at)
     said = {"type": change.what, "why": why} | dict(metadata)

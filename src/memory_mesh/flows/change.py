@@ -60,7 +60,7 @@ def update(
     def altered(old: Memory) -> Memory:
         if lowest((old.source.kind, access.kind)) is not old.source.kind:
             raise InvalidInput(_LESS_TRUSTED)
-        new = _bounded(redact_statement(access.redactor, alter(old)), access.kind)
+        new = _bounded(redact_statement(access, alter(old)), access.kind)
         if wording is None:
             return new
         stated = new.claim if new.claim is not None and not new.claim.read else worded.claim
@@ -110,7 +110,7 @@ def inherit(access: Access, memory_id: str, reader: Scope, chain: Heritage, dept
         memory_id,
         reader,
         change,
-        lambda old: redact_statement(access.redactor, replace(old, heritage=kept)),
+        lambda old: redact_statement(access, replace(old, heritage=kept)),
     )
 
 

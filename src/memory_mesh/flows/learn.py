@@ -126,7 +126,7 @@ def _cleaned(access: Access, topic: str | None) -> str | None:
     """The topic as it may be kept; a blank one is none."""
     if topic is None or not topic.strip():
         return None
-    return redact(access.redactor, topic)
+    return redact(access, topic)
 
 
 def _gathered(access: Access, lens: Lens, topic: str | None, lookback: int) -> list[Memory]:

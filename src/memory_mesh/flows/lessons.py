@@ -178,8 +178,8 @@ def _draft(
 ) -> Draft:
     lesson = failures.lesson(context, access.ids.draw("lesson"), access.agent)
     # The pattern id is made of the redacted texts, so that it tells nothing about the others.
-    error = redact(access.redactor, lesson.error_pattern)
-    area = redact(access.redactor, lesson.applies_to)
+    error = redact(access, lesson.error_pattern)
+    area = redact(access, lesson.applies_to)
     lesson = replace(
         lesson, error_pattern=error, applies_to=area, pattern_id=pattern_id(error, area)
     )

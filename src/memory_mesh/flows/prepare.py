@@ -64,7 +64,7 @@ def clean(access: Access, draft: Draft) -> Clean:
     """The draft without personal data and noise, its wording and its chunks."""
     from memory_mesh.policy import scrub  # a search does not need it
 
-    draft = redact_statement(access.redactor, draft)
+    draft = redact_statement(access, draft)
     if len(draft.text) > MEMORY_CHARS:  # it will be refused, whatever is in it
         return draft, Wording(draft.text, b"", ""), ()
     declared = _declared(draft)
@@ -105,8 +105,13 @@ def embed_question(access: Access, query: Query, reading: Reading) -> PreparedQu
     return PreparedQuery(embedding.space, embedding.vectors[0][0], embedding.note, reading)
 
 
-def redact(redactor: Redactor | None, text: Named) -> Named:
+def redact(access: Access, text: Named) -> Named:
     """One text without personal data and secrets."""
+    return redact_with(access.redactor, text)
+
+
+def redact_with(redactor: Redactor | None, text: Named) -> Named:
+    """One text without personal data and secrets, before there is an Access."""
     return text if redactor is None or text is None else redactor.text(text)
 
 
@@ -114,15 +119,17 @@ def redact_scope(redactor: Redactor | None, scope: Scope) -> Scope:
     """A scope as the ledger holds it; equal names get equal placeholders, so it still matches."""
     if redactor is None:
         return scope
-    return Scope(*(redact(redactor, part) for part in (scope.project, scope.agent, scope.session)))
+    return Scope(
+        *(redact_with(redactor, part) for part in (scope.project, scope.agent, scope.session))
+    )
 
 
-def redact_statement(redactor: Redactor | None, said: Said) -> Said:
+def redact_statement(access: Access, said: Said) -> Said:
     """Everything around a text that may hold personal data; `clean` redacts the text itself."""
-    if redactor is None:
+    if (redactor := access.redactor) is None:
         return said
     changed: dict[str, Any] = {
-        name: redact(redactor, getattr(said, name))
+        name: redact_with(redactor, getattr(said, name))
         for name in ("label", "speaker", "role", "skill")
     }
     changed["scope"] = redact_scope(redactor, said.scope)
@@ -138,25 +145,25 @@ def redact_statement(redactor: Redactor | None, said: Said) -> Said:
         changed["heritage"] = _redact_heritage(redactor, said.heritage)
     if isinstance(said, Draft):
         for name in ("key", "topic", "quarantine"):
-            changed[name] = redact(redactor, getattr(said, name))
+            changed[name] = redact_with(redactor, getattr(said, name))
     return replace(said, **changed)
 
 
-def redact_skill(redactor: Redactor | None, draft: SkillDraft) -> SkillDraft:
+def redact_skill(access: Access, draft: SkillDraft) -> SkillDraft:
     """A skill without personal data and secrets, its text as it was but for them."""
-    if redactor is None:
+    if (redactor := access.redactor) is None:
         return draft
     metadata = redactor.json(dict(draft.metadata))
     return replace(
         draft,
-        text=redact_markup(redactor, draft.text),
+        text=_redact_markup(redactor, draft.text),
         metadata=metadata if isinstance(metadata, Mapping) else {},
         scope=redact_scope(redactor, draft.scope),
         source=_redact_source(redactor, draft.source),
     )
 
 
-def redact_markup(redactor: Redactor, value: str) -> str:
+def _redact_markup(redactor: Redactor, value: str) -> str:
     """A text as it was but for personal data, also where markup hides it."""
     from memory_mesh.policy import scrub
 
@@ -170,20 +177,31 @@ def redact_markup(redactor: Redactor, value: str) -> str:
 
 
 def _redact_source(redactor: Redactor, source: Source) -> Source:
-    return replace(source, agent=redact(redactor, source.agent), ref=redact(redactor, source.ref))
+    return replace(
+        source, agent=redact_with(redactor, source.agent), ref=redact_with(redactor, source.ref)
+    )
 
 
 def _redact_claim(redactor: Redactor, claim: Claim) -> Claim:
-    names = ("subject", "predicate", "value", "replaces")
-    changed: dict[str, Any] = {name: redact(redactor, getattr(claim, name)) for name in names}
+    changed: dict[str, Any] = {
+        name: redact_with(redactor, getattr(claim, name))
+        for name in ("subject", "predicate", "value", "replaces")
+    }
     return replace(claim, **changed)
 
 
 def _redact_lesson(redactor: Redactor, lesson: Lesson) -> Lesson:
-    names = ("error_pattern", "applies_to", "rule", "situation", "oversight", "fix", "inverse")
     changed: dict[str, Any] = {
-        name: None if (value := getattr(lesson, name)) is None else redact_markup(redactor, value)
-        for name in names
+        name: None if (value := getattr(lesson, name)) is None else _redact_markup(redactor, value)
+        for name in (
+            "error_pattern",
+            "applies_to",
+            "rule",
+            "situation",
+            "oversight",
+            "fix",
+            "inverse",
+        )
     }
     return replace(lesson, **changed)
 

@@ -47,7 +47,7 @@ from memory_mesh.policy.ranking import (
     relevance,
 )
 from memory_mesh.policy.text import analyze
-from memory_mesh.ports import Snapshot
+from memory_mesh.ports import Search, Snapshot
 
 READ_AS_HITS = 10  # hits that tell how a word was read
 LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
@@ -59,7 +59,7 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
         message = f"there is no profile {query.profile!r}; choose one of: {known}"
         raise InvalidInput(message)
-    query = replace(query, text=redact(access.redactor, query.text))
+    query = replace(query, text=redact(access, query.text))
     asked = embed_question(access, query, read_question(access, query))
     catch_up(access, asked)
     with access.ledger.read(access.namespace) as snapshot:
@@ -133,13 +133,13 @@ def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[st
 
 
 def _weighed(
-    snapshot: Snapshot, query: Query, asked: PreparedQuery, legs: relevance.Legs
+    search: Search, query: Query, asked: PreparedQuery, legs: relevance.Legs
 ) -> features.Table:
     """What both legs found and its neighbours, with everything that ranking looks at."""
     versions = [match.version for match in legs.keyword.found]
     versions += [near.version for near in legs.vector]
     question = None if asked.space is None else Question(asked.space, asked.vector, 0)
-    placed = snapshot.around(list(dict.fromkeys(versions)), query.lens, question)
+    placed = search.around(list(dict.fromkeys(versions)), query.lens, question)
     shares = legs.keyword.counts_as
     forms = {
         term: tuple(zip(others, shares[term], strict=True))
@@ -158,13 +158,13 @@ def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]
 
 
 def _spans(
-    snapshot: Snapshot, asked: PreparedQuery, query: Query, memories: Mapping[int, Memory]
+    search: Search, asked: PreparedQuery, query: Query, memories: Mapping[int, Memory]
 ) -> dict[int, Span | None]:
     """Of each long text the part that answers best: by meaning, or by the words it holds."""
     long = [version for version, memory in memories.items() if len(memory.text) > LONG_TEXT_CHARS]
     if not long:
         return {}
-    parts = snapshot.parts(asked.space, long) if asked.space is not None else {}
+    parts = search.parts(asked.space, long) if asked.space is not None else {}
     words = analyze.query_terms(query.text)
     return {
         version: excerpts.nearest(parts[version], asked.vector)

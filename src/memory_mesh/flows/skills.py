@@ -53,7 +53,7 @@ def ingest(access: Access, draft: SkillDraft) -> SkillReceipt:
     """Keep a skill; the receipt says whether it is stored, merged or staged, and why."""
     if len(draft.text) > SKILL_CHARS:
         raise InvalidInput(f"a skill has at most {SKILL_CHARS} characters")
-    draft = redact_skill(access.redactor, draft)
+    draft = redact_skill(access, draft)
     said = skill_text.describe(draft.text, draft.metadata)
     same = _same(access, draft, said.name)
     if same is not None:
@@ -126,7 +126,7 @@ def _merged(known: Skill) -> SkillReceipt:
 
 def search(access: Access, query: str, scope: Scope, limit: int) -> list[SkillHit]:
     """Active skills for a question, best first; `Name: …` asks for one skill and finds it."""
-    query = redact(access.redactor, query)
+    query = redact(access, query)
     name = skill_text.named_in(query)
     if name is not None:
         found = [one.skill for one in _found(access, SkillQuery(scope, DEEP, named=name))]

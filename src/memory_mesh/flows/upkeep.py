@@ -26,7 +26,7 @@ from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.policy.writing import audit
 from memory_mesh.policy.writing.limits import WRITE_SLICE
-from memory_mesh.ports import Index, Ledger, Sink
+from memory_mesh.ports import Index, Ledger, Sink, SinkCursors, VectorFeed
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
 TAIL_SHARE = 0.2  # of the body: how much the tail of a large store may grow
@@ -146,17 +146,17 @@ def _lost(index: Index, namespace: str, state: SpaceState) -> bool:
     return state.body is not None and not index.holds(namespace, state.space.name, state.body)
 
 
-def _absorb_one(ledger: Ledger, index: Index, namespace: str, state: SpaceState) -> Body | None:
+def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceState) -> Body | None:
     """The ledger names a body only after it is whole on disk: a kill in between changes nothing."""
     body = index.absorb(
         namespace,
         state.space.name,
         dimension=state.space.dimension,
         base=state.body,
-        rows=lambda after: ledger.vectors(namespace, state.space, after),
+        rows=lambda after: feed.vectors(namespace, state.space, after),
     )
     if body is not None and body != state.body:
-        ledger.absorbed(namespace, state.space, state.body, body)
+        feed.absorbed(namespace, state.space, state.body, body)
     return body
 
 
@@ -172,7 +172,7 @@ def _drain_one(ledger: Ledger, namespace: str, sink: Sink, end: float) -> bool:
     return True
 
 
-def _deliver(ledger: Ledger, namespace: str, sink: Sink, commit: list[Block]) -> bool:
+def _deliver(cursors: SinkCursors, namespace: str, sink: Sink, commit: list[Block]) -> bool:
     """One commit to one sink; a failure is counted and never reaches the writer."""
     failure = None
     try:
@@ -180,7 +180,7 @@ def _deliver(ledger: Ledger, namespace: str, sink: Sink, commit: list[Block]) ->
     except Exception as error:  # noqa: BLE001  # whatever a sink does, writes go on
         failure = masked(f"{type(error).__name__}: {error}")
     try:
-        ledger.sink_moved(namespace, sink.name, commit[0].seq or 0, failure)
+        cursors.sink_moved(namespace, sink.name, commit[0].seq or 0, failure)
     except StoreError:  # the cursor stays where it was, and this commit is told once more
         return False
     return failure is None

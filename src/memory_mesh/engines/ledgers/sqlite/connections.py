@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names, schema
@@ -141,22 +141,24 @@ class Files:
         forks.release(self)
 
     @contextmanager
-    def reading(self, namespace: str) -> Iterator[Connection | None]:
-        """One read transaction, or None for a namespace that does not exist."""
-        with self._used(namespace) as file, translated(), forks.inside_sqlite():
-            if not file.exists():
-                yield None
+    def reading(self, namespace: str) -> Iterator[sqlite3.Connection]:
+        """One read transaction; a namespace that does not exist reads as empty."""
+        with (
+            self._used(namespace) as file,
+            translated(),
+            forks.inside_sqlite(),
+            file.connection() if file.exists() else nullcontext() as db,
+        ):
+            if db is not None and db.migrated < schema.NEWEST:
+                db.migrated = schema.version(db)
+            if db is None or not db.migrated:
+                with schema.empty(namespace) as nothing:
+                    yield nothing
                 return
-            with file.connection() as db:
-                if db.migrated < schema.NEWEST:
-                    db.migrated = schema.version(db)
-                if not db.migrated:
-                    yield None
-                    return
-                if db.migrated >= schema.NEWEST:
-                    with _transaction(db):
-                        yield db
-                    return
+            if db.migrated >= schema.NEWEST:
+                with _transaction(db):
+                    yield db
+                return
         with self.writing(namespace):  # an older store is migrated before it is read
             pass
         with self.reading(namespace) as newer:

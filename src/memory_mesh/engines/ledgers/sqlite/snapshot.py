@@ -1,12 +1,10 @@
-"""One read transaction: keyword search, lookups and listings, each under its lens.
+"""One read transaction: searches, claims and what upkeep works on; lookups are in lookup.py.
 
-Scope, status, validity and the caller's filter are part of every statement that decides what is
-returned. Numbers go in as one JSON array, so that a statement is prepared once for any count.
+Numbers go in as one JSON array, so that a statement is prepared once for any count.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
 
 from memory_mesh.engines.ledgers.sqlite import (
     commit,
@@ -18,37 +16,31 @@ from memory_mesh.engines.ledgers.sqlite import (
     conflicts as sqlite_conflicts,
 )
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
-from memory_mesh.errors import InvalidInput
+from memory_mesh.engines.ledgers.sqlite.lens_sql import sight
+from memory_mesh.engines.ledgers.sqlite.lookup import SqliteLookup
 from memory_mesh.model import (
-    Candidate,
     Conflict,
     Head,
     Indexed,
     Lens,
     Matches,
-    Memory,
     Nearest,
-    Page,
     Part,
     Pending,
     Placed,
     PredicateSchema,
     Question,
-    SkillQuery,
     Space,
     Standing,
     Status,
     Wanted,
 )
 
-_BATCH = 128  # candidates checked against their rows at a time
-_LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
-_WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
 _LIVE = frozenset({Status.ACTIVE})
 
 
-class SqliteSnapshot:
-    """A namespace at one moment."""
+class SqliteSnapshot(SqliteLookup):
+    """Implements `ports.Snapshot`: a namespace at one moment."""
 
     def __init__(self, db: sqlite3.Connection, tails: Tails) -> None:
         self._db = db
@@ -81,26 +73,17 @@ class SqliteSnapshot:
         """The versions and their neighbours that the lens sees, each in its place."""
         from memory_mesh.engines.ledgers.sqlite import turns  # a write has no use for it
 
-        return turns.around(self._db, versions, question, _sight(lens))
+        return turns.around(self._db, versions, question, sight(lens))
 
     def speakers(self, words: Sequence[str], lens: Lens) -> frozenset[str]:
         """Those of the words that name somebody whose words the lens sees."""
         from memory_mesh.engines.ledgers.sqlite import turns
 
-        return turns.speakers(self._db, words, _sight(lens))
+        return turns.speakers(self._db, words, sight(lens))
 
     def pending(self, space: Space, limit: int) -> Pending:
         """How many texts wait for a vector in a space, and the first `limit` of them."""
         return vectors.pending(self._db, space, limit)
-
-    def load(self, versions: Sequence[int]) -> dict[int, Memory]:
-        """Versions by their number."""
-        found = self._db.execute(
-            f"SELECT v.number, {rows.MEMORY} FROM {rows.JOINED} "  # noqa: S608  # own names only
-            "WHERE v.number IN (SELECT value FROM json_each(?))",
-            (rows.dumped(versions),),
-        )
-        return {row[0]: rows.memory(row[1:]) for row in found}
 
     def parts(self, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
         """The vectors that versions have in a space, in the order of their parts."""
@@ -116,48 +99,6 @@ class SqliteSnapshot:
 
         return terms.indexed(self._db, of, up_to, limit)
 
-    def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
-        """The memories with these ids that the lens sees, in the order asked."""
-        condition, values = _predicate(lens)
-        found: dict[str, Memory] = {}
-        for batch in _batches(ids):
-            for row in self._db.execute(
-                f"SELECT {rows.MEMORY} FROM {rows.JOINED} "  # noqa: S608  # own names only
-                f"WHERE m.id IN ({_marks(batch)}) AND {condition}",
-                [*batch, *values],
-            ):
-                found[row[0]] = rows.memory(row)
-        return [found[id_] for id_ in ids if id_ in found]
-
-    def page(
-        self, lens: Lens, limit: int, cursor: str | None, *, worst_first: bool = False
-    ) -> Page:
-        """Newest first; the cursor is the last memory's number, so pages never overlap."""
-        condition, values = _predicate(lens)
-        before, order = _cursor(cursor), "m.number DESC"
-        if before is not None:
-            condition, values = f"m.number < ? AND {condition}", [before, *values]
-        if worst_first:
-            condition, order = f"v.severity IS NOT NULL AND {condition}", _WORST
-        found = self._db.execute(
-            f"SELECT m.number, {rows.MEMORY} FROM {rows.JOINED} WHERE {condition} "  # noqa: S608
-            f"ORDER BY {order} LIMIT ?",
-            [*values, limit + 1],
-        ).fetchall()
-        memories = [rows.memory(row[1:]) for row in found[:limit]]
-        more = len(found) > limit and not worst_first
-        return Page(memories, str(found[limit - 1][0]) if more else None)
-
-    def history(self, memory_id: str) -> list[Memory]:
-        """Every version of one memory, oldest first."""
-        return rows.history(self._db, memory_id)
-
-    def skills(self, query: SkillQuery) -> list[Candidate]:
-        """The skills that a query means and its reader sees."""
-        from memory_mesh.engines.ledgers.sqlite import skills
-
-        return skills.find(self._db, query)
-
     def conflicts(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Conflict]:
         """Conflicts on record, the newest first; those of one newcomer, or of any."""
         return sqlite_conflicts.conflicts(self._db, limit, pending=pending, memory=memory)
@@ -166,79 +107,11 @@ class SqliteSnapshot:
         """Every registered predicate."""
         return sqlite_conflicts.schemas(self._db)
 
-    def next_bound(self, now: datetime) -> datetime | None:
-        """The next moment at which some memory starts or ceases to be valid."""
-        stamp = rows.micros(now)
-        bounds = [
-            self._db.execute(
-                f"SELECT min({column}) FROM version "  # noqa: S608  # two fixed names
-                f"WHERE recorded_until IS NULL AND {column} IS NOT NULL AND {column} > ?",
-                (stamp,),
-            ).fetchone()[0]
-            for column in ("valid_from", "valid_until")
-        ]
-        return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
-
     def _visible(self, lens: Lens) -> Callable[[Sequence[int]], list[tuple[int, int]]]:
         """The check every candidate passes: texts to (text, the version that the lens sees)."""
-        source, condition, values = _sight(lens)
+        source, condition, values = sight(lens)
         statement = (
             f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
             f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}"
         )
         return lambda texts: self._db.execute(statement, [rows.dumped(texts), *values]).fetchall()
-
-
-def _sight(lens: Lens) -> tuple[str, str, list[object]]:
-    """The tables and the condition that a lens asks of a version; only a filter asks for more."""
-    return "version v" if lens.where is None else rows.JOINED, *_predicate(lens)
-
-
-def _predicate(lens: Lens) -> tuple[str, list[object]]:
-    """The lens as SQL over JOINED, every value bound."""
-    parts: list[str] = []
-    values: list[object] = []
-    if lens.as_of is None:
-        parts.append("v.recorded_until IS NULL")
-    else:
-        stamp = rows.micros(lens.as_of)
-        parts.append("v.recorded_from <= ? AND (v.recorded_until IS NULL OR v.recorded_until > ?)")
-        values += [stamp, stamp]
-    parts.append(f"v.status IN ({_marks(lens.statuses)})")
-    values += sorted(lens.statuses)
-    for part in ("project", "agent", "session"):
-        if part not in lens.across:
-            parts.append(f"(v.{part} IS NULL OR v.{part} = ?)")
-            values.append(getattr(lens.scope, part))
-    if not lens.any_validity:
-        at = rows.micros(lens.valid_at or lens.as_of or lens.now)
-        parts.append(
-            "(v.valid_from IS NULL OR v.valid_from <= ?) "
-            "AND (v.valid_until IS NULL OR v.valid_until > ?)"
-        )
-        values += [at, at]
-    if lens.where is not None:
-        from memory_mesh.engines.ledgers.sqlite.filter_sql import compile_sql
-
-        fragment, bound = compile_sql(lens.where, rows.FILTERABLE)
-        parts.append(f"({fragment})")
-        values += bound
-    return " AND ".join(parts), values
-
-
-def _marks(values: Iterable[object]) -> str:
-    return ", ".join("?" for _ in values)
-
-
-def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(values), _BATCH):
-        yield values[start : start + _BATCH]
-
-
-def _cursor(cursor: str | None) -> int | None:
-    if cursor is None:
-        return None
-    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > _LONGEST_CURSOR:
-        message = f"{cursor[:40]!r} is not a cursor that a listing gave"
-        raise InvalidInput(message)
-    return int(cursor)

@@ -1,0 +1,94 @@
+"""The house check sees every breach of a rule, and nothing where a rule is kept."""
+
+import pytest
+
+from tools import house_check
+
+COMMIT = "only flows/ may commit to a ledger"
+REDACTOR = "only flows/prepare.py may use a redactor"
+REDACT = "only flows/prepare.py may redact"
+SQLITE = "only engines/ledgers/ may import sqlite3"
+SQL = "only engines/ledgers/ may hold SQL"
+
+
+def whys(source, place="verbs/x.py"):
+    return [breach.partition(": ")[2] for breach in house_check.find_breaches(source, place)]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("ledger.commit(namespace, wanted, decide)", [COMMIT]),
+        ("self._opened().ledger.commit('n', wanted, decide=decide)", [COMMIT]),
+        ("held = self.anything\nheld.commit(*arguments)", [COMMIT]),
+        ("write = access.ledger.commit", [COMMIT]),
+        ("run(self._ledger().commit, 'n')", [COMMIT]),
+        ("revision = workspace.commit()", []),
+        ("print(results.commit)", []),
+        ("text = redact(access.redactor, text)", [REDACTOR]),
+        ("text = self._redactor", [REDACTOR]),
+        ("made = opened.redactor('default')", [REDACTOR]),
+        ("kept = redactor.text(text)", [REDACT]),
+        ("scrub(text, redact=redactor.text)", [REDACT]),
+        ("kept = make_redactor().json(value)", [REDACT]),
+        ("kept = access.redactor.text(text)", [REDACT, REDACTOR]),
+        ("kept = redact(access, draft.text)", []),
+        ("import sqlite3", [SQLITE]),
+        ("import json, sqlite3.dbapi2 as db", [SQLITE]),
+        ("def f():\n    from sqlite3 import connect", [SQLITE]),
+        ("import sqlite_utils", []),
+        ("from . import sqlite3", []),
+        ("read('SELECT id FROM memory')", [SQL]),
+        ("read('select id '\n     'from memory')", [SQL]),
+        ("read(f'SELECT {columns} FROM {table}')", [SQL]),
+        ("read(f'{verb} INTO {table}', 'INSERT OR IGNORE INTO sink VALUES (?)')", [SQL]),
+        ("ASKED = 'UPDATE store SET seq = 1'", [SQL]),
+        ("ASKED = f'DELETE FROM {table}'", [SQL]),
+        ("ASKED = 'CREATE VIRTUAL TABLE live USING fts5(terms)'", [SQL]),
+        ("ASKED = 'PRAGMA user_version'", [SQL]),
+        ("ASKED = 'BEGIN IMMEDIATE'", [SQL]),
+        ('def f():\n    """Does what SELECT id FROM memory did."""', []),
+        ("raise InvalidInput('select an id, then update it; delete the rest')", []),
+    ],
+)
+def test_a_breach_of_a_rule_is_named(source, expected):
+    assert whys(source) == expected
+
+
+def test_a_breach_is_named_with_its_line():
+    source = "x = 1\n\nledger.commit(namespace, wanted, decide)\nimport sqlite3\n"
+    assert house_check.find_breaches(source, "sync.py") == [f"3: {COMMIT}", f"4: {SQLITE}"]
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        ("ledger.commit(namespace, wanted, decide)", "flows/remember.py"),
+        ("ledger.commit(namespace, wanted, decide)", "testing/ledger_contract.py"),
+        ("kept = access.redactor.text(text)", "flows/prepare.py"),
+        ("kept = access.redactor.json(text)", "policy/privacy/gate.py"),
+        ("made = opened.redactor('default')", "view.py"),
+        ("import sqlite3\nASKED = 'SELECT 1 FROM memory'", "engines/ledgers/sqlite/rows.py"),
+        ("import sqlite3\nASKED = 'SELECT 1 FROM memory'", "compat/lane/import_.py"),
+        ("import sqlite3\nASKED = 'SELECT 1 FROM vector'", "evaluation/vector_cache.py"),
+    ],
+)
+def test_what_a_rule_allows_in_its_place_is_no_breach(source, place):
+    assert whys(source, place) == []
+    assert whys(source, "conversation.py")
+
+
+def test_a_view_makes_a_redactor_and_does_not_redact():
+    assert whys("kept = self.redactor.text(text)", "view.py") == [REDACT]
+
+
+def test_sql_scripts_lie_with_the_ledgers(tmp_path):
+    for place in ("engines/ledgers/sqlite/0001.sql", "policy/rules.sql"):
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_text("SELECT 1", encoding="utf-8")
+    assert house_check.misplaced_scripts(tmp_path) == ["policy/rules.sql"]
+
+
+def test_this_package_keeps_the_rules(capsys):
+    assert house_check.main() == 0
+    assert " 0 breaches" in capsys.readouterr().out

@@ -1,0 +1,143 @@
+"""Hold every module to the house rules about where writes, redaction and SQL stand; exit 1 if not.
+
+- `ledger.commit` is called in flows/ only: there is one write path.
+- A redactor is used in flows/prepare.py only; store.py and view.py make it and hand it over.
+- SQL, `.sql` files and sqlite3 stand in engines/ledgers only. Two modules have a SQLite file that
+  is no ledger: the importer of a foreign store and the vector cache of an evaluation.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "memory_mesh"
+COMMITTING = ("flows/", "engines/", "testing/")
+REDACTING = ("flows/prepare.py", "process/redactor.py", "policy/privacy/")
+HANDING_OVER = (*REDACTING, "store.py", "view.py")
+LEDGERS = "engines/ledgers/"
+SPEAKING_SQL = (LEDGERS, "compat/lane/import_.py", "evaluation/vector_cache.py")
+SQL = re.compile(
+    r"""\b(
+        select\s.+\sfrom\s+\S | insert\s+(or\s+\w+\s+)?into\s+\S | delete\s+from\s+\S
+      | update\s+\S+\s+set\s
+      | (create|alter|drop)\s+((virtual|temp|unique)\s+)?(table|index|trigger)\s
+      | pragma\s+\w+ | begin\s+(immediate|exclusive|deferred)\b | vacuum\s+into\b
+    )""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+
+
+def main() -> int:
+    """Print every breach."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    breaches = [
+        f"src/memory_mesh/{place}:{breach}"
+        for path in paths
+        for place in [path.relative_to(PACKAGE).as_posix()]
+        for breach in find_breaches(path.read_text(encoding="utf-8"), place)
+    ]
+    breaches += [f"{path}: SQL outside {LEDGERS}" for path in misplaced_scripts(PACKAGE)]
+    for breach in breaches:
+        print(f"HOUSE RULE: {breach}", file=sys.stderr)
+    print(f"{len(paths)} modules, {len(breaches)} breaches of a house rule")
+    return 1 if breaches else 0
+
+
+def find_breaches(source: str, place: str) -> list[str]:
+    """What one module must not do, each as "line: why"; `place` is its path in the package."""
+    nodes = list(ast.walk(ast.parse(source)))
+    found: list[tuple[int, str]] = []
+    if not place.startswith(COMMITTING):
+        found += ((line, "only flows/ may commit to a ledger") for line in _commits(nodes))
+    if not place.startswith(HANDING_OVER):
+        found += ((line, "only flows/prepare.py may use a redactor") for line in _redactors(nodes))
+    if not place.startswith(REDACTING):
+        found += ((line, "only flows/prepare.py may redact") for line in _redactions(nodes))
+    if not place.startswith(SPEAKING_SQL):
+        found += ((line, f"only {LEDGERS} may import sqlite3") for line in _sqlite_imports(nodes))
+        found += ((line, f"only {LEDGERS} may hold SQL") for line in _sql(nodes))
+    return [f"{line}: {why}" for line, why in sorted(set(found))]
+
+
+def misplaced_scripts(package: Path) -> list[str]:
+    """The `.sql` files that no ledger owns."""
+    places = (path.relative_to(package).as_posix() for path in sorted(package.rglob("*.sql")))
+    return [place for place in places if not place.startswith(LEDGERS)]
+
+
+def _commits(nodes: Sequence[ast.AST]) -> Iterator[int]:
+    """Calls of `.commit` with arguments, and `.commit` of something named a ledger.
+
+    `commit()` without arguments is another thing: a ledger's takes three.
+    """
+    for node in nodes:
+        if isinstance(node, ast.Call) and _attribute(node.func) == "commit":
+            yield from [node.lineno] if node.args or node.keywords else []
+        elif isinstance(node, ast.Attribute) and _is(node, {"commit"}, "ledger"):
+            yield node.lineno
+
+
+def _redactors(nodes: Sequence[ast.AST]) -> Iterator[int]:
+    """Every `.redactor` that is read from something."""
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.attr.endswith("redactor"):
+            yield node.lineno
+
+
+def _redactions(nodes: Sequence[ast.AST]) -> Iterator[int]:
+    """Every `.text` and `.json` of something named a redactor."""
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and _is(node, {"text", "json"}, "redactor"):
+            yield node.lineno
+
+
+def _sqlite_imports(nodes: Sequence[ast.AST]) -> Iterator[int]:
+    for node in nodes:
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        if any(name.partition(".")[0] == "sqlite3" for name in names):
+            yield getattr(node, "lineno", 0)
+
+
+def _sql(nodes: Sequence[ast.AST]) -> Iterator[int]:
+    """Texts that are SQL statements, f-strings included; a docstring may speak of SQL."""
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        text = _text(node) if id(node) not in prose else ""
+        if text and SQL.search(text):
+            yield getattr(node, "lineno", 0)
+
+
+def _text(node: ast.AST) -> str:
+    """The text of a literal, with a word for each value that an f-string fills in."""
+    if isinstance(node, ast.JoinedStr):
+        parts = node.values
+        return "".join(_text(part) if isinstance(part, ast.Constant) else "value" for part in parts)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _is(node: ast.Attribute, attributes: set[str], owner: str) -> bool:
+    """Whether one of these attributes is read from something whose name ends in `owner`."""
+    return node.attr in attributes and _name(node.value).endswith(owner)
+
+
+def _attribute(node: ast.AST) -> str:
+    """The name after the last dot of an expression, or nothing."""
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _name(node: ast.AST) -> str:
+    """The last name of an expression: of a variable, an attribute or what is called."""
+    if isinstance(node, ast.Call):
+        return _name(node.func)
+    return node.id if isinstance(node, ast.Name) else _attribute(node)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
