@@ -53,6 +53,16 @@ def test_what_passes_its_limit_is_named(source, expected):
     assert too_big(source) == expected
 
 
+def test_generated_options_are_not_measured():
+    line = "        x: int = 0,\n"
+    marks = "        # begin generated options (x)\n{}        # end generated options\n"
+    document = '        """Do.\n\n        Options:\n{}        """\n'
+    generated = marks.format(line * 90) + "    ):\n" + document.format("            x: it.\n" * 90)
+    source = "class A:\n    def f(\n        *,\n{}" + "        x = 1\n" * 50
+    assert too_big(source.format(generated)) == []
+    assert too_big(source.format(generated + "        x = 1\n" * 10)) == ["function"]
+
+
 def test_only_a_ledger_in_its_folder_may_have_more_methods():
     source = wide_class("SqliteLedger", 16)
     assert too_big(source, "src/memory_mesh/ledgers/sqlite.py") == []

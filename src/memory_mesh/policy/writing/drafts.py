@@ -56,6 +56,33 @@ class Details(TypedDict, total=False):
     allow_duplicate: bool
 
 
+DETAILS = {  # one line for each, shown by `help` (tools/generate_options.py)
+    "scope": "the project, agent and session that may see it",
+    "kind": "the sort of knowledge, such as decision; any other word becomes a label",
+    "speaker": "who said it",
+    "role": "the role of the speaker, such as user or assistant",
+    "order": "its position in the session",
+    "occurred_at": "when it happened",
+    "valid_from": "from when it is true",
+    "valid_until": "until when it is true",
+    "importance": "0 to 1, or low, medium, high or critical",
+    "confidence": "how certain it is, 0 to 1",
+    "tags": "words to group it by",
+    "tier": "how long it is meant to live: short_term, long_term or system",
+    "pinned": "mark it as always wanted",
+    "source_kind": "where it comes from, such as user_explicit or document",
+    "source_agent": "the agent or system that it comes from",
+    "source_ref": "the file, page or message that it comes from",
+    "source_skill": "the id of the skill that it comes from",
+    "claim": "what it states: a mapping with subject, predicate and value",
+    "quarantine": "keep it for review, for the reason given here",
+    "keep_active": "keep it active beside a more trusted memory that contradicts it",
+    "derived_from": "the ids of the memories that it was made from",
+    "key": "an idempotency key: what is added again with the same key is stored once",
+    "allow_duplicate": "store it although the same text is stored already",
+}
+
+
 def draft_of(
     content: object,
     metadata: object,
@@ -257,11 +284,11 @@ def _check_validity(start: datetime | None, end: datetime | None) -> None:
 
 
 def _known(details: Mapping[str, object]) -> None:
-    unknown = details.keys() - Details.__annotations__.keys()
+    unknown = details.keys() - DETAILS.keys()
     if unknown:
         message = (
             f"there is no detail {min(unknown)!r}; known are "
-            f"{', '.join(sorted(Details.__annotations__))}. Anything else belongs in metadata."
+            f"{', '.join(sorted(DETAILS))}. Anything else belongs in metadata."
         )
         raise InvalidInput(message)
 
