@@ -35,7 +35,6 @@ from memory_mesh.model import (
     Verdict,
     Wanted,
     Wording,
-    record,
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing import heritage, recited
@@ -211,7 +210,7 @@ def on_record(
         new_trust=rival.new_trust,
         existing_trust=rival.old_trust,
         reason=rival.reason,
-        created_at=rivals.at,
+        created=rivals.at,
         resolved_at=rivals.at if decided else None,
         resolution=rival.resolution,
         why=why if decided else None,
@@ -236,7 +235,7 @@ def _born(access: Access, draft: Draft, keep: Keep, rivals: Standing) -> Memory:
     prefix = "mem" if draft.topic is None else "reflect"
     return Memory(
         id=draft.origin.id if draft.origin is not None else unused_id(access, prefix, rivals),
-        created_at=draft.origin.created_at if draft.origin is not None else rivals.at,
+        created=draft.origin.created if draft.origin is not None else rivals.at,
         recorded_from=rivals.at,
         status=keep.status,
         status_today=keep.status,
@@ -294,8 +293,7 @@ def _observation(
 
 
 def _receipt(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
-    created = record.iso(memory.created_at)
-    return Receipt(memory.id, memory.text, memory.metadata, created, outcome, reasons)
+    return Receipt(memory.id, memory.text, memory.metadata, memory.created, outcome, reasons)
 
 
 def _repeated(draft: Draft, seen: Seen) -> Receipt:

@@ -166,7 +166,7 @@ def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
         preventative_rule=lesson.rule,
         rule_confidence=lesson.confidence,
         applicable_scope=lesson.applies_to,
-        wire_format=yamo.render(yamo_learning.lesson(lesson, at=memory.created_at)),
+        wire_format=yamo.render(yamo_learning.lesson(lesson, at=memory.created)),
         memory_id=memory.id,
         status=memory.status,
         is_new=is_new,

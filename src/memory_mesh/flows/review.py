@@ -410,4 +410,4 @@ def chain(access: Access, lens: Lens, memory_id: str) -> list[Memory]:
             seen = snapshot.get([id_ for id_ in earlier if id_ not in found], every)
             found |= {memory.id: memory for memory in seen}
             waiting_for += [memory.id for memory in seen]
-    return sorted(found.values(), key=lambda memory: (memory.created_at, memory.id))
+    return sorted(found.values(), key=lambda memory: (memory.created, memory.id))

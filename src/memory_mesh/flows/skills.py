@@ -211,7 +211,7 @@ def _born(
         scope=draft.scope,
         source=draft.source,
         status=Status.ACTIVE if trusted else Status.QUARANTINED,
-        created_at=rivals.at,
+        created=rivals.at,
         extra=said.extra,
     )
     if draft.origin is not None:
@@ -231,7 +231,7 @@ def _brought(skill: Skill, born: SkillOrigin, rivals: Standing) -> Skill:
     return replace(
         skill,
         id=skill.id if rivals.taken(born.id) else born.id,
-        created_at=born.created_at,
+        created=born.created,
         reliability=max(0.0, min(1.0, born.reliability)),
         uses=born.uses,
         last_used=born.last_used,

@@ -374,7 +374,7 @@ def near(
 def made(id_: str, text: str, **fields: object) -> Memory:
     """A memory whose times are set at its commit."""
     never = datetime(1970, 1, 1, tzinfo=UTC)
-    return Memory(id=id_, text=text, created_at=never, recorded_from=never, **fields)  # type: ignore[arg-type]  # fields of a test
+    return Memory(id=id_, text=text, created=never, recorded_from=never, **fields)  # type: ignore[arg-type]  # fields of a test
 
 
 def put(
@@ -418,7 +418,7 @@ def put_many(ledger: Ledger, texts: list[str]) -> None:
 
 def stored(rivals: Standing, memory: Memory, text: str, key: str | None = None) -> Commit:
     """The commit of one new memory."""
-    born = replace(memory, created_at=rivals.at, recorded_from=rivals.at)
+    born = replace(memory, created=rivals.at, recorded_from=rivals.at)
     wording = word(text)
     return Commit(
         puts=(Put(born, wording),),

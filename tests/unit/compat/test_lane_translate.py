@@ -22,7 +22,7 @@ SECOND = timedelta(seconds=1)
 
 def memory(kind=Kind.DECISION, *, age=DAY, used=None, usefulness=1.0, **more):
     return Memory(
-        id="mem_1_000001", text="tea", kind=kind, created_at=NOW - age, recorded_from=NOW - age,
+        id="mem_1_000001", text="tea", kind=kind, created=NOW - age, recorded_from=NOW - age,
         last_used=None if used is None else NOW - used, usefulness=usefulness, **more,
     )  # fmt: skip
 

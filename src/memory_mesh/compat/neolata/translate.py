@@ -179,7 +179,7 @@ def shown(memory: Memory, conflicts: Sequence[Conflict], now: datetime) -> Graph
         category=memory.label or memory.kind.value,
         importance=DEFAULT_IMPORTANCE if memory.importance is None else memory.importance,
         tags=memory.tags,
-        created_at=memory.created_at,
+        created_at=memory.created,
         updated_at=memory.recorded_from,
         event_time=memory.occurred_at,
         session_id=memory.scope.session,

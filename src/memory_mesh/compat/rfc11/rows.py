@@ -164,7 +164,7 @@ def _born(row: Row) -> Origin:
     uses = row.get("access_count")
     return Origin(
         id=_id(row),
-        created_at=_created(row),
+        created=_created(row),
         uses=max(0, uses) if isinstance(uses, int) else 0,
         last_used=moment("last_accessed", row.get("last_accessed")),
     )

@@ -174,7 +174,7 @@ def _rank(
     )
     alone, topical = own
     return round(central + cosine(one.vector, alone) + cosine(one.vector, topical), 9), (
-        one.memory.created_at
+        one.memory.created
     )
 
 
@@ -185,7 +185,7 @@ def _settled(best: _Sentence, rest: Sequence[_Sentence]) -> _Sentence:
         [best, *rivals],
         key=lambda one: (
             _TRUSTED_FIRST.index(one.memory.source.kind),
-            -one.memory.created_at.timestamp(),
+            -one.memory.created.timestamp(),
         ),
     )
 

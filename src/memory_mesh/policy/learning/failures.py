@@ -115,7 +115,7 @@ def candidates(
     for memory in memories:
         told = _told(memory)
         if told is None:
-            if memory.created_at >= since:
+            if memory.created >= since:
                 unclear.append(memory.id)
             continue
         groups.setdefault((told.pattern, told.applies_to, memory.scope), []).append(told)
@@ -133,14 +133,14 @@ def candidates(
 
 def _repeated(accounts: Sequence[_Told]) -> bool:
     """True where two of them lie within a week."""
-    times = sorted(told.memory.created_at for told in accounts)
+    times = sorted(told.memory.created for told in accounts)
     return any(later - earlier <= WEEK for earlier, later in pairwise(times))
 
 
 def _fresh(memory: Memory, since: datetime) -> bool:
     """Marked as an error or a candidate, and recent; a bare pattern must come twice."""
     marked = memory.extra.get("status") == "error" or "#lesson_learned_candidate" in memory.tags
-    return marked and memory.created_at >= since
+    return marked and memory.created >= since
 
 
 def _told(memory: Memory) -> _Told | None:

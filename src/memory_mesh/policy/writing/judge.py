@@ -220,9 +220,7 @@ def _stands(rival: Rival, new: float) -> bool:
 def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
     """It is as trusted, and what is brought from another store was said before it."""
     memory, born = rival.memory, draft.origin
-    return (
-        born is not None and born.created_at < memory.created_at and BASE[memory.source.kind] >= new
-    )
+    return born is not None and born.created < memory.created and BASE[memory.source.kind] >= new
 
 
 def _words(draft: Draft, memory: Memory) -> str:

@@ -38,7 +38,7 @@ def memory(
     name: str, text: str, day: int = 0, kind: SourceKind = SourceKind.USER_EXPLICIT
 ) -> Memory:
     at = START + timedelta(days=day)
-    return Memory(id=name, text=text, created_at=at, recorded_from=at, source=Source(kind))
+    return Memory(id=name, text=text, created=at, recorded_from=at, source=Source(kind))
 
 
 def memories(*texts: str) -> list[Memory]:

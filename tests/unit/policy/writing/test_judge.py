@@ -23,7 +23,7 @@ from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-KNOWN = Memory(id="mem_1_000001", text="tea is hot", created_at=NOW, recorded_from=NOW)
+KNOWN = Memory(id="mem_1_000001", text="tea is hot", created=NOW, recorded_from=NOW)
 
 
 def wording(text):

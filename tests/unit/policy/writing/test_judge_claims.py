@@ -61,7 +61,7 @@ def known(value="5k", by=USER, *, number=1, said=None, **details):
     return Memory(
         id=f"mem_1_{number:06}",
         text=f"known {number}",
-        created_at=NOW,
+        created=NOW,
         recorded_from=NOW,
         source=Source(by),
         claim=said or claim(value),
@@ -328,7 +328,7 @@ def test_a_verdict_says_who_is_trusted_how_far_and_why():
 
 def test_a_year_of_age_lets_a_newcomer_of_the_same_source_in():
     old = known(by=TOOL, reinforcements=1)
-    aged = replace(old, created_at=NOW - 365 * DAY)
+    aged = replace(old, created=NOW - 365 * DAY)
     assert outline(verdict(draft(by=TOOL), old)) == "quarantined 1:pending"
     assert outline(verdict(draft(by=TOOL), aged)) == "active -1 1:supersede"
 

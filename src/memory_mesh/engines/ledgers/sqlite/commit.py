@@ -118,7 +118,7 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
         "ON CONFLICT (id) DO NOTHING",
         (
             memory.id,
-            rows.micros(memory.created_at),
+            rows.micros(memory.created),
             memory.status,
             memory.uses,
             rows.micros(memory.last_used),
