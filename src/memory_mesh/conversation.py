@@ -28,9 +28,9 @@ from memory_mesh.sync import MemoryMesh
 
 SKILL_TAG = "skill:"
 TAG = "#interaction"
-_REMEMBERED = 100  # recalled memories and refusals a manager holds on to
-_COMPARED = 5  # memories that a new exchange is held against
-_QUESTION = 2_000  # characters of an exchange that look for its twins
+_MAX_REMEMBERED = 100  # recalled memories and refusals a manager holds on to
+_MAX_COMPARED = 5  # memories that a new exchange is held against
+_MAX_QUESTION_CHARS = 2_000  # characters of an exchange that look for its twins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ class MemoryContextManager:
         self._mesh: MemoryMesh | None = MemoryMesh(**settings) if mesh is None else mesh
         self._recalled: dict[str, str] = {}
         self._count = 0
-        self._refusals: deque[tuple[str, ...]] = deque(maxlen=_REMEMBERED)
+        self._refusals: deque[tuple[str, ...]] = deque(maxlen=_MAX_REMEMBERED)
 
     @property
     def refusals(self) -> Sequence[tuple[str, ...]]:
@@ -249,7 +249,7 @@ class MemoryContextManager:
     def _note(self, memory: Memory) -> None:
         self._recalled.pop(memory.id, None)
         self._recalled[memory.id] = memory.text
-        while len(self._recalled) > _REMEMBERED:
+        while len(self._recalled) > _MAX_REMEMBERED:
             self._recalled.pop(next(iter(self._recalled)))
 
     def _draft(self, text: str, found: capture.Judgement, context: InteractionContext) -> Draft:
@@ -282,7 +282,7 @@ class MemoryContextManager:
         mesh = self._open()
         text = redact(mesh._access().redactor, draft.text)  # noqa: SLF001  # of the same package
         lens = lens_of(mesh._now(), draft.scope)  # noqa: SLF001
-        question = Query(text[:_QUESTION], lens, _COMPARED, keyword_only=True)
+        question = Query(text[:_MAX_QUESTION_CHARS], lens, _MAX_COMPARED, keyword_only=True)
         hits = mesh._recall(question, use_cache=False, recorded=False)  # noqa: SLF001
         known = [hit.memory for hit in hits if hit.memory.scope == draft.scope]
         threshold = self._config.duplicate_at

@@ -89,7 +89,7 @@ class Snapshot(Search, Protocol):
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
 
-    def rivals(self, wanted: Wanted) -> Standing:
+    def standing(self, wanted: Wanted) -> Standing:
         """What bears on a write as it is now, for work worth doing before the transaction."""
 
     def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
@@ -131,7 +131,7 @@ class Ledger(Protocol):
     def commit(
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
-        """Take the lock, read the rivals, let `decide` decide, write all of it or nothing."""
+        """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
 
     def read(self, namespace: str) -> AbstractContextManager[Snapshot]:
         """One read transaction; a namespace that does not exist reads as empty."""

@@ -34,7 +34,7 @@ from memory_mesh.model import (
     Scope,
     Status,
 )
-from memory_mesh.policy.arguments import check_limit, check_text, options_given
+from memory_mesh.policy.arguments import check_limit, check_share, check_text, options_given
 from memory_mesh.ports import Clock, Embedder, Sink
 from memory_mesh.sync import MemoryMesh
 
@@ -43,7 +43,7 @@ __all__ = ["MemoryGraph", "compute_trust", "create_memory"]
 Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
 _THREADS = 8  # queries of one call that are answered at the same time
 _EVERYBODY = frozenset({"agent", "session"})
-_NEAREST = 100
+_DEEP_LIMIT = 100  # memories read to prefer a session or to count what is left out
 
 
 def create_memory(
@@ -365,7 +365,7 @@ class MemoryGraph:
             check_limit(limit),
             "composite",
             weights=translate.weights_of(rerank),
-            least=translate.similarity(min_similarity),
+            min_similarity=check_share(min_similarity, "min_similarity"),
         )
         return self._answered(asked, explain=explain)
 
@@ -557,7 +557,7 @@ class MemoryGraph:
 
     def _answered(self, asked: Query, *, explain: bool) -> GraphHits:
         session = asked.lens.scope.session
-        deep = asked if session is None else replace(asked, limit=max(_NEAREST, asked.limit))
+        deep = asked if session is None else replace(asked, limit=max(_DEEP_LIMIT, asked.limit))
         found = self._mesh._recall(deep)
         ordered, preferred = translate.session_first(found, session)
         best = ordered[: asked.limit]
@@ -577,7 +577,9 @@ class MemoryGraph:
         hidden = replace(asked.lens, statuses=translate.VISIBLE - asked.lens.statuses)
         left: Counter[str] = Counter()
         if hidden.statuses:
-            unseen = self._mesh._recall(replace(asked, lens=hidden, limit=_NEAREST), recorded=False)
+            unseen = self._mesh._recall(
+                replace(asked, lens=hidden, limit=_DEEP_LIMIT), recorded=False
+            )
             left.update(hit.memory.status.value for hit in unseen)
         explanation = found.explanation
         return GraphMeta(

@@ -127,13 +127,6 @@ def weights_of(rerank: object) -> Mapping[str, float]:
     return dict(COMPOSITE_WEIGHTS) | dict(rerank)
 
 
-def similarity(least: object) -> float:
-    """The least similarity of what is returned."""
-    if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
-        raise InvalidInput(f"min_similarity must be a number from 0 to 1, not {least!r}")
-    return float(least)
-
-
 def statuses_of(
     wanted: Iterable[str], *, everything: bool, more: Mapping[Status, bool]
 ) -> set[Status]:

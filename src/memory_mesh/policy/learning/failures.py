@@ -22,7 +22,7 @@ from memory_mesh.policy.writing.trust import lowest
 
 STATED, READ, DEDUCED = 0.7, 0.6, 0.5  # certainty of a rule that was stated, read, or a mere fix
 WEEK = timedelta(days=7)
-_LONGEST = 2_000  # characters of one field
+_MAX_FIELD_CHARS = 2_000  # characters of one field
 _PREVIEW = 300
 _SPELLINGS = {
     "error_pattern": PATTERN_KEYS,
@@ -195,7 +195,7 @@ def _stated(extra: Mapping[str, Json], name: str) -> str:
     for key in _SPELLINGS[name]:
         value = extra.get(key)
         if isinstance(value, str) and value.strip():
-            return value.strip()[:_LONGEST]
+            return value.strip()[:_MAX_FIELD_CHARS]
     return ""
 
 
@@ -208,7 +208,7 @@ def _exception(text: str) -> str:
 def _imperative(text: str) -> str:
     """The first sentence that tells what to do."""
     found = _orders().search(text)
-    return _first(found[1].strip(), _LONGEST) if found else ""
+    return _first(found[1].strip(), _MAX_FIELD_CHARS) if found else ""
 
 
 def _first(text: str, length: int) -> str:
@@ -217,8 +217,8 @@ def _first(text: str, length: int) -> str:
 
 def _text(context: LessonContext, name: str) -> str:
     value = check_text(getattr(context, name), name)
-    if len(value) > _LONGEST:
-        raise InvalidInput(f"{name} has {len(value)} characters, at most {_LONGEST} fit")
+    if len(value) > _MAX_FIELD_CHARS:
+        raise InvalidInput(f"{name} has {len(value)} characters, at most {_MAX_FIELD_CHARS} fit")
     return value
 
 

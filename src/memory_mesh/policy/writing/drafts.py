@@ -24,8 +24,8 @@ from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.trust import lowered
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_LARGEST = 2**63  # SQLite's integers
-_LONGEST_NAME = 512  # characters of a name: speaker, session, key …
+_INTEGER_LIMIT = 2**63  # SQLite's integers
+_MAX_NAME_CHARS = 512  # characters of a name: speaker, session, key …
 
 
 class Details(TypedDict, total=False):
@@ -239,8 +239,8 @@ def _name(name: str, value: object) -> str | None:
     if value is None:
         return None
     text = check_text(value, name)
-    if not text or len(text) > _LONGEST_NAME:
-        message = f"{name} must have 1 to {_LONGEST_NAME} characters"
+    if not text or len(text) > _MAX_NAME_CHARS:
+        message = f"{name} must have 1 to {_MAX_NAME_CHARS} characters"
         raise InvalidInput(message)
     return text
 
@@ -250,7 +250,7 @@ def _name_or_none(name: str, value: object) -> str | None:
 
 
 def _order(name: str, value: object) -> int | None:
-    if value is None or (type(value) is int and abs(value) < _LARGEST):
+    if value is None or (type(value) is int and abs(value) < _INTEGER_LIMIT):
         return value
     message = f"{name} must be a whole number below 2**63"
     raise InvalidInput(message)

@@ -158,7 +158,7 @@ def test_a_gist_is_bounded_grounded_and_the_same_every_time(texts: list[str]) ->
     said = memories(*texts)
     beliefs = learning_beliefs.beliefs(said, "deploy")
     assert learning_beliefs.beliefs(list(said), "deploy") == beliefs
-    assert len(beliefs) <= learning_beliefs.MOST
+    assert len(beliefs) <= learning_beliefs.MAX_BELIEFS
     known = {one.id for one in said}
     for belief in beliefs:
         assert belief.sources

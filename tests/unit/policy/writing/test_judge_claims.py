@@ -78,7 +78,7 @@ def draft(value="9k", by=USER, *, said=None, text="the newcomer", source=None, *
     )
 
 
-def rivals(*memories, schema=None, keys=None, tombstoned=None, by_id=()):
+def standing(*memories, schema=None, keys=None, tombstoned=None, by_id=()):
     """What the ledger hands to the judge: active ones by what they claim and for whom."""
     claims: dict[tuple[str, str, Scope], tuple[Memory, ...]] = {}
     twins: dict[tuple[bytes, Scope], tuple[Memory, ...]] = {}
@@ -101,7 +101,7 @@ def rivals(*memories, schema=None, keys=None, tombstoned=None, by_id=()):
 
 
 def verdict(new, *memories, **given):
-    return judge(new, wording(new.text), rivals(*memories, **given))
+    return judge(new, wording(new.text), standing(*memories, **given))
 
 
 def outline(found):
@@ -337,7 +337,7 @@ def test_an_echo_is_refused_and_a_key_answers_before_any_rule():
     model = Source(GUESS, Channel.MCP)
     heard = known()
     echo = {fingerprint("the newcomer"): heard}
-    scene = rivals(heard)
+    scene = standing(heard)
     echoing = Standing(
         NOW, {}, {}, scene.memories, scene.taken, scene.history, claims=scene.claims, echoes=echo
     )
@@ -345,7 +345,7 @@ def test_an_echo_is_refused_and_a_key_answers_before_any_rule():
     assert isinstance(judge(said, wording(said.text), echoing), Refuse)
     seen = Seen(wording("the newcomer").hash, Outcome.STORED, heard)
     keyed = draft(by=GUESS, key="k")
-    again = rivals(heard, keys={"k": seen})
+    again = standing(heard, keys={"k": seen})
     assert judge(keyed, wording(keyed.text), again) == Repeat(seen)
     with pytest.raises(IdempotencyConflict):
         judge(draft(key="k", text="other"), wording("other"), again)
@@ -365,7 +365,7 @@ def test_an_echo_is_refused_and_a_key_answers_before_any_rule():
     ],
 )
 def test_a_review_finds_what_a_memory_contradicts_now(memory, others, schema, gone):
-    found = contradicted(memory, rivals(*others, schema=schema))
+    found = contradicted(memory, standing(*others, schema=schema))
     assert [each.id[-1] for each in found] == gone
 
 

@@ -29,10 +29,10 @@ _CLAIMS = (
     "AND v.project IS ? AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
     "AND v.status = 'active' {} ORDER BY v.number DESC LIMIT ?"
 )
-_RIVALS = 64  # of one subject, predicate and audience that are compared, the newest
+_MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are compared, the newest
 
 
-def rivals(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
+def standing(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
     """Memories that claim something of the same, known echoes, and conflicts by id."""
     return {
         "claims": {key: found for key in set(wanted.claims) if (found := _claims(db, *key))},
@@ -110,9 +110,9 @@ def _claims(
 
     However many of several values there are, none that stands alone is hidden behind them.
     """
-    about = (subject, predicate, scope.project, scope.agent, scope.session, _RIVALS)
+    about = (subject, predicate, scope.project, scope.agent, scope.session, _MAX_COMPARED_CLAIMS)
     found = [rows.memory(row) for row in db.execute(_CLAIMS.format(""), about)]
-    if len(found) == _RIVALS:
+    if len(found) == _MAX_COMPARED_CLAIMS:
         alone = db.execute(_CLAIMS.format("AND json_extract(v.claim, '$.exclusive')"), about)
         found += map(rows.memory, alone)
     return tuple({memory.id: memory for memory in found}.values())

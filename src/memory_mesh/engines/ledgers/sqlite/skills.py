@@ -43,7 +43,7 @@ _SEEN = (
 )
 
 
-def rivals(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
+def standing(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
     """The skills a write asked for, by id and by name."""
     by_id = {id_: found for id_ in wanted.skills if (found := _by_id(db, id_)) is not None}
     by_name = {
