@@ -38,8 +38,9 @@ fix:
     ruff format
     ruff check --fix
 
-# Write what is made by command: the async face, golden outputs, the table of privacy rules
+# Write what is made by command: options in signatures, the async face, golden outputs, the table of privacy rules
 generate:
+    python tools/generate_options.py
     python tools/generate_async.py
     python tools/golden_learning.py
     python tools/privacy_report.py --table
@@ -88,6 +89,7 @@ house:
 [private]
 generated:
     @echo "== generated files"
+    python tools/generate_options.py --check
     python tools/generate_async.py --check
     python tools/golden_learning.py --check
     python tools/conformance.py --check

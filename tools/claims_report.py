@@ -143,18 +143,18 @@ def replay(stream: Sequence[Row]) -> tuple[dict[str, str], int, int]:
         if claim is None:
             unread += 1
             continue
-        rivals = alive[claim.subject, claim.predicate]
-        relations = [compare(claim, rival) for rival, _ in rivals]
+        standing = alive[claim.subject, claim.predicate]
+        relations = [compare(claim, rival) for rival, _ in standing]
         unsure += Relation.UNSURE in relations
-        for (_, loser), relation in zip(rivals, relations, strict=True):
+        for (_, loser), relation in zip(standing, relations, strict=True):
             if relation is Relation.CONFLICT:
                 over[loser] = row["id"]
-        rivals[:] = [
+        standing[:] = [
             rival
-            for rival, relation in zip(rivals, relations, strict=True)
+            for rival, relation in zip(standing, relations, strict=True)
             if relation is not Relation.CONFLICT
         ]
-        rivals.append((claim, row["id"]))
+        standing.append((claim, row["id"]))
     return over, unsure, unread
 
 

@@ -4,9 +4,9 @@
     python tools/generate_async.py --check    exit 1 when a written one is not what this makes
 
 Read by syntax tree: each public method of a blocking class keeps its name, signature and docstring
-and awaits the blocking call in a bounded thread pool. Private methods are not copied; a function of
-the module that makes the class makes the async one. An argument that is a blocking class becomes
-its async twin, whose blocking one is handed on.
+and awaits the blocking call in a bounded thread pool. Private methods are not copied, second names
+(`ingest = add`) are. A function of the module that makes the class makes the async one. An argument
+that is a blocking class becomes its async twin, whose blocking one is handed on.
 """
 
 import argparse
@@ -160,7 +160,8 @@ def generate(source: str, *bases: str, face: Face = MESH) -> str:
     made = [_constructor(blocking, face), *(_translate(method, face) for method in methods)]
     makers = list(_makers(module, face))
     handed_on = "\n".join(f"{name} = {face.module}.{name}" for name in face.exports)
-    verbs, made_by = ("\n\n".join(map(_text, nodes)) for nodes in (made, makers))
+    aliases = [alias for each in classes for alias in _aliases(each, methods)]
+    verbs, made_by = ("\n\n".join(map(_text, nodes)) for nodes in ([*made, *aliases], makers))
     frame = FRAME.replace("@METHODS@", textwrap.indent(verbs, "    ")).replace(
         "@MAKERS@", f"{made_by}\n\n{handed_on}"
     )
@@ -224,6 +225,14 @@ def _public_methods(blocking: ast.ClassDef, face: Face) -> Iterator[Method]:
         method = Method(node, frozenset(ast.unparse(each) for each in node.decorator_list))
         _refuse_unknown_forms(method, face)
         yield method
+
+
+def _aliases(blocking: ast.ClassDef, methods: Iterable[Method]) -> Iterator[ast.Assign]:
+    """Second names of public methods, such as `ingest = add`."""
+    names = {method.name for method in methods}
+    for node in blocking.body:
+        if isinstance(node, ast.Assign) and getattr(node.value, "id", None) in names:
+            yield node
 
 
 def _refuse_unknown_forms(method: Method, face: Face) -> None:

@@ -91,6 +91,42 @@ class Config:
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
+DESCRIPTIONS = {  # one line for each setting, shown by `help` (tools/generate_options.py)
+    "db_dir": "the folder of the store; by default the data folder of the platform",
+    "namespace": "the part of the store to work in",
+    "agent_id": "the agent that reads and writes",
+    "project": "the project that reads and writes",
+    "session": "the session that reads and writes",
+    "allow_network_folder": "allow a store on a network drive",
+    "enable_yamo": "write an audit block for every write and every search",
+    "enable_memory": "keep the store on disk; else in a temporary folder",
+    "enable_llm": "allow the use of a language model",
+    "llm_provider": "the service of the language model; without one none is used",
+    "llm_model": "the name of the language model",
+    "llm_api_key": "the key of the language model's service",
+    "llm_base_url": "the address of the language model's service",
+    "llm_max_tokens": "the longest answer of the language model, in tokens",
+    "skill_directories": "folders whose skill files are read when the store is opened",
+    "enable_wisdom_distillation": "learn from failures during `upkeep`",
+    "lesson_min_confidence": "leave out lessons less certain than this, 0 to 1",
+    "lesson_retention_days": "leave out lessons older than this many days",
+    "enable_heritage_tracking": "record why memories were made",
+    "max_heritage_depth": "intents and rationales kept of each memory",
+    "embedder": "what makes vectors: local, fastembed, openai, ollama, cohere or none",
+    "embedder_model": "the name of the embedding model",
+    "embedder_api_key": "the key of the embedder's service",
+    "embedder_base_url": "the address of the embedder's service",
+    "embedder_dimension": "the length of the vectors",
+    "embedder_threads": "threads of the local model; 0 chooses by the machine",
+    "model_dir": "the folder of one local embedding model",
+    "models_dir": "the folder where local embedding models are installed",
+    "redact": "replace personal data and secrets before storing",
+    "privacy_rules": "rules of your own for what to replace",
+    "read_claims": 'read simple claims, such as "X is Y", out of texts',
+    "predicates": "how predicates of claims behave, by name",
+}
+
+
 class Settings(TypedDict, total=False):
     """The settings a constructor takes; one that is absent or None is not stated."""
 

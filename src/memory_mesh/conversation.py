@@ -7,11 +7,11 @@ trust of an inference. `memory_mesh.MemoryContextManager` is its async twin, gen
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Unpack
+from os import PathLike
 
-from memory_mesh.config import Settings
+from memory_mesh.config import DESCRIPTIONS
 from memory_mesh.errors import Closed, MeshError
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.health import checkup
@@ -20,7 +20,7 @@ from memory_mesh.formats import prompt as prompt_text
 from memory_mesh.model import Channel, Draft, Hit, Json, Memory, Outcome, Query, Receipt, Scope
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
 from memory_mesh.model.health import Check, Health, HealthStatus
-from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.arguments import check_text, options_given
 from memory_mesh.policy.audience import lens_of
 from memory_mesh.policy.learning import capture
 from memory_mesh.policy.writing.drafts import draft_of
@@ -28,9 +28,9 @@ from memory_mesh.sync import MemoryMesh
 
 SKILL_TAG = "skill:"
 TAG = "#interaction"
-_REMEMBERED = 100  # recalled memories and refusals a manager holds on to
-_COMPARED = 5  # memories that a new exchange is held against
-_QUESTION = 2_000  # characters of an exchange that look for its twins
+_MAX_REMEMBERED = 100  # recalled memories and refusals a manager holds on to
+_MAX_COMPARED = 5  # memories that a new exchange is held against
+_MAX_QUESTION_CHARS = 2_000  # characters of an exchange that look for its twins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +52,85 @@ class MemoryContextManager:
         config: ContextManagerConfig | None = None,
         *,
         mesh: MemoryMesh | None = None,
-        **settings: Unpack[Settings],
+        # begin generated options (settings)
+        db_dir: str | PathLike[str] | None = None,
+        namespace: str | None = None,
+        agent_id: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        allow_network_folder: bool | None = None,
+        enable_yamo: bool | None = None,
+        enable_memory: bool | None = None,
+        enable_llm: bool | None = None,
+        llm_provider: str | None = None,
+        llm_model: str | None = None,
+        llm_api_key: str | None = None,
+        llm_base_url: str | None = None,
+        llm_max_tokens: int | None = None,
+        skill_directories: str | Sequence[str] | None = None,
+        enable_wisdom_distillation: bool | None = None,
+        lesson_min_confidence: float | None = None,
+        lesson_retention_days: int | None = None,
+        enable_heritage_tracking: bool | None = None,
+        max_heritage_depth: int | None = None,
+        embedder: str | None = None,
+        embedder_model: str | None = None,
+        embedder_api_key: str | None = None,
+        embedder_base_url: str | None = None,
+        embedder_dimension: int | None = None,
+        embedder_threads: int | None = None,
+        model_dir: str | PathLike[str] | None = None,
+        models_dir: str | PathLike[str] | None = None,
+        redact: bool | None = None,
+        privacy_rules: Sequence[Mapping[str, object]] | None = None,
+        read_claims: bool | None = None,
+        predicates: Mapping[str, Mapping[str, str]] | None = None,
+        # end generated options
     ) -> None:
-        """Use a mesh, or open one of our own with these settings at the first use."""
+        """Use a mesh, or open one of our own with these settings at the first use.
+
+        Options:
+            mesh: the mesh to use; the settings below are for a mesh of our own.
+            db_dir: the folder of the store; by default the data folder of the platform.
+            namespace: the part of the store to work in (default 'default').
+            agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+            project: the project that reads and writes.
+            session: the session that reads and writes.
+            allow_network_folder: allow a store on a network drive (default False).
+            enable_yamo: write an audit block for every write and every search (default True).
+            enable_memory: keep the store on disk; else in a temporary folder (default True).
+            enable_llm: allow the use of a language model (default True).
+            llm_provider: the service of the language model; without one none is used.
+            llm_model: the name of the language model.
+            llm_api_key: the key of the language model's service.
+            llm_base_url: the address of the language model's service.
+            llm_max_tokens: the longest answer of the language model, in tokens.
+            skill_directories: folders whose skill files are read when the store is opened.
+            enable_wisdom_distillation: learn from failures during `upkeep` (default False).
+            lesson_min_confidence: leave out lessons less certain than this, 0 to 1 (default 0.7).
+            lesson_retention_days: leave out lessons older than this many days (default 365).
+            enable_heritage_tracking: record why memories were made (default False).
+            max_heritage_depth: intents and rationales kept of each memory (default 5).
+            embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
+            embedder_model: the name of the embedding model.
+            embedder_api_key: the key of the embedder's service.
+            embedder_base_url: the address of the embedder's service.
+            embedder_dimension: the length of the vectors.
+            embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
+            model_dir: the folder of one local embedding model.
+            models_dir: the folder where local embedding models are installed.
+            redact: replace personal data and secrets before storing (default True).
+            privacy_rules: rules of your own for what to replace.
+            read_claims: read simple claims, such as "X is Y", out of texts (default True).
+            predicates: how predicates of claims behave, by name.
+        """
+        settings = options_given(locals(), DESCRIPTIONS)
         self._config = config or ContextManagerConfig()
         self._own = mesh is None
         self._mesh: MemoryMesh | None = MemoryMesh(**settings) if mesh is None else mesh
         self._recalled: dict[str, str] = {}
         self._count = 0
-        self._refusals: deque[tuple[str, ...]] = deque(maxlen=_REMEMBERED)
+        self._refusals: deque[tuple[str, ...]] = deque(maxlen=_MAX_REMEMBERED)
 
     @property
     def refusals(self) -> Sequence[tuple[str, ...]]:
@@ -104,6 +174,14 @@ class MemoryContextManager:
 
         A skill's name leaves out what belongs to other skills. With lessons, those that apply come
         first, so that no other memory takes their place.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            use_cache: allow an answer from the cache of recent searches.
+            memory_type: only memories of this type, such as lesson or session.
+            skill_name: leave out memories that belong to other skills.
+            include_lessons: put the lessons that apply first.
+            scope: who reads; by default the project, agent and session of this mesh.
         """
         mesh = self._open()
         most = self._config.recall_limit if limit is None else limit
@@ -171,7 +249,7 @@ class MemoryContextManager:
     def _note(self, memory: Memory) -> None:
         self._recalled.pop(memory.id, None)
         self._recalled[memory.id] = memory.text
-        while len(self._recalled) > _REMEMBERED:
+        while len(self._recalled) > _MAX_REMEMBERED:
             self._recalled.pop(next(iter(self._recalled)))
 
     def _draft(self, text: str, found: capture.Judgement, context: InteractionContext) -> Draft:
@@ -204,7 +282,7 @@ class MemoryContextManager:
         mesh = self._open()
         text = redact(mesh._access(), draft.text)  # noqa: SLF001  # of the same package
         lens = lens_of(mesh._now(), draft.scope)  # noqa: SLF001
-        question = Query(text[:_QUESTION], lens, _COMPARED, keyword_only=True)
+        question = Query(text[:_MAX_QUESTION_CHARS], lens, _MAX_COMPARED, keyword_only=True)
         hits = mesh._recall(question, use_cache=False, recorded=False)  # noqa: SLF001
         known = [hit.memory for hit in hits if hit.memory.scope == draft.scope]
         threshold = self._config.duplicate_at

@@ -119,7 +119,7 @@ class Lookup(Protocol):
 class Claims(Protocol):
     """Read what bears on a claim in one read transaction: rivals, conflicts, predicates."""
 
-    def rivals(self, wanted: Wanted) -> Standing:
+    def standing(self, wanted: Wanted) -> Standing:
         """What bears on a write as it is now, for work worth doing before the transaction."""
 
     def conflicts(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Conflict]:
@@ -155,7 +155,7 @@ class Writer(Protocol):
     def commit(
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
-        """Take the lock, read the rivals, let `decide` decide, write all of it or nothing."""
+        """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
 
     def note(self, namespace: str, entry: Entry) -> None:
         """Record a recall block soon: with the next commit, when 64 wait, or at close."""

@@ -4,16 +4,18 @@ The async twin `memory_mesh.MemoryMesh` is generated from this file and verbs/; 
 `tools/generate_async.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Self
 
 from memory_mesh import config as configuration
 from memory_mesh.model import (
     Channel,
     Scope,
 )
+from memory_mesh.policy.arguments import options_given
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.store import Store
 from memory_mesh.verbs.audit import AuditVerbs
@@ -46,10 +48,83 @@ class MemoryMesh(
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
         custom_llm: LLM | None = None,
-        **settings: Unpack[configuration.Settings],
+        # begin generated options (settings)
+        db_dir: str | PathLike[str] | None = None,
+        namespace: str | None = None,
+        agent_id: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        allow_network_folder: bool | None = None,
+        enable_yamo: bool | None = None,
+        enable_memory: bool | None = None,
+        enable_llm: bool | None = None,
+        llm_provider: str | None = None,
+        llm_model: str | None = None,
+        llm_api_key: str | None = None,
+        llm_base_url: str | None = None,
+        llm_max_tokens: int | None = None,
+        skill_directories: str | Sequence[str] | None = None,
+        enable_wisdom_distillation: bool | None = None,
+        lesson_min_confidence: float | None = None,
+        lesson_retention_days: int | None = None,
+        enable_heritage_tracking: bool | None = None,
+        max_heritage_depth: int | None = None,
+        embedder: str | None = None,
+        embedder_model: str | None = None,
+        embedder_api_key: str | None = None,
+        embedder_base_url: str | None = None,
+        embedder_dimension: int | None = None,
+        embedder_threads: int | None = None,
+        model_dir: str | PathLike[str] | None = None,
+        models_dir: str | PathLike[str] | None = None,
+        redact: bool | None = None,
+        privacy_rules: Sequence[Mapping[str, object]] | None = None,
+        read_claims: bool | None = None,
+        predicates: Mapping[str, Mapping[str, str]] | None = None,
+        # end generated options
     ) -> None:
-        """Take the settings; nothing is opened before the first use or `init`."""
-        config = configuration.load(settings)
+        """Take the settings; nothing is opened before the first use or `init`.
+
+        Options:
+            channel: where texts come from; it limits how far they are trusted.
+            clock: the clock to use instead of the system's.
+            sinks: objects that are handed every write.
+            custom_embedder: an embedder object to use instead of a configured one.
+            custom_llm: a language model object to use instead of a configured one.
+            db_dir: the folder of the store; by default the data folder of the platform.
+            namespace: the part of the store to work in (default 'default').
+            agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+            project: the project that reads and writes.
+            session: the session that reads and writes.
+            allow_network_folder: allow a store on a network drive (default False).
+            enable_yamo: write an audit block for every write and every search (default True).
+            enable_memory: keep the store on disk; else in a temporary folder (default True).
+            enable_llm: allow the use of a language model (default True).
+            llm_provider: the service of the language model; without one none is used.
+            llm_model: the name of the language model.
+            llm_api_key: the key of the language model's service.
+            llm_base_url: the address of the language model's service.
+            llm_max_tokens: the longest answer of the language model, in tokens.
+            skill_directories: folders whose skill files are read when the store is opened.
+            enable_wisdom_distillation: learn from failures during `upkeep` (default False).
+            lesson_min_confidence: leave out lessons less certain than this, 0 to 1 (default 0.7).
+            lesson_retention_days: leave out lessons older than this many days (default 365).
+            enable_heritage_tracking: record why memories were made (default False).
+            max_heritage_depth: intents and rationales kept of each memory (default 5).
+            embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
+            embedder_model: the name of the embedding model.
+            embedder_api_key: the key of the embedder's service.
+            embedder_base_url: the address of the embedder's service.
+            embedder_dimension: the length of the vectors.
+            embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
+            model_dir: the folder of one local embedding model.
+            models_dir: the folder where local embedding models are installed.
+            redact: replace personal data and secrets before storing (default True).
+            privacy_rules: rules of your own for what to replace.
+            read_claims: read simple claims, such as "X is Y", out of texts (default True).
+            predicates: how predicates of claims behave, by name.
+        """
+        config = configuration.load(options_given(locals(), configuration.DESCRIPTIONS))
         store = Store(config, clock=clock, sinks=sinks, embedder=custom_embedder, llm=custom_llm)
         super().__init__(store, config, channel, owner=True)
 
@@ -64,6 +139,11 @@ class MemoryMesh(
 
         A view costs microseconds and no memory to speak of, so make one per user, project or
         request. Closing a view leaves the store open; the mesh that opened the store closes it.
+
+        Options:
+            namespace: the part of the store to work in.
+            scope: the project, agent and session to read and write as.
+            channel: where texts come from; it limits how far they are trusted.
         """
         return self._of_same_store(namespace, scope, channel)
 

@@ -43,8 +43,8 @@ def blocks(value):
         severity=Severity.HIGH, rule=value, confidence=0.7, situation=value, oversight=value,
         fix=value, inverse=f"x{value}", agent=value,
     )  # fmt: skip
-    memory = Memory(text=value, id="reflect_1_abcdef", created_at=NOW, recorded_from=NOW)
-    skill = Skill(id="skill_1_abcdef", name=value, intent=value, text=value, created_at=NOW)
+    memory = Memory(text=value, id="reflect_1_abcdef", created=NOW, recorded_from=NOW)
+    skill = Skill(id="skill_1_abcdef", name=value, intent=value, text=value, created=NOW)
     common = {"agent_id": value, "at": NOW}
     return [
         yamo.retain("mem_1_abcdef", value, memory_type=value, hypothesis=value, **common),

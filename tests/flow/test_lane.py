@@ -258,7 +258,7 @@ def test_a_row_is_brought_in_with_id_times_and_metadata(tmp_path, importing):
     done = bring_in_lane(importing, path)
     assert (done.read, done.stored, done.refused) == (2, 2, 0)
     memory = importing.history("550e8400-e29b-41d4-a716-446655440000")[-1]
-    assert memory.created_at == datetime(2025, 6, 1, 10, tzinfo=UTC)
+    assert memory.created == datetime(2025, 6, 1, 10, tzinfo=UTC)
     assert memory.valid_from == datetime(2025, 5, 1, tzinfo=UTC)
     assert (memory.kind, memory.confidence, memory.uses) == (Kind.COMMITMENT, 0.85, 4)
     assert memory.last_used == datetime(2025, 12, 30, tzinfo=UTC)
@@ -311,7 +311,7 @@ def test_both_times_of_a_row_are_brought_in_and_must_be_times(tmp_path, importin
     path = written(tmp_path / "memories.db", {"id": "a", "content": "Tea", "updated_at": later})
     bring_in_lane(importing, path)
     memory = importing.history("a")[-1]
-    assert memory.created_at == datetime(2025, 6, 1, 10, tzinfo=UTC)
+    assert memory.created == datetime(2025, 6, 1, 10, tzinfo=UTC)
     assert memory.extra["origin_updated_at"] == later
     written_again(path, {"id": "c", "content": "Rum", "created_at": "once"})
     written_again(path, {"id": "d", "content": "Gin", "updated_at": "once"})

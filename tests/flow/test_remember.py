@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory_mesh.errors import IdempotencyConflict, InvalidInput, NotFound, NotRestorable
-from memory_mesh.model import Channel, Kind, Outcome, Scope, SourceKind, Status, Tier
+from memory_mesh.model import Channel, Kind, Outcome, Scope, SourceKind, Status, Tier, record
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 
@@ -30,6 +30,18 @@ def test_add_returns_a_record_with_outcome_and_reasons(mesh):
     assert receipt.created_at == "2026-01-01T00:00:00.000Z"
     assert receipt.outcome is Outcome.STORED
     assert receipt.reasons
+
+
+@pytest.mark.req("R-000-141")
+def test_created_at_is_iso_text_and_created_a_datetime_wherever_they_occur(mesh, clock):
+    started = clock.now()
+    receipt = mesh.add("tea is hot")
+    skill = mesh.ingest_skill("name; Tidy up;\nintent; remove old branches;").skill
+    for found in (receipt, mesh.get(receipt.id), mesh.search("tea")[0], skill):
+        assert started <= found.created < started + timedelta(seconds=1)
+        assert record.iso(found.created) == found.created_at
+    refused = mesh.add(" ")
+    assert (refused.created, refused.created_at) == (None, None)
 
 
 @pytest.mark.req("R-000-108", "R-000-255")
@@ -100,7 +112,6 @@ def test_every_stated_field_is_kept(mesh, clock):
         ({"source_kind": "god"}, "one of"),
         ({"speaker": ""}, "speaker"),
         ({"scope": "p"}, "Scope"),
-        ({"nonsense": 1}, "nonsense"),
         ({"key": "k" * 513}, "key"),
     ],
 )
@@ -238,7 +249,7 @@ def test_an_update_keeps_what_is_not_given(mesh, clock):
     assert (memory.text, memory.importance, memory.speaker) == ("tea is cold", 0.9, "Ann")
     assert memory.metadata == {"source": "me", "importance_score": 0.9, "x": 1}
     assert mesh.get(stored.id).recorded_from == clock.now()
-    assert mesh.get(stored.id).created_at < clock.now()
+    assert mesh.get(stored.id).created < clock.now()
     assert [version.text for version in mesh.history(stored.id)] == ["tea is hot", "tea is cold"]
 
 

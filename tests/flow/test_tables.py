@@ -69,7 +69,7 @@ def test_a_v1_store_is_brought_in_with_ids_times_and_metadata(tmp_path, importin
     assert (done.schema, done.memories.read, done.memories.stored) == ("V1", 1, 1)
     memory = importing.get(memory_id(1))
     assert memory is not None
-    assert memory.created_at == MADE_UTC + timedelta(seconds=1)
+    assert memory.created == MADE_UTC + timedelta(seconds=1)
     assert memory.metadata == metadata
     assert memory.source.kind is SourceKind.DOCUMENT
     assert [hit.id for hit in importing.search("invoices")] == [memory_id(1)]
@@ -381,7 +381,7 @@ def test_a_round_trip_keeps_everything(tmp_path, mesh, clock):
                          "valid_from", "importance", "tags", "lesson", "heritage",
                          "uses", "last_used"):  # fmt: skip
                 assert getattr(new, name) == getattr(old, name), (name, old.text)
-            assert abs(new.created_at - old.created_at) < timedelta(milliseconds=1)
+            assert abs(new.created - old.created) < timedelta(milliseconds=1)
             said = {k: v for k, v in new.metadata.items() if k != "origin_updated_at"}
             assert said == old.metadata
         waiting = [m.text for m in after.values() if m.status is Status.QUARANTINED]

@@ -5,13 +5,12 @@ Each call runs the blocking one in a thread (_async/threads.py), at most MAX_THR
 further calls wait. A cancelled await lets its call finish, so a commit is never half done.
 """
 
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from os import PathLike
 
 from memory_mesh import conversation
 from memory_mesh._async.mesh import MemoryMesh
 from memory_mesh._async.threads import Threads
-from memory_mesh.config import Settings
 from memory_mesh.conversation import ContextManagerConfig
 from memory_mesh.model import Hit, Memory, Receipt, Scope
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
@@ -29,11 +28,111 @@ class MemoryContextManager:
         config: ContextManagerConfig | None = None,
         *,
         mesh: MemoryMesh | None = None,
-        **settings: Unpack[Settings],
+        db_dir: str | PathLike[str] | None = None,
+        namespace: str | None = None,
+        agent_id: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        allow_network_folder: bool | None = None,
+        enable_yamo: bool | None = None,
+        enable_memory: bool | None = None,
+        enable_llm: bool | None = None,
+        llm_provider: str | None = None,
+        llm_model: str | None = None,
+        llm_api_key: str | None = None,
+        llm_base_url: str | None = None,
+        llm_max_tokens: int | None = None,
+        skill_directories: str | Sequence[str] | None = None,
+        enable_wisdom_distillation: bool | None = None,
+        lesson_min_confidence: float | None = None,
+        lesson_retention_days: int | None = None,
+        enable_heritage_tracking: bool | None = None,
+        max_heritage_depth: int | None = None,
+        embedder: str | None = None,
+        embedder_model: str | None = None,
+        embedder_api_key: str | None = None,
+        embedder_base_url: str | None = None,
+        embedder_dimension: int | None = None,
+        embedder_threads: int | None = None,
+        model_dir: str | PathLike[str] | None = None,
+        models_dir: str | PathLike[str] | None = None,
+        redact: bool | None = None,
+        privacy_rules: Sequence[Mapping[str, object]] | None = None,
+        read_claims: bool | None = None,
+        predicates: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        """Use a mesh, or open one of our own with these settings at the first use."""
+        """Use a mesh, or open one of our own with these settings at the first use.
+
+        Options:
+            mesh: the mesh to use; the settings below are for a mesh of our own.
+            db_dir: the folder of the store; by default the data folder of the platform.
+            namespace: the part of the store to work in (default 'default').
+            agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+            project: the project that reads and writes.
+            session: the session that reads and writes.
+            allow_network_folder: allow a store on a network drive (default False).
+            enable_yamo: write an audit block for every write and every search (default True).
+            enable_memory: keep the store on disk; else in a temporary folder (default True).
+            enable_llm: allow the use of a language model (default True).
+            llm_provider: the service of the language model; without one none is used.
+            llm_model: the name of the language model.
+            llm_api_key: the key of the language model's service.
+            llm_base_url: the address of the language model's service.
+            llm_max_tokens: the longest answer of the language model, in tokens.
+            skill_directories: folders whose skill files are read when the store is opened.
+            enable_wisdom_distillation: learn from failures during `upkeep` (default False).
+            lesson_min_confidence: leave out lessons less certain than this, 0 to 1 (default 0.7).
+            lesson_retention_days: leave out lessons older than this many days (default 365).
+            enable_heritage_tracking: record why memories were made (default False).
+            max_heritage_depth: intents and rationales kept of each memory (default 5).
+            embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
+            embedder_model: the name of the embedding model.
+            embedder_api_key: the key of the embedder's service.
+            embedder_base_url: the address of the embedder's service.
+            embedder_dimension: the length of the vectors.
+            embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
+            model_dir: the folder of one local embedding model.
+            models_dir: the folder where local embedding models are installed.
+            redact: replace personal data and secrets before storing (default True).
+            privacy_rules: rules of your own for what to replace.
+            read_claims: read simple claims, such as "X is Y", out of texts (default True).
+            predicates: how predicates of claims behave, by name.
+        """
         self._sync = conversation.MemoryContextManager(
-            config, mesh=None if mesh is None else mesh._sync, **settings
+            config,
+            mesh=None if mesh is None else mesh._sync,
+            db_dir=db_dir,
+            namespace=namespace,
+            agent_id=agent_id,
+            project=project,
+            session=session,
+            allow_network_folder=allow_network_folder,
+            enable_yamo=enable_yamo,
+            enable_memory=enable_memory,
+            enable_llm=enable_llm,
+            llm_provider=llm_provider,
+            llm_model=llm_model,
+            llm_api_key=llm_api_key,
+            llm_base_url=llm_base_url,
+            llm_max_tokens=llm_max_tokens,
+            skill_directories=skill_directories,
+            enable_wisdom_distillation=enable_wisdom_distillation,
+            lesson_min_confidence=lesson_min_confidence,
+            lesson_retention_days=lesson_retention_days,
+            enable_heritage_tracking=enable_heritage_tracking,
+            max_heritage_depth=max_heritage_depth,
+            embedder=embedder,
+            embedder_model=embedder_model,
+            embedder_api_key=embedder_api_key,
+            embedder_base_url=embedder_base_url,
+            embedder_dimension=embedder_dimension,
+            embedder_threads=embedder_threads,
+            model_dir=model_dir,
+            models_dir=models_dir,
+            redact=redact,
+            privacy_rules=privacy_rules,
+            read_claims=read_claims,
+            predicates=predicates,
         )
         self._threads = Threads()
 
@@ -72,6 +171,14 @@ class MemoryContextManager:
 
         A skill's name leaves out what belongs to other skills. With lessons, those that apply come
         first, so that no other memory takes their place.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            use_cache: allow an answer from the cache of recent searches.
+            memory_type: only memories of this type, such as lesson or session.
+            skill_name: leave out memories that belong to other skills.
+            include_lessons: put the lessons that apply first.
+            scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(
             self._sync.recall_memories,

@@ -10,7 +10,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Self
 
 from memory_mesh import config as configuration
 from memory_mesh import sync
@@ -19,11 +19,13 @@ from memory_mesh.model import (
     Block,
     Body,
     Channel,
+    Claim,
     Conflict,
     Draft,
     Heritage,
     Hit,
     Hits,
+    Kind,
     Memory,
     Page,
     Part,
@@ -36,13 +38,15 @@ from memory_mesh.model import (
     Skill,
     SkillHit,
     SkillReceipt,
+    SourceKind,
     Space,
     Stats,
     Status,
+    Tier,
     UpkeepReport,
     Verification,
 )
-from memory_mesh.policy.writing.drafts import Details
+from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.process.cache import CacheStats
 
@@ -71,16 +75,118 @@ class MemoryMesh:
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
         custom_llm: LLM | None = None,
-        **settings: Unpack[configuration.Settings],
+        db_dir: str | PathLike[str] | None = None,
+        namespace: str | None = None,
+        agent_id: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        allow_network_folder: bool | None = None,
+        enable_yamo: bool | None = None,
+        enable_memory: bool | None = None,
+        enable_llm: bool | None = None,
+        llm_provider: str | None = None,
+        llm_model: str | None = None,
+        llm_api_key: str | None = None,
+        llm_base_url: str | None = None,
+        llm_max_tokens: int | None = None,
+        skill_directories: str | Sequence[str] | None = None,
+        enable_wisdom_distillation: bool | None = None,
+        lesson_min_confidence: float | None = None,
+        lesson_retention_days: int | None = None,
+        enable_heritage_tracking: bool | None = None,
+        max_heritage_depth: int | None = None,
+        embedder: str | None = None,
+        embedder_model: str | None = None,
+        embedder_api_key: str | None = None,
+        embedder_base_url: str | None = None,
+        embedder_dimension: int | None = None,
+        embedder_threads: int | None = None,
+        model_dir: str | PathLike[str] | None = None,
+        models_dir: str | PathLike[str] | None = None,
+        redact: bool | None = None,
+        privacy_rules: Sequence[Mapping[str, object]] | None = None,
+        read_claims: bool | None = None,
+        predicates: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        """Take the settings; nothing is opened before the first use or `init`."""
+        """Take the settings; nothing is opened before the first use or `init`.
+
+        Options:
+            channel: where texts come from; it limits how far they are trusted.
+            clock: the clock to use instead of the system's.
+            sinks: objects that are handed every write.
+            custom_embedder: an embedder object to use instead of a configured one.
+            custom_llm: a language model object to use instead of a configured one.
+            db_dir: the folder of the store; by default the data folder of the platform.
+            namespace: the part of the store to work in (default 'default').
+            agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+            project: the project that reads and writes.
+            session: the session that reads and writes.
+            allow_network_folder: allow a store on a network drive (default False).
+            enable_yamo: write an audit block for every write and every search (default True).
+            enable_memory: keep the store on disk; else in a temporary folder (default True).
+            enable_llm: allow the use of a language model (default True).
+            llm_provider: the service of the language model; without one none is used.
+            llm_model: the name of the language model.
+            llm_api_key: the key of the language model's service.
+            llm_base_url: the address of the language model's service.
+            llm_max_tokens: the longest answer of the language model, in tokens.
+            skill_directories: folders whose skill files are read when the store is opened.
+            enable_wisdom_distillation: learn from failures during `upkeep` (default False).
+            lesson_min_confidence: leave out lessons less certain than this, 0 to 1 (default 0.7).
+            lesson_retention_days: leave out lessons older than this many days (default 365).
+            enable_heritage_tracking: record why memories were made (default False).
+            max_heritage_depth: intents and rationales kept of each memory (default 5).
+            embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
+            embedder_model: the name of the embedding model.
+            embedder_api_key: the key of the embedder's service.
+            embedder_base_url: the address of the embedder's service.
+            embedder_dimension: the length of the vectors.
+            embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
+            model_dir: the folder of one local embedding model.
+            models_dir: the folder where local embedding models are installed.
+            redact: replace personal data and secrets before storing (default True).
+            privacy_rules: rules of your own for what to replace.
+            read_claims: read simple claims, such as "X is Y", out of texts (default True).
+            predicates: how predicates of claims behave, by name.
+        """
         self._sync = sync.MemoryMesh(
             channel=channel,
             clock=clock,
             sinks=sinks,
             custom_embedder=custom_embedder,
             custom_llm=custom_llm,
-            **settings,
+            db_dir=db_dir,
+            namespace=namespace,
+            agent_id=agent_id,
+            project=project,
+            session=session,
+            allow_network_folder=allow_network_folder,
+            enable_yamo=enable_yamo,
+            enable_memory=enable_memory,
+            enable_llm=enable_llm,
+            llm_provider=llm_provider,
+            llm_model=llm_model,
+            llm_api_key=llm_api_key,
+            llm_base_url=llm_base_url,
+            llm_max_tokens=llm_max_tokens,
+            skill_directories=skill_directories,
+            enable_wisdom_distillation=enable_wisdom_distillation,
+            lesson_min_confidence=lesson_min_confidence,
+            lesson_retention_days=lesson_retention_days,
+            enable_heritage_tracking=enable_heritage_tracking,
+            max_heritage_depth=max_heritage_depth,
+            embedder=embedder,
+            embedder_model=embedder_model,
+            embedder_api_key=embedder_api_key,
+            embedder_base_url=embedder_base_url,
+            embedder_dimension=embedder_dimension,
+            embedder_threads=embedder_threads,
+            model_dir=model_dir,
+            models_dir=models_dir,
+            redact=redact,
+            privacy_rules=privacy_rules,
+            read_claims=read_claims,
+            predicates=predicates,
         )
         self._threads = Threads()
 
@@ -95,6 +201,11 @@ class MemoryMesh:
 
         A view costs microseconds and no memory to speak of, so make one per user, project or
         request. Closing a view leaves the store open; the mesh that opened the store closes it.
+
+        Options:
+            namespace: the part of the store to work in.
+            scope: the project, agent and session to read and write as.
+            channel: where texts come from; it limits how far they are trusted.
         """
         made = MemoryMesh.__new__(MemoryMesh)
         made._sync = self._sync.view(namespace=namespace, scope=scope, channel=channel)
@@ -143,16 +254,91 @@ class MemoryMesh:
             self._threads.end()
 
     async def add(
-        self, content: str, metadata: Mapping[str, object] | None = None, **details: Unpack[Details]
+        self,
+        content: str,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        scope: Scope | None = None,
+        kind: Kind | str | None = None,
+        speaker: str | None = None,
+        role: str | None = None,
+        order: int | None = None,
+        occurred_at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_until: datetime | str | None = None,
+        importance: float | str | None = None,
+        confidence: float | None = None,
+        tags: Iterable[str] | None = None,
+        tier: Tier | str | None = None,
+        pinned: bool | None = None,
+        source_kind: SourceKind | str | None = None,
+        source_agent: str | None = None,
+        source_ref: str | None = None,
+        source_skill: str | None = None,
+        claim: Claim | Mapping[str, object] | None = None,
+        quarantine: str | None = None,
+        keep_active: bool | None = None,
+        derived_from: Iterable[str] | None = None,
+        key: str | None = None,
+        allow_duplicate: bool | None = None,
     ) -> Receipt:
-        """Store one memory; the receipt says what became of it and why."""
-        return await self._threads.run(self._sync.add, content, metadata, **details)
+        """Store one memory; the receipt says what became of it and why.
 
-    async def ingest(
-        self, content: str, metadata: Mapping[str, object] | None = None, **details: Unpack[Details]
-    ) -> Receipt:
-        """The same as `add`, for ever."""
-        return await self._threads.run(self._sync.ingest, content, metadata, **details)
+        `ingest` is an alias of `add`, kept for compatibility.
+
+        Options:
+            scope: the project, agent and session that may see it.
+            kind: the sort of knowledge, such as decision; any other word becomes a label.
+            speaker: who said it.
+            role: the role of the speaker, such as user or assistant.
+            order: its position in the session.
+            occurred_at: when it happened.
+            valid_from: from when it is true.
+            valid_until: until when it is true.
+            importance: 0 to 1, or low, medium, high or critical.
+            confidence: how certain it is, 0 to 1.
+            tags: words to group it by.
+            tier: how long it is meant to live: short_term, long_term or system.
+            pinned: mark it as always wanted.
+            source_kind: where it comes from, such as user_explicit or document.
+            source_agent: the agent or system that it comes from.
+            source_ref: the file, page or message that it comes from.
+            source_skill: the id of the skill that it comes from.
+            claim: what it states: a mapping with subject, predicate and value.
+            quarantine: keep it for review, for the reason given here.
+            keep_active: keep it active beside a more trusted memory that contradicts it.
+            derived_from: the ids of the memories that it was made from.
+            key: an idempotency key: what is added again with the same key is stored once.
+            allow_duplicate: store it although the same text is stored already.
+        """
+        return await self._threads.run(
+            self._sync.add,
+            content,
+            metadata,
+            scope=scope,
+            kind=kind,
+            speaker=speaker,
+            role=role,
+            order=order,
+            occurred_at=occurred_at,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            importance=importance,
+            confidence=confidence,
+            tags=tags,
+            tier=tier,
+            pinned=pinned,
+            source_kind=source_kind,
+            source_agent=source_agent,
+            source_ref=source_ref,
+            source_skill=source_skill,
+            claim=claim,
+            quarantine=quarantine,
+            keep_active=keep_active,
+            derived_from=derived_from,
+            key=key,
+            allow_duplicate=allow_duplicate,
+        )
 
     async def add_many(
         self,
@@ -162,8 +348,11 @@ class MemoryMesh:
     ) -> list[Receipt]:
         """Store many in slices of 256, each one transaction; a receipt for each, in order.
 
-        An item is a text, or a mapping with `content`, `metadata` and any detail of `add`. Give
-        each a `key` and an interrupted load can simply be run again. `progress` hears the count.
+        An item is a text, or a mapping with `content`, `metadata` and any option of `add`. Give
+        each a `key` and an interrupted load can simply be run again.
+
+        Options:
+            progress: called with the number stored so far.
         """
         return await self._threads.run(self._sync.add_many, items, progress=progress)
 
@@ -176,7 +365,14 @@ class MemoryMesh:
         valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> Memory | None:
-        """One memory, or None when there is none to see; opening it counts as use."""
+        """One memory, or None when there is none to see; opening it counts as use.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+            include: further statuses to show beside active, such as quarantined.
+        """
         return await self._threads.run(
             self._sync.get, memory_id, scope=scope, as_of=as_of, valid_at=valid_at, include=include
         )
@@ -190,7 +386,14 @@ class MemoryMesh:
         valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> list[Memory]:
-        """Those of the memories that can be seen, in the order asked."""
+        """Those of the memories that can be seen, in the order asked.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+            include: further statuses to show beside active, such as quarantined.
+        """
         return await self._threads.run(
             self._sync.get_many, ids, scope=scope, as_of=as_of, valid_at=valid_at, include=include
         )
@@ -207,7 +410,18 @@ class MemoryMesh:
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
     ) -> Page:
-        """Memories newest first, `limit` at a time; the list's `cursor` asks for the rest."""
+        """Memories newest first, `limit` at a time; the list's `cursor` asks for the rest.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            cursor: the cursor of the page before.
+            scope: who reads; by default the project, agent and session of this mesh.
+            across: parts of the scope to ignore: project, agent, session.
+            include: further statuses to show beside active, such as quarantined.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+        """
         return await self._threads.run(
             self._sync.get_all,
             limit=limit,
@@ -221,7 +435,11 @@ class MemoryMesh:
         )
 
     async def history(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
-        """Every recorded version of one memory, oldest first."""
+        """Every recorded version of one memory, oldest first.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.history, memory_id, scope=scope)
 
     async def update(
@@ -233,11 +451,51 @@ class MemoryMesh:
         merge: bool = False,
         reader: Scope | None = None,
         reason: str = "updated by the caller",
-        **details: Unpack[Details],
+        scope: Scope | NotGiven = NOT_GIVEN,
+        kind: Kind | str | NotGiven = NOT_GIVEN,
+        speaker: str | NotGiven = NOT_GIVEN,
+        role: str | NotGiven = NOT_GIVEN,
+        order: int | NotGiven = NOT_GIVEN,
+        occurred_at: datetime | str | NotGiven = NOT_GIVEN,
+        valid_from: datetime | str | NotGiven | None = NOT_GIVEN,
+        valid_until: datetime | str | NotGiven | None = NOT_GIVEN,
+        importance: float | str | NotGiven = NOT_GIVEN,
+        confidence: float | NotGiven = NOT_GIVEN,
+        tags: Iterable[str] | NotGiven = NOT_GIVEN,
+        tier: Tier | str | NotGiven = NOT_GIVEN,
+        pinned: bool | NotGiven = NOT_GIVEN,
+        source_kind: SourceKind | str | NotGiven = NOT_GIVEN,
+        source_agent: str | NotGiven = NOT_GIVEN,
+        source_ref: str | NotGiven = NOT_GIVEN,
+        source_skill: str | NotGiven = NOT_GIVEN,
+        claim: Claim | Mapping[str, object] | NotGiven = NOT_GIVEN,
     ) -> Memory:
         """Record a new version; what is not given stays.
 
-        Metadata is replaced as a whole, or with `merge` key by key.
+        None for `valid_from` or `valid_until` removes that limit.
+
+        Options:
+            merge: merge the metadata key by key instead of replacing it as a whole.
+            reader: who reads; by default the project, agent and session of this mesh.
+            reason: why, for the audit block.
+            scope: the project, agent and session that may see it.
+            kind: the sort of knowledge, such as decision; any other word becomes a label.
+            speaker: who said it.
+            role: the role of the speaker, such as user or assistant.
+            order: its position in the session.
+            occurred_at: when it happened.
+            valid_from: from when it is true.
+            valid_until: until when it is true.
+            importance: 0 to 1, or low, medium, high or critical.
+            confidence: how certain it is, 0 to 1.
+            tags: words to group it by.
+            tier: how long it is meant to live: short_term, long_term or system.
+            pinned: mark it as always wanted.
+            source_kind: where it comes from, such as user_explicit or document.
+            source_agent: the agent or system that it comes from.
+            source_ref: the file, page or message that it comes from.
+            source_skill: the id of the skill that it comes from.
+            claim: what it states: a mapping with subject, predicate and value.
         """
         return await self._threads.run(
             self._sync.update,
@@ -247,34 +505,73 @@ class MemoryMesh:
             merge=merge,
             reader=reader,
             reason=reason,
-            **details,
+            scope=scope,
+            kind=kind,
+            speaker=speaker,
+            role=role,
+            order=order,
+            occurred_at=occurred_at,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            importance=importance,
+            confidence=confidence,
+            tags=tags,
+            tier=tier,
+            pinned=pinned,
+            source_kind=source_kind,
+            source_agent=source_agent,
+            source_ref=source_ref,
+            source_skill=source_skill,
+            claim=claim,
         )
 
     async def pin(
         self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None
     ) -> Memory:
-        """Mark a memory as always wanted, or take the mark away."""
+        """Mark a memory as always wanted, or take the mark away.
+
+        Options:
+            pinned: False takes the mark away.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.pin, memory_id, pinned=pinned, scope=scope)
 
     async def delete(
         self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
     ) -> None:
-        """Hide a memory from every read of the present; restorable for 30 days."""
+        """Hide a memory from every read of the present; restorable for 30 days.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            reason: why, for the audit block.
+        """
         await self._threads.run(self._sync.delete, memory_id, scope=scope, reason=reason)
 
     async def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Bring a deleted memory back as it was."""
+        """Bring a deleted memory back as it was.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.restore, memory_id, scope=scope)
 
     async def mark_superseded(self, memory_id: str, *, by: str) -> bool:
         """Close an imported memory that waits for review, because its source names a newer one.
 
         Returns False and changes nothing where the memory was approved meanwhile.
+
+        Options:
+            by: the id of the newer memory.
         """
         return await self._threads.run(self._sync.mark_superseded, memory_id, by=by)
 
     async def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
-        """Say whether a recalled memory was of use; votes are counted, nothing else changes."""
+        """Say whether a recalled memory was of use; votes are counted, nothing else changes.
+
+        Options:
+            helpful: whether it was of use.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         await self._threads.run(self._sync.rate, memory_id, helpful=helpful, scope=scope)
 
     async def insert_heritage(
@@ -284,7 +581,11 @@ class MemoryMesh:
         *,
         scope: Scope | None = None,
     ) -> Memory:
-        """Give a memory the intents, hypotheses and rationales behind it; the newest are kept."""
+        """Give a memory the intents, hypotheses and rationales behind it; the newest are kept.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.insert_heritage, memory_id, heritage, scope=scope)
 
     async def search(
@@ -311,6 +612,21 @@ class MemoryMesh:
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
         how many memories still wait for their vector or for current keyword terms, and whether an
         embedder was down.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            use_cache: allow an answer from the cache of recent searches.
+            scope: who reads; by default the project, agent and session of this mesh.
+            across: parts of the scope to ignore: project, agent, session.
+            include: further statuses to show beside active, such as quarantined.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+            profile: how to rank: mesh, rrf, composite or lane.
+            keyword_only: search by words alone, without vectors.
+            weights: weights of the parts of the score, for profiles that take them.
+            min_similarity: leave out memories less similar than this, 0 to 1.
+            min_relevance: leave out memories with a lower score than this, 0 to 1.
         """
         return await self._threads.run(
             self._sync.search,
@@ -345,7 +661,10 @@ class MemoryMesh:
     async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
         """The heartbeat: old terms, vectors for waiting texts, the index, the sinks, due lessons.
 
-        May be interrupted at any point and run again. `progress` hears how many were embedded.
+        May be interrupted at any point and run again.
+
+        Options:
+            progress: called with the number of texts embedded so far.
         """
         return await self._threads.run(self._sync.upkeep, progress=progress)
 
@@ -375,13 +694,20 @@ class MemoryMesh:
         """Teach one lesson from a failure; one that is known no less certainly is returned.
 
         From a source other than the user or the system it is quarantined until `review`.
+
+        Options:
+            scope: the project, agent and session that may see it.
         """
         return await self._threads.run(self._sync.distill_lesson, context, scope=scope)
 
     async def receive_lesson(
         self, wire_format: str, *, scope: Scope | None = None
     ) -> "LessonBlock":
-        """Learn from another agent's LessonLearned block; it waits for review before it counts."""
+        """Learn from another agent's LessonLearned block; it waits for review before it counts.
+
+        Options:
+            scope: the project, agent and session that may see it.
+        """
         return await self._threads.run(self._sync.receive_lesson, wire_format, scope=scope)
 
     async def query_lessons(
@@ -396,7 +722,12 @@ class MemoryMesh:
     ) -> "list[LessonBlock]":
         """Active lessons that answer a question, or all of them; certain and recent enough.
 
-        `order_by="severity DESC"` puts critical before high, medium and low.
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            order_by: "severity DESC" puts critical before high, medium and low.
+            min_confidence: in place of the setting lesson_min_confidence, 0 to 1.
+            scope: who reads; by default the project, agent and session of this mesh.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
         """
         return await self._threads.run(
             self._sync.query_lessons,
@@ -411,7 +742,12 @@ class MemoryMesh:
     async def get_memories_by_pattern(
         self, pattern_id: str, *, scope: Scope | None = None, limit: int = 100
     ) -> list[Memory]:
-        """The lessons with this pattern id that can be seen, newest first."""
+        """The lessons with this pattern id that can be seen, newest first.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            limit: the largest number of results, 1 to 1,000.
+        """
         return await self._threads.run(
             self._sync.get_memories_by_pattern, pattern_id, scope=scope, limit=limit
         )
@@ -421,6 +757,9 @@ class MemoryMesh:
 
         May be interrupted at any point and run again; run twice, it changes nothing. The answer's
         `constraints` are what an agent should hear at the start of its next session.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(self._sync.distill, scope=scope)
 
@@ -439,6 +778,9 @@ class MemoryMesh:
         """Keep a skill, written in YAMO or in Markdown with frontmatter.
 
         The same text again changes nothing; another text under its name takes its place.
+
+        Options:
+            scope: the project, agent and session that may see it.
         """
         return await self._threads.run(
             self._sync.ingest_skill, yamo_text, metadata, source_file_path, scope=scope
@@ -451,7 +793,12 @@ class MemoryMesh:
     async def search_skills(
         self, query: str, *, limit: int = 10, scope: Scope | None = None
     ) -> list[SkillHit]:
-        """Skills for a question, best first; `Name: …` asks for one by its name."""
+        """Skills for a question, best first; `Name: …` asks for one by its name.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.search_skills, query, limit=limit, scope=scope)
 
     async def list_skills(
@@ -463,7 +810,15 @@ class MemoryMesh:
         before: str | None = None,
         scope: Scope | None = None,
     ) -> list[Skill]:
-        """Active skills, the newest first; `before` names the last one of the page before."""
+        """Active skills, the newest first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            include: further statuses to show beside active, such as quarantined.
+            across: parts of the scope to ignore: project, agent, session.
+            before: the id of the last skill of the page before.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(
             self._sync.list_skills,
             limit=limit,
@@ -480,13 +835,21 @@ class MemoryMesh:
     async def update_skill_reliability(
         self, id: str, success: bool, *, scope: Scope | None = None
     ) -> Reliability:
-        """Say whether a skill worked: +0.10 or -0.20, from 0 to 1."""
+        """Say whether a skill worked: +0.10 or -0.20, from 0 to 1.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(
             self._sync.update_skill_reliability, id, success, scope=scope
         )
 
     async def prune_skills(self, threshold: float = 0.3, *, scope: Scope | None = None) -> Pruned:
-        """Archive active skills whose reliability is below the threshold."""
+        """Archive active skills whose reliability is below the threshold.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.prune_skills, threshold, scope=scope)
 
     async def register_predicates(
@@ -500,19 +863,32 @@ class MemoryMesh:
         return await self._threads.run(self._sync.predicates)
 
     async def trust(self, memory_id: str, *, scope: Scope | None = None) -> float:
-        """How far a memory is believed now: by its source, its origins, votes and age."""
+        """How far a memory is believed now: by its source, its origins, votes and age.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.trust, memory_id, scope=scope)
 
     async def reinforce(
         self, memory_id: str, boost: float = 0.1, *, scope: Scope | None = None
     ) -> Memory:
-        """Vote for a memory's truth; it gains trust and importance."""
+        """Vote for a memory's truth; it gains trust and importance.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.reinforce, memory_id, boost, scope=scope)
 
     async def dispute(
         self, memory_id: str, *, reason: str = "disputed by the caller", scope: Scope | None = None
     ) -> Memory:
-        """Vote against a memory's truth; three unsupported votes send it to review."""
+        """Vote against a memory's truth; three unsupported votes send it to review.
+
+        Options:
+            reason: why, for the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.dispute, memory_id, reason=reason, scope=scope)
 
     async def review(
@@ -527,6 +903,11 @@ class MemoryMesh:
 
         What is let in takes the place of the memories it contradicts. Only where the user speaks
         is anything decided: no agent approves its own lesson, or bars what the user may say.
+
+        Options:
+            approve: True lets it in, False archives it and keeps its value out.
+            reason: why, for the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(
             self._sync.review, id, approve=approve, reason=reason, scope=scope
@@ -540,25 +921,46 @@ class MemoryMesh:
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
     ) -> list[Memory]:
-        """Decide on everything that waits and came from one source, by agent or reference."""
+        """Decide on everything that waits and came from one source, by agent or reference.
+
+        Options:
+            approve: True lets it in, False archives it and keeps its value out.
+            reason: why, for the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(
             self._sync.review_source, source, approve=approve, reason=reason, scope=scope
         )
 
     async def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Take a review back: the memory waits again, and what it replaced is active again."""
+        """Take a review back: the memory waits again, and what it replaced is active again.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.undo_review, memory_id, scope=scope)
 
     async def awaiting_review(
         self, *, limit: int = 100, scope: Scope | None = None
     ) -> list[Memory | Skill]:
-        """Memories and skills in quarantine, newest first, memories before skills."""
+        """Memories and skills in quarantine, newest first, memories before skills.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.awaiting_review, limit=limit, scope=scope)
 
     async def conflicts(
         self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
     ) -> list[Conflict]:
-        """Contradictions on record, newest first: those that wait for a decision, or all."""
+        """Contradictions on record, newest first: those that wait for a decision, or all.
+
+        Options:
+            pending: only those that wait for a decision.
+            limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(
             self._sync.conflicts, pending=pending, limit=limit, scope=scope
         )
@@ -571,13 +973,22 @@ class MemoryMesh:
         reason: str = "resolved by the caller",
         scope: Scope | None = None,
     ) -> Conflict:
-        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`."""
+        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
+
+        Options:
+            reason: why, for the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(
             self._sync.resolve_conflict, conflict_id, resolution, reason=reason, scope=scope
         )
 
     async def chain(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
-        """The memories that took each other's place, from the oldest known to the newest."""
+        """The memories that took each other's place, from the oldest known to the newest.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(self._sync.chain, memory_id, scope=scope)
 
     async def reflect(
@@ -592,6 +1003,12 @@ class MemoryMesh:
 
         It is kept unless told not to. A language model words it where one is given; where that
         fails, the memories' own words are the answer.
+
+        Options:
+            topic: what the memories are about; by default the newest are taken.
+            lookback: the number of memories to look at.
+            store: keep the reflection as a memory.
+            scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(
             self._sync.reflect, topic=topic, lookback=lookback, store=store, scope=scope
@@ -600,17 +1017,32 @@ class MemoryMesh:
     async def synthesize(
         self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
     ) -> "Synthesis":
-        """A skill from steps that recur in memories; it waits for `review` before it is used."""
+        """A skill from steps that recur in memories; it waits for `review` before it is used.
+
+        Options:
+            topic: what the memories are about; by default the newest are taken.
+            lookback: the number of memories to look at.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return await self._threads.run(
             self._sync.synthesize, topic=topic, lookback=lookback, scope=scope
         )
 
     async def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
-        """The audit chain's blocks, oldest first, whole writes only."""
+        """The audit chain's blocks, oldest first, whole writes only.
+
+        Options:
+            after_seq: start after the write with this number.
+            limit: the largest number of results, 1 to 1,000.
+        """
         return await self._threads.run(self._sync.blocks, after_seq=after_seq, limit=limit)
 
     async def recalls(self, *, limit: int = 100) -> list[Block]:
-        """The latest recall blocks, newest first; those that still wait in a process are not."""
+        """The latest recall blocks, newest first; those that still wait in a process are not.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+        """
         return await self._threads.run(self._sync.recalls, limit=limit)
 
     async def verify(
@@ -619,5 +1051,12 @@ class MemoryMesh:
         checkpoint: str | PathLike[str] | None = None,
         against: str | PathLike[str] | None = None,
     ) -> Verification:
-        """Check the chain and every invariant; write a checkpoint, or compare with one."""
+        """Check the chain and every invariant; write a checkpoint, or compare with one.
+
+        Options:
+            checkpoint: the file to write a checkpoint to.
+            against: the file of an earlier checkpoint to compare with.
+        """
         return await self._threads.run(self._sync.verify, checkpoint=checkpoint, against=against)
+
+    ingest = add

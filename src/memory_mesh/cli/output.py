@@ -62,8 +62,8 @@ def on_terminal() -> bool:
 def described(memory: Memory) -> dict[str, Json]:
     """All there is to know of a memory, in plain values; what is not set is left out."""
     times = {
-        "created_at": memory.created_at,
-        "updated_at": memory.recorded_from if memory.recorded_from > memory.created_at else None,
+        "created_at": memory.created,
+        "updated_at": memory.recorded_from if memory.recorded_from > memory.created else None,
         "occurred_at": memory.occurred_at,
         "valid_from": memory.valid_from,
         "valid_until": memory.valid_until,
@@ -100,7 +100,7 @@ def described_skill(skill: Skill) -> dict[str, Json]:
         "name": skill.name,
         "intent": skill.intent,
         "metadata": skill.metadata,
-        "created_at": record.iso(skill.created_at),
+        "created_at": skill.created_at,
         "yamo_text": skill.text,
     }
 

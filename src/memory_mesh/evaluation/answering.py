@@ -31,7 +31,7 @@ from memory_mesh.ports import Clock, Embedder
 from memory_mesh.sync import MemoryMesh
 
 _PASSING = "as-of-"  # how stores are called that last as long as their questions
-_LONGEST = 60  # characters of a namespace that is called as its tenant
+_MAX_NAMESPACE_CHARS = 60  # characters of a namespace that is called as its tenant
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with what is going on, how many questions are answered, and of how many."""
@@ -209,7 +209,7 @@ class _Tenant:
     @property
     def _namespace(self) -> str:
         tenant = self._tenant
-        fits = 0 < len(tenant) <= _LONGEST and tenant.isprintable() and tenant.isascii()
+        fits = 0 < len(tenant) <= _MAX_NAMESPACE_CHARS and tenant.isprintable() and tenant.isascii()
         return tenant if fits else self._code
 
     @property

@@ -36,25 +36,29 @@ class Change:
 
 
 def kept_entry(
-    access: Access, memory: Memory, draft: Draft, wording: Wording, rivals: Standing
+    access: Access, memory: Memory, draft: Draft, wording: Wording, standing: Standing
 ) -> Entry:
     """The block of a new memory: a lesson's, a reflection's, or that of anything else."""
     metadata = {"content_sha256": wording.hash.hex()} | _flags(memory)
-    return _entry(access, rivals, memory.id, _kept_block(access, memory, draft, rivals), metadata)
+    return _entry(
+        access, standing, memory.id, _kept_block(access, memory, draft, standing), metadata
+    )
 
 
 def change_entry(
-    access: Access, rivals: Standing, changed: str, change: Change, metadata: Mapping[str, Json]
+    access: Access, standing: Standing, changed: str, change: Change, metadata: Mapping[str, Json]
 ) -> Entry:
     """The block of a change of a memory or skill."""
     block, why = None, redact(access, change.why)
     if access.yamo:
-        block = yamo.change(changed, change.what, agent_id=access.agent, reason=why, at=rivals.at)
+        block = yamo.change(changed, change.what, agent_id=access.agent, reason=why, at=standing.at)
     said = {"type": change.what, "why": why} | dict(metadata)
-    return _entry(access, rivals, changed, (Operation.CHANGE, block), said)
+    return _entry(access, standing, changed, (Operation.CHANGE, block), said)
 
 
-def skill_entry(access: Access, rivals: Standing, skill: Skill, sources: tuple[str, ...]) -> Entry:
+def skill_entry(
+    access: Access, standing: Standing, skill: Skill, sources: tuple[str, ...]
+) -> Entry:
     """The block of a new skill: synthesized from memories, or handed in."""
     import hashlib
 
@@ -63,26 +67,26 @@ def skill_entry(access: Access, rivals: Standing, skill: Skill, sources: tuple[s
     if sources:
         operation = Operation.SYNTHESIZE
         block = yamo_learning.synthesize(
-            skill, agent_id=access.agent, sources=len(sources), at=rivals.at
+            skill, agent_id=access.agent, sources=len(sources), at=standing.at
         )
     else:
         operation = Operation.RETAIN
         block = yamo.retain(
-            skill.id, skill.text, agent_id=access.agent, memory_type="skill", at=rivals.at
+            skill.id, skill.text, agent_id=access.agent, memory_type="skill", at=standing.at
         )
     metadata: dict[str, Json] = {
         "skill": skill.name,
         "sources": list(sources),
         "content_sha256": hashlib.sha256(skill.text.encode()).hexdigest(),
     }
-    return _entry(access, rivals, skill.id, (operation, block), metadata)
+    return _entry(access, standing, skill.id, (operation, block), metadata)
 
 
-def _kept_block(access: Access, memory: Memory, draft: Draft, rivals: Standing) -> _Said:
+def _kept_block(access: Access, memory: Memory, draft: Draft, standing: Standing) -> _Said:
     if memory.lesson is not None:
         from memory_mesh.formats import yamo_learning
 
-        return Operation.LESSON, yamo_learning.lesson(memory.lesson, at=rivals.at)
+        return Operation.LESSON, yamo_learning.lesson(memory.lesson, at=standing.at)
     if draft.topic is not None:
         from memory_mesh.formats import yamo_learning
 
@@ -90,17 +94,17 @@ def _kept_block(access: Access, memory: Memory, draft: Draft, rivals: Standing) 
             memory, agent_id=access.agent, topic=draft.topic, sources=len(draft.derived_from)
         )
         return Operation.REFLECT, block
-    return Operation.RETAIN, _retained(access, memory, rivals) if access.yamo else None
+    return Operation.RETAIN, _retained(access, memory, standing) if access.yamo else None
 
 
-def _retained(access: Access, memory: Memory, rivals: Standing) -> yamo.YamoBlock:
+def _retained(access: Access, memory: Memory, standing: Standing) -> yamo.YamoBlock:
     stated = memory.extra.get("hypothesis")
     return yamo.retain(
         memory.id,
         memory.text,
         agent_id=access.agent,
         memory_type=record.shown_type(memory),
-        at=rivals.at,
+        at=standing.at,
         hypothesis=stated if isinstance(stated, str) and stated else yamo.HYPOTHESIS,
     )
 
@@ -119,14 +123,14 @@ def _flags(memory: Memory) -> dict[str, Json]:
 
 
 def _entry(
-    access: Access, rivals: Standing, about: str, said: _Said, metadata: Mapping[str, Json]
+    access: Access, standing: Standing, about: str, said: _Said, metadata: Mapping[str, Json]
 ) -> Entry:
     operation, block = said
     return Entry(
-        id=unused_id(access, f"yamo_{operation}", rivals),
+        id=unused_id(access, f"yamo_{operation}", standing),
         operation=operation,
         agent=access.agent,
-        at=rivals.at,
+        at=standing.at,
         memories=(about,),
         wire=None if block is None or not access.yamo else yamo.render(block),
         metadata=metadata,

@@ -88,15 +88,15 @@ def delete(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory
 def restore(access: Access, memory_id: str, reader: Scope) -> Memory:
     """Bring a deleted memory back with the status it had."""
 
-    def decide(rivals: Standing) -> Commit:
-        old = rivals.memories.get(memory_id)
+    def decide(standing: Standing) -> Commit:
+        old = standing.memories.get(memory_id)
         if old is None or not audience.sees(reader, old.scope):
             raise NotFound
-        if old.status is not Status.DELETED or rivals.at - old.recorded_from > RESTORABLE:
+        if old.status is not Status.DELETED or standing.at - old.recorded_from > RESTORABLE:
             raise NotRestorable
-        before = rivals.history(memory_id)[-2]
-        new = replace(old, status=before.status, recorded_from=rivals.at)
-        return _changed(access, rivals, old, new, Change("restore", "restored by the caller"))
+        before = standing.history(memory_id)[-2]
+        new = replace(old, status=before.status, recorded_from=standing.at)
+        return _changed(access, standing, old, new, Change("restore", "restored by the caller"))
 
     return _commit_change(access, memory_id, decide)
 
@@ -138,12 +138,12 @@ def _change(
 ) -> Memory:
     """One memory's next version, decided on what it is inside the transaction."""
 
-    def decide(rivals: Standing) -> Commit:
-        old = rivals.memories.get(memory_id)
+    def decide(standing: Standing) -> Commit:
+        old = standing.memories.get(memory_id)
         if old is None or old.status is Status.DELETED or not audience.sees(reader, old.scope):
             raise NotFound
-        new = replace(alter(old), recorded_from=rivals.at)
-        return _changed(access, rivals, old, new, change)
+        new = replace(alter(old), recorded_from=standing.at)
+        return _changed(access, standing, old, new, change)
 
     return _commit_change(access, memory_id, decide)
 
@@ -155,12 +155,14 @@ def _commit_change(access: Access, memory_id: str, decide: Callable[[Standing], 
     return after
 
 
-def _changed(access: Access, rivals: Standing, old: Memory, new: Memory, change: Change) -> Commit:
+def _changed(
+    access: Access, standing: Standing, old: Memory, new: Memory, change: Change
+) -> Commit:
     """The new version and its block; nothing at all when nothing differs."""
     new = replace(new, status_today=new.status)
     said = any(getattr(old, name) != getattr(new, name) for name in _TRUTH)
     if said and new.status is Status.ACTIVE:
-        _refuse_untrue(access, new, rivals)
+        _refuse_untrue(access, new, standing)
     differing: list[Json] = [
         name
         for name in (*_STATED, "status")
@@ -175,7 +177,7 @@ def _changed(access: Access, rivals: Standing, old: Memory, new: Memory, change:
     elif (wording := change.wording) is not None:
         metadata["content_sha256"] = wording.hash.hex()
         wording = tagged(wording, new.tags)
-    entry = change_entry(access, rivals, new.id, change, metadata)
+    entry = change_entry(access, standing, new.id, change, metadata)
     return Commit(puts=(Put(new, wording),), entries=(entry,), after=new)
 
 
@@ -190,11 +192,11 @@ def _bounded(memory: Memory, kind: SourceKind) -> Memory:
     )
 
 
-def _refuse_untrue(access: Access, new: Memory, rivals: Standing) -> None:
+def _refuse_untrue(access: Access, new: Memory, standing: Standing) -> None:
     """A change is no way around the judge: no rejected value, and no second truth, comes in."""
-    if rejected(access, new, rivals):
+    if rejected(access, new, standing):
         raise InvalidInput(_REJECTED)
-    claim, lesson, ask = new.claim, new.lesson, rivals.claimed
+    claim, lesson, ask = new.claim, new.lesson, standing.claimed
     if ask is None or (claim is None and lesson is None):
         return
     about = () if claim is None else ((claim.subject, claim.predicate, new.scope),)

@@ -35,7 +35,6 @@ from memory_mesh.model import (
     Verdict,
     Wanted,
     Wording,
-    record,
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing import heritage, recited
@@ -70,12 +69,12 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
     )
 
 
-def decide(access: Access, worded: Sequence[Worded], rivals: Standing) -> Commit:
+def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
     """Judge draft after draft; what an earlier one of the slice stores is a rival of the later."""
-    scene = _Scene(rivals)
+    scene = _Scene(standing)
     parts: list[Commit] = []
     for draft, wording in worded:
-        part, settled = _settle(access, draft, wording, scene.rivals)
+        part, settled = _settle(access, draft, wording, scene.standing)
         parts.append(part)
         scene.take(draft, wording, part, settled)
     return Commit(
@@ -91,12 +90,12 @@ def decide(access: Access, worded: Sequence[Worded], rivals: Standing) -> Commit
 class _Scene:
     """What the ledger will hold once the drafts judged so far are written."""
 
-    def __init__(self, rivals: Standing) -> None:
-        self._twins, self._keys = dict(rivals.twins), dict(rivals.keys)
-        self._lessons, self._claims = dict(rivals.lessons), dict(rivals.claims)
-        self._memories, self._echoes = dict(rivals.memories), dict(rivals.echoes)
-        self.rivals = replace(
-            rivals,
+    def __init__(self, standing: Standing) -> None:
+        self._twins, self._keys = dict(standing.twins), dict(standing.keys)
+        self._lessons, self._claims = dict(standing.lessons), dict(standing.claims)
+        self._memories, self._echoes = dict(standing.memories), dict(standing.echoes)
+        self.standing = replace(
+            standing,
             twins=self._twins,
             keys=self._keys,
             lessons=self._lessons,
@@ -150,20 +149,20 @@ def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:
 
 
 def _settle(
-    access: Access, draft: Draft, wording: Wording, rivals: Standing
+    access: Access, draft: Draft, wording: Wording, standing: Standing
 ) -> tuple[Commit, Memory | None]:
     """What one draft changes, and the memory it ended in."""
-    match _verdict(access, draft, wording, rivals):
+    match _verdict(access, draft, wording, standing):
         case Keep() as keep:
-            memory = _born(access, draft, keep, rivals)
-            return _kept(access, (draft, wording), memory, keep, rivals), memory
+            memory = _new_memory(access, draft, keep, standing)
+            return _kept(access, (draft, wording), memory, keep, standing), memory
         case Known(memory, reason):
             receipt = replace(_receipt(memory, Outcome.MERGED, reason), again=True)
             return Commit(receipts=(receipt,)), None
         case Merge(into):
             reason = f"the same is known as {into.id}"
             seen = _observation(access, into.id, wording, Outcome.MERGED, draft)
-            entry = change_entry(access, rivals, into.id, Change("merge", reason), {})
+            entry = change_entry(access, standing, into.id, Change("merge", reason), {})
             receipt = _receipt(into, Outcome.MERGED, reason, *_not_taken(draft, into))
             return Commit(observations=(seen,), entries=(entry,), receipts=(receipt,)), into
         case Repeat(seen):
@@ -173,17 +172,17 @@ def _settle(
             return Commit(receipts=(refused,)), None
 
 
-def _verdict(access: Access, draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
+def _verdict(access: Access, draft: Draft, wording: Wording, standing: Standing) -> Verdict:
     """The judge's, unless a person rejected this very value before."""
-    verdict = judge(draft, wording, rivals)
-    if isinstance(verdict, Keep | Merge) and rejected(access, draft, rivals):
+    verdict = judge(draft, wording, standing)
+    if isinstance(verdict, Keep | Merge) and rejected(access, draft, standing):
         return Refuse("it was rejected in review")
     return verdict
 
 
-def rejected(access: Access, said: Statement, rivals: Standing) -> bool:
+def rejected(access: Access, said: Statement, standing: Standing) -> bool:
     """A person rejected these words or this value before."""
-    asked, seal = rivals.tombstoned, access.seal
+    asked, seal = standing.tombstoned, access.seal
     if asked is None or seal is None:
         return False
     return any(asked(seal(value)) for value in sealed_values(said))
@@ -200,7 +199,7 @@ def sealed_values(said: Statement) -> list[str]:
 
 
 def on_record(
-    access: Access, memory: Memory, rival: Rival, rivals: Standing, why: str = BY_RULE
+    access: Access, memory: Memory, rival: Rival, standing: Standing, why: str = BY_RULE
 ) -> Conflict:
     """A contradiction on record; what is decided already is resolved at once."""
     decided = rival.resolution is not None
@@ -211,17 +210,17 @@ def on_record(
         new_trust=rival.new_trust,
         existing_trust=rival.old_trust,
         reason=rival.reason,
-        created_at=rivals.at,
-        resolved_at=rivals.at if decided else None,
+        created=standing.at,
+        resolved_at=standing.at if decided else None,
         resolution=rival.resolution,
         why=why if decided else None,
     )
 
 
-def _born(access: Access, draft: Draft, keep: Keep, rivals: Standing) -> Memory:
+def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) -> Memory:
     """The draft as a memory of this moment; what is derived has the trust of its sources."""
     stated = {name: getattr(draft, name) for name in _STATED}
-    parents = [rivals.memories[id_] for id_ in draft.derived_from if id_ in rivals.memories]
+    parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
     if parents:
         kinds = [parent.source.kind for parent in parents]
         stated["source"] = replace(draft.source, kind=lowest((draft.source.kind, *kinds)))
@@ -235,9 +234,9 @@ def _born(access: Access, draft: Draft, keep: Keep, rivals: Standing) -> Memory:
     stated["pinned"] = draft.pinned and is_authoritative(kind)
     prefix = "mem" if draft.topic is None else "reflect"
     return Memory(
-        id=draft.origin.id if draft.origin is not None else unused_id(access, prefix, rivals),
-        created_at=draft.origin.created_at if draft.origin is not None else rivals.at,
-        recorded_from=rivals.at,
+        id=draft.origin.id if draft.origin is not None else unused_id(access, prefix, standing),
+        created=draft.origin.created if draft.origin is not None else standing.at,
+        recorded_from=standing.at,
         status=keep.status,
         status_today=keep.status,
         **stated,
@@ -245,13 +244,13 @@ def _born(access: Access, draft: Draft, keep: Keep, rivals: Standing) -> Memory:
 
 
 def _kept(
-    access: Access, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, rivals: Standing
+    access: Access, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, standing: Standing
 ) -> Commit:
     """A new memory: its first version, observation, links and block; what it replaces is closed."""
     draft, wording = worded
     outcome = Outcome.STORED if memory.status is Status.ACTIVE else Outcome.QUARANTINED
-    replaced = [superseded(access, old, memory, rivals) for old in keep.supersedes]
-    conflicts = [on_record(access, memory, rival, rivals) for rival in keep.against]
+    replaced = [superseded(access, old, memory, standing) for old in keep.supersedes]
+    conflicts = [on_record(access, memory, rival, standing) for rival in keep.against]
     receipt = replace(
         _receipt(memory, outcome, keep.reason),
         superseded=tuple(old.id for old in keep.supersedes),
@@ -262,7 +261,7 @@ def _kept(
         observations=(_observation(access, memory.id, wording, outcome, draft),),
         links=tuple(Link(memory.id, source, "derived_from") for source in draft.derived_from),
         entries=(
-            kept_entry(access, memory, draft, wording, rivals),
+            kept_entry(access, memory, draft, wording, standing),
             *(entry for _, entry in replaced),
         ),
         conflicts=tuple(conflicts),
@@ -270,17 +269,17 @@ def _kept(
     )
 
 
-def superseded(access: Access, old: Memory, new: Memory, rivals: Standing) -> tuple[Put, Entry]:
+def superseded(access: Access, old: Memory, new: Memory, standing: Standing) -> tuple[Put, Entry]:
     """The closing of a memory that another one takes the place of."""
     closed = replace(
         old,
         status=Status.SUPERSEDED,
         status_today=Status.SUPERSEDED,
         successor=new.id,
-        recorded_from=rivals.at,
+        recorded_from=standing.at,
     )
     change = Change("supersede", f"{new.id} takes its place")
-    return Put(closed, None), change_entry(access, rivals, old.id, change, {"successor": new.id})
+    return Put(closed, None), change_entry(access, standing, old.id, change, {"successor": new.id})
 
 
 def _observation(
@@ -294,8 +293,7 @@ def _observation(
 
 
 def _receipt(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
-    created = record.iso(memory.created_at)
-    return Receipt(memory.id, memory.text, memory.metadata, created, outcome, reasons)
+    return Receipt(memory.id, memory.text, memory.metadata, memory.created, outcome, reasons)
 
 
 def _repeated(draft: Draft, seen: Seen) -> Receipt:

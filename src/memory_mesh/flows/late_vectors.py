@@ -18,12 +18,14 @@ from memory_mesh.ports import Embedder, Ledger
 CATCH_UP_TEXTS = 32  # waiting texts one search embeds at most
 
 
-def catch_up(access: Access, asked: PreparedQuery) -> None:
+def catch_up(access: Access, prepared: PreparedQuery) -> None:
     """Texts stored without a vector get one before they are looked for, a few at a time."""
-    if access.embedder is None or asked.space is None:
+    if access.embedder is None or prepared.space is None:
         return
     try:
-        embed_waiting(access.ledger, access.namespace, access.embedder, asked.space, CATCH_UP_TEXTS)
+        embed_waiting(
+            access.ledger, access.namespace, access.embedder, prepared.space, CATCH_UP_TEXTS
+        )
     except (EmbeddingError, StoreError):  # they go on waiting, and the answer counts them
         return
 

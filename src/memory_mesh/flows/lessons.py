@@ -54,7 +54,7 @@ PERIOD = timedelta(hours=6)  # four times a day
 DAY = timedelta(days=1)
 INJECTED = 10
 _PAGE = 500  # commits read at a time
-_RIVALS = 100  # lessons of one pattern that are looked at
+_MAX_COMPARED_LESSONS = 100  # lessons of one pattern that are looked at
 
 
 def distill_lesson(
@@ -166,7 +166,7 @@ def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
         preventative_rule=lesson.rule,
         rule_confidence=lesson.confidence,
         applicable_scope=lesson.applies_to,
-        wire_format=yamo.render(yamo_learning.lesson(lesson, at=memory.created_at)),
+        wire_format=yamo.render(yamo_learning.lesson(lesson, at=memory.created)),
         memory_id=memory.id,
         status=memory.status,
         is_new=is_new,
@@ -224,13 +224,13 @@ def _known(access: Access, failure: Failure, now: datetime) -> LessonBlock | Non
     everywhere = Lens(now, failure.scope, statuses=frozenset(Status), any_validity=True)
     lens = lens_on_lessons(everywhere, lesson.confidence, None, lesson.pattern_id)
     with access.ledger.read(access.namespace) as snapshot:
-        found = snapshot.page(lens, _RIVALS, None)
-    standing = {Status.ACTIVE, Status.ARCHIVED, Status.DELETED}
+        found = snapshot.page(lens, _MAX_COMPARED_LESSONS, None)
+    statuses = {Status.ACTIVE, Status.ARCHIVED, Status.DELETED}
     if not is_authoritative(failure.trust):
-        standing.add(Status.QUARANTINED)
+        statuses.add(Status.QUARANTINED)
     for memory in found:
         same = memory.lesson is not None and same_pattern(memory.lesson, lesson)
-        if same and memory.scope == failure.scope and memory.status in standing:
+        if same and memory.scope == failure.scope and memory.status in statuses:
             return lesson_block(memory)
     return None
 

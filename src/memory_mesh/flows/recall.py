@@ -60,31 +60,31 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
         message = f"there is no profile {query.profile!r}; choose one of: {known}"
         raise InvalidInput(message)
     query = replace(query, text=redact(access, query.text))
-    asked = embed_question(access, query, read_question(access, query))
-    catch_up(access, asked)
+    prepared = embed_question(access, query, read_question(access, query))
+    catch_up(access, prepared)
     with access.ledger.read(access.namespace) as snapshot:
-        key = _cache_key(snapshot.head(), query, asked)
+        key = _cache_key(snapshot.head(), query, prepared)
         use_cache = (
             use_cache and query.profile not in profiles.RANKED
         )  # they move with time and use
         use_cache = use_cache and not _asks_for_use(query.lens)
         hits = access.cache.get(key, query.lens.now) if use_cache else None
         if hits is None:
-            hits = _answer(access, snapshot, query, asked)
+            hits = _answer(access, snapshot, query, prepared)
             if use_cache:
                 bound = snapshot.next_bound(query.lens.now)
                 access.cache.put(key, hits, query.lens.now, bound)
     if access.yamo:
         access.ledger.note(access.namespace, recall_entry(access, query, hits))
-    return Hits(hits, replace(hits.explanation, note=asked.note))
+    return Hits(hits, replace(hits.explanation, note=prepared.note))
 
 
 def looked_at(access: Access, query: Query) -> tuple[features.Table, dict[int, Memory]]:
     """All candidates of a question and what ranking would look at: for those who train it."""
-    asked = embed_question(access, query, read_question(access, query))
+    prepared = embed_question(access, query, read_question(access, query))
     with access.ledger.read(access.namespace) as snapshot:
-        legs, _ = gather(access, snapshot, query, asked)
-        table = _weighed(snapshot, query, asked, legs)
+        legs, _ = gather(access, snapshot, query, prepared)
+        table = _weighed(snapshot, query, prepared, legs)
         return table, snapshot.load(table.versions)
 
 
@@ -102,22 +102,22 @@ def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory
     return found
 
 
-def _answer(access: Access, snapshot: Snapshot, query: Query, asked: PreparedQuery) -> Hits:
-    legs, explanation = gather(access, snapshot, query, asked)
+def _answer(access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery) -> Hits:
+    legs, explanation = gather(access, snapshot, query, prepared)
     if query.profile == profiles.MESH:
-        table = _weighed(snapshot, query, asked, legs)
-        best = forest.best(table, query.limit, by_meaning=asked.space is not None)
+        table = _weighed(snapshot, query, prepared, legs)
+        best = forest.best(table, query.limit, by_meaning=prepared.space is not None)
     else:
         many = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else query.limit
         best = fusion.fuse(query.profile, legs, many)
     memories = snapshot.load([candidate.version for candidate in best])
     if query.profile in profiles.RANKED:
         best = _ranked(query, best, memories)
-    spans = _spans(snapshot, asked, query, memories)
+    spans = _spans(snapshot, prepared, query, memories)
     hits = [
         Hit(memories[found.version], found.score, found.parts, spans.get(found.version))
         for found in best
-        if found.score >= query.relevant
+        if found.score >= query.min_relevance
     ]
     if legs.keyword.read_as:
         explanation = replace(explanation, read_as=_read_as(legs.keyword.read_as, hits))
@@ -133,19 +133,19 @@ def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[st
 
 
 def _weighed(
-    search: Search, query: Query, asked: PreparedQuery, legs: relevance.Legs
+    search: Search, query: Query, prepared: PreparedQuery, legs: relevance.Legs
 ) -> features.Table:
     """What both legs found and its neighbours, with everything that ranking looks at."""
     versions = [match.version for match in legs.keyword.found]
     versions += [near.version for near in legs.vector]
-    question = None if asked.space is None else Question(asked.space, asked.vector, 0)
+    question = None if prepared.space is None else Question(prepared.space, prepared.vector, 0)
     placed = search.around(list(dict.fromkeys(versions)), query.lens, question)
     shares = legs.keyword.counts_as
     forms = {
         term: tuple(zip(others, shares[term], strict=True))
         for term, others in legs.keyword.read_as.items()
     }
-    reading = replace(asked.reading, forms=forms)
+    reading = replace(prepared.reading, forms=forms)
     return features.table(reading, legs.keyword, placed)
 
 
@@ -158,16 +158,16 @@ def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]
 
 
 def _spans(
-    search: Search, asked: PreparedQuery, query: Query, memories: Mapping[int, Memory]
+    search: Search, prepared: PreparedQuery, query: Query, memories: Mapping[int, Memory]
 ) -> dict[int, Span | None]:
     """Of each long text the part that answers best: by meaning, or by the words it holds."""
     long = [version for version, memory in memories.items() if len(memory.text) > LONG_TEXT_CHARS]
     if not long:
         return {}
-    parts = search.parts(asked.space, long) if asked.space is not None else {}
+    parts = search.parts(prepared.space, long) if prepared.space is not None else {}
     words = analyze.query_terms(query.text)
     return {
-        version: excerpts.nearest(parts[version], asked.vector)
+        version: excerpts.nearest(parts[version], prepared.vector)
         if version in parts
         else excerpts.best(memories[version].text, words)
         for version in long
@@ -180,13 +180,13 @@ def _asks_for_use(lens: Lens) -> bool:
     return "access_count" in where or "last_accessed" in where
 
 
-def _cache_key(head: Head, query: Query, asked: PreparedQuery) -> tuple[object, ...]:
+def _cache_key(head: Head, query: Query, prepared: PreparedQuery) -> tuple[object, ...]:
     """RFC-0011's query, limit and filter, and all else that can change the answer."""
     lens = query.lens
     where = filter_text(lens)
     return (
         "search", query.text, query.limit, where, head.identity, head.seq, query.profile,
-        asked.space, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
-        lens.any_validity, tuple(sorted(query.weights.items())), query.least,
-        query.relevant, asked.reading.names, asked.reading.period,
+        prepared.space, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
+        lens.any_validity, tuple(sorted(query.weights.items())), query.min_similarity,
+        query.min_relevance, prepared.reading.names, prepared.reading.period,
     )  # fmt: skip

@@ -5,7 +5,7 @@
     Draft ── redact, scrub, embed ──▶ Wording (hash, terms, vectors)   slow work, before any lock
                         │
       ledger.commit(wanted, decide)                             lock, one transaction
-                        │  rivals: twins, keys, the memories named by id
+                        │  standing: twins, keys, the memories named by id
                         ▼
                      judge ──▶ Keep | Known | Merge | Repeat | Refuse      (settling.py)
                         ▼
@@ -47,7 +47,7 @@ def _remember_slice(access: Access, drafts: Sequence[Draft]) -> tuple[Receipt, .
     wanted = flows_decide.wanted([(draft, wording) for draft, wording, _ in cleaned])
     worded = embed(access, cleaned, news=_news(access, cleaned, wanted))
     return access.ledger.commit(
-        access.namespace, wanted, lambda rivals: flows_decide.decide(access, worded, rivals)
+        access.namespace, wanted, lambda standing: flows_decide.decide(access, worded, standing)
     ).receipts
 
 
@@ -56,8 +56,8 @@ def _news(access: Access, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool
     if access.embedder is None:
         return [False] * len(cleaned)
     with access.ledger.read(access.namespace) as snapshot:
-        rivals = snapshot.rivals(wanted)
-    return [isinstance(judge(draft, wording, rivals), Keep) for draft, wording, _ in cleaned]
+        standing = snapshot.standing(wanted)
+    return [isinstance(judge(draft, wording, standing), Keep) for draft, wording, _ in cleaned]
 
 
 def _slices(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:

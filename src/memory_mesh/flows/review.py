@@ -39,7 +39,7 @@ from memory_mesh.policy.writing.trust import (
     trust_of,
 )
 
-MOST = 100  # conflicts of one memory that a decision on it settles
+MAX_CONFLICTS = 100  # conflicts of one memory that a decision on it settles
 DISPUTED_BELOW = 0.3
 _WAITING = frozenset({Status.QUARANTINED, Status.DISPUTED})
 _REVIEWED = frozenset({Status.ACTIVE, Status.ARCHIVED})
@@ -49,9 +49,9 @@ _MIDDLE = 0.5  # importance of a memory nobody weighed
 def register(access: Access, schemas: Mapping[str, PredicateSchema]) -> None:
     """Say how predicates behave, from now on and for every process."""
 
-    def decide(rivals: Standing) -> Commit:
+    def decide(standing: Standing) -> Commit:
         entries = tuple(
-            change_entry(access, rivals, f"predicate:{name}", Change("update", "registered"), {})
+            change_entry(access, standing, f"predicate:{name}", Change("update", "registered"), {})
             for name in schemas
         )
         return Commit(schemas=schemas, entries=entries)
@@ -68,20 +68,20 @@ def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Me
     No model, tool or page vouches for what its own kind said.
     """
 
-    def decide(rivals: Standing) -> Commit:
-        old = _seen(rivals, memory_id, reader)
+    def decide(standing: Standing) -> Commit:
+        old = _seen(standing, memory_id, reader)
         said = Change("update", "reinforced")
         if not is_authoritative(access.kind) and BASE[access.kind] <= BASE[old.source.kind]:
-            return _heard(access, rivals, old, said)
+            return _heard(access, standing, old, said)
         weight = min(1.0, (_MIDDLE if old.importance is None else old.importance) + boost)
         allowed = allowed_importance(access.kind, weight) or 0.0
         new = replace(
             old,
             importance=max(allowed, old.importance or 0.0),
             reinforcements=old.reinforcements + 1,
-            recorded_from=rivals.at,
+            recorded_from=standing.at,
         )
-        return _decided(access, rivals, [(new, said)], Vote(memory_id, supports=True))
+        return _decided(access, standing, [(new, said)], Vote(memory_id, supports=True))
 
     return _after(access, memory_id, Wanted(ids=(memory_id,)), decide)
 
@@ -89,19 +89,19 @@ def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Me
 def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory:
     """One vote against a memory's truth; unsupported ones wait for review after a few."""
 
-    def decide(rivals: Standing) -> Commit:
-        old = _seen(rivals, memory_id, reader)
+    def decide(standing: Standing) -> Commit:
+        old = _seen(standing, memory_id, reader)
         if lowest((old.source.kind, access.kind)) is not old.source.kind:
-            return _heard(access, rivals, old, Change("review", reason))
-        new = replace(old, disputes=old.disputes + 1, recorded_from=rivals.at)
+            return _heard(access, standing, old, Change("review", reason))
+        new = replace(old, disputes=old.disputes + 1, recorded_from=standing.at)
         status = old.status
         if old.status is Status.ACTIVE and is_unsupported(new.reinforcements, new.disputes):
             status = Status.QUARANTINED
-        elif old.status is Status.ACTIVE and trust_of(new, rivals.at) < DISPUTED_BELOW:
+        elif old.status is Status.ACTIVE and trust_of(new, standing.at) < DISPUTED_BELOW:
             status = Status.DISPUTED
         new = replace(new, status=status, status_today=status)
         return _decided(
-            access, rivals, [(new, Change("review", reason))], Vote(memory_id, supports=False)
+            access, standing, [(new, Change("review", reason))], Vote(memory_id, supports=False)
         )
 
     return _after(access, memory_id, Wanted(ids=(memory_id,)), decide)
@@ -110,11 +110,11 @@ def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memor
 def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
     """End a memory's quarantine: it takes the place of its rivals, or is archived for good."""
 
-    def decide(rivals: Standing) -> Commit:
-        old = _seen(rivals, memory_id, reader)
+    def decide(standing: Standing) -> Commit:
+        old = _seen(standing, memory_id, reader)
         if old.status not in _WAITING:
             raise InvalidInput(f"{memory_id} does not wait for review: it is {old.status}")
-        return _reviewed(access, rivals, old, approve=approve, reason=reason)
+        return _reviewed(access, standing, old, approve=approve, reason=reason)
 
     return _after(access, memory_id, _bearing_on(access, memory_id), decide)
 
@@ -122,41 +122,41 @@ def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reas
 def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
     """Take a review back: the memory waits again, what it replaced is active again."""
     with access.ledger.read(access.namespace) as snapshot:
-        on_record = snapshot.conflicts(MOST, pending=False, memory=memory_id)
+        on_record = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
     ended = [each for each in on_record if each.new == memory_id and each.why != BY_RULE]
 
-    def decide(rivals: Standing) -> Commit:
-        old = _seen(rivals, memory_id, reader)
-        before = [version.status for version in rivals.history(memory_id)][:-1]
+    def decide(standing: Standing) -> Commit:
+        old = _seen(standing, memory_id, reader)
+        before = [version.status for version in standing.history(memory_id)][:-1]
         if not before or before[-1] not in _WAITING or old.status not in _REVIEWED:
             raise InvalidInput(f"there is no review of {memory_id} to undo")
-        again = [(_turned(old, before[-1], rivals), Change("review", "the review was undone"))]
+        again = [(_turned(old, before[-1], standing), Change("review", "the review was undone"))]
         again += [
             (revived, Change("restore", "the review was undone"))
-            for revived in _revived(old, ended, rivals)
+            for revived in _revived(old, ended, standing)
         ]
         reopened = tuple(
             replace(each, resolution=None, resolved_at=None, why=None) for each in ended
         )
         archived = old.status is Status.ARCHIVED
         forgiven = tuple(digest for digest, _ in _sealed(access, old, "")) if archived else ()
-        return replace(_decided(access, rivals, again), conflicts=reopened, forgiven=forgiven)
+        return replace(_decided(access, standing, again), conflicts=reopened, forgiven=forgiven)
 
     wanted = Wanted(ids=(memory_id, *(each.existing for each in ended)))
     return _after(access, memory_id, wanted, decide)
 
 
-def _revived(old: Memory, ended: Sequence[Conflict], rivals: Standing) -> list[Memory]:
+def _revived(old: Memory, ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
     """What a review replaced, active again; refused where another holds its place by now."""
     found: list[Memory] = []
-    for other in (rivals.memories.get(each.existing) for each in ended):
+    for other in (standing.memories.get(each.existing) for each in ended):
         if other is None or other.status is not Status.SUPERSEDED or other.successor != old.id:
             continue
-        revived = replace(_turned(other, Status.ACTIVE, rivals), successor=None)
+        revived = replace(_turned(other, Status.ACTIVE, standing), successor=None)
         now = revived
-        if revived.claim is not None and rivals.claimed is not None:
+        if revived.claim is not None and standing.claimed is not None:
             about = (revived.claim.subject, revived.claim.predicate, revived.scope)
-            there = contradicted(revived, rivals.claimed(Wanted(claims=(about,))))
+            there = contradicted(revived, standing.claimed(Wanted(claims=(about,))))
             now = next((memory for memory in there if memory.id != old.id), revived)
         if now is not revived:
             raise InvalidInput(f"{now.id} stands in the place of {other.id} by now")
@@ -170,27 +170,27 @@ def resolve(
     """End a pending conflict: the newcomer wins, is rejected, or both stay."""
     found = conflict(access, conflict_id)
 
-    def decide(rivals: Standing) -> Commit:
-        now = rivals.conflicts[conflict_id]
+    def decide(standing: Standing) -> Commit:
+        now = standing.conflicts[conflict_id]
         if not now.pending:
             raise InvalidInput(f"{conflict_id} was resolved before: {now.resolution}")
-        newcomer = _seen(rivals, now.new, reader, deleted=True)
-        existing = _seen(rivals, now.existing, reader, deleted=True)
+        newcomer = _seen(standing, now.new, reader, deleted=True)
+        existing = _seen(standing, now.existing, reader, deleted=True)
         if resolution is Resolution.KEEP_BOTH:
-            return _both(access, rivals, newcomer, now, reason)
+            return _both(access, standing, newcomer, now, reason)
         if resolution is Resolution.REJECT and newcomer.status not in (*_WAITING, Status.ACTIVE):
-            said = change_entry(access, rivals, newcomer.id, Change("review", reason), {})
+            said = change_entry(access, standing, newcomer.id, Change("review", reason), {})
             kept_out = _sealed(access, newcomer, reason)
-            settled = _resolved([now], resolution, reason, rivals)
+            settled = _resolved([now], resolution, reason, standing)
             return Commit(entries=(said,), tombstones=kept_out, conflicts=settled)
         if resolution is Resolution.REJECT or newcomer.status in _WAITING:
             approve = resolution is Resolution.SUPERSEDE
-            return _reviewed(access, rivals, newcomer, approve=approve, reason=reason)
+            return _reviewed(access, standing, newcomer, approve=approve, reason=reason)
         if newcomer.status is not Status.ACTIVE:
             raise InvalidInput(f"{newcomer.id} is {newcomer.status} and cannot take a place")
-        said = change_entry(access, rivals, newcomer.id, Change("review", reason), {})
-        done = _in_place_of(access, Commit(entries=(said,)), [existing], newcomer, rivals)
-        return replace(done, conflicts=_resolved([now], resolution, reason, rivals))
+        said = change_entry(access, standing, newcomer.id, Change("review", reason), {})
+        done = _in_place_of(access, Commit(entries=(said,)), [existing], newcomer, standing)
+        return replace(done, conflicts=_resolved([now], resolution, reason, standing))
 
     wanted = _bearing_on(access, found.new, found)
     done = access.ledger.commit(access.namespace, wanted, decide)
@@ -200,7 +200,7 @@ def resolve(
 def conflict(access: Access, conflict_id: str) -> Conflict:
     """One conflict by its id."""
     with access.ledger.read(access.namespace) as snapshot:
-        found = snapshot.rivals(Wanted(conflicts=(conflict_id,))).conflicts.get(conflict_id)
+        found = snapshot.standing(Wanted(conflicts=(conflict_id,))).conflicts.get(conflict_id)
     if found is None:
         message = f"there is no conflict {conflict_id}"
         raise NotFound(message)
@@ -230,8 +230,8 @@ def conflicts(access: Access, lens: Lens, limit: int, *, pending: bool) -> list[
             looked_at *= 4  # those between others' memories are in the way
 
 
-def _seen(rivals: Standing, memory_id: str, reader: Scope, *, deleted: bool = False) -> Memory:
-    memory = rivals.memories.get(memory_id)
+def _seen(standing: Standing, memory_id: str, reader: Scope, *, deleted: bool = False) -> Memory:
+    memory = standing.memories.get(memory_id)
     if memory is None or not audience.sees(reader, memory.scope):
         raise NotFound
     if memory.status is Status.DELETED and not deleted:
@@ -239,21 +239,21 @@ def _seen(rivals: Standing, memory_id: str, reader: Scope, *, deleted: bool = Fa
     return memory
 
 
-def _heard(access: Access, rivals: Standing, memory: Memory, change: Change) -> Commit:
+def _heard(access: Access, standing: Standing, memory: Memory, change: Change) -> Commit:
     """A vote that does not count is on record all the same."""
-    return Commit(entries=(change_entry(access, rivals, memory.id, change, {}),), after=memory)
+    return Commit(entries=(change_entry(access, standing, memory.id, change, {}),), after=memory)
 
 
-def _turned(memory: Memory, status: Status, rivals: Standing) -> Memory:
-    return replace(memory, status=status, status_today=status, recorded_from=rivals.at)
+def _turned(memory: Memory, status: Status, standing: Standing) -> Memory:
+    return replace(memory, status=status, status_today=status, recorded_from=standing.at)
 
 
 def _decided(
-    access: Access, rivals: Standing, changed: Sequence[tuple[Memory, Change]], *votes: Vote
+    access: Access, standing: Standing, changed: Sequence[tuple[Memory, Change]], *votes: Vote
 ) -> Commit:
     """New versions with their blocks; the first is what the caller asked about."""
     entries: list[Entry] = [
-        change_entry(access, rivals, memory.id, change, {"status": memory.status.value})
+        change_entry(access, standing, memory.id, change, {"status": memory.status.value})
         for memory, change in changed
     ]
     return Commit(
@@ -269,10 +269,10 @@ def _bearing_on(access: Access, memory_id: str, *also: Conflict) -> Wanted:
     with access.ledger.read(access.namespace) as snapshot:
         asked = [
             each
-            for each in snapshot.conflicts(MOST, pending=False, memory=memory_id)
+            for each in snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
             if each.new == memory_id and each.resolution in (None, Resolution.KEEP_BOTH)
         ]
-        memory = snapshot.rivals(Wanted(ids=(memory_id,))).memories.get(memory_id)
+        memory = snapshot.standing(Wanted(ids=(memory_id,))).memories.get(memory_id)
     claim = memory.claim if memory is not None else None
     about = (
         () if memory is None or claim is None else ((claim.subject, claim.predicate, memory.scope),)
@@ -291,68 +291,72 @@ def _bearing_on(access: Access, memory_id: str, *also: Conflict) -> Wanted:
 
 
 def _reviewed(
-    access: Access, rivals: Standing, old: Memory, *, approve: bool, reason: str
+    access: Access, standing: Standing, old: Memory, *, approve: bool, reason: str
 ) -> Commit:
     """A newcomer is let in in place of all it contradicts by now, or kept out for good."""
-    pending = [each for each in rivals.conflicts.values() if each.pending and each.new == old.id]
-    new = _turned(old, Status.ACTIVE if approve else Status.ARCHIVED, rivals)
-    done = _decided(access, rivals, [(new, Change("review", reason))])
+    pending = [each for each in standing.conflicts.values() if each.pending and each.new == old.id]
+    new = _turned(old, Status.ACTIVE if approve else Status.ARCHIVED, standing)
+    done = _decided(access, standing, [(new, Change("review", reason))])
     if not approve:
-        settled = _resolved(pending, Resolution.REJECT, reason, rivals)
+        settled = _resolved(pending, Resolution.REJECT, reason, standing)
         return replace(done, tombstones=_sealed(access, old, reason), conflicts=settled)
-    settled = _resolved(pending, Resolution.SUPERSEDE, reason, rivals)
-    named = [rivals.memories[each.existing] for each in pending if each.existing in rivals.memories]
+    settled = _resolved(pending, Resolution.SUPERSEDE, reason, standing)
+    named = [
+        standing.memories[each.existing] for each in pending if each.existing in standing.memories
+    ]
     known = {memory.id for memory in named}
-    others = (*contradicted(new, rivals), *taught_already(new, rivals))
+    others = (*contradicted(new, standing), *taught_already(new, standing))
     later = [memory for memory in others if memory.id not in known]
     more = tuple(
-        on_record(access, new, _rival(new, memory, rivals), rivals, reason) for memory in later
+        on_record(access, new, _rival(new, memory, standing), standing, reason) for memory in later
     )
-    done = _in_place_of(access, done, [*named, *later], new, rivals)
+    done = _in_place_of(access, done, [*named, *later], new, standing)
     return replace(done, conflicts=(*settled, *more))
 
 
-def _rival(new: Memory, old: Memory, rivals: Standing) -> Rival:
+def _rival(new: Memory, old: Memory, standing: Standing) -> Rival:
     """Somebody who was not there when the newcomer was judged."""
-    ours, theirs = trust_of(new, rivals.at), trust_of(old, rivals.at)
+    ours, theirs = trust_of(new, standing.at), trust_of(old, standing.at)
     return Rival(old, ours, theirs, "it stood there at the review", Resolution.SUPERSEDE)
 
 
-def _both(access: Access, rivals: Standing, newcomer: Memory, now: Conflict, reason: str) -> Commit:
+def _both(
+    access: Access, standing: Standing, newcomer: Memory, now: Conflict, reason: str
+) -> Commit:
     """Both stay; a newcomer that waited for this decision alone is let in."""
     others = [
         each
-        for each in rivals.conflicts.values()
+        for each in standing.conflicts.values()
         if each.pending and each.new == newcomer.id and each.id != now.id
     ]
-    settled = _resolved([now], Resolution.KEEP_BOTH, reason, rivals)
+    settled = _resolved([now], Resolution.KEEP_BOTH, reason, standing)
     if newcomer.status in _WAITING and not others:
-        turned = _turned(newcomer, Status.ACTIVE, rivals)
-        since = _unasked(access, turned, now, rivals)
+        turned = _turned(newcomer, Status.ACTIVE, standing)
+        since = _unasked(access, turned, now, standing)
         if since:
-            said = change_entry(access, rivals, newcomer.id, Change("review", reason), {})
+            said = change_entry(access, standing, newcomer.id, Change("review", reason), {})
             return Commit(entries=(said,), conflicts=(*settled, *since))
-        done = _decided(access, rivals, [(turned, Change("review", reason))])
+        done = _decided(access, standing, [(turned, Change("review", reason))])
         return replace(done, conflicts=settled)
-    said = change_entry(access, rivals, newcomer.id, Change("review", reason), {})
+    said = change_entry(access, standing, newcomer.id, Change("review", reason), {})
     return Commit(entries=(said,), conflicts=settled)
 
 
-def _unasked(access: Access, new: Memory, now: Conflict, rivals: Standing) -> list[Conflict]:
+def _unasked(access: Access, new: Memory, now: Conflict, standing: Standing) -> list[Conflict]:
     """Contradictions with memories that came since: each of them is a question of its own."""
-    asked = {each.existing for each in rivals.conflicts.values() if each.new == new.id}
+    asked = {each.existing for each in standing.conflicts.values() if each.new == new.id}
     return [
-        on_record(access, new, replace(_rival(new, memory, rivals), resolution=None), rivals)
-        for memory in contradicted(new, rivals)
+        on_record(access, new, replace(_rival(new, memory, standing), resolution=None), standing)
+        for memory in contradicted(new, standing)
         if memory.id not in asked and memory.id != now.existing
     ]
 
 
 def _in_place_of(
-    access: Access, done: Commit, gone: Sequence[Memory], new: Memory, rivals: Standing
+    access: Access, done: Commit, gone: Sequence[Memory], new: Memory, standing: Standing
 ) -> Commit:
     closed = [
-        superseded(access, old, new, rivals)
+        superseded(access, old, new, standing)
         for old in {memory.id: memory for memory in gone}.values()
         if old.status is Status.ACTIVE
     ]
@@ -364,10 +368,10 @@ def _in_place_of(
 
 
 def _resolved(
-    found: Sequence[Conflict], resolution: Resolution, why: str, rivals: Standing
+    found: Sequence[Conflict], resolution: Resolution, why: str, standing: Standing
 ) -> tuple[Conflict, ...]:
     return tuple(
-        replace(conflict, resolution=resolution, resolved_at=rivals.at, why=why)
+        replace(conflict, resolution=resolution, resolved_at=standing.at, why=why)
         for conflict in found
     )
 
@@ -395,19 +399,19 @@ def chain(access: Access, lens: Lens, memory_id: str) -> list[Memory]:
         if memory_id not in found:
             raise NotFound
         later = found[memory_id].successor
-        while later is not None and later not in found and len(found) < MOST:
+        while later is not None and later not in found and len(found) < MAX_CONFLICTS:
             seen = snapshot.get([later], every)
             found |= {memory.id: memory for memory in seen}
             later = seen[0].successor if seen else None
         waiting_for = [memory_id]
-        while waiting_for and len(found) < MOST:
+        while waiting_for and len(found) < MAX_CONFLICTS:
             current = waiting_for.pop()
             earlier = [
                 each.existing
-                for each in snapshot.conflicts(MOST, pending=False, memory=current)
+                for each in snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=current)
                 if each.new == current and each.resolution is Resolution.SUPERSEDE
             ]
             seen = snapshot.get([id_ for id_ in earlier if id_ not in found], every)
             found |= {memory.id: memory for memory in seen}
             waiting_for += [memory.id for memory in seen]
-    return sorted(found.values(), key=lambda memory: (memory.created_at, memory.id))
+    return sorted(found.values(), key=lambda memory: (memory.created, memory.id))

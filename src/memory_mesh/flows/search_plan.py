@@ -39,7 +39,7 @@ def read_question(access: Access, query: Query) -> Reading:
 
 
 def gather(
-    access: Access, snapshot: Snapshot, query: Query, asked: PreparedQuery
+    access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery
 ) -> tuple[relevance.Legs, Explanation]:
     """Both legs, each as deep as the profile wants."""
     head = snapshot.head()
@@ -52,18 +52,18 @@ def gather(
         found_by_keyword=len(matches.found),
         to_reindex=head.to_reindex(analyze.ANALYZER, matches.rows),
     )
-    if asked.space is None:
+    if prepared.space is None:
         return relevance.Legs(matches), explanation
     ranked = query.profile in profiles.RANKED
     also = tuple(match.version for match in matches.found) if ranked else ()
     question = Question(
-        asked.space, asked.vector, depth, also, body_search(access, asked, asked.space)
+        prepared.space, prepared.vector, depth, also, body_search(access, prepared, prepared.space)
     )
     nearest = snapshot.near(question, query.lens)
     explanation = replace(
         explanation,
-        space=asked.space.name,
-        pending=snapshot.pending(asked.space, 0).count,
+        space=prepared.space.name,
+        pending=snapshot.pending(prepared.space, 0).count,
         found_by_vector=len(nearest.found),
         from_body=nearest.from_body,
     )
@@ -78,12 +78,12 @@ def question_terms(query: Query) -> list[str]:
 
 
 def body_search(
-    access: Access, asked: PreparedQuery, space: Space
+    access: Access, prepared: PreparedQuery, space: Space
 ) -> Callable[[Body, int], list[tuple[int, float]] | None] | None:
     """How the ledger asks the index, while it checks what it finds."""
     index = access.index()
     if index is None:
         return None
     return lambda body, limit: index.near(
-        access.namespace, space.name, body=body, vector=asked.vector, limit=limit
+        access.namespace, space.name, body=body, vector=prepared.vector, limit=limit
     )

@@ -62,20 +62,20 @@ def ingest(access: Access, draft: SkillDraft) -> SkillReceipt:
     embedded = embed_one(access.embedder, said.intent)
     receipts: list[SkillReceipt] = []
 
-    def decide(rivals: Standing) -> Commit:
-        known = rivals.skill_names.get((said.name, draft.scope))
+    def decide(standing: Standing) -> Commit:
+        known = standing.skill_names.get((said.name, draft.scope))
         if known is not None and known.text == draft.text and _settles(draft, known):
             receipts.append(_merged(known))
             return Commit()
-        skill, reason = _born(access, draft, said, known, rivals)
+        skill, reason = _new_skill(access, draft, said, known, standing)
         outcome = "stored" if skill.status is Status.ACTIVE else "staged"
         receipts.append(SkillReceipt(skill, outcome, (reason,)))
         put = SkillPut(skill, terms, *(embedded or (None, b"")))
-        gone = _replaced(access, known, skill, rivals)
+        gone = _replaced(access, known, skill, standing)
         return Commit(
             skills=(*(put for put, _ in gone), put),
             entries=(
-                skill_entry(access, rivals, skill, draft.sources),
+                skill_entry(access, standing, skill, draft.sources),
                 *(entry for _, entry in gone),
             ),
         )
@@ -187,12 +187,12 @@ def review(access: Access, skill_id: str, reader: Scope, *, approve: bool, reaso
     return _change(access, skill_id, reader, Change("review", reason), alter, names=names)[1]
 
 
-def _born(
+def _new_skill(
     access: Access,
     draft: SkillDraft,
     said: skill_text.Described,
     known: Skill | None,
-    rivals: Standing,
+    standing: Standing,
 ) -> tuple[Skill, str]:
     """The skill as it is kept, and why with this status."""
     trusted = _trusted(draft)
@@ -202,7 +202,7 @@ def _born(
     elif known is not None:
         reason = f"it takes the place of {known.id}"
     skill = Skill(
-        id=unused_id(access, "skill", rivals),
+        id=unused_id(access, "skill", standing),
         name=said.name,
         intent=said.intent,
         text=draft.text,
@@ -211,11 +211,11 @@ def _born(
         scope=draft.scope,
         source=draft.source,
         status=Status.ACTIVE if trusted else Status.QUARANTINED,
-        created_at=rivals.at,
+        created=standing.at,
         extra=said.extra,
     )
     if draft.origin is not None:
-        return _brought(skill, draft.origin, rivals), reason
+        return _brought(skill, draft.origin, standing), reason
     if known is None or known.status is not Status.ACTIVE or not trusted:
         return skill, reason
     return _inherited(skill, known), reason
@@ -226,26 +226,26 @@ def _inherited(skill: Skill, known: Skill) -> Skill:
     return replace(skill, reliability=known.reliability, uses=known.uses, last_used=known.last_used)
 
 
-def _brought(skill: Skill, born: SkillOrigin, rivals: Standing) -> Skill:
+def _brought(skill: Skill, origin: SkillOrigin, standing: Standing) -> Skill:
     """A skill with what it brought along; an id that is taken here gives way to a new one."""
     return replace(
         skill,
-        id=skill.id if rivals.taken(born.id) else born.id,
-        created_at=born.created_at,
-        reliability=max(0.0, min(1.0, born.reliability)),
-        uses=born.uses,
-        last_used=born.last_used,
+        id=skill.id if standing.taken(origin.id) else origin.id,
+        created=origin.created,
+        reliability=max(0.0, min(1.0, origin.reliability)),
+        uses=origin.uses,
+        last_used=origin.last_used,
     )
 
 
 def _replaced(
-    access: Access, known: Skill | None, skill: Skill, rivals: Standing
+    access: Access, known: Skill | None, skill: Skill, standing: Standing
 ) -> list[tuple[SkillPut, Entry]]:
     """A skill in use gives way only to one that is; one that waits, to any of its name."""
     if known is None or (known.status is Status.ACTIVE and skill.status is not Status.ACTIVE):
         return []
     change = Change("supersede", f"{skill.id} takes its place")
-    entry = change_entry(access, rivals, known.id, change, {"successor": skill.id})
+    entry = change_entry(access, standing, known.id, change, {"successor": skill.id})
     return [(SkillPut(replace(known, status=Status.SUPERSEDED)), entry)]
 
 
@@ -264,20 +264,20 @@ def _change(
     """
     pair: list[tuple[Skill, Skill]] = []
 
-    def decide(rivals: Standing) -> Commit:
-        old = rivals.skills.get(skill_id)
+    def decide(standing: Standing) -> Commit:
+        old = standing.skills.get(skill_id)
         if old is None or not audience.sees(reader, old.scope):
             message = f"there is no skill {skill_id}"
             raise NotFound(message)
-        new = alter(old, rivals.at)
-        namesakes = rivals.skill_names.values()
+        new = alter(old, standing.at)
+        namesakes = standing.skill_names.values()
         used = next((one for one in namesakes if one.status is Status.ACTIVE), None)
         if used is not None:
             new = _inherited(new, used)
         pair.append((old, new))
         metadata: dict[str, Json] = {"reliability": new.reliability, "status": new.status.value}
-        entry = change_entry(access, rivals, skill_id, change, metadata)
-        gone = _replaced(access, used, new, rivals)
+        entry = change_entry(access, standing, skill_id, change, metadata)
+        gone = _replaced(access, used, new, standing)
         return Commit(
             skills=(*(put for put, _ in gone), SkillPut(new)),
             entries=(entry, *(entry for _, entry in gone)),

@@ -65,7 +65,7 @@ def _entry(number: int, item: Shown, options: FormatOptions) -> str:
     text, most = memory.text, options.max_content_chars
     if len(text) > most and isinstance(item, Hit):
         text = item.excerpt
-    heading = [_word(memory.id), _word(shown_type(memory)), f"{memory.created_at:%Y-%m-%d}"]
+    heading = [_word(memory.id), _word(shown_type(memory)), f"{memory.created:%Y-%m-%d}"]
     if options.include_scores and isinstance(item, Hit):
         heading.append(f"relevance {item.score:.2f}")
     shown = text[:most]

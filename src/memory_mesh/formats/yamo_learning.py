@@ -88,7 +88,7 @@ def read_lesson(block: YamoBlock) -> Lesson:
 
 def reflect(memory: Memory, *, agent_id: str, topic: str, sources: int) -> YamoBlock:
     """The block of a reflection that was stored."""
-    when, confidence = timestamp(memory.created_at), number(memory.confidence or 0.0)
+    when, confidence = timestamp(memory.created), number(memory.confidence or 0.0)
     return YamoBlock(
         agent=agent_name(agent_id),
         intent="synthesize_beliefs_from_memories",

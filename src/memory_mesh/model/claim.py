@@ -73,10 +73,17 @@ class Conflict:
     new_trust: float
     existing_trust: float
     reason: str
-    created_at: datetime
+    created: datetime
     resolved_at: datetime | None = None
     resolution: Resolution | None = None
     why: str | None = None
+
+    @property
+    def created_at(self) -> str:
+        """When it was first recorded, as ISO 8601."""
+        from memory_mesh.model import record
+
+        return record.iso(self.created)
 
     @property
     def pending(self) -> bool:

@@ -92,7 +92,7 @@ class Standing:
     claims: Mapping[tuple[str, str, Scope], Sequence[Memory]] = field(default_factory=dict)
     schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
     tombstoned: Callable[[bytes], bool] | None = None  # None where nothing was ever rejected
-    claimed: "Callable[[Wanted], Standing] | None" = None  # the same, with rivals not asked for yet
+    claimed: "Callable[[Wanted], Standing] | None" = None  # the same for further claims
     echoes: Mapping[bytes, Memory] = field(default_factory=dict)
     conflicts: Mapping[str, Conflict] = field(default_factory=dict)
 
@@ -104,12 +104,19 @@ class Receipt:
     id: str | None
     content: str
     metadata: Mapping[str, Json]
-    created_at: str | None
+    created: datetime | None
     outcome: Outcome
     reasons: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
     again: bool = False  # this very write was answered before, and nothing was written now
+
+    @property
+    def created_at(self) -> str | None:
+        """When the memory was first recorded, as ISO 8601; None for a refused one."""
+        from memory_mesh.model import record
+
+        return None if self.created is None else record.iso(self.created)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What a read is made of: the lens, the question, both legs, the hits; and a store in numbers."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model.memory import Json, Memory
@@ -128,11 +129,14 @@ class Hit:
         return self.memory.metadata
 
     @property
-    def created_at(self) -> str:
-        """When the memory was first recorded, ISO 8601."""
-        from memory_mesh.model import record
+    def created(self) -> datetime:
+        """When the memory was first recorded."""
+        return self.memory.created
 
-        return record.iso(self.memory.created_at)
+    @property
+    def created_at(self) -> str:
+        """When the memory was first recorded, as ISO 8601."""
+        return self.memory.created_at
 
 
 class Hits(list[Hit]):

@@ -187,7 +187,7 @@ class Origin:
     """What a memory brings along from the store it was first kept in."""
 
     id: str
-    created_at: datetime
+    created: datetime
     uses: int = 0
     last_used: datetime | None = None
 
@@ -197,7 +197,7 @@ class Memory(Statement):
     """One recorded version of a stored memory, with today's counters."""
 
     id: str
-    created_at: datetime
+    created: datetime
     status: Status = Status.ACTIVE
     successor: str | None = None
     recorded_from: datetime
@@ -211,6 +211,13 @@ class Memory(Statement):
     reinforcements: int = 0
     disputes: int = 0
     origins: int = 1  # distinct ones that said it
+
+    @property
+    def created_at(self) -> str:
+        """When it was first recorded, as ISO 8601."""
+        from memory_mesh.model import record
+
+        return record.iso(self.created)
 
     @property
     def deleted_since(self) -> bool:

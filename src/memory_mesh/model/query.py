@@ -36,8 +36,8 @@ class Query:
     profile: str = "mesh"
     keyword_only: bool = False
     weights: Mapping[str, float] = field(default_factory=dict)  # of profile composite
-    least: float | None = None  # similarity below which nothing is returned
-    relevant: float = 0.0  # relevance below which nothing is returned
+    min_similarity: float | None = None  # similarity below which nothing is returned
+    min_relevance: float = 0.0  # relevance below which nothing is returned
 
 
 @dataclass(frozen=True, slots=True)

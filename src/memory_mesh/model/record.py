@@ -151,7 +151,7 @@ def skill_metadata(skill: Skill) -> dict[str, Json]:
         "reliability": skill.reliability,
         "use_count": skill.uses,
         "last_used": None if skill.last_used is None else iso(skill.last_used),
-        "created_at": iso(skill.created_at),
+        "created_at": skill.created_at,
         "status": skill.status.value,
         "tags": list(skill.tags),
         "description": skill.description,
@@ -162,12 +162,11 @@ def skill_metadata(skill: Skill) -> dict[str, Json]:
 
 def record(item: Memory | Hit | Receipt) -> dict[str, Json]:
     """A plain MemoryRecord (with score for a hit), ready for JSON."""
-    created = iso(item.created_at) if isinstance(item, Memory) else item.created_at
     plain: dict[str, Json] = {
         "id": item.id,
         "content": item.content,
         "metadata": dict(item.metadata),
-        "created_at": created,
+        "created_at": item.created_at,
     }
     if isinstance(item, Hit):
         plain |= {"score": item.score, "parts": dict(item.parts)}

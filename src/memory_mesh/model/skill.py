@@ -23,8 +23,15 @@ class Skill:
     reliability: float = 0.5
     uses: int = 0
     last_used: datetime | None = None
-    created_at: datetime
+    created: datetime
     extra: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def created_at(self) -> str:
+        """When it was first recorded, as ISO 8601."""
+        from memory_mesh.model import record
+
+        return record.iso(self.created)
 
     @property
     def yamo_text(self) -> str:
@@ -44,7 +51,7 @@ class SkillOrigin:
     """What a skill brings along from the store it was first kept in."""
 
     id: str
-    created_at: datetime
+    created: datetime
     reliability: float = 0.5
     uses: int = 0
     last_used: datetime | None = None

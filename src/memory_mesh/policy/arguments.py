@@ -1,12 +1,30 @@
 """Checks of arguments: text, share, limit, time and enum."""
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memory_mesh.errors import InvalidInput
 
 MAX_RESULTS = 1_000  # things one call may return
+
+
+class NotGiven:
+    """The type of NOT_GIVEN."""
+
+    def __repr__(self) -> str:
+        return "NOT_GIVEN"
+
+
+NOT_GIVEN = NotGiven()  # the default of an option for which None means something
+
+
+def options_given(
+    arguments: Mapping[str, Any], names: Iterable[str], absent: object = None
+) -> dict[str, Any]:
+    """The named options that a caller gave, from the `locals()` of a method."""
+    return {name: arguments[name] for name in names if arguments.get(name, absent) is not absent}
 
 
 def check_limit(limit: int) -> int:

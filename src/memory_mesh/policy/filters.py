@@ -38,7 +38,7 @@ MAX_LENGTH = 2_000
 MAX_DEPTH = 32
 MAX_TESTS = 64
 MAX_VALUES = 256
-LARGEST = 2**63 - 1  # of SQLite's integers
+MAX_INTEGER = 2**63 - 1  # of SQLite's integers
 
 
 def _fields() -> dict[str, FieldType]:
@@ -298,7 +298,7 @@ def _read(kind: str, text: str, type_: FieldType) -> Value | None:
 def _number(text: str) -> int | float | None:
     """The number, if SQLite can hold it."""
     number = float(text) if any(char in ".eE" for char in text) else int(text)
-    return number if abs(number) <= LARGEST else None
+    return number if abs(number) <= MAX_INTEGER else None
 
 
 def _time(text: str) -> datetime | None:

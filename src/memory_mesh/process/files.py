@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 Rules: TypeAlias = "tuple[tuple[Path, GitIgnoreSpec], ...]"
-LARGEST = 10_000_000  # bytes
+MAX_FILE_BYTES = 10_000_000  # bytes
 _ALWAYS_LEFT = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
 
 
@@ -138,11 +138,11 @@ def _text(path: Path, skipped: Skipped) -> str | None:
     """The file as text, or None and a count of why not."""
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)  # a size that a file tells may be wrong
+            data = file.read(MAX_FILE_BYTES + 1)  # a size that a file tells may be wrong
     except OSError:
         skipped.unreadable.append(str(path))
         return None
-    if len(data) > LARGEST:
+    if len(data) > MAX_FILE_BYTES:
         skipped.too_large += 1
         return None
     if b"\0" in data:

@@ -378,7 +378,7 @@ def near(
 def made(id_: str, text: str, **fields: object) -> Memory:
     """A memory whose times are set at its commit."""
     never = datetime(1970, 1, 1, tzinfo=UTC)
-    return Memory(id=id_, text=text, created_at=never, recorded_from=never, **fields)  # type: ignore[arg-type]  # fields of a test
+    return Memory(id=id_, text=text, created=never, recorded_from=never, **fields)  # type: ignore[arg-type]  # fields of a test
 
 
 def put(
@@ -393,8 +393,8 @@ def put(
     """Commit one new memory and return it as it was written."""
     memory = made(id_, text, **fields)
 
-    def decide(rivals: Standing) -> Commit:
-        commit = stored(rivals, memory, text, key)
+    def decide(standing: Standing) -> Commit:
+        commit = stored(standing, memory, text, key)
         if not vectors:
             return commit
         wording = replace(word(text), space=SPACE, vectors=vectors)
@@ -406,9 +406,9 @@ def put(
 def put_many(ledger: Ledger, texts: list[str]) -> None:
     """Commit several new memories at once."""
 
-    def decide(rivals: Standing) -> Commit:
+    def decide(standing: Standing) -> Commit:
         parts = [
-            stored(rivals, made(f"mem_1_{number:06x}", text), text)
+            stored(standing, made(f"mem_1_{number:06x}", text), text)
             for number, text in enumerate(texts)
         ]
         return Commit(
@@ -420,35 +420,35 @@ def put_many(ledger: Ledger, texts: list[str]) -> None:
     ledger.commit("default", Wanted(), decide)
 
 
-def stored(rivals: Standing, memory: Memory, text: str, key: str | None = None) -> Commit:
+def stored(standing: Standing, memory: Memory, text: str, key: str | None = None) -> Commit:
     """The commit of one new memory."""
-    born = replace(memory, created_at=rivals.at, recorded_from=rivals.at)
+    new = replace(memory, created=standing.at, recorded_from=standing.at)
     wording = word(text)
     return Commit(
-        puts=(Put(born, wording),),
-        observations=(Observation(born.id, wording.hash, Outcome.STORED, "contract", key),),
-        entries=(entry(rivals, born.id, wording),),
+        puts=(Put(new, wording),),
+        observations=(Observation(new.id, wording.hash, Outcome.STORED, "contract", key),),
+        entries=(entry(standing, new.id, wording),),
     )
 
 
 def change(ledger: Ledger, memory: Memory, **fields: object) -> None:
     """Commit a new version of a memory."""
 
-    def decide(rivals: Standing) -> Commit:
-        new = replace(memory, recorded_from=rivals.at, **fields)  # type: ignore[arg-type]  # of a test
+    def decide(standing: Standing) -> Commit:
+        new = replace(memory, recorded_from=standing.at, **fields)  # type: ignore[arg-type]  # of a test
         wording = word(new.text) if new.text != memory.text else None
-        return Commit(puts=(Put(new, wording),), entries=(entry(rivals, new.id, wording),))
+        return Commit(puts=(Put(new, wording),), entries=(entry(standing, new.id, wording),))
 
     ledger.commit("default", Wanted(), decide)
 
 
-def entry(rivals: Standing, memory_id: str, wording: Wording | None) -> Entry:
+def entry(standing: Standing, memory_id: str, wording: Wording | None) -> Entry:
     """A block entry that names the memory and tells of its text."""
     told = {} if wording is None else {"content_sha256": wording.hash.hex()}
     number = 0
-    while rivals.taken(id_ := f"yamo_retain_1_{memory_id[-6:]}{number:02x}"):
+    while standing.taken(id_ := f"yamo_retain_1_{memory_id[-6:]}{number:02x}"):
         number += 1
-    return Entry(id_, Operation.RETAIN, "contract", rivals.at, (memory_id,), "wire", told)
+    return Entry(id_, Operation.RETAIN, "contract", standing.at, (memory_id,), "wire", told)
 
 
 def recall_entry(id_: str, clock: Clock) -> Entry:
@@ -460,12 +460,12 @@ def look(ledger: Ledger, wanted: Wanted) -> Standing:
     """What a decision would see; the functions among it are called while it may."""
     found: list[Standing] = []
 
-    def decide(rivals: Standing) -> Commit:
-        known = {id_: list(rivals.history(id_)) for id_ in wanted.ids}
-        taken = {id_: rivals.taken(id_) for id_ in wanted.ids}
+    def decide(standing: Standing) -> Commit:
+        known = {id_: list(standing.history(id_)) for id_ in wanted.ids}
+        taken = {id_: standing.taken(id_) for id_ in wanted.ids}
         found.append(
             replace(
-                rivals,
+                standing,
                 history=lambda id_: known.get(id_, []),
                 taken=lambda id_: taken.get(id_, False),
             )

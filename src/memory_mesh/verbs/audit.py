@@ -17,11 +17,20 @@ class AuditVerbs(View):
     """The verbs of the audit chain."""
 
     def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
-        """The audit chain's blocks, oldest first, whole writes only."""
+        """The audit chain's blocks, oldest first, whole writes only.
+
+        Options:
+            after_seq: start after the write with this number.
+            limit: the largest number of results, 1 to 1,000.
+        """
         return self._opened().ledger.blocks(self._config.namespace, after_seq, limit)
 
     def recalls(self, *, limit: int = 100) -> list[Block]:
-        """The latest recall blocks, newest first; those that still wait in a process are not."""
+        """The latest recall blocks, newest first; those that still wait in a process are not.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+        """
         return self._opened().ledger.recalls(self._config.namespace, limit)
 
     def verify(
@@ -30,7 +39,12 @@ class AuditVerbs(View):
         checkpoint: str | PathLike[str] | None = None,
         against: str | PathLike[str] | None = None,
     ) -> Verification:
-        """Check the chain and every invariant; write a checkpoint, or compare with one."""
+        """Check the chain and every invariant; write a checkpoint, or compare with one.
+
+        Options:
+            checkpoint: the file to write a checkpoint to.
+            against: the file of an earlier checkpoint to compare with.
+        """
         parts = self._opened()
         held = None if against is None else _read(against)
         verification = flows.upkeep.verify(parts.ledger, self._config.namespace, held)

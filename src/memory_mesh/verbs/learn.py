@@ -28,6 +28,12 @@ class LearnVerbs(View):
 
         It is kept unless told not to. A language model words it where one is given; where that
         fails, the memories' own words are the answer.
+
+        Options:
+            topic: what the memories are about; by default the newest are taken.
+            lookback: the number of memories to look at.
+            store: keep the reflection as a memory.
+            scope: who reads; by default the project, agent and session of this mesh.
         """
         return flows.learn.reflect(
             self._access(),
@@ -42,7 +48,13 @@ class LearnVerbs(View):
     def synthesize(
         self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
     ) -> "Synthesis":
-        """A skill from steps that recur in memories; it waits for `review` before it is used."""
+        """A skill from steps that recur in memories; it waits for `review` before it is used.
+
+        Options:
+            topic: what the memories are about; by default the newest are taken.
+            lookback: the number of memories to look at.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return flows.learn.synthesize(
             self._access(),
             self._lens(scope),

@@ -32,6 +32,9 @@ class LessonVerbs(View):
         """Teach one lesson from a failure; one that is known no less certainly is returned.
 
         From a source other than the user or the system it is quarantined until `review`.
+
+        Options:
+            scope: the project, agent and session that may see it.
         """
         from memory_mesh.policy.learning.failures import context_of
 
@@ -41,7 +44,11 @@ class LessonVerbs(View):
         )
 
     def receive_lesson(self, wire_format: str, *, scope: Scope | None = None) -> "LessonBlock":
-        """Learn from another agent's LessonLearned block; it waits for review before it counts."""
+        """Learn from another agent's LessonLearned block; it waits for review before it counts.
+
+        Options:
+            scope: the project, agent and session that may see it.
+        """
         source = replace(self._source(), channel=Channel.IMPORT, kind=SourceKind.DOCUMENT)
         context = flows.lessons.read_wire(check_text(wire_format, "wire_format"))
         return flows.lessons.distill_lesson(self._access(), context, self._own_scope(scope), source)
@@ -58,7 +65,12 @@ class LessonVerbs(View):
     ) -> "list[LessonBlock]":
         """Active lessons that answer a question, or all of them; certain and recent enough.
 
-        `order_by="severity DESC"` puts critical before high, medium and low.
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            order_by: "severity DESC" puts critical before high, medium and low.
+            min_confidence: in place of the setting lesson_min_confidence, 0 to 1.
+            scope: who reads; by default the project, agent and session of this mesh.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
         """
         if order_by is not None and " ".join(str(order_by).lower().split()) != _WORST_FIRST:
             message = f'order_by can be "severity DESC", not {order_by!r}'
@@ -79,7 +91,12 @@ class LessonVerbs(View):
     def get_memories_by_pattern(
         self, pattern_id: str, *, scope: Scope | None = None, limit: int = 100
     ) -> list[Memory]:
-        """The lessons with this pattern id that can be seen, newest first."""
+        """The lessons with this pattern id that can be seen, newest first.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            limit: the largest number of results, 1 to 1,000.
+        """
         lens = flows.lessons.lens_on_lessons(
             self._lens(scope), 0.0, None, check_text(pattern_id, "id")
         )
@@ -91,6 +108,9 @@ class LessonVerbs(View):
 
         May be interrupted at any point and run again; run twice, it changes nothing. The answer's
         `constraints` are what an agent should hear at the start of its next session.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
         """
         reader, now = self._reader(scope), self._now()
         done = flows.lessons.cycle(self._access(), now, reader, self._channel)

@@ -2,23 +2,26 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Unpack
 
 from memory_mesh import flows
 from memory_mesh.errors import NotFound
 from memory_mesh.model import (
+    Claim,
     Draft,
     Heritage,
+    Kind,
     Memory,
     Page,
     Receipt,
     Scope,
+    SourceKind,
     Status,
+    Tier,
 )
 from memory_mesh.model.record import heritage_json, read_heritage
-from memory_mesh.policy.arguments import check_limit
+from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven, check_limit, options_given
 from memory_mesh.policy.audience import sees
-from memory_mesh.policy.writing.drafts import Details, alteration
+from memory_mesh.policy.writing.drafts import DETAILS, alteration
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.view import View
 
@@ -30,19 +33,66 @@ class MemoryVerbs(View):
         self,
         content: str,
         metadata: Mapping[str, object] | None = None,
-        **details: Unpack[Details],
+        *,
+        # begin generated options (details)
+        scope: Scope | None = None,
+        kind: Kind | str | None = None,
+        speaker: str | None = None,
+        role: str | None = None,
+        order: int | None = None,
+        occurred_at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_until: datetime | str | None = None,
+        importance: float | str | None = None,
+        confidence: float | None = None,
+        tags: Iterable[str] | None = None,
+        tier: Tier | str | None = None,
+        pinned: bool | None = None,
+        source_kind: SourceKind | str | None = None,
+        source_agent: str | None = None,
+        source_ref: str | None = None,
+        source_skill: str | None = None,
+        claim: Claim | Mapping[str, object] | None = None,
+        quarantine: str | None = None,
+        keep_active: bool | None = None,
+        derived_from: Iterable[str] | None = None,
+        key: str | None = None,
+        allow_duplicate: bool | None = None,
+        # end generated options
     ) -> Receipt:
-        """Store one memory; the receipt says what became of it and why."""
+        """Store one memory; the receipt says what became of it and why.
+
+        `ingest` is an alias of `add`, kept for compatibility.
+
+        Options:
+            scope: the project, agent and session that may see it.
+            kind: the sort of knowledge, such as decision; any other word becomes a label.
+            speaker: who said it.
+            role: the role of the speaker, such as user or assistant.
+            order: its position in the session.
+            occurred_at: when it happened.
+            valid_from: from when it is true.
+            valid_until: until when it is true.
+            importance: 0 to 1, or low, medium, high or critical.
+            confidence: how certain it is, 0 to 1.
+            tags: words to group it by.
+            tier: how long it is meant to live: short_term, long_term or system.
+            pinned: mark it as always wanted.
+            source_kind: where it comes from, such as user_explicit or document.
+            source_agent: the agent or system that it comes from.
+            source_ref: the file, page or message that it comes from.
+            source_skill: the id of the skill that it comes from.
+            claim: what it states: a mapping with subject, predicate and value.
+            quarantine: keep it for review, for the reason given here.
+            keep_active: keep it active beside a more trusted memory that contradicts it.
+            derived_from: the ids of the memories that it was made from.
+            key: an idempotency key: what is added again with the same key is stored once.
+            allow_duplicate: store it although the same text is stored already.
+        """
+        details = options_given(locals(), DETAILS)
         return self.add_many([self._draft(content, metadata, details)])[0]
 
-    def ingest(
-        self,
-        content: str,
-        metadata: Mapping[str, object] | None = None,
-        **details: Unpack[Details],
-    ) -> Receipt:
-        """The same as `add`, for ever."""
-        return self.add(content, metadata, **details)
+    ingest = add
 
     def add_many(
         self,
@@ -52,8 +102,11 @@ class MemoryVerbs(View):
     ) -> list[Receipt]:
         """Store many in slices of 256, each one transaction; a receipt for each, in order.
 
-        An item is a text, or a mapping with `content`, `metadata` and any detail of `add`. Give
-        each a `key` and an interrupted load can simply be run again. `progress` hears the count.
+        An item is a text, or a mapping with `content`, `metadata` and any option of `add`. Give
+        each a `key` and an interrupted load can simply be run again.
+
+        Options:
+            progress: called with the number stored so far.
         """
         drafts = [self._drafted(item) for item in items]
         return flows.remember.remember(self._access(), drafts, progress)
@@ -67,7 +120,14 @@ class MemoryVerbs(View):
         valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> Memory | None:
-        """One memory, or None when there is none to see; opening it counts as use."""
+        """One memory, or None when there is none to see; opening it counts as use.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+            include: further statuses to show beside active, such as quarantined.
+        """
         found = self.get_many(
             [memory_id], scope=scope, as_of=as_of, valid_at=valid_at, include=include
         )
@@ -82,7 +142,14 @@ class MemoryVerbs(View):
         valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> list[Memory]:
-        """Those of the memories that can be seen, in the order asked."""
+        """Those of the memories that can be seen, in the order asked.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+            include: further statuses to show beside active, such as quarantined.
+        """
         lens = self._lens(scope, as_of=as_of, valid_at=valid_at, include=include)
         return flows.recall.open_memories(self._access(), list(ids), lens)
 
@@ -98,7 +165,18 @@ class MemoryVerbs(View):
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
     ) -> Page:
-        """Memories newest first, `limit` at a time; the list's `cursor` asks for the rest."""
+        """Memories newest first, `limit` at a time; the list's `cursor` asks for the rest.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            cursor: the cursor of the page before.
+            scope: who reads; by default the project, agent and session of this mesh.
+            across: parts of the scope to ignore: project, agent, session.
+            include: further statuses to show beside active, such as quarantined.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+        """
         lens = self._lens(
             scope,
             filter=filter,
@@ -111,7 +189,11 @@ class MemoryVerbs(View):
             return snapshot.page(lens, check_limit(limit), cursor)
 
     def history(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
-        """Every recorded version of one memory, oldest first."""
+        """Every recorded version of one memory, oldest first.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         with self._read() as snapshot:
             versions = snapshot.history(memory_id)
         reader = self._reader(scope)
@@ -126,40 +208,105 @@ class MemoryVerbs(View):
         merge: bool = False,
         reader: Scope | None = None,
         reason: str = "updated by the caller",
-        **details: Unpack[Details],
+        # begin generated options (changed details)
+        scope: Scope | NotGiven = NOT_GIVEN,
+        kind: Kind | str | NotGiven = NOT_GIVEN,
+        speaker: str | NotGiven = NOT_GIVEN,
+        role: str | NotGiven = NOT_GIVEN,
+        order: int | NotGiven = NOT_GIVEN,
+        occurred_at: datetime | str | NotGiven = NOT_GIVEN,
+        valid_from: datetime | str | NotGiven | None = NOT_GIVEN,
+        valid_until: datetime | str | NotGiven | None = NOT_GIVEN,
+        importance: float | str | NotGiven = NOT_GIVEN,
+        confidence: float | NotGiven = NOT_GIVEN,
+        tags: Iterable[str] | NotGiven = NOT_GIVEN,
+        tier: Tier | str | NotGiven = NOT_GIVEN,
+        pinned: bool | NotGiven = NOT_GIVEN,
+        source_kind: SourceKind | str | NotGiven = NOT_GIVEN,
+        source_agent: str | NotGiven = NOT_GIVEN,
+        source_ref: str | NotGiven = NOT_GIVEN,
+        source_skill: str | NotGiven = NOT_GIVEN,
+        claim: Claim | Mapping[str, object] | NotGiven = NOT_GIVEN,
+        # end generated options
     ) -> Memory:
         """Record a new version; what is not given stays.
 
-        Metadata is replaced as a whole, or with `merge` key by key.
+        None for `valid_from` or `valid_until` removes that limit.
+
+        Options:
+            merge: merge the metadata key by key instead of replacing it as a whole.
+            reader: who reads; by default the project, agent and session of this mesh.
+            reason: why, for the audit block.
+            scope: the project, agent and session that may see it.
+            kind: the sort of knowledge, such as decision; any other word becomes a label.
+            speaker: who said it.
+            role: the role of the speaker, such as user or assistant.
+            order: its position in the session.
+            occurred_at: when it happened.
+            valid_from: from when it is true.
+            valid_until: until when it is true.
+            importance: 0 to 1, or low, medium, high or critical.
+            confidence: how certain it is, 0 to 1.
+            tags: words to group it by.
+            tier: how long it is meant to live: short_term, long_term or system.
+            pinned: mark it as always wanted.
+            source_kind: where it comes from, such as user_explicit or document.
+            source_agent: the agent or system that it comes from.
+            source_ref: the file, page or message that it comes from.
+            source_skill: the id of the skill that it comes from.
+            claim: what it states: a mapping with subject, predicate and value.
         """
+        details = options_given(locals(), DETAILS, absent=NOT_GIVEN)
         alter = alteration(content, metadata, details, channel=self._channel, merge=merge)
         return flows.change.update(
             self._access(), memory_id, self._reader(reader), alter, text=content, reason=reason
         )
 
     def pin(self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None) -> Memory:
-        """Mark a memory as always wanted, or take the mark away."""
+        """Mark a memory as always wanted, or take the mark away.
+
+        Options:
+            pinned: False takes the mark away.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return flows.change.pin(self._access(), memory_id, self._reader(scope), pinned=pinned)
 
     def delete(
         self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
     ) -> None:
-        """Hide a memory from every read of the present; restorable for 30 days."""
+        """Hide a memory from every read of the present; restorable for 30 days.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            reason: why, for the audit block.
+        """
         flows.change.delete(self._access(), memory_id, self._reader(scope), reason)
 
     def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Bring a deleted memory back as it was."""
+        """Bring a deleted memory back as it was.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return flows.change.restore(self._access(), memory_id, self._reader(scope))
 
     def mark_superseded(self, memory_id: str, *, by: str) -> bool:
         """Close an imported memory that waits for review, because its source names a newer one.
 
         Returns False and changes nothing where the memory was approved meanwhile.
+
+        Options:
+            by: the id of the newer memory.
         """
         return flows.change.mark_superseded(self._access(), memory_id, by)
 
     def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
-        """Say whether a recalled memory was of use; votes are counted, nothing else changes."""
+        """Say whether a recalled memory was of use; votes are counted, nothing else changes.
+
+        Options:
+            helpful: whether it was of use.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         lens = self._lens(scope)
         with self._read() as snapshot:
             if not snapshot.get([memory_id], lens):
@@ -173,7 +320,11 @@ class MemoryVerbs(View):
         *,
         scope: Scope | None = None,
     ) -> Memory:
-        """Give a memory the intents, hypotheses and rationales behind it; the newest are kept."""
+        """Give a memory the intents, hypotheses and rationales behind it; the newest are kept.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         plain = heritage_json(heritage) if isinstance(heritage, Heritage) else heritage
         chain = read_heritage(check_metadata(plain))
         depth = self._config.max_heritage_depth

@@ -37,7 +37,11 @@ class ReviewVerbs(View):
             return snapshot.schemas()
 
     def trust(self, memory_id: str, *, scope: Scope | None = None) -> float:
-        """How far a memory is believed now: by its source, its origins, votes and age."""
+        """How far a memory is believed now: by its source, its origins, votes and age.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         from memory_mesh.policy.writing.trust import trust_of
 
         lens = replace(self._lens(scope), statuses=frozenset(Status), any_validity=True)
@@ -50,7 +54,11 @@ class ReviewVerbs(View):
     def reinforce(
         self, memory_id: str, boost: float = 0.1, *, scope: Scope | None = None
     ) -> Memory:
-        """Vote for a memory's truth; it gains trust and importance."""
+        """Vote for a memory's truth; it gains trust and importance.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         if isinstance(boost, bool) or not 0 <= boost <= 1:
             raise InvalidInput(f"boost must be a number from 0 to 1, not {boost!r}")
         return flows.review.reinforce(self._access(), memory_id, self._reader(scope), float(boost))
@@ -58,7 +66,12 @@ class ReviewVerbs(View):
     def dispute(
         self, memory_id: str, *, reason: str = "disputed by the caller", scope: Scope | None = None
     ) -> Memory:
-        """Vote against a memory's truth; three unsupported votes send it to review."""
+        """Vote against a memory's truth; three unsupported votes send it to review.
+
+        Options:
+            reason: why, for the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         said = check_text(reason, "reason")
         return flows.review.dispute(self._access(), memory_id, self._reader(scope), said)
 
@@ -74,6 +87,11 @@ class ReviewVerbs(View):
 
         What is let in takes the place of the memories it contradicts. Only where the user speaks
         is anything decided: no agent approves its own lesson, or bars what the user may say.
+
+        Options:
+            approve: True lets it in, False archives it and keeps its value out.
+            reason: why, for the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
         """
         self._may_decide()
         reader = self._reader(scope)
@@ -89,7 +107,13 @@ class ReviewVerbs(View):
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
     ) -> list[Memory]:
-        """Decide on everything that waits and came from one source, by agent or reference."""
+        """Decide on everything that waits and came from one source, by agent or reference.
+
+        Options:
+            approve: True lets it in, False archives it and keeps its value out.
+            reason: why, for the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         self._may_decide()
         name = check_text(source, "source").replace("'", "''")
         where = f"source = '{name}' OR source_ref = '{name}'"
@@ -101,14 +125,23 @@ class ReviewVerbs(View):
         ]
 
     def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Take a review back: the memory waits again, and what it replaced is active again."""
+        """Take a review back: the memory waits again, and what it replaced is active again.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         self._may_decide()
         return flows.review.undo(self._access(), memory_id, self._reader(scope))
 
     def awaiting_review(
         self, *, limit: int = 100, scope: Scope | None = None
     ) -> list[Memory | Skill]:
-        """Memories and skills in quarantine, newest first, memories before skills."""
+        """Memories and skills in quarantine, newest first, memories before skills.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         lens = self._lens(scope)
         memories = self._waiting(lens, limit)
         waiting = frozenset({Status.QUARANTINED})
@@ -120,7 +153,13 @@ class ReviewVerbs(View):
     def conflicts(
         self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
     ) -> list[Conflict]:
-        """Contradictions on record, newest first: those that wait for a decision, or all."""
+        """Contradictions on record, newest first: those that wait for a decision, or all.
+
+        Options:
+            pending: only those that wait for a decision.
+            limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return self._conflicts(self._lens(scope), limit, pending=pending)
 
     def resolve_conflict(
@@ -131,12 +170,21 @@ class ReviewVerbs(View):
         reason: str = "resolved by the caller",
         scope: Scope | None = None,
     ) -> Conflict:
-        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`."""
+        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
+
+        Options:
+            reason: why, for the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         self._may_decide()
         return self._resolve(conflict_id, self._reader(scope), resolution, reason)
 
     def chain(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
-        """The memories that took each other's place, from the oldest known to the newest."""
+        """The memories that took each other's place, from the oldest known to the newest.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         return flows.review.chain(self._access(), self._lens(scope), memory_id)
 
     def _may_decide(self) -> None:

@@ -45,6 +45,21 @@ class SearchVerbs(View):
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
         how many memories still wait for their vector or for current keyword terms, and whether an
         embedder was down.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            use_cache: allow an answer from the cache of recent searches.
+            scope: who reads; by default the project, agent and session of this mesh.
+            across: parts of the scope to ignore: project, agent, session.
+            include: further statuses to show beside active, such as quarantined.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+            profile: how to rank: mesh, rrf, composite or lane.
+            keyword_only: search by words alone, without vectors.
+            weights: weights of the parts of the score, for profiles that take them.
+            min_similarity: leave out memories less similar than this, 0 to 1.
+            min_relevance: leave out memories with a lower score than this, 0 to 1.
         """
         lens = self._lens(
             scope,

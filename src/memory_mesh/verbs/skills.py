@@ -42,6 +42,9 @@ class SkillVerbs(View):
         """Keep a skill, written in YAMO or in Markdown with frontmatter.
 
         The same text again changes nothing; another text under its name takes its place.
+
+        Options:
+            scope: the project, agent and session that may see it.
         """
         ref = None if source_file_path is None else str(source_file_path)
         return self.add_skill(self._skill_draft(yamo_text, metadata, ref, scope))
@@ -55,7 +58,12 @@ class SkillVerbs(View):
     def search_skills(
         self, query: str, *, limit: int = 10, scope: Scope | None = None
     ) -> list[SkillHit]:
-        """Skills for a question, best first; `Name: …` asks for one by its name."""
+        """Skills for a question, best first; `Name: …` asks for one by its name.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         reader, text = self._access(), check_text(query, "query")
         return flows.skills.search(reader, text, self._reader(scope), check_limit(limit))
 
@@ -68,7 +76,15 @@ class SkillVerbs(View):
         before: str | None = None,
         scope: Scope | None = None,
     ) -> list[Skill]:
-        """Active skills, the newest first; `before` names the last one of the page before."""
+        """Active skills, the newest first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            include: further statuses to show beside active, such as quarantined.
+            across: parts of the scope to ignore: project, agent, session.
+            before: the id of the last skill of the page before.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         lens = self._lens(scope, include=include, across=across)
         query = SkillQuery(
             lens.scope,
@@ -91,13 +107,21 @@ class SkillVerbs(View):
     def update_skill_reliability(
         self, id: str, success: bool, *, scope: Scope | None = None
     ) -> Reliability:
-        """Say whether a skill worked: +0.10 or -0.20, from 0 to 1."""
+        """Say whether a skill worked: +0.10 or -0.20, from 0 to 1.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         if not isinstance(success, bool):
             raise InvalidInput("success must be true or false")
         return flows.skills.feedback(self._access(), id, self._reader(scope), success=success)
 
     def prune_skills(self, threshold: float = 0.3, *, scope: Scope | None = None) -> Pruned:
-        """Archive active skills whose reliability is below the threshold."""
+        """Archive active skills whose reliability is below the threshold.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
         share = check_share(threshold, "threshold")
         return flows.skills.prune(self._access(), self._reader(scope), share)
 

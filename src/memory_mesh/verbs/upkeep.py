@@ -22,7 +22,10 @@ class UpkeepVerbs(LessonVerbs):
     def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
         """The heartbeat: old terms, vectors for waiting texts, the index, the sinks, due lessons.
 
-        May be interrupted at any point and run again. `progress` hears how many were embedded.
+        May be interrupted at any point and run again.
+
+        Options:
+            progress: called with the number of texts embedded so far.
         """
         parts, namespace = self._opened(), self._config.namespace
         reindexed = flows.upkeep.reindex(parts.ledger, namespace)

@@ -22,7 +22,7 @@ SECOND = timedelta(seconds=1)
 
 def memory(kind=Kind.DECISION, *, age=DAY, used=None, usefulness=1.0, **more):
     return Memory(
-        id="mem_1_000001", text="tea", kind=kind, created_at=NOW - age, recorded_from=NOW - age,
+        id="mem_1_000001", text="tea", kind=kind, created=NOW - age, recorded_from=NOW - age,
         last_used=None if used is None else NOW - used, usefulness=usefulness, **more,
     )  # fmt: skip
 
@@ -105,7 +105,7 @@ def test_a_weightier_type_comes_first_and_the_best_score_is_on_top():
 )
 def test_the_threshold_is_on_similarity_and_may_be_stated(cosine, least, returned):
     faded = memory(Kind.GAP, age=200 * DAY, usefulness=0.1)  # its product is far below either
-    query = Query("tea", Lens(NOW), profile="lane", least=least)
+    query = Query("tea", Lens(NOW), profile="lane", min_similarity=least)
     assert len(rank(query, [(Fused(1, 0.9, {"cosine": cosine}), faded)])) == returned
 
 

@@ -69,7 +69,7 @@ def said(**metadata):
 
 
 def memory(**values: Any) -> Memory:
-    plain: dict[str, Any] = {"id": "m1", "text": "a fact", "created_at": AT, "recorded_from": AT}
+    plain: dict[str, Any] = {"id": "m1", "text": "a fact", "created": AT, "recorded_from": AT}
     return Memory(**(plain | values))
 
 
@@ -111,7 +111,7 @@ def test_a_v1_row_keeps_id_time_and_metadata():
         row(metadata=said(type="event", source="cli", tags=["a"], rationale="why", mine={"x": 1}))
     )
     assert draft.origin is not None
-    assert (draft.origin.id, draft.origin.created_at) == ("mem_1700000000000_00000a", AT)
+    assert (draft.origin.id, draft.origin.created) == ("mem_1700000000000_00000a", AT)
     assert (draft.kind, draft.label, draft.tags) == (Kind.EVENT, "event", ("a",))
     assert draft.source == Source(SourceKind.DOCUMENT, Channel.IMPORT, "cli")
     assert draft.extra == {"rationale": "why", "mine": {"x": 1}}
@@ -176,7 +176,7 @@ def stored(draft, **values):
              "valid_until", "confidence")  # fmt: skip
     kept = {name: getattr(draft, name) for name in names}
     assert draft.origin is not None
-    kept |= {"id": draft.origin.id, "created_at": draft.origin.created_at}
+    kept |= {"id": draft.origin.id, "created": draft.origin.created}
     kept |= {"uses": draft.origin.uses, "last_used": draft.origin.last_used}
     return memory(**(kept | values))
 
@@ -225,7 +225,7 @@ def test_a_row_that_cannot_be_taken_says_why(values, word):
 def test_an_id_tells_its_time_where_the_column_does_not():
     draft = memory_draft(row(created_at=None))
     assert draft.origin is not None
-    assert draft.origin.created_at == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert draft.origin.created == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 
 @pytest.mark.req("R-000-040")
@@ -327,7 +327,7 @@ plain_json = st.recursive(
 memories = st.builds(
     memory,
     text=st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), min_size=1),
-    created_at=moments,
+    created=moments,
     scope=st.builds(Scope, names, names, names),
     source=st.builds(Source, st.just(SourceKind.DOCUMENT), st.just(Channel.IMPORT), names, names),
     kind=st.sampled_from(Kind),
@@ -357,7 +357,7 @@ memories = st.builds(
 def test_what_goes_out_comes_back_the_same(kept):
     draft = memory_draft(memory_row(kept))
     back = stored(draft, id=kept.id, recorded_from=AT)
-    for name in ("text", "created_at", "scope", "source", "kind", "label", "speaker", "role",
+    for name in ("text", "created", "scope", "source", "kind", "label", "speaker", "role",
                  "order", "occurred_at", "valid_from", "importance", "confidence", "tags", "extra",
                  "lesson", "heritage", "skill", "uses", "last_used"):  # fmt: skip
         assert getattr(back, name) == getattr(kept, name), name
@@ -395,11 +395,11 @@ def test_a_skill_brings_along_what_its_row_said():
     }  # fmt: skip
     text, metadata, born = skill_given(given_row)
     assert (text, metadata["name"], metadata["intent"]) == ("name: Deploy;", "Deploy", "ship it")
-    assert (born.id, born.created_at) == (given_row["id"], AT)
+    assert (born.id, born.created) == (given_row["id"], AT)
     assert (born.reliability, born.uses, born.last_used) == (0.8, 3, None)
     kept = Skill(
         id=born.id, name="Deploy", intent="ship it", text=text, tags=("ops",), reliability=0.8,
-        uses=3, created_at=born.created_at, extra={"more": metadata["more"]},
+        uses=3, created=born.created, extra={"more": metadata["more"]},
     )  # fmt: skip
     out = skill_row(kept)
     assert (out["id"], out["created_at"]) == (given_row["id"], given_row["created_at"])

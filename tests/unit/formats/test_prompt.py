@@ -49,7 +49,7 @@ TURN = re.compile(r"^\W*(user|assistant|system|human|instructions?)\W*:", re.IGN
 
 
 def memory(text: str, name: str = "mem_1", label: str | None = None) -> Memory:
-    return Memory(id=name, text=text, label=label, created_at=AT, recorded_from=AT)
+    return Memory(id=name, text=text, label=label, created=AT, recorded_from=AT)
 
 
 def hit(text: str, score: float = 0.5, span: tuple[int, int] | None = None) -> Hit:

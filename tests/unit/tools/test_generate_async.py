@@ -272,6 +272,18 @@ def weigh(text: str) -> int: return len(text)
     assert "@" not in made.replace("@overload", "")
 
 
+def test_a_second_name_of_a_method_is_one_in_the_async_class_too():
+    source = """
+class MemoryMesh:
+    def add(self, text: str) -> None: ...
+    ingest = add
+    _limit = 3
+"""
+    made = generate_async.tidy(generate_async.generate(source))
+    assert "\n    ingest = add\n" in made
+    assert "_limit" not in made
+
+
 def test_of_an_async_argument_the_blocking_object_is_handed_on():
     source = """
 from memory_mesh.sync import MemoryMesh

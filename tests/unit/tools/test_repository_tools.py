@@ -61,6 +61,16 @@ def test_a_protocol_of_the_ports_has_at_most_ten_methods_of_its_own():
     assert too_big(eleven, "src/memory_mesh/view.py") == []
 
 
+def test_generated_options_are_not_measured():
+    line = "        x: int = 0,\n"
+    marks = "        # begin generated options (x)\n{}        # end generated options\n"
+    document = '        """Do.\n\n        Options:\n{}        """\n'
+    generated = marks.format(line * 90) + "    ):\n" + document.format("            x: it.\n" * 90)
+    source = "class A:\n    def f(\n        *,\n{}" + "        x = 1\n" * 50
+    assert too_big(source.format(generated)) == []
+    assert too_big(source.format(generated + "        x = 1\n" * 10)) == ["function"]
+
+
 def test_a_whole_lock_has_no_fault():
     assert lock_check.find_faults(PROJECT, LOCK) == []
 

@@ -5,7 +5,7 @@ import argparse
 from memory_mesh.cli import options as cli_options
 from memory_mesh.cli import output
 from memory_mesh.cli.parsing import UsageError
-from memory_mesh.model import Conflict, Json, Resolution, Scope, record
+from memory_mesh.model import Conflict, Json, Resolution, Scope
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = "memory-mesh conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both"
@@ -63,7 +63,7 @@ def _plain(conflict: Conflict) -> dict[str, Json]:
         "new_trust": conflict.new_trust,
         "existing_trust": conflict.existing_trust,
         "reason": conflict.reason,
-        "created_at": record.iso(conflict.created_at),
+        "created_at": conflict.created_at,
         "resolution": conflict.resolution,
         "why": conflict.why,
     }

@@ -18,7 +18,7 @@ from memory_mesh.process.keys import key_for
 
 EXAMPLE = "memory-mesh ingest-dir docs --extension .md --recursive"
 _BATCH = 32  # files per transaction: little is done again after an interruption
-_LONGEST = 512  # characters of a name that are kept
+_MAX_NAME_CHARS = 512  # characters of a name that are kept
 _NAMED = 20  # files that are named, of each sort that could not be stored
 
 
@@ -96,7 +96,7 @@ def _items(
             "content": text,
             "metadata": metadata,
             "scope": scope,
-            "source_ref": name[-_LONGEST:],
+            "source_ref": name[-_MAX_NAME_CHARS:],
             "key": f"file:{digest}",
         }
 

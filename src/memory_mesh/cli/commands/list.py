@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _separate(memories: Sequence[Memory]) -> None:
     for memory in memories:
-        cells = (memory.id, record.iso(memory.created_at), record.shown_type(memory), memory.text)
+        cells = (memory.id, memory.created_at, record.shown_type(memory), memory.text)
         print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
 
 
@@ -49,7 +49,7 @@ def _align(memories: Sequence[Memory]) -> None:
     types = [output.one_line(record.shown_type(memory), _WIDEST_TYPE) for memory in memories]
     width = max(map(len, types), default=0)
     for memory, type_ in zip(memories, types, strict=True):
-        day = f"{memory.created_at.astimezone():%Y-%m-%d %H:%M}"
+        day = f"{memory.created.astimezone():%Y-%m-%d %H:%M}"
         left = columns - len(memory.id) - len(day) - width - 6
         text = output.one_line(memory.text, max(left, 20))
         print(f"{output.bold(memory.id)}  {output.dim(day)}  {type_:<{width}}  {text}")

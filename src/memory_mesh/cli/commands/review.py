@@ -10,7 +10,7 @@ from memory_mesh.model import Json, Memory, Scope, Skill
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
-_MOST = 1_000  # that one call may return
+_MAX_RESULTS = 1_000  # that one call may return
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """The whole of one: nobody should approve what a listing cut off."""
-    waiting = mesh.awaiting_review(limit=_MOST, scope=reader)
+    waiting = mesh.awaiting_review(limit=_MAX_RESULTS, scope=reader)
     item = next((item for item in waiting if item.id == options.id), None)
     if item is None:
         raise NotFound(f"{options.id} does not wait for review")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from memory_mesh.errors import InvalidInput
 
 TYPES = ("person", "project", "business", "feature", "agent", "other", "chore")
-LONGEST = 128  # characters of a slug with its type
+MAX_SLUG_CHARS = 128  # characters of a slug with its type
 _SLUG = re.compile(rf"({'|'.join(TYPES)}):([a-z0-9]+(?:-+[a-z0-9]+)*)")
 _NAMED = re.compile(r"(?<![\w:/-])(project|agent|feature|person|business|chore):([a-z0-9-]+)")
 _PLACED = re.compile(
@@ -47,7 +47,7 @@ def checked(slugs: Iterable[str]) -> tuple[str, ...]:
 
 def is_slug(text: str) -> bool:
     """True for `type:slug`."""
-    return len(text) <= LONGEST and _SLUG.fullmatch(text) is not None
+    return len(text) <= MAX_SLUG_CHARS and _SLUG.fullmatch(text) is not None
 
 
 def _slug(name: str) -> str:

@@ -9,7 +9,7 @@ from memory_mesh.policy.text import analyze
 
 KEYWORDS, AUTO_TAGS = 10, 5  # terms that stand for a text
 _SATURATION = 1.2  # BM25's k1
-_LONG = 8  # characters: a longer term says no more
+_MAX_COUNTED_CHARS = 8  # characters: a longer term says no more
 
 
 def keywords(text: str) -> tuple[str, ...]:
@@ -19,7 +19,10 @@ def keywords(text: str) -> tuple[str, ...]:
     """
     counted = Counter(analyze.terms(text))
     weight = {
-        term: times * (_SATURATION + 1) / (times + _SATURATION) * math.log1p(min(len(term), _LONG))
+        term: times
+        * (_SATURATION + 1)
+        / (times + _SATURATION)
+        * math.log1p(min(len(term), _MAX_COUNTED_CHARS))
         for term, times in counted.items()
     }
     return tuple(sorted(weight, key=lambda term: -weight[term])[:KEYWORDS])

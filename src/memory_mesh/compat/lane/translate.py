@@ -33,7 +33,7 @@ COLUMNS = (
     "id", "content", "metadata", "collection", "tags", "valid_from", "valid_until",
     "superseded_by", "auto_tags", "keywords", "created_at", "updated_at",
 )  # fmt: skip
-_LONGEST_ID = 512
+_MAX_ID_CHARS = 512
 _KEPT = ("lane_version", "entity_slugs", "entities", "source_chunk")  # of a stored metadata object
 _COMPUTED = frozenset(
     ["memory_type", "confidence_score", "decay_factor", "feedback_score", "feedback_count",
@@ -129,7 +129,7 @@ def read_row(row: Row) -> LaneRow:
         kind=kind,
         label=label,
         extra=check_metadata(kept),
-        origin=_born(row, said, helpful + harmful),
+        origin=_origin(row, said, helpful + harmful),
         allow_duplicate=True,  # each row keeps its id
         quarantine=None if successor is None else f"{successor} took its place before it came here",
     )
@@ -215,10 +215,10 @@ def _kind(word: Json) -> tuple[Kind, str | None]:
     return (Kind(word), None) if word in TYPES else (Kind.FACT, word)
 
 
-def _born(row: Row, said: Mapping[str, Json], votes: int) -> Origin:
+def _origin(row: Row, said: Mapping[str, Json], votes: int) -> Origin:
     id_ = row.get("id")
-    if not isinstance(id_, str) or not id_ or len(id_) > _LONGEST_ID:
-        raise InvalidInput(f"a row needs an id of at most {_LONGEST_ID} characters")
+    if not isinstance(id_, str) or not id_ or len(id_) > _MAX_ID_CHARS:
+        raise InvalidInput(f"a row needs an id of at most {_MAX_ID_CHARS} characters")
     made = moment("created_at", row.get("created_at"))
     if made is None:
         raise InvalidInput("the row does not say when it was created")

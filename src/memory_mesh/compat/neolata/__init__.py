@@ -4,7 +4,6 @@
 """
 
 from memory_mesh.compat.neolata._async import MemoryGraph, compute_trust, create_memory
-from memory_mesh.compat.neolata.memory_graph import GraphOptions
 from memory_mesh.compat.neolata.model import (
     GraphExplain,
     GraphHit,
@@ -20,7 +19,6 @@ __all__ = [
     "GraphHits",
     "GraphMemory",
     "GraphMeta",
-    "GraphOptions",
     "GraphProvenance",
     "MemoryGraph",
     "compute_trust",

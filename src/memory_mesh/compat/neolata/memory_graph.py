@@ -9,8 +9,9 @@ from this file; see `tools/generate_async.py`.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from os import PathLike
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Self
 
 from memory_mesh import config as configuration
 from memory_mesh.compat.neolata import translate
@@ -33,31 +34,102 @@ from memory_mesh.model import (
     Scope,
     Status,
 )
-from memory_mesh.policy.arguments import check_limit, check_text
+from memory_mesh.policy.arguments import check_limit, check_share, check_text, options_given
 from memory_mesh.ports import Clock, Embedder, Sink
 from memory_mesh.sync import MemoryMesh
 
-__all__ = ["GraphOptions", "MemoryGraph", "compute_trust", "create_memory"]
+__all__ = ["MemoryGraph", "compute_trust", "create_memory"]
 
 Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
 _THREADS = 8  # queries of one call that are answered at the same time
 _EVERYBODY = frozenset({"agent", "session"})
-_NEAREST = 100
+_DEEP_LIMIT = 100  # memories read to prefer a session or to count what is left out
 
 
-class GraphOptions(configuration.Settings, total=False):
-    """What `create_memory` takes: the settings of a store, and how predicates behave."""
+def create_memory(
+    *,
+    predicate_schemas: Schemas | None = None,
+    channel: Channel = Channel.LIBRARY,
+    clock: Clock | None = None,
+    sinks: Sequence[Sink] = (),
+    custom_embedder: Embedder | None = None,
+    # begin generated options (settings)
+    db_dir: str | PathLike[str] | None = None,
+    namespace: str | None = None,
+    agent_id: str | None = None,
+    project: str | None = None,
+    session: str | None = None,
+    allow_network_folder: bool | None = None,
+    enable_yamo: bool | None = None,
+    enable_memory: bool | None = None,
+    enable_llm: bool | None = None,
+    llm_provider: str | None = None,
+    llm_model: str | None = None,
+    llm_api_key: str | None = None,
+    llm_base_url: str | None = None,
+    llm_max_tokens: int | None = None,
+    skill_directories: str | Sequence[str] | None = None,
+    enable_wisdom_distillation: bool | None = None,
+    lesson_min_confidence: float | None = None,
+    lesson_retention_days: int | None = None,
+    enable_heritage_tracking: bool | None = None,
+    max_heritage_depth: int | None = None,
+    embedder: str | None = None,
+    embedder_model: str | None = None,
+    embedder_api_key: str | None = None,
+    embedder_base_url: str | None = None,
+    embedder_dimension: int | None = None,
+    embedder_threads: int | None = None,
+    model_dir: str | PathLike[str] | None = None,
+    models_dir: str | PathLike[str] | None = None,
+    redact: bool | None = None,
+    privacy_rules: Sequence[Mapping[str, object]] | None = None,
+    read_claims: bool | None = None,
+    predicates: Mapping[str, Mapping[str, str]] | None = None,
+    # end generated options
+) -> "MemoryGraph":
+    """A store with neolata's verbs; nothing is opened before the first use.
 
-    predicate_schemas: Schemas | None
-    channel: Channel
-    clock: Clock | None
-    sinks: Sequence[Sink]
-    custom_embedder: Embedder | None
-
-
-def create_memory(**options: Unpack[GraphOptions]) -> "MemoryGraph":
-    """A store with neolata's verbs; nothing is opened before the first use."""
-    return MemoryGraph(**options)
+    Options:
+        predicate_schemas: how predicates behave, by name.
+        channel: where texts come from; it limits how far they are trusted.
+        clock: the clock to use instead of the system's.
+        sinks: objects that are handed every write.
+        custom_embedder: an embedder object to use instead of a configured one.
+        db_dir: the folder of the store; by default the data folder of the platform.
+        namespace: the part of the store to work in (default 'default').
+        agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+        project: the project that reads and writes.
+        session: the session that reads and writes.
+        allow_network_folder: allow a store on a network drive (default False).
+        enable_yamo: write an audit block for every write and every search (default True).
+        enable_memory: keep the store on disk; else in a temporary folder (default True).
+        enable_llm: allow the use of a language model (default True).
+        llm_provider: the service of the language model; without one none is used.
+        llm_model: the name of the language model.
+        llm_api_key: the key of the language model's service.
+        llm_base_url: the address of the language model's service.
+        llm_max_tokens: the longest answer of the language model, in tokens.
+        skill_directories: folders whose skill files are read when the store is opened.
+        enable_wisdom_distillation: learn from failures during `upkeep` (default False).
+        lesson_min_confidence: leave out lessons less certain than this, 0 to 1 (default 0.7).
+        lesson_retention_days: leave out lessons older than this many days (default 365).
+        enable_heritage_tracking: record why memories were made (default False).
+        max_heritage_depth: intents and rationales kept of each memory (default 5).
+        embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
+        embedder_model: the name of the embedding model.
+        embedder_api_key: the key of the embedder's service.
+        embedder_base_url: the address of the embedder's service.
+        embedder_dimension: the length of the vectors.
+        embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
+        model_dir: the folder of one local embedding model.
+        models_dir: the folder where local embedding models are installed.
+        redact: replace personal data and secrets before storing (default True).
+        privacy_rules: rules of your own for what to replace.
+        read_claims: read simple claims, such as "X is Y", out of texts (default True).
+        predicates: how predicates of claims behave, by name.
+    """
+    return MemoryGraph(**locals())
 
 
 class MemoryGraph:
@@ -71,15 +143,88 @@ class MemoryGraph:
         clock: Clock | None = None,
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
-        **settings: Unpack[configuration.Settings],
+        # begin generated options (settings)
+        db_dir: str | PathLike[str] | None = None,
+        namespace: str | None = None,
+        agent_id: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        allow_network_folder: bool | None = None,
+        enable_yamo: bool | None = None,
+        enable_memory: bool | None = None,
+        enable_llm: bool | None = None,
+        llm_provider: str | None = None,
+        llm_model: str | None = None,
+        llm_api_key: str | None = None,
+        llm_base_url: str | None = None,
+        llm_max_tokens: int | None = None,
+        skill_directories: str | Sequence[str] | None = None,
+        enable_wisdom_distillation: bool | None = None,
+        lesson_min_confidence: float | None = None,
+        lesson_retention_days: int | None = None,
+        enable_heritage_tracking: bool | None = None,
+        max_heritage_depth: int | None = None,
+        embedder: str | None = None,
+        embedder_model: str | None = None,
+        embedder_api_key: str | None = None,
+        embedder_base_url: str | None = None,
+        embedder_dimension: int | None = None,
+        embedder_threads: int | None = None,
+        model_dir: str | PathLike[str] | None = None,
+        models_dir: str | PathLike[str] | None = None,
+        redact: bool | None = None,
+        privacy_rules: Sequence[Mapping[str, object]] | None = None,
+        read_claims: bool | None = None,
+        predicates: Mapping[str, Mapping[str, str]] | None = None,
+        # end generated options
     ) -> None:
-        """Take the settings; nothing is opened before the first use."""
+        """Take the settings; nothing is opened before the first use.
+
+        Options:
+            predicate_schemas: how predicates behave, by name.
+            channel: where texts come from; it limits how far they are trusted.
+            clock: the clock to use instead of the system's.
+            sinks: objects that are handed every write.
+            custom_embedder: an embedder object to use instead of a configured one.
+            db_dir: the folder of the store; by default the data folder of the platform.
+            namespace: the part of the store to work in (default 'default').
+            agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+            project: the project that reads and writes.
+            session: the session that reads and writes.
+            allow_network_folder: allow a store on a network drive (default False).
+            enable_yamo: write an audit block for every write and every search (default True).
+            enable_memory: keep the store on disk; else in a temporary folder (default True).
+            enable_llm: allow the use of a language model (default True).
+            llm_provider: the service of the language model; without one none is used.
+            llm_model: the name of the language model.
+            llm_api_key: the key of the language model's service.
+            llm_base_url: the address of the language model's service.
+            llm_max_tokens: the longest answer of the language model, in tokens.
+            skill_directories: folders whose skill files are read when the store is opened.
+            enable_wisdom_distillation: learn from failures during `upkeep` (default False).
+            lesson_min_confidence: leave out lessons less certain than this, 0 to 1 (default 0.7).
+            lesson_retention_days: leave out lessons older than this many days (default 365).
+            enable_heritage_tracking: record why memories were made (default False).
+            max_heritage_depth: intents and rationales kept of each memory (default 5).
+            embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
+            embedder_model: the name of the embedding model.
+            embedder_api_key: the key of the embedder's service.
+            embedder_base_url: the address of the embedder's service.
+            embedder_dimension: the length of the vectors.
+            embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
+            model_dir: the folder of one local embedding model.
+            models_dir: the folder where local embedding models are installed.
+            redact: replace personal data and secrets before storing (default True).
+            privacy_rules: rules of your own for what to replace.
+            read_claims: read simple claims, such as "X is Y", out of texts (default True).
+            predicates: how predicates of claims behave, by name.
+        """
         self._mesh = MemoryMesh(
             channel=channel,
             clock=clock,
             sinks=sinks,
             custom_embedder=custom_embedder,
-            **settings,
+            **options_given(locals(), configuration.DESCRIPTIONS),
         )
         if predicate_schemas:
             self._mesh._add_predicates(predicate_schemas)
@@ -120,6 +265,16 @@ class MemoryGraph:
 
         Without a provenance it counts as an inference. Importance is at most 0.5 from others than
         `user_explicit` and `system`.
+
+        Options:
+            category: the sort of memory, such as fact or decision.
+            importance: 0 to 1, or low, medium, high or critical.
+            tags: words to group it by.
+            event_time: when it happened.
+            claim: what it states: a mapping with subject, predicate and value.
+            provenance: where it comes from: a mapping with source and sourceId.
+            quarantine: keep it for review; a text is the reason.
+            on_conflict: quarantine it or keep_active, where it contradicts a more trusted memory.
         """
         options = translate.StoreOptions(
             category=category,
@@ -144,6 +299,9 @@ class MemoryGraph:
         """Store up to 1,000, each judged as by `store`; all are checked before any is written.
 
         An item is a text, or a mapping with `text` and any option of `store`.
+
+        Options:
+            embedding_batch_size: the number of texts that are embedded at once.
         """
         name, size = translate.agent_name(agent), check_limit(embedding_batch_size)
         drafts = [
@@ -174,7 +332,22 @@ class MemoryGraph:
         session_id: str | None = None,
         explain: bool = False,
     ) -> GraphHits:
-        """The best memories of an agent for a question, or of all agents where none is named."""
+        """The best memories of an agent for a question, or of all agents where none is named.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            min_similarity: leave out memories less similar than this, 0 to 1.
+            before: only memories from before this time.
+            after: only memories of this time or later.
+            rerank: order by trust, recency and importance too; a mapping gives their weights.
+            include_all: show memories of every status.
+            status_filter: the statuses to show.
+            include_superseded: show memories that others took the place of too.
+            include_disputed: show disputed memories too.
+            include_quarantined: show memories that wait for review too.
+            session_id: prefer memories of this session.
+            explain: say how each score came about and what was left out.
+        """
         more = {
             Status.SUPERSEDED: include_superseded,
             Status.DISPUTED: include_disputed,
@@ -192,7 +365,7 @@ class MemoryGraph:
             check_limit(limit),
             "composite",
             weights=translate.weights_of(rerank),
-            least=translate.similarity(min_similarity),
+            min_similarity=check_share(min_similarity, "min_similarity"),
         )
         return self._answered(asked, explain=explain)
 
@@ -214,7 +387,22 @@ class MemoryGraph:
         session_id: str | None = None,
         explain: bool = False,
     ) -> list[GraphHits]:
-        """Up to 100 questions at once, each answered as by `search`, in the order asked."""
+        """Up to 100 questions at once, each answered as by `search`, in the order asked.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            min_similarity: leave out memories less similar than this, 0 to 1.
+            before: only memories from before this time.
+            after: only memories of this time or later.
+            rerank: order by trust, recency and importance too; a mapping gives their weights.
+            include_all: show memories of every status.
+            status_filter: the statuses to show.
+            include_superseded: show memories that others took the place of too.
+            include_disputed: show disputed memories too.
+            include_quarantined: show memories that wait for review too.
+            session_id: prefer memories of this session.
+            explain: say how each score came about and what was left out.
+        """
         from concurrent.futures import ThreadPoolExecutor
 
         asked = translate.bounded("queries", queries, translate.MAX_QUERIES)
@@ -247,12 +435,21 @@ class MemoryGraph:
         return self._one(self._mesh.reinforce(memory_id, boost, scope=reader))
 
     def dispute(self, memory_id: str, *, reason: str = "disputed by the caller") -> GraphMemory:
-        """Vote against a memory's truth; three unsupported votes send it to review."""
+        """Vote against a memory's truth; three unsupported votes send it to review.
+
+        Options:
+            reason: why, for the audit block.
+        """
         reader = self._held(memory_id).scope
         return self._one(self._mesh.dispute(memory_id, reason=reason, scope=reader))
 
     def list_quarantined(self, *, agent: str | None = None, limit: int = 50) -> list[GraphMemory]:
-        """What waits for review, newest first: of one agent, or of all."""
+        """What waits for review, newest first: of one agent, or of all.
+
+        Options:
+            agent: only what this agent stored.
+            limit: the largest number of results, 1 to 1,000.
+        """
         lens = self._view(agent, None, {Status.QUARANTINED})
         lens = replace(lens, across=lens.across | {"session"}, any_validity=True)
         return self._shown(self._mesh._waiting(lens, limit))
@@ -260,7 +457,12 @@ class MemoryGraph:
     def review_quarantine(
         self, memory_id: str, *, action: str, reason: str = "reviewed by the caller"
     ) -> GraphMemory:
-        """`activate` what waits, in place of what it contradicts, or `reject` it for good."""
+        """`activate` what waits, in place of what it contradicts, or `reject` it for good.
+
+        Options:
+            action: activate or reject.
+            reason: why, for the audit block.
+        """
         if action not in translate.ACTIONS:
             raise InvalidInput(f"action must be one of: {', '.join(translate.ACTIONS)}")
         reader = self._held(memory_id).scope
@@ -269,11 +471,19 @@ class MemoryGraph:
         return self._one(reviewed)
 
     def conflicts(self, *, limit: int = 100) -> list[Conflict]:
-        """Every contradiction on record, newest first."""
+        """Every contradiction on record, newest first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+        """
         return self._mesh._conflicts(self._whole(), limit, pending=False)
 
     def pending_conflicts(self, *, limit: int = 100) -> list[Conflict]:
-        """Contradictions that wait for a decision, newest first."""
+        """Contradictions that wait for a decision, newest first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+        """
         return self._mesh._conflicts(self._whole(), limit, pending=True)
 
     def resolve_conflict(
@@ -283,7 +493,11 @@ class MemoryGraph:
         *,
         reason: str = "resolved by the caller",
     ) -> Conflict:
-        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`."""
+        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
+
+        Options:
+            reason: why, for the audit block.
+        """
         newcomer = self._held(self._mesh._conflict(conflict_id).new)
         return self._mesh._resolve(conflict_id, newcomer.scope, resolution, reason)
 
@@ -343,7 +557,7 @@ class MemoryGraph:
 
     def _answered(self, asked: Query, *, explain: bool) -> GraphHits:
         session = asked.lens.scope.session
-        deep = asked if session is None else replace(asked, limit=max(_NEAREST, asked.limit))
+        deep = asked if session is None else replace(asked, limit=max(_DEEP_LIMIT, asked.limit))
         found = self._mesh._recall(deep)
         ordered, preferred = translate.session_first(found, session)
         best = ordered[: asked.limit]
@@ -363,7 +577,9 @@ class MemoryGraph:
         hidden = replace(asked.lens, statuses=translate.VISIBLE - asked.lens.statuses)
         left: Counter[str] = Counter()
         if hidden.statuses:
-            unseen = self._mesh._recall(replace(asked, lens=hidden, limit=_NEAREST), recorded=False)
+            unseen = self._mesh._recall(
+                replace(asked, lens=hidden, limit=_DEEP_LIMIT), recorded=False
+            )
             left.update(hit.memory.status.value for hit in unseen)
         explanation = found.explanation
         return GraphMeta(

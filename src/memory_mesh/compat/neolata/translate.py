@@ -127,13 +127,6 @@ def weights_of(rerank: object) -> Mapping[str, float]:
     return dict(COMPOSITE_WEIGHTS) | dict(rerank)
 
 
-def similarity(least: object) -> float:
-    """The least similarity of what is returned."""
-    if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
-        raise InvalidInput(f"min_similarity must be a number from 0 to 1, not {least!r}")
-    return float(least)
-
-
 def statuses_of(
     wanted: Iterable[str], *, everything: bool, more: Mapping[Status, bool]
 ) -> set[Status]:
@@ -179,7 +172,7 @@ def shown(memory: Memory, conflicts: Sequence[Conflict], now: datetime) -> Graph
         category=memory.label or memory.kind.value,
         importance=DEFAULT_IMPORTANCE if memory.importance is None else memory.importance,
         tags=memory.tags,
-        created_at=memory.created_at,
+        created_at=memory.created,
         updated_at=memory.recorded_from,
         event_time=memory.occurred_at,
         session_id=memory.scope.session,

@@ -101,7 +101,7 @@ def memory_row(
         "vector": vector,
         "content": memory.text,
         "metadata": compact(said),
-        "created_at": millis(memory.created_at),
+        "created_at": millis(memory.created),
         "updated_at": None if updated is None else millis(updated),
         "session_id": memory.scope.session or origin["session_id"],
         "agent_id": memory.scope.agent or origin["agent_id"],
@@ -128,7 +128,7 @@ def skill_row(skill: Skill, *, vector: bytes | None = None) -> dict[str, object]
         "yamo_text": skill.text,
         "vector": vector,
         "metadata": compact(skill.metadata),
-        "created_at": millis(skill.created_at),
+        "created_at": millis(skill.created),
     }
 
 

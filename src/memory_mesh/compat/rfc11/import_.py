@@ -149,7 +149,7 @@ def _apart(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
     later = list[Draft]()
     first: dict[str | None, Draft] = {}
     for draft in drafts:
-        if first.setdefault(_born(draft), draft) is not draft:
+        if first.setdefault(_origin_id(draft), draft) is not draft:
             later.append(draft)
     yield list(first.values())
     if later:
@@ -164,7 +164,7 @@ def _kept(mesh: MemoryMesh, drafts: Sequence[Draft], account: _Account) -> list[
         receipts = mesh.add_many(drafts)
     except InvalidInput as error:
         if len(drafts) == 1:
-            return [account.refuse(_born(drafts[0]), str(error))]
+            return [account.refuse(_origin_id(drafts[0]), str(error))]
         return [outcome for draft in drafts for outcome in _kept(mesh, [draft], account)]
     return [
         _outcome(draft, receipt, account) for draft, receipt in zip(drafts, receipts, strict=True)
@@ -173,11 +173,11 @@ def _kept(mesh: MemoryMesh, drafts: Sequence[Draft], account: _Account) -> list[
 
 def _outcome(draft: Draft, receipt: Receipt, account: _Account) -> str:
     if receipt.id is None:
-        account.refuse(_born(draft), "; ".join(receipt.reasons))
+        account.refuse(_origin_id(draft), "; ".join(receipt.reasons))
     return receipt.outcome.value
 
 
-def _born(draft: Draft) -> str | None:
+def _origin_id(draft: Draft) -> str | None:
     return None if draft.origin is None else draft.origin.id
 
 
@@ -194,8 +194,10 @@ def _skills(mesh: MemoryMesh, dataset: "LanceDataset", account: _Account) -> Ite
 
 def _skill(mesh: MemoryMesh, row: dict[str, object], account: _Account) -> str:
     try:
-        text, metadata, born = skill_given(row)
-        draft = SkillDraft(text=text, metadata=metadata, scope=Scope(), source=_SOURCE, origin=born)
+        text, metadata, origin = skill_given(row)
+        draft = SkillDraft(
+            text=text, metadata=metadata, scope=Scope(), source=_SOURCE, origin=origin
+        )
         receipt = mesh.add_skill(draft)
     except InvalidInput as error:
         return account.refuse(row.get("id"), str(error))

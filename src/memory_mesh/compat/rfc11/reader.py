@@ -45,7 +45,7 @@ class MeshHoldings:
     def held(self, memory: Memory, parts: Sequence[Part] = ()) -> HeldMemory:
         """A memory with the time of its last change; its first version is no change."""
         vectors = [part.vector for part in parts]
-        if memory.recorded_from == memory.created_at:
+        if memory.recorded_from == memory.created:
             return HeldMemory(memory, vectors)
         versions = self._mesh.history(memory.id, scope=memory.scope)
         return HeldMemory(memory, vectors, memory.recorded_from if len(versions) > 1 else None)

@@ -55,7 +55,7 @@ _LESSON_NEEDS = (
 _DETAILS = (
     "speaker", "role", "order", "occurred_at", "valid_from", "valid_until", "confidence",
 )  # fmt: skip
-_LONGEST = 512  # characters of an id
+_MAX_ID_CHARS = 512  # characters of an id
 _ID_PARTS = 3  # prefix, milliseconds, hexadecimal
 
 
@@ -73,7 +73,7 @@ def memory_draft(row: Row, taught: Taught | None = None) -> Draft:
     )  # fmt: skip
     draft = replace(
         draft,
-        origin=_born(row),
+        origin=_origin(row),
         scope=scope,
         label=label,
         kind=Kind.LESSON if lesson is not None else _kind(row, label),
@@ -96,14 +96,14 @@ def skill_given(row: Row) -> tuple[str, dict[str, Json], SkillOrigin]:
     said.pop("status", None)
     named = {key: text for key in ("name", "intent") if (text := _text(row, key)) is not None}
     reliability, uses = fields["reliability"], fields["use_count"]
-    born = SkillOrigin(
+    origin = SkillOrigin(
         _id(row),
         _created(row),
         float(reliability) if isinstance(reliability, int | float) else START,
         uses if isinstance(uses, int) and uses >= 0 else 0,
         _last_used(fields["last_used"]),
     )
-    return check_text(row.get("yamo_text"), "yamo_text"), {**said, **named}, born
+    return check_text(row.get("yamo_text"), "yamo_text"), {**said, **named}, origin
 
 
 def _last_used(value: Json) -> datetime | None:
@@ -160,11 +160,11 @@ def taken(said: Said, name: str) -> str | None:
     return value or None
 
 
-def _born(row: Row) -> Origin:
+def _origin(row: Row) -> Origin:
     uses = row.get("access_count")
     return Origin(
         id=_id(row),
-        created_at=_created(row),
+        created=_created(row),
         uses=max(0, uses) if isinstance(uses, int) else 0,
         last_used=moment("last_accessed", row.get("last_accessed")),
     )
@@ -172,8 +172,8 @@ def _born(row: Row) -> Origin:
 
 def _id(row: Row) -> str:
     found = _text(row, "id")
-    if found is None or len(found) > _LONGEST:
-        raise InvalidInput(f"a row needs an id of at most {_LONGEST} characters")
+    if found is None or len(found) > _MAX_ID_CHARS:
+        raise InvalidInput(f"a row needs an id of at most {_MAX_ID_CHARS} characters")
     return found
 
 

@@ -20,7 +20,7 @@ _PIECES = re.compile(
     r"|[A-Za-z]{1,3}|\S",
     re.ASCII,
 )
-_LONG = 24
+_LONG_TOKEN_CHARS = 24
 
 
 def cut(text: str, tokens: Sequence[Span], limit: int, costs: Sequence[int] = ()) -> list[Span]:
@@ -47,7 +47,7 @@ def estimated(text: str, limit: int) -> list[str]:
     """
     tokens, costs = list[Span](), list[int]()
     for piece in _PIECES.finditer(text):
-        step = 1 if len(piece[0]) >= _LONG else len(piece[0])
+        step = 1 if len(piece[0]) >= _LONG_TOKEN_CHARS else len(piece[0])
         for start in range(piece.start(), piece.end(), step):
             tokens.append((start, start + step))
             costs.append(1 if piece[0].isascii() else len(piece[0].encode("utf-8", "replace")))

@@ -31,9 +31,9 @@ Vector: TypeAlias = Mapping[str, float]
 TOGETHER = 0.15  # average cosine of memories about one thing
 AGREE = 0.4  # cosine of two sentences that say the same thing
 OTHERWISE = 0.8  # of the shorter one's weight that two sentences share which state it otherwise
-MOST = 5  # beliefs of one reflection
+MAX_BELIEFS = 5  # beliefs of one reflection
 _SPEAK_FOR = 2  # memories of a cluster for each belief it may have
-_LONGEST = 300  # characters of a belief
+_MAX_BELIEF_CHARS = 300  # characters of a belief
 _HEARD = 800  # sentences that are compared with each other; of a long memory the most central
 _RARITY = 0.5  # how much more a term weighs for being rare among these memories
 _TRUSTED_FIRST = tuple(SourceKind)
@@ -61,7 +61,7 @@ class _Sentence:
     vector: Vector
 
 
-def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MOST) -> list[Belief]:
+def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MAX_BELIEFS) -> list[Belief]:
     """At most so many beliefs, the best supported first, then in the order of the memories."""
     weights = _weights(memories)
     topical = _vector(analyze.terms(topic), weights)
@@ -174,7 +174,7 @@ def _rank(
     )
     alone, topical = own
     return round(central + cosine(one.vector, alone) + cosine(one.vector, topical), 9), (
-        one.memory.created_at
+        one.memory.created
     )
 
 
@@ -185,7 +185,7 @@ def _settled(best: _Sentence, rest: Sequence[_Sentence]) -> _Sentence:
         [best, *rivals],
         key=lambda one: (
             _TRUSTED_FIRST.index(one.memory.source.kind),
-            -one.memory.created_at.timestamp(),
+            -one.memory.created.timestamp(),
         ),
     )
 
@@ -281,7 +281,7 @@ def _pair(one: int, other: int) -> tuple[int, int]:
 
 def _shown(text: str) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rstrip()}…"
+    return plain if len(plain) <= _MAX_BELIEF_CHARS else f"{plain[:_MAX_BELIEF_CHARS].rstrip()}…"
 
 
 @cache

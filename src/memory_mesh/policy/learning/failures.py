@@ -22,7 +22,7 @@ from memory_mesh.policy.writing.trust import lowest
 
 STATED, READ, DEDUCED = 0.7, 0.6, 0.5  # certainty of a rule that was stated, read, or a mere fix
 WEEK = timedelta(days=7)
-_LONGEST = 2_000  # characters of one field
+_MAX_FIELD_CHARS = 2_000  # characters of one field
 _PREVIEW = 300
 _SPELLINGS = {
     "error_pattern": PATTERN_KEYS,
@@ -115,7 +115,7 @@ def candidates(
     for memory in memories:
         told = _told(memory)
         if told is None:
-            if memory.created_at >= since:
+            if memory.created >= since:
                 unclear.append(memory.id)
             continue
         groups.setdefault((told.pattern, told.applies_to, memory.scope), []).append(told)
@@ -133,14 +133,14 @@ def candidates(
 
 def _repeated(accounts: Sequence[_Told]) -> bool:
     """True where two of them lie within a week."""
-    times = sorted(told.memory.created_at for told in accounts)
+    times = sorted(told.memory.created for told in accounts)
     return any(later - earlier <= WEEK for earlier, later in pairwise(times))
 
 
 def _fresh(memory: Memory, since: datetime) -> bool:
     """Marked as an error or a candidate, and recent; a bare pattern must come twice."""
     marked = memory.extra.get("status") == "error" or "#lesson_learned_candidate" in memory.tags
-    return marked and memory.created_at >= since
+    return marked and memory.created >= since
 
 
 def _told(memory: Memory) -> _Told | None:
@@ -195,7 +195,7 @@ def _stated(extra: Mapping[str, Json], name: str) -> str:
     for key in _SPELLINGS[name]:
         value = extra.get(key)
         if isinstance(value, str) and value.strip():
-            return value.strip()[:_LONGEST]
+            return value.strip()[:_MAX_FIELD_CHARS]
     return ""
 
 
@@ -208,7 +208,7 @@ def _exception(text: str) -> str:
 def _imperative(text: str) -> str:
     """The first sentence that tells what to do."""
     found = _orders().search(text)
-    return _first(found[1].strip(), _LONGEST) if found else ""
+    return _first(found[1].strip(), _MAX_FIELD_CHARS) if found else ""
 
 
 def _first(text: str, length: int) -> str:
@@ -217,8 +217,8 @@ def _first(text: str, length: int) -> str:
 
 def _text(context: LessonContext, name: str) -> str:
     value = check_text(getattr(context, name), name)
-    if len(value) > _LONGEST:
-        raise InvalidInput(f"{name} has {len(value)} characters, at most {_LONGEST} fit")
+    if len(value) > _MAX_FIELD_CHARS:
+        raise InvalidInput(f"{name} has {len(value)} characters, at most {_MAX_FIELD_CHARS} fit")
     return value
 
 

@@ -18,7 +18,7 @@ from memory_mesh.policy.text.sentences import sentences
 ALIKE = 0.5  # of the terms of two steps that are the same one
 SHARED = 2  # steps that two memories must have in common
 ALONE = 3  # steps that one memory must have
-_LONGEST = 300  # characters of a step
+_MAX_STEP_CHARS = 300  # characters of a step
 _TITLE = 80
 _VERBS = (
     "activate add announce apply approve archive ask assign attach back backup build bump call "
@@ -214,7 +214,7 @@ def _told(piece: str, *, listed: bool) -> Step | None:
 
 
 def _step(text: str) -> Step:
-    shown = " ".join(text.split()).rstrip(" .;,")[:_LONGEST]
+    shown = " ".join(text.split()).rstrip(" .;,")[:_MAX_STEP_CHARS]
     command = _commands().search(shown)
     return Step(shown, frozenset(analyze.terms(shown)), command[1].strip() if command else "")
 

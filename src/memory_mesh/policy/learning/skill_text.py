@@ -10,7 +10,7 @@ from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json
 
 GENERAL = "general_procedure"
-_LONGEST = 200  # characters of a name
+_MAX_NAME_CHARS = 200  # characters of a name
 _ROOT_KEYS = ("name", "intent", "description", "tags")
 
 
@@ -31,8 +31,8 @@ def describe(text: str, given: Mapping[str, Json]) -> Described:
         raise InvalidInput("a skill needs a text")
     said = {**_root_lines(text), **_frontmatter(text), **given}
     name = _string(said.get("name")) or _unnamed(text)
-    if len(name) > _LONGEST:
-        raise InvalidInput(f"a skill's name has at most {_LONGEST} characters")
+    if len(name) > _MAX_NAME_CHARS:
+        raise InvalidInput(f"a skill's name has at most {_MAX_NAME_CHARS} characters")
     if _doubled().search(name):
         raise InvalidInput(f"{name!r} is no name for a skill: say what it does")
     description = _string(said.get("description"))

@@ -40,7 +40,7 @@ def intents(question: str) -> frozenset[str]:
 
 def decay(memory: Memory, now: datetime) -> float:
     """What time leaves of a memory: by its last use, or by its age where it was never used."""
-    days = (now - memory.created_at).total_seconds() / _DAY
+    days = (now - memory.created).total_seconds() / _DAY
     if days >= LANE_DECAY_STEPS[0][0] and memory.last_used is not None:
         days = (now - memory.last_used).total_seconds() / _DAY
     return next((left for limit, left in LANE_DECAY_STEPS if days < limit), LANE_DECAY_FLOOR)

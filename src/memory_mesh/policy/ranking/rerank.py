@@ -27,7 +27,7 @@ def rank(query: Query, found: Sequence[tuple[Fused, Memory]]) -> list[Fused]:
 
 
 def _similar_enough(query: Query, fused: Fused) -> bool:
-    least = query.least
-    if least is None:
-        least = profiles.LANE_MIN_SIMILARITY if query.profile == "lane" else 0.0
-    return similarity(fused.parts) >= least
+    min_similarity = query.min_similarity
+    if min_similarity is None:
+        min_similarity = profiles.LANE_MIN_SIMILARITY if query.profile == "lane" else 0.0
+    return similarity(fused.parts) >= min_similarity

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.fastdataclass import dataclass
 
 BUDGET = 5_000  # postings one search may rank, a microsecond each
-_MANY = 1_000  # up to here even a word that tells nothing apart is ranked: it costs little
+_CHEAP_POSTINGS = 1_000  # up to here even a word that tells nothing apart is ranked
 _FLOOR = 1e-6  # FTS5's bm25() gives a term that more than half of the rows hold this weight
 
 
@@ -30,7 +30,7 @@ def select(terms: Sequence[str], postings: Mapping[str, int], rows: int) -> Sele
     spent, keeping = 0, 0
     for term in known:
         spent += postings[term]
-        if spent > BUDGET or (postings[term] > _MANY and weights[term] <= _FLOOR):
+        if spent > BUDGET or (postings[term] > _CHEAP_POSTINGS and weights[term] <= _FLOOR):
             break
         keeping += 1
     # The ceiling is the score of a row of average length that holds every term once.

@@ -12,7 +12,7 @@ from memory_mesh.policy.scrub import forms, normalising
 
 _LEAST_REPEATED = 20  # characters; "Yes." may be said twice
 _LEAST_NOISE = 8  # characters; `{{x}}` on its own may be meant
-_LONGEST = 300  # characters of a line of boilerplate
+_MAX_BOILERPLATE_CHARS = 300  # characters of a line of boilerplate
 _STRUCTURE = re.compile(r"[ \t]*(?:#|[-*+\u2022][ \t]|\d+[.)][ \t]|\||>)").match
 _NAME = r"(?-i:[A-Z0-9][\w.&'\u2019-]*|and|of|the|by|&)"
 _YEARS = r"\d{4}(?:\s*[-\u2013,]\s*\d{4})?"
@@ -107,7 +107,7 @@ def _meaningless(line: str, last: str, min_signal: float) -> str | None:
     if line == last and not _STRUCTURE(line):
         return "repetition"
     said = line.strip().lstrip("-*\u2022> \t").strip("*_ ")
-    if len(said) <= _LONGEST and not line.lstrip().startswith("#"):
+    if len(said) <= _MAX_BOILERPLATE_CHARS and not line.lstrip().startswith("#"):
         for reason, pattern in _patterns().items():
             if pattern.fullmatch(said):
                 return reason

@@ -21,7 +21,9 @@ _SYNTAX = frozenset("*_[`\\<!")
 _UNESCAPED = frozenset("*_`[]<>#~|")
 _BEFORE_MARKUP = frozenset(" \t\n([{\"'-:;,|>@")
 _AFTER_NONE = frozenset("/\\_")
-_LONG = 2_000  # characters; more are read in parts, so that no paragraph costs more than its share
+_LONG_TEXT_CHARS = (
+    2_000  # characters; more are read in parts, so that no paragraph costs more than its share
+)
 
 Line = tuple[int, str]
 Leaf = tuple[int, int, Unit]  # first line, the line after the last, and what they say
@@ -45,8 +47,10 @@ def plain(text: str) -> str:
     """A paragraph without its syntax, on one line."""
     if _SYNTAX.isdisjoint(text):
         return normalising.closed_up(normalising.punctuation(text))
-    if len(text) > _LONG:
-        return " ".join(plain(text[start:stop]) for start, stop in tokens.cut(text, _LONG // 8))
+    if len(text) > _LONG_TEXT_CHARS:
+        return " ".join(
+            plain(text[start:stop]) for start, stop in tokens.cut(text, _LONG_TEXT_CHARS // 8)
+        )
     found: list[Token] = []
     reader = _reader() if "](" in text else _reader_without_links()
     reader.inline.parse(text, reader, {}, found)

@@ -12,7 +12,7 @@ from memory_mesh.policy.text import analyze
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LEAST = 5  # letters; a shorter word has too many neighbours
 BEGINNING = 4  # letters: edits before that are tried one by one
-MOST = 8  # words one word is read as at most
+MAX_READINGS = 8  # words one word is read as at most
 _MISSPELT = 0.7  # what it counts beside a word that was spelt right
 _FORM = 0.6
 _PART = 0.4
@@ -62,7 +62,7 @@ def stand_ins(term: str, words: Iterable[str]) -> tuple[Other, ...]:
     weighed = [
         (_nearness(term, word, spelt), word) for word in words if word.isalpha() and word != term
     ]
-    best = sorted((-weight, word) for weight, word in weighed if weight)[:MOST]
+    best = sorted((-weight, word) for weight, word in weighed if weight)[:MAX_READINGS]
     return tuple(Other((word,), -weight) for weight, word in best)
 
 
@@ -86,7 +86,7 @@ def respelt(term: str) -> list[str]:
 
 def meant(spellings: Iterable[str]) -> tuple[Other, ...]:
     """The spellings that were found, as words that the term may mean."""
-    return tuple(Other((word,), _MISSPELT) for word in spellings)[:MOST]
+    return tuple(Other((word,), _MISSPELT) for word in spellings)[:MAX_READINGS]
 
 
 def told(

@@ -24,8 +24,8 @@ from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.trust import lowered
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_LARGEST = 2**63  # SQLite's integers
-_LONGEST_NAME = 512  # characters of a name: speaker, session, key …
+_INTEGER_LIMIT = 2**63  # SQLite's integers
+_MAX_NAME_CHARS = 512  # characters of a name: speaker, session, key …
 
 
 class Details(TypedDict, total=False):
@@ -54,6 +54,33 @@ class Details(TypedDict, total=False):
     derived_from: Iterable[str]
     key: str
     allow_duplicate: bool
+
+
+DETAILS = {  # one line for each, shown by `help` (tools/generate_options.py)
+    "scope": "the project, agent and session that may see it",
+    "kind": "the sort of knowledge, such as decision; any other word becomes a label",
+    "speaker": "who said it",
+    "role": "the role of the speaker, such as user or assistant",
+    "order": "its position in the session",
+    "occurred_at": "when it happened",
+    "valid_from": "from when it is true",
+    "valid_until": "until when it is true",
+    "importance": "0 to 1, or low, medium, high or critical",
+    "confidence": "how certain it is, 0 to 1",
+    "tags": "words to group it by",
+    "tier": "how long it is meant to live: short_term, long_term or system",
+    "pinned": "mark it as always wanted",
+    "source_kind": "where it comes from, such as user_explicit or document",
+    "source_agent": "the agent or system that it comes from",
+    "source_ref": "the file, page or message that it comes from",
+    "source_skill": "the id of the skill that it comes from",
+    "claim": "what it states: a mapping with subject, predicate and value",
+    "quarantine": "keep it for review, for the reason given here",
+    "keep_active": "keep it active beside a more trusted memory that contradicts it",
+    "derived_from": "the ids of the memories that it was made from",
+    "key": "an idempotency key: what is added again with the same key is stored once",
+    "allow_duplicate": "store it although the same text is stored already",
+}
 
 
 def draft_of(
@@ -212,8 +239,8 @@ def _name(name: str, value: object) -> str | None:
     if value is None:
         return None
     text = check_text(value, name)
-    if not text or len(text) > _LONGEST_NAME:
-        message = f"{name} must have 1 to {_LONGEST_NAME} characters"
+    if not text or len(text) > _MAX_NAME_CHARS:
+        message = f"{name} must have 1 to {_MAX_NAME_CHARS} characters"
         raise InvalidInput(message)
     return text
 
@@ -223,7 +250,7 @@ def _name_or_none(name: str, value: object) -> str | None:
 
 
 def _order(name: str, value: object) -> int | None:
-    if value is None or (type(value) is int and abs(value) < _LARGEST):
+    if value is None or (type(value) is int and abs(value) < _INTEGER_LIMIT):
         return value
     message = f"{name} must be a whole number below 2**63"
     raise InvalidInput(message)
@@ -257,11 +284,11 @@ def _check_validity(start: datetime | None, end: datetime | None) -> None:
 
 
 def _known(details: Mapping[str, object]) -> None:
-    unknown = details.keys() - Details.__annotations__.keys()
+    unknown = details.keys() - DETAILS.keys()
     if unknown:
         message = (
             f"there is no detail {min(unknown)!r}; known are "
-            f"{', '.join(sorted(Details.__annotations__))}. Anything else belongs in metadata."
+            f"{', '.join(sorted(DETAILS))}. Anything else belongs in metadata."
         )
         raise InvalidInput(message)
 

@@ -42,9 +42,9 @@ from memory_mesh.policy.writing.trust import BASE, is_authoritative, lowest, tru
 _DEFAULT = PredicateSchema()
 
 
-def judge(draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
+def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
     """Keep, merge into a twin, repeat an earlier answer, or refuse with a reason."""
-    seen = rivals.keys.get(draft.key) if draft.key is not None else None
+    seen = standing.keys.get(draft.key) if draft.key is not None else None
     if seen is not None:
         if (seen.hash, seen.memory.scope) != (wording.hash, draft.scope):
             raise IdempotencyConflict
@@ -53,22 +53,22 @@ def judge(draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
         return Refuse("the text is empty")
     if len(draft.text) > MEMORY_CHARS:
         return Refuse(f"the text has {len(draft.text)} characters, at most {MEMORY_CHARS} fit")
-    known = _known(draft, wording, rivals)
+    known = _known(draft, wording, standing)
     if known is not None:
         return known
     if draft.lesson is not None:
-        return _judge_lesson(draft, draft.lesson, rivals)
-    return _echo(draft, wording, rivals) or _judge_text(draft, wording, rivals)
+        return _judge_lesson(draft, draft.lesson, standing)
+    return _echo(draft, wording, standing) or _judge_text(draft, wording, standing)
 
 
-def _judge_text(draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
+def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
     """By its twins, then by what it claims; a writer's own doubt comes last."""
-    known = rivals.twins.get((wording.hash, draft.scope), ())
-    same = [memory for memory in known if _same(memory, draft, rivals)]
+    known = standing.twins.get((wording.hash, draft.scope), ())
+    same = [memory for memory in known if _same(memory, draft, standing)]
     twin = next((memory for memory in same if memory.status is Status.ACTIVE), None)
     if twin is not None and not draft.allow_duplicate:
         return Merge(twin)
-    verdict = Keep() if draft.claim is None else _judge_claim(draft, draft.claim, rivals)
+    verdict = Keep() if draft.claim is None else _judge_claim(draft, draft.claim, standing)
     if draft.quarantine is not None and isinstance(verdict, Keep):
         verdict = Keep(status=Status.QUARANTINED, reason=draft.quarantine)
     waits = next((memory for memory in same if memory.status is Status.QUARANTINED), None)
@@ -77,9 +77,9 @@ def _judge_text(draft: Draft, wording: Wording, rivals: Standing) -> Verdict:
     return verdict
 
 
-def _known(draft: Draft, wording: Wording, rivals: Standing) -> Verdict | None:
+def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None:
     """What comes from another store and is here already, under its id."""
-    memory = rivals.memories.get(draft.origin.id) if draft.origin is not None else None
+    memory = standing.memories.get(draft.origin.id) if draft.origin is not None else None
     if memory is None:
         return None
     if memory.text == wording.text:
@@ -87,39 +87,39 @@ def _known(draft: Draft, wording: Wording, rivals: Standing) -> Verdict | None:
     return Refuse(f"{memory.id} is another memory here")
 
 
-def _echo(draft: Draft, wording: Wording, rivals: Standing) -> Refuse | None:
+def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
     """What memory itself said and is handed in again teaches nothing and corroborates nothing."""
     suspects = recited.suspects(draft, wording.echo)
-    sources = [rivals.echoes.get(suspect) for suspect in suspects]
+    sources = [standing.echoes.get(suspect) for suspect in suspects]
     seen = [memory for memory in sources if memory and audience.sees(draft.scope, memory.scope)]
     if not suspects or len(seen) < len(suspects):
         return None
     return Refuse(f"an echo of {', '.join(dict.fromkeys(memory.id for memory in seen))}")
 
 
-def contradicted(said: Memory, rivals: Standing) -> list[Memory]:
+def contradicted(said: Memory, standing: Standing) -> list[Memory]:
     """Active memories that cannot be true beside this one; its predicate may keep both."""
     if said.claim is None:
         return []
-    schema = rivals.schemas.get(said.claim.predicate, _DEFAULT)
+    schema = standing.schemas.get(said.claim.predicate, _DEFAULT)
     if schema.conflict_policy is ConflictPolicy.KEEP_BOTH:
         return []
     about = (said.claim.subject, said.claim.predicate, said.scope)
     return [
         memory
-        for memory in rivals.claims.get(about, ())
+        for memory in standing.claims.get(about, ())
         if memory.id != said.id and _relation(said, said.claim, memory, schema) is Relation.CONFLICT
     ]
 
 
-def taught_already(said: Memory, rivals: Standing) -> list[Memory]:
+def taught_already(said: Memory, standing: Standing) -> list[Memory]:
     """Other active lessons on the very same failure."""
     lesson = said.lesson
     if lesson is None:
         return []
     return [
         memory
-        for memory in rivals.lessons.get((lesson.pattern_id, said.scope), ())
+        for memory in standing.lessons.get((lesson.pattern_id, said.scope), ())
         if memory.id != said.id
         and memory.status is Status.ACTIVE
         and memory.lesson is not None
@@ -127,18 +127,18 @@ def taught_already(said: Memory, rivals: Standing) -> list[Memory]:
     ]
 
 
-def _judge_claim(draft: Draft, claim: Claim, rivals: Standing) -> Verdict:
+def _judge_claim(draft: Draft, claim: Claim, standing: Standing) -> Verdict:
     """Compare with each memory that claims something of the same; then trust decides."""
-    schema = rivals.schemas.get(claim.predicate, _DEFAULT)
+    schema = standing.schemas.get(claim.predicate, _DEFAULT)
     against: list[tuple[Memory, Relation]] = []
-    for memory in rivals.claims.get((claim.subject, claim.predicate, draft.scope), ()):
+    for memory in standing.claims.get((claim.subject, claim.predicate, draft.scope), ()):
         relation = _relation(draft, claim, memory, schema)
         if relation is Relation.SAME and schema.dedup_policy is DedupPolicy.CORROBORATE:
             if not draft.allow_duplicate:
                 return Merge(memory)
         elif relation in {Relation.CONFLICT, Relation.UNSURE}:
             against.append((memory, relation))
-    return _weighed(draft, schema, against, rivals) if against else Keep()
+    return _weighed(draft, schema, against, standing) if against else Keep()
 
 
 def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
@@ -162,21 +162,24 @@ def _weighed(
     draft: Draft,
     schema: PredicateSchema,
     against: list[tuple[Memory, Relation]],
-    rivals: Standing,
+    standing: Standing,
 ) -> Keep:
     """All or nothing: one rival that stands keeps the newcomer out and everything as it was."""
     new = BASE[draft.source.kind]
-    sources = [rivals.memories[id_] for id_ in draft.derived_from if id_ in rivals.memories]
+    sources = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
     if sources:
         new = BASE[lowest((draft.source.kind, *(each.source.kind for each in sources)))]
     found = [
-        Rival(memory, new, trust_of(memory, rivals.at), _words(draft, memory))
+        Rival(memory, new, trust_of(memory, standing.at), _words(draft, memory))
         for memory, relation in against
         if relation is Relation.CONFLICT
     ]
     unsure = tuple(
         Rival(
-            memory, new, trust_of(memory, rivals.at), f"possible conflict: {_words(draft, memory)}"
+            memory,
+            new,
+            trust_of(memory, standing.at),
+            f"possible conflict: {_words(draft, memory)}",
         )
         for memory, relation in against
         if relation is Relation.UNSURE
@@ -219,9 +222,9 @@ def _stands(rival: Rival, new: float) -> bool:
 
 def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
     """It is as trusted, and what is brought from another store was said before it."""
-    memory, born = rival.memory, draft.origin
+    memory, origin = rival.memory, draft.origin
     return (
-        born is not None and born.created_at < memory.created_at and BASE[memory.source.kind] >= new
+        origin is not None and origin.created < memory.created and BASE[memory.source.kind] >= new
     )
 
 
@@ -248,18 +251,18 @@ def _overlap(said: Statement, memory: Memory) -> bool:
     return not (begins_late or ends_early)
 
 
-def _judge_lesson(draft: Draft, lesson: Lesson, rivals: Standing) -> Verdict:
+def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
     """A lesson replaces a less certain one of its pattern; from low trust it waits for review.
 
     One that waits changes nothing else, and gives way to any that is as certain.
     """
     sources = [
-        rivals.memories[id_].source.kind for id_ in draft.derived_from if id_ in rivals.memories
+        standing.memories[id_].source.kind for id_ in draft.derived_from if id_ in standing.memories
     ]
     trusted = is_authoritative(lowest((draft.source.kind, *sources)))
     same = [
         memory
-        for memory in rivals.lessons.get((lesson.pattern_id, draft.scope), ())
+        for memory in standing.lessons.get((lesson.pattern_id, draft.scope), ())
         if memory.lesson is not None and same_pattern(memory.lesson, lesson)
     ]
     active = [memory for memory in same if memory.status is Status.ACTIVE]
@@ -277,13 +280,13 @@ def same_pattern(one: Lesson, other: Lesson) -> bool:
     return (one.error_pattern, one.applies_to) == (other.error_pattern, other.applies_to)
 
 
-def _same(memory: Memory, draft: Draft, rivals: Standing) -> bool:
+def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
     """The same once more, unless it holds at another time or states another claim."""
     if not _true_together(memory, draft):
         return False
     if draft.claim is None or draft.claim.read:
         return True
-    schema = rivals.schemas.get(draft.claim.predicate, _DEFAULT)
+    schema = standing.schemas.get(draft.claim.predicate, _DEFAULT)
     return schema.dedup_policy is DedupPolicy.CORROBORATE and memory.claim == draft.claim
 
 

@@ -75,7 +75,7 @@ def trust(
 
 def trust_of(memory: Memory, at: datetime) -> float:
     """How far a memory is believed at a moment."""
-    days = (at - memory.created_at).total_seconds() / 86_400
+    days = (at - memory.created).total_seconds() / 86_400
     return trust(
         memory.source.kind,
         origins=memory.origins,

@@ -38,7 +38,7 @@ def memory(
     name: str, text: str, day: int = 0, kind: SourceKind = SourceKind.USER_EXPLICIT
 ) -> Memory:
     at = START + timedelta(days=day)
-    return Memory(id=name, text=text, created_at=at, recorded_from=at, source=Source(kind))
+    return Memory(id=name, text=text, created=at, recorded_from=at, source=Source(kind))
 
 
 def memories(*texts: str) -> list[Memory]:
@@ -158,7 +158,7 @@ def test_a_gist_is_bounded_grounded_and_the_same_every_time(texts: list[str]) ->
     said = memories(*texts)
     beliefs = learning_beliefs.beliefs(said, "deploy")
     assert learning_beliefs.beliefs(list(said), "deploy") == beliefs
-    assert len(beliefs) <= learning_beliefs.MOST
+    assert len(beliefs) <= learning_beliefs.MAX_BELIEFS
     known = {one.id for one in said}
     for belief in beliefs:
         assert belief.sources

@@ -85,7 +85,7 @@ def test_one_leg_alone_keeps_its_order(profile):
 def test_nonsense_does_not_score_1_by_being_the_best():
     fused = fuse("composite", legs([(1, 0.2)], [(1, 0.1), (2, 0.05)]), 10)
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    memory = Memory(id="mem_1_000001", text="tea", created_at=now, recorded_from=now)
+    memory = Memory(id="mem_1_000001", text="tea", created=now, recorded_from=now)
     alone = dict.fromkeys(COMPOSITE_WEIGHTS, 0.0) | {"relevance": 1.0}
     query = Query("tea", Lens(now), profile="composite", weights=alone)
     assert [hit.score for hit in rank(query, [(each, memory) for each in fused])] == [0.1, 0.05]

@@ -87,7 +87,7 @@ def test_a_letter_amiss_near_the_beginning_is_put_right(term, meant):
 @given(WORDS, st.lists(WORDS, max_size=30))
 def test_what_a_word_may_mean_is_bounded_and_was_offered(term, offered):
     found = stand_ins(term, offered)
-    assert len(found) <= spelling.MOST
+    assert len(found) <= spelling.MAX_READINGS
     assert set(words(found)) <= set(offered) - {term}
     assert all(0 < other.weight < 1 for other in found)
     assert len(respelt(term)) < 100

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_mesh.policy.text.time_expressions import LONGEST, Period, read
+from memory_mesh.policy.text.time_expressions import MAX_CHARS_READ, Period, read
 
 NOW = datetime(2026, 6, 17, 21, tzinfo=UTC)  # a Wednesday
 SETS = Path(__file__).parents[4] / "bench" / "sets"
@@ -281,8 +281,8 @@ def test_days_are_those_of_the_asker_and_are_told_in_utc():
 
 
 def test_only_the_beginning_of_a_long_text_is_read():
-    assert read("x " * LONGEST + "yesterday", NOW) is None
-    assert read("yesterday " + "x " * LONGEST, NOW) is not None
+    assert read("x " * MAX_CHARS_READ + "yesterday", NOW) is None
+    assert read("yesterday " + "x " * MAX_CHARS_READ, NOW) is not None
 
 
 @pytest.mark.parametrize("name", ["aliases", "languages"])
@@ -346,7 +346,7 @@ def test_hostile_text_costs_time_in_proportion_to_its_length(piece: str):
             best = min(best, time.process_time() - begun)
         return best
 
-    short, long = cost(LONGEST // 4), cost(LONGEST - 10)
+    short, long = cost(MAX_CHARS_READ // 4), cost(MAX_CHARS_READ - 10)
     assert long < 10 * short + 0.01
     assert long < 0.2
 

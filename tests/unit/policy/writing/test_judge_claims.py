@@ -61,7 +61,7 @@ def known(value="5k", by=USER, *, number=1, said=None, **details):
     return Memory(
         id=f"mem_1_{number:06}",
         text=f"known {number}",
-        created_at=NOW,
+        created=NOW,
         recorded_from=NOW,
         source=Source(by),
         claim=said or claim(value),
@@ -78,7 +78,7 @@ def draft(value="9k", by=USER, *, said=None, text="the newcomer", source=None, *
     )
 
 
-def rivals(*memories, schema=None, keys=None, tombstoned=None, by_id=()):
+def standing(*memories, schema=None, keys=None, tombstoned=None, by_id=()):
     """What the ledger hands to the judge: active ones by what they claim and for whom."""
     claims: dict[tuple[str, str, Scope], tuple[Memory, ...]] = {}
     twins: dict[tuple[bytes, Scope], tuple[Memory, ...]] = {}
@@ -101,7 +101,7 @@ def rivals(*memories, schema=None, keys=None, tombstoned=None, by_id=()):
 
 
 def verdict(new, *memories, **given):
-    return judge(new, wording(new.text), rivals(*memories, **given))
+    return judge(new, wording(new.text), standing(*memories, **given))
 
 
 def outline(found):
@@ -328,7 +328,7 @@ def test_a_verdict_says_who_is_trusted_how_far_and_why():
 
 def test_a_year_of_age_lets_a_newcomer_of_the_same_source_in():
     old = known(by=TOOL, reinforcements=1)
-    aged = replace(old, created_at=NOW - 365 * DAY)
+    aged = replace(old, created=NOW - 365 * DAY)
     assert outline(verdict(draft(by=TOOL), old)) == "quarantined 1:pending"
     assert outline(verdict(draft(by=TOOL), aged)) == "active -1 1:supersede"
 
@@ -337,7 +337,7 @@ def test_an_echo_is_refused_and_a_key_answers_before_any_rule():
     model = Source(GUESS, Channel.MCP)
     heard = known()
     echo = {fingerprint("the newcomer"): heard}
-    scene = rivals(heard)
+    scene = standing(heard)
     echoing = Standing(
         NOW, {}, {}, scene.memories, scene.taken, scene.history, claims=scene.claims, echoes=echo
     )
@@ -345,7 +345,7 @@ def test_an_echo_is_refused_and_a_key_answers_before_any_rule():
     assert isinstance(judge(said, wording(said.text), echoing), Refuse)
     seen = Seen(wording("the newcomer").hash, Outcome.STORED, heard)
     keyed = draft(by=GUESS, key="k")
-    again = rivals(heard, keys={"k": seen})
+    again = standing(heard, keys={"k": seen})
     assert judge(keyed, wording(keyed.text), again) == Repeat(seen)
     with pytest.raises(IdempotencyConflict):
         judge(draft(key="k", text="other"), wording("other"), again)
@@ -365,7 +365,7 @@ def test_an_echo_is_refused_and_a_key_answers_before_any_rule():
     ],
 )
 def test_a_review_finds_what_a_memory_contradicts_now(memory, others, schema, gone):
-    found = contradicted(memory, rivals(*others, schema=schema))
+    found = contradicted(memory, standing(*others, schema=schema))
     assert [each.id[-1] for each in found] == gone
 
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from lance import LanceDataset
     from lance.lance import _Session
 
-_MOST = 16  # an open body costs its manifest; index pages are bounded by the session's cache
+_MAX_OPEN_BODIES = (
+    16  # an open body costs its manifest; index pages are bounded by the session's cache
+)
 
 
 class Handles:
@@ -37,7 +39,7 @@ class Handles:
         if dataset is not None:
             with self._mutex:
                 self._open[uri, body] = dataset
-                while len(self._open) > _MOST:
+                while len(self._open) > _MAX_OPEN_BODIES:
                     self._open.popitem(last=False)
         return dataset
 

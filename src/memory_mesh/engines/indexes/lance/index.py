@@ -42,7 +42,7 @@ _CHUNK = 65_536  # rows of a data file: 100 MB at 384 dimensions, held in memory
 _EVER = timedelta(days=36_500)
 _FLOAT_BYTES = 4
 _FARTHEST = 2.1  # a cosine distance is at most 2; that of a zero vector is no number
-_FEW = 10_000  # numbers in one delete statement
+_DELETE_BATCH = 10_000  # numbers in one delete statement
 
 
 class LanceIndex:
@@ -213,7 +213,7 @@ def _appended(
 def _without(dataset: "LanceDataset", numbers: Collection[int]) -> bool:
     """Delete the numbers, and compact when much is dead: then the index is to be built anew."""
     waiting = iter(numbers)
-    while few := list(islice(waiting, _FEW)):
+    while few := list(islice(waiting, _DELETE_BATCH)):
         dataset.delete(f"number IN ({', '.join(str(int(number)) for number in few)})")
     held = sum(fragment.physical_rows for fragment in dataset.get_fragments())
     if held - dataset.count_rows() <= DEAD_SHARE * held:

@@ -28,7 +28,7 @@ from memory_mesh.policy.writing import audit
 _TWINS = 64  # of one text and audience that are compared: they differ in when they hold
 
 
-def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Standing:
+def standing(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Standing:
     """What the ledger holds that bears on a write, read inside its transaction."""
     return Standing(
         at=at,
@@ -40,19 +40,19 @@ def rivals(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Standing:
         lessons={key: known for key in wanted.patterns if (known := _lessons(db, *key))},
         **(_skills(db, wanted) if wanted.skills or wanted.skill_names else {}),
         **(
-            conflicts.rivals(db, wanted)
+            conflicts.standing(db, wanted)
             if wanted.claims or wanted.echoes or wanted.conflicts
             else {}
         ),
         tombstoned=conflicts.tombstoned(db),
-        claimed=lambda more: rivals(db, more, at),
+        claimed=lambda more: standing(db, more, at),
     )
 
 
 def _skills(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
     from memory_mesh.engines.ledgers.sqlite import skills
 
-    return skills.rivals(db, wanted)
+    return skills.standing(db, wanted)
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:
@@ -113,19 +113,19 @@ def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
 def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
     """One new version, and its memory's number; an earlier version is closed, never changed."""
     memory = put.memory
-    born = db.execute(
+    inserted = db.execute(
         "INSERT INTO memory (id, created, status, uses, last_used) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (id) DO NOTHING",
         (
             memory.id,
-            rows.micros(memory.created_at),
+            rows.micros(memory.created),
             memory.status,
             memory.uses,
             rows.micros(memory.last_used),
         ),
     )
-    if born.rowcount:
-        number, text = born.lastrowid or 0, None
+    if inserted.rowcount:
+        number, text = inserted.lastrowid or 0, None
     else:
         number, text = _close(db, put, at)
     if put.wording:

@@ -29,10 +29,10 @@ _CLAIMS = (
     "AND v.project IS ? AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
     "AND v.status = 'active' {} ORDER BY v.number DESC LIMIT ?"
 )
-_RIVALS = 64  # of one subject, predicate and audience that are compared, the newest
+_MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are compared, the newest
 
 
-def rivals(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
+def standing(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
     """Memories that claim something of the same, known echoes, and conflicts by id."""
     return {
         "claims": {key: found for key in set(wanted.claims) if (found := _claims(db, *key))},
@@ -110,9 +110,9 @@ def _claims(
 
     However many of several values there are, none that stands alone is hidden behind them.
     """
-    about = (subject, predicate, scope.project, scope.agent, scope.session, _RIVALS)
+    about = (subject, predicate, scope.project, scope.agent, scope.session, _MAX_COMPARED_CLAIMS)
     found = [rows.memory(row) for row in db.execute(_CLAIMS.format(""), about)]
-    if len(found) == _RIVALS:
+    if len(found) == _MAX_COMPARED_CLAIMS:
         alone = db.execute(_CLAIMS.format("AND json_extract(v.claim, '$.exclusive')"), about)
         found += map(rows.memory, alone)
     return tuple({memory.id: memory for memory in found}.values())
@@ -173,7 +173,7 @@ def _put_conflict(db: sqlite3.Connection, conflict: Conflict, seq: int) -> None:
             conflict.new_trust,
             conflict.existing_trust,
             conflict.reason,
-            rows.micros(conflict.created_at),
+            rows.micros(conflict.created),
             resolved,
             conflict.resolution,
             conflict.why,
@@ -193,7 +193,7 @@ def _conflict(row: rows.Row) -> Conflict:
         new_trust=new_trust,
         existing_trust=existing_trust,
         reason=reason,
-        created_at=rows.since_epoch(created),
+        created=rows.since_epoch(created),
         resolved_at=rows.moment(resolved),
         resolution=None if resolution is None else Resolution(resolution),
         why=why,

@@ -7,13 +7,15 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 _RESERVED = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 )
-_LONGEST = 80  # characters; percent-encoded UTF-8 stays under the usual 255 bytes for most
+_MAX_NAME_CHARS = 80  # characters; percent-encoded UTF-8 stays under the usual 255 bytes for most
 
 
 def file_name(namespace: str) -> str:
     """The file a namespace lives in; capitals are encoded, so that case cannot collide."""
-    if not namespace or len(namespace) > _LONGEST or not namespace.isprintable():
-        message = f"a namespace is 1 to {_LONGEST} printable characters, not {namespace[:99]!r}"
+    if not namespace or len(namespace) > _MAX_NAME_CHARS or not namespace.isprintable():
+        message = (
+            f"a namespace is 1 to {_MAX_NAME_CHARS} printable characters, not {namespace[:99]!r}"
+        )
         raise InvalidInput(message)
     encoded = _percent(namespace, _PLAIN)
     if encoded[0] == "." or encoded.partition(".")[0] in _RESERVED:

@@ -33,7 +33,7 @@ Scored = tuple[int, float]  # a text and its BM25, higher is better
 _BATCH = 100  # candidates checked at a time, at least
 _RECENT = 1_000  # where every word is common, the newest texts that hold all of them are ranked
 _HEARD = 4  # common words that add to the score; the more common ones would add next to nothing
-_FEW = 16  # texts that may all be hidden; a word that more hold is known
+_MAX_CHECKED_TEXTS = 16  # texts that may all be hidden; a word that more hold is known
 _MISREAD = 3  # words of one question that are looked for among the stored ones
 _CLOSE = 4  # words that may stand between the words of one name
 
@@ -121,11 +121,11 @@ def _unknown(
     db: sqlite3.Connection, tables: Sequence[str], meaning: Meaning, visible: Visible
 ) -> bool:
     """No text that this reader sees holds the word: what others keep must not tell him."""
-    if meaning.postings > _FEW:
+    if meaning.postings > _MAX_CHECKED_TEXTS:
         return False
     for table in tables if meaning.postings else ():
         holders = db.execute(
-            f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT {_FEW}",  # noqa: S608
+            f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT {_MAX_CHECKED_TEXTS}",  # noqa: S608
             (meaning.expression,),
         )
         if any(visible([text for (text,) in holders])):

@@ -46,11 +46,11 @@ class SqliteLedger(SqliteAudit):
     def commit(
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
-        """Take the lock, read the rivals, let `decide` decide, write all of it or nothing."""
+        """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
         with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
             head = rows.head(db)
             at = sqlite_commit.recorded_time(head, self._clock.now())
-            commit = decide(sqlite_commit.rivals(db, wanted, at))
+            commit = decide(sqlite_commit.standing(db, wanted, at))
             if _changes(commit):
                 from memory_mesh.engines.ledgers.sqlite import terms  # a search has no use for it
 

@@ -143,7 +143,7 @@ def memory(row: Row) -> Memory:
      confidence, tier, pinned, tags, extra, lesson, heritage, skill, claim) = row  # fmt: skip
     return Memory(
         id=id_,
-        created_at=since_epoch(created),
+        created=since_epoch(created),
         status_today=Status(today),
         uses=uses,
         last_used=moment(last_used),

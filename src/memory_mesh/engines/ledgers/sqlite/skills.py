@@ -43,7 +43,7 @@ _SEEN = (
 )
 
 
-def rivals(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
+def standing(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
     """The skills a write asked for, by id and by name."""
     by_id = {id_: found for id_ in wanted.skills if (found := _by_id(db, id_)) is not None}
     by_name = {
@@ -131,7 +131,7 @@ def _put(db: sqlite3.Connection, put: SkillPut, seq: int) -> int:
         skill.text, hashlib.sha256(skill.text.encode()).digest(), rows.dumped(terms),
         skill.scope.project, skill.scope.agent, skill.scope.session, skill.source.kind,
         skill.source.channel, skill.source.agent, skill.source.ref, skill.status,
-        skill.reliability, skill.uses, rows.micros(skill.last_used), rows.micros(skill.created_at),
+        skill.reliability, skill.uses, rows.micros(skill.last_used), rows.micros(skill.created),
         rows.dumped(dict(skill.extra)),
     )  # fmt: skip
     if row is None:
@@ -264,6 +264,6 @@ def _skill(row: rows.Row) -> Skill:
         reliability=reliability,
         uses=uses,
         last_used=rows.moment(last_used),
-        created_at=rows.since_epoch(created),
+        created=rows.since_epoch(created),
         extra=json.loads(extra),
     )

@@ -50,9 +50,9 @@ class SqliteSnapshot(SqliteLookup):
         """The namespace's counter and the end of its chain."""
         return rows.head(self._db)
 
-    def rivals(self, wanted: Wanted) -> Standing:
+    def standing(self, wanted: Wanted) -> Standing:
         """What bears on a write as it is now, for work worth doing before the transaction."""
-        return commit.rivals(self._db, wanted, self.head().recorded_at)
+        return commit.standing(self._db, wanted, self.head().recorded_at)
 
     def match(
         self, terms: Sequence[str], lens: Lens, limit: int, *, literal: bool = False

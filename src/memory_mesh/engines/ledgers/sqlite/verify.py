@@ -11,7 +11,7 @@ from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.policy.writing import audit
 
 _ASKED = 100  # newest texts that the keyword tables are asked for
-_MANY = 16  # terms of each
+_MAX_SAMPLED_TERMS = 16  # terms of each
 _SHOWN = 20  # findings listed per check; the rest is counted
 
 # Each statement returns what breaks the promise in its name.
@@ -192,7 +192,7 @@ def _analyzed(db: sqlite3.Connection, head: Head, checked: Counter[str]) -> Iter
     for number, terms in db.execute(
         "SELECT number, terms FROM text ORDER BY number DESC LIMIT ?", (_ASKED,)
     ):
-        every = " AND ".join(f'"{term}"' for term in terms.split()[:_MANY])
+        every = " AND ".join(f'"{term}"' for term in terms.split()[:_MAX_SAMPLED_TERMS])
         checked["texts found by their terms"] += 1
         if every and not any(_holds(db, table, every, number) for table in ("live", "rest")):
             yield Finding("texts found by their terms", f"text {number} is not")

@@ -14,9 +14,9 @@ from memory_mesh.policy.text.time_expressions import hints
 if TYPE_CHECKING:
     from memory_mesh.policy.text.time_expressions.spans import Span
 
-__all__ = ["LONGEST", "Period", "read"]
+__all__ = ["MAX_CHARS_READ", "Period", "read"]
 
-LONGEST = 2_000  # characters that are read
+MAX_CHARS_READ = 2_000  # characters that are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Period:
 
 def read(text: str, now: datetime) -> Period | None:
     """The span of time that a question names when it is asked at `now`, on the calendar there."""
-    text = text[:LONGEST]
+    text = text[:MAX_CHARS_READ]
     languages = hints.languages(text)
     if not languages:
         return None
