@@ -58,9 +58,12 @@ class SqliteLedger:
             at = sqlite_commit.recorded_time(head, self._clock.now())
             commit = decide(sqlite_commit.rivals(db, wanted, at))
             if _changes(commit):
-                from memory_mesh.engines.ledgers.sqlite import terms  # a search has no use for it
+                from memory_mesh.policy.text.analyze import ANALYZER  # few reads need it
 
-                terms.adopt(db, head)
+                if head.analyzer != ANALYZER:
+                    from memory_mesh.engines.ledgers.sqlite import terms
+
+                    terms.adopt(db, head)
                 sqlite_commit.write(db, head, at, commit)
             sqlite_commit.record_recalls(db, waiting)
         return commit

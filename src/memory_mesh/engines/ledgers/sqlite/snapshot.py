@@ -45,6 +45,11 @@ _BATCH = 128  # candidates checked against their rows at a time
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
 _LIVE = frozenset({Status.ACTIVE})
+_NEXT_BOUNDS = """
+    SELECT (SELECT min(valid_from) FROM version
+        WHERE recorded_until IS NULL AND valid_from IS NOT NULL AND valid_from > ?1),
+        (SELECT min(valid_until) FROM version
+        WHERE recorded_until IS NULL AND valid_until IS NOT NULL AND valid_until > ?1)"""
 
 
 class SqliteSnapshot:
@@ -53,10 +58,13 @@ class SqliteSnapshot:
     def __init__(self, db: sqlite3.Connection, tails: Tails) -> None:
         self._db = db
         self._tails = tails
+        self._head: Head | None = None  # read once: it cannot change inside a transaction
 
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
-        return rows.head(self._db)
+        if self._head is None:
+            self._head = rows.head(self._db)
+        return self._head
 
     def rivals(self, wanted: Wanted) -> Standing:
         """What bears on a write as it is now, for work worth doing before the transaction."""
@@ -168,15 +176,7 @@ class SqliteSnapshot:
 
     def next_bound(self, now: datetime) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid."""
-        stamp = rows.micros(now)
-        bounds = [
-            self._db.execute(
-                f"SELECT min({column}) FROM version "  # noqa: S608  # two fixed names
-                f"WHERE recorded_until IS NULL AND {column} IS NOT NULL AND {column} > ?",
-                (stamp,),
-            ).fetchone()[0]
-            for column in ("valid_from", "valid_until")
-        ]
+        bounds = self._db.execute(_NEXT_BOUNDS, (rows.micros(now),)).fetchone()
         return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
 
     def _visible(self, lens: Lens) -> Callable[[Sequence[int]], list[tuple[int, int]]]:
