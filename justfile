@@ -38,11 +38,12 @@ fix:
     ruff format
     ruff check --fix
 
-# Write what is made by command: the async face, golden outputs, the table of privacy rules
+# Write what is made by command: the async face, golden outputs, the table of privacy rules, the walks
 generate:
     python tools/generate_async.py
     python tools/golden_learning.py
     python tools/privacy_report.py --table
+    python tools/walk.py --write-docs
 
 # Write docs/conformance.md from the marks of the tests
 conformance *ARGS:
@@ -86,6 +87,7 @@ generated:
     python tools/generate_async.py --check
     python tools/golden_learning.py --check
     python tools/conformance.py --check
+    python tools/walk.py --check
 
 [private]
 lock-check:
