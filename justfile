@@ -38,12 +38,13 @@ fix:
     ruff format
     ruff check --fix
 
-# Write what is made by command: options in signatures, the async face, golden outputs, the table of privacy rules
+# Write what is made by command: options in signatures, async classes, golden outputs, tables, walks
 generate:
     python tools/generate_options.py
     python tools/generate_async.py
     python tools/golden_learning.py
     python tools/privacy_report.py --table
+    python tools/walk.py --write-docs
 
 # Write docs/conformance.md from the marks of the tests
 conformance *ARGS:
@@ -93,6 +94,7 @@ generated:
     python tools/generate_async.py --check
     python tools/golden_learning.py --check
     python tools/conformance.py --check
+    python tools/walk.py --check
 
 [private]
 lock-check:

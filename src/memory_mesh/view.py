@@ -41,6 +41,7 @@ class View:
         """Keep the store and the settings; only the owner's `close` closes the store."""
         self._store, self._config, self._channel = store, config, Channel(channel)
         self._owner, self._closed = owner, False
+        self._kind = lowered(SourceKind.USER_EXPLICIT, self._channel)  # of what this view learns
 
     def _of_same_store(
         self, namespace: str | None, scope: Scope | None, channel: Channel | None
@@ -96,7 +97,7 @@ class View:
             cache=opened.cache,
             namespace=namespace,
             agent=prepare.redact_with(redactor, config.agent_id),
-            kind=self._source().kind,
+            kind=self._kind,
             yamo=config.enable_yamo,
             embedder=opened.embedder(),
             redactor=redactor,
@@ -174,8 +175,7 @@ class View:
 
     def _source(self) -> Source:
         """The source of what this view learns, with the trust of its channel."""
-        kind = lowered(SourceKind.USER_EXPLICIT, self._channel)
-        return Source(kind, self._channel, agent=self._config.agent_id)
+        return Source(self._kind, self._channel, agent=self._config.agent_id)
 
     def _stored_scope(self, scope: Scope) -> Scope:
         """The scope as the ledger holds it: names are redacted like any other text."""

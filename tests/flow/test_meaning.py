@@ -296,3 +296,36 @@ def test_a_hit_of_rrf_tells_its_similarity_in_two_decimals(meaning):
     for hit in meaning.search("dark themes", profile="rrf"):
         distance = 1 - hit.parts["cosine"]
         assert hit.parts["similarity"] == round(1 - distance / 2, 2)
+
+
+def test_a_repeated_question_asks_no_embedder_until_something_is_written(tmp_path, clock):
+    embedder = Flaky()
+    with MemoryMesh(db_dir=tmp_path / "store", clock=clock, custom_embedder=embedder) as mesh:
+        mesh.add_many(FACTS)
+        first, asked = mesh.search("dark themes"), embedder.asked
+        again = mesh.search("dark themes")
+        assert (again, again.explanation) == (first, first.explanation)
+        assert embedder.asked == asked
+        mesh.add("The user dislikes dark themes in print")
+        mesh.search("dark themes")
+        assert embedder.asked == asked + 2  # the new text and the question
+
+
+def test_an_answer_without_a_vector_is_not_kept(tmp_path, clock):
+    embedder = Flaky(failing=1.0)
+    with MemoryMesh(db_dir=tmp_path / "store", clock=clock, custom_embedder=embedder) as mesh:
+        mesh.add_many(FACTS)
+        assert mesh.search("dark themes").explanation.space is None
+        embedder.failing = 0.0
+        assert mesh.search("dark themes").explanation.space == embedder.space.name
+
+
+def test_an_answer_is_not_kept_while_texts_wait_for_a_vector(tmp_path, clock):
+    embedder = Flaky()
+    with MemoryMesh(db_dir=tmp_path / "store", clock=clock, custom_embedder=embedder) as mesh:
+        mesh.add_many(f"Fact {number} about the garden" for number in range(5))
+        embedder.failing = 1.0
+        mesh.add_many(f"Fact {number} about the house" for number in range(40))
+        embedder.failing = 0.0
+        pending = [mesh.search("the house").explanation.pending for _ in range(3)]
+        assert pending == [8, 0, 0]

@@ -1,11 +1,11 @@
 """Texts that wait for a vector: a few before each search, all of them by upkeep."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from memory_mesh.errors import EmbeddingError, StoreError, TextRefused
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.prepare import PreparedQuery, embed_chunks
+from memory_mesh.flows.prepare import embed_chunks
 from memory_mesh.model import (
     Commit,
     Space,
@@ -18,16 +18,12 @@ from memory_mesh.ports import Embedder, Ledger
 CATCH_UP_TEXTS = 32  # waiting texts one search embeds at most
 
 
-def catch_up(access: Access, prepared: PreparedQuery) -> None:
-    """Texts stored without a vector get one before they are looked for, a few at a time."""
-    if access.embedder is None or prepared.space is None:
+def catch_up(access: Access, space: Space, waiting: Sequence[tuple[int, str]]) -> None:
+    """Give these texts, stored without a vector, one before they are looked for."""
+    if access.embedder is None:
         return
-    try:
-        embed_waiting(
-            access.ledger, access.namespace, access.embedder, prepared.space, CATCH_UP_TEXTS
-        )
-    except (EmbeddingError, StoreError):  # they go on waiting, and the answer counts them
-        return
+    with suppress(EmbeddingError, StoreError):  # they go on waiting, and the answer counts them
+        _embed(access.ledger, access.namespace, access.embedder, space, waiting)
 
 
 _PROBE = "which space is this"
@@ -55,8 +51,16 @@ def embed_waiting(
     """Give texts that wait in a space their vectors, at most `limit`; how many got them."""
     with ledger.read(namespace) as snapshot:
         waiting = snapshot.pending(space, limit).texts
-    if not waiting:
-        return 0
+    return _embed(ledger, namespace, embedder, space, waiting) if waiting else 0
+
+
+def _embed(
+    ledger: Ledger,
+    namespace: str,
+    embedder: Embedder,
+    space: Space,
+    waiting: Sequence[tuple[int, str]],
+) -> int:
     from memory_mesh.policy import scrub  # most searches find nothing waiting
 
     embedded = embed_chunks(embedder, [scrub.chunks_of(text) for _, text in waiting])

@@ -2,12 +2,16 @@
 
 ::
 
-    Query ── read ─────▶ terms, the time it names, who of those that speak here
-      │  └── embed ────▶ vector, in the space of the embedder that answered; or keywords only
+    Query ── read ─────▶ terms, the time it names
+      ▼
+    ledger.read(namespace)                     first read transaction
+      │  head ──▶ cached for this seq? then that is the answer
+      │  speakers ──▶ who of those that speak here
+      ▼
+    embed ─────────────▶ vector, in the space of the embedder that answered; or keywords only
       │                  what waits for a vector in that space gets one, up to a bound
       ▼
-    ledger.read(namespace)                     one read transaction
-      │  head ──▶ cached for this seq? then that is the answer
+    ledger.read(namespace)                     second one; without an embedder still the first
       │  match(terms, lens)                    scope, status, validity and filter inside
       │  near(vector, lens)                    body by index, tail by exact scan, same checks
       │  around(candidates, lens)              what was said before and after, same checks
@@ -17,15 +21,16 @@
     note a recall block                        recorded soon, never chained, nobody waits
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from memory_mesh.errors import InvalidInput, StoreIsFull
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import recall_entry, use_entry
-from memory_mesh.flows.late_vectors import catch_up
+from memory_mesh.flows.late_vectors import CATCH_UP_TEXTS, catch_up
 from memory_mesh.flows.prepare import PreparedQuery, embed_question, redact
-from memory_mesh.flows.search_plan import gather, read_question
+from memory_mesh.flows.search_plan import gather, name_speakers, read_question
 from memory_mesh.model import (
     Fused,
     Head,
@@ -35,6 +40,7 @@ from memory_mesh.model import (
     Memory,
     Query,
     Question,
+    Space,
     Span,
 )
 from memory_mesh.policy.audience import filter_text
@@ -46,6 +52,7 @@ from memory_mesh.policy.ranking import (
     profiles,
     relevance,
 )
+from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
 from memory_mesh.ports import Search, Snapshot
 
@@ -60,28 +67,62 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
         message = f"there is no profile {query.profile!r}; choose one of: {known}"
         raise InvalidInput(message)
     query = replace(query, text=redact(access, query.text))
-    prepared = embed_question(access, query, read_question(access, query))
-    catch_up(access, prepared)
-    with access.ledger.read(access.namespace) as snapshot:
-        key = _cache_key(snapshot.head(), query, prepared)
-        use_cache = (
-            use_cache and query.profile not in profiles.RANKED
-        )  # they move with time and use
-        use_cache = use_cache and not _asks_for_use(query.lens)
-        hits = access.cache.get(key, query.lens.now) if use_cache else None
-        if hits is None:
-            hits = _answer(access, snapshot, query, prepared)
-            if use_cache:
-                bound = snapshot.next_bound(query.lens.now)
-                access.cache.put(key, hits, query.lens.now, bound)
+    hits = _recalled(access, query, use_cache=use_cache and _may_be_kept(query))
     if access.yamo:
         access.ledger.note(access.namespace, recall_entry(access, query, hits))
-    return Hits(hits, replace(hits.explanation, note=prepared.note))
+    return hits
+
+
+def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:
+    """The answer of the cache, or of one read transaction.
+
+    A vector is computed between two transactions, never inside one: a model may be far away, and
+    no process forks while a transaction is open.
+    """
+    reading = read_question(query)
+    with access.ledger.read(access.namespace) as snapshot:
+        key = _cache_key(snapshot.head(), query, reading)
+        cached = access.cache.get(key, query.lens.now) if use_cache else None
+        if cached is not None:
+            return Hits(cached, cached.explanation)
+        reading = name_speakers(snapshot, query, reading)
+        if access.embedder is None or query.keyword_only:
+            hits = _answer(access, snapshot, query, PreparedQuery(reading=reading))
+            if use_cache:
+                access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens.now))
+            return hits
+    prepared = embed_question(access, query, reading)
+    with _caught_up(access, prepared.space) as (snapshot, pending):
+        hits = _answer(access, snapshot, query, prepared, pending)
+        complete = not pending and prepared.note is None
+        if use_cache and complete and key == _cache_key(snapshot.head(), query, reading):
+            access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens.now))
+    return hits
+
+
+@contextmanager
+def _caught_up(access: Access, space: Space | None) -> Iterator[tuple[Snapshot, int]]:
+    """One read transaction, and how many texts wait for a vector in it.
+
+    Where texts wait, a few get their vectors first, and the transaction is begun anew.
+    """
+    waiting: Sequence[tuple[int, str]] = ()
+    with access.ledger.read(access.namespace) as snapshot:
+        if space is not None:
+            waiting = snapshot.pending(space, CATCH_UP_TEXTS).texts
+        if space is None or not waiting:
+            yield snapshot, 0
+            return
+    catch_up(access, space, waiting)
+    with access.ledger.read(access.namespace) as snapshot:
+        yield snapshot, snapshot.pending(space, 0).count
 
 
 def looked_at(access: Access, query: Query) -> tuple[features.Table, dict[int, Memory]]:
     """All candidates of a question and what ranking would look at: for those who train it."""
-    prepared = embed_question(access, query, read_question(access, query))
+    with access.ledger.read(access.namespace) as snapshot:
+        reading = name_speakers(snapshot, query, read_question(query))
+    prepared = embed_question(access, query, reading)
     with access.ledger.read(access.namespace) as snapshot:
         legs, _ = gather(access, snapshot, query, prepared)
         table = _weighed(snapshot, query, prepared, legs)
@@ -102,8 +143,11 @@ def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory
     return found
 
 
-def _answer(access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery) -> Hits:
-    legs, explanation = gather(access, snapshot, query, prepared)
+def _answer(
+    access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery, pending: int = 0
+) -> Hits:
+    legs, explanation = gather(access, snapshot, query, prepared, pending)
+    explanation = replace(explanation, note=prepared.note)
     if query.profile == profiles.MESH:
         table = _weighed(snapshot, query, prepared, legs)
         best = forest.best(table, query.limit, by_meaning=prepared.space is not None)
@@ -174,19 +218,20 @@ def _spans(
     }
 
 
-def _asks_for_use(lens: Lens) -> bool:
-    """Counters of use move without the seq: an answer that depends on them is not kept."""
-    where = filter_text(lens) or ""
-    return "access_count" in where or "last_accessed" in where
+def _may_be_kept(query: Query) -> bool:
+    """False where the answer moves while the seq does not: with time, or with counters of use."""
+    where = filter_text(query.lens) or ""
+    by_use = "access_count" in where or "last_accessed" in where
+    return query.profile not in profiles.RANKED and not by_use
 
 
-def _cache_key(head: Head, query: Query, prepared: PreparedQuery) -> tuple[object, ...]:
+def _cache_key(head: Head, query: Query, reading: Reading) -> tuple[object, ...]:
     """RFC-0011's query, limit and filter, and all else that can change the answer."""
     lens = query.lens
     where = filter_text(lens)
     return (
         "search", query.text, query.limit, where, head.identity, head.seq, query.profile,
-        prepared.space, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
+        query.keyword_only, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
         lens.any_validity, tuple(sorted(query.weights.items())), query.min_similarity,
-        query.min_relevance, prepared.reading.names, prepared.reading.period,
+        query.min_relevance, reading.period,
     )  # fmt: skip

@@ -28,20 +28,25 @@ from memory_mesh.policy.text import analyze
 from memory_mesh.ports import Snapshot
 
 
-def read_question(access: Access, query: Query) -> Reading:
+def read_question(query: Query) -> Reading:
     """The question taken apart; profiles of other makers ask it as it stands."""
     if query.profile != profiles.MESH:
         return Reading(query.text, tuple(analyze.query_terms(query.text)))
-    words = ranking_question.words(query.text)
-    with access.ledger.read(access.namespace) as snapshot:
-        names = snapshot.speakers(words, query.lens) if words else frozenset()
-    return ranking_question.read(query.text, names, query.lens.now)
+    return ranking_question.read(query.text, (), query.lens.now)
+
+
+def name_speakers(snapshot: Snapshot, query: Query, reading: Reading) -> Reading:
+    """The reading, with those of its words that name somebody whose words the lens sees."""
+    words = ranking_question.words(query.text) if query.profile == profiles.MESH else ()
+    if not words:
+        return reading
+    return ranking_question.without_names(reading, snapshot.speakers(words, query.lens))
 
 
 def gather(
-    access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery
+    access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery, pending: int = 0
 ) -> tuple[relevance.Legs, Explanation]:
-    """Both legs, each as deep as the profile wants."""
+    """Both legs, each as deep as the profile wants; `pending` texts wait for a vector."""
     head = snapshot.head()
     depth = profiles.depth(query.profile, query.limit, head.position)
     literal = query.profile == "rrf"  # RFC-0011 knows no other names of a word
@@ -63,7 +68,7 @@ def gather(
     explanation = replace(
         explanation,
         space=prepared.space.name,
-        pending=snapshot.pending(prepared.space, 0).count,
+        pending=pending,
         found_by_vector=len(nearest.found),
         from_body=nearest.from_body,
     )

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import lru_cache
 
-from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.fastdataclass import dataclass, field, replace
 from memory_mesh.policy.text import analyze, time_expressions
 from memory_mesh.policy.text.time_expressions import Period
 
@@ -45,17 +45,25 @@ def words(text: str) -> list[str]:
 
 
 def read(text: str, names: Collection[str], now: datetime) -> Reading:
-    """The question without the names of those who speak here, unless nothing else is left."""
+    """The question taken apart, its names as in `without_names`."""
     terms = analyze.query_terms(text)[:MAX_TERMS]
     about_time = not _WHEN.isdisjoint(text.lower().split()[:_OPENING])
     period = time_expressions.read(text, now)
+    return without_names(Reading(text, tuple(terms), frozenset(), about_time, period), names)
+
+
+def without_names(reading: Reading, names: Collection[str]) -> Reading:
+    """The question without the names of those who speak here, unless nothing else is left."""
     if not names:
-        return Reading(text, tuple(terms), frozenset(), about_time, period)
+        return reading
     called = {term for name in names for term in analyze.query_terms(name)}
-    kept = tuple(term for term in terms if term not in called)
-    plain = _without(text, names) if kept else text
-    named = frozenset(name.lower() for name in names)
-    return Reading(plain, kept or tuple(terms), named, about_time, period)
+    kept = tuple(term for term in reading.terms if term not in called)
+    return replace(
+        reading,
+        text=_without(reading.text, names) if kept else reading.text,
+        terms=kept or reading.terms,
+        names=frozenset(name.lower() for name in names),
+    )
 
 
 def names_speaker(names: Collection[str], speaker: str | None) -> bool:

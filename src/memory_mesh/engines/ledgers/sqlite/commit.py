@@ -26,6 +26,10 @@ from memory_mesh.model import (
 from memory_mesh.policy.writing import audit
 
 _TWINS = 64  # of one text and audience that are compared: they differ in when they hold
+_RECALL = (
+    "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (id) DO NOTHING"
+)
 
 
 def standing(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Standing:
@@ -63,7 +67,7 @@ def recorded_time(head: Head, now: datetime) -> datetime:
 def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> None:
     """Everything the commit changes, under the next seq."""
     seq = head.seq + 1
-    before = vectors.last_text(db)
+    before = vectors.last_text(db) if _brings_vectors(commit) else 0
     numbers = {put.memory.id: _put(db, put, seq, at) for put in commit.puts}
     _observe(db, commit.observations, at, numbers)
     for link in commit.links:
@@ -91,23 +95,24 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
     )
 
 
+def _brings_vectors(commit: Commit) -> bool:
+    """Whether a new text of the commit comes with its vectors."""
+    return any(put.wording is not None and put.wording.space is not None for put in commit.puts)
+
+
 def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
     """Recall blocks: recorded, not chained. A taken id is drawn anew."""
     for entry in entries:
         id_ = entry.id
-        while db.execute("SELECT 1 FROM recall WHERE id = ?", (id_,)).fetchone():
-            id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
-        db.execute(
-            "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?,?,?,?,?,?)",
-            (
-                id_,
-                entry.agent,
-                rows.millis(entry.at),
-                rows.dumped(entry.memories),
-                entry.wire,
-                audit.metadata_text(entry.metadata),
-            ),
+        values = (
+            entry.agent,
+            rows.millis(entry.at),
+            rows.dumped(entry.memories),
+            entry.wire,
+            audit.metadata_text(entry.metadata),
         )
+        while not db.execute(_RECALL, (id_, *values)).rowcount:
+            id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
 
 
 def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:

@@ -119,6 +119,8 @@ def _claims(
 
 
 def _schemas(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, PredicateSchema]:
+    if not names:
+        return {}
     found = db.execute(
         "SELECT * FROM predicate WHERE name IN (SELECT value FROM json_each(?))",
         (rows.dumped(names),),
@@ -145,6 +147,8 @@ def _echo(db: sqlite3.Connection, echo: bytes) -> Memory | None:
 
 
 def _by_id(db: sqlite3.Connection, ids: Sequence[str]) -> list[Conflict]:
+    if not ids:
+        return []
     found = db.execute(
         f"SELECT {_CONFLICT} FROM {_CONFLICTS} "  # noqa: S608  # own names
         "WHERE c.id IN (SELECT value FROM json_each(?))",

@@ -4,6 +4,7 @@ The folder is the catalog: `namespaces/<name>.db`, with a lock file beside it. A
 stay open. A connection serves one thread at a time and is thrown away after any error.
 """
 
+import errno
 import os
 import sqlite3
 import threading
@@ -13,8 +14,14 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names, schema
-from memory_mesh.engines.ledgers.sqlite.sqlite_errors import translated
-from memory_mesh.errors import Closed, StoreError
+from memory_mesh.errors import (
+    Closed,
+    MeshError,
+    StoreError,
+    StoreIsBusy,
+    StoreIsDamaged,
+    StoreIsFull,
+)
 from memory_mesh.process import forks
 from memory_mesh.process.locks import FairLock
 
@@ -26,6 +33,15 @@ _FORKED = (
     "this process was forked while its parent was inside a long statement on this namespace, so "
     "that SQLite's locks cannot be trusted here. Open the store in a process of its own."
 )
+_PRIMARY = 0xFF  # the extended result code's low byte is the primary one
+_FAULTS: dict[int, type[MeshError]] = {
+    sqlite3.SQLITE_FULL: StoreIsFull,
+    sqlite3.SQLITE_BUSY: StoreIsBusy,
+    sqlite3.SQLITE_LOCKED: StoreIsBusy,
+    sqlite3.SQLITE_CORRUPT: StoreIsDamaged,
+    sqlite3.SQLITE_NOTADB: StoreIsDamaged,
+}
+_REFUSED = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 
 
 class Connection(sqlite3.Connection):
@@ -257,6 +273,31 @@ class Files:
                 evicted = None if unused is None else self._open.pop(unused)
             if evicted is not None:
                 evicted.close()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise faults of SQLite and the disk as StoreError; programming errors pass as they are."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+        if code in _FAULTS:
+            raise _FAULTS[code] from error
+        if code in _REFUSED:
+            message = (
+                f"the disk refused: {error}. Nothing is half stored, but a write that failed at "
+                "its very end may be there: look before you repeat it, or repeat it with its key."
+            )
+            raise StoreError(message) from error
+        raise
+    except OSError as error:
+        if error.errno is None:  # not the file system's: an alarm of the caller, say
+            raise
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise StoreIsFull from error
+        message = f"the store folder cannot be used: {error.strerror}. Check --db-dir."
+        raise StoreError(message) from error
 
 
 def connect(path: Path) -> Connection:

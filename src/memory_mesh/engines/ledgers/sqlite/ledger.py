@@ -1,5 +1,6 @@
 """The SQLite ledger: a file per namespace, one transaction per write, any number of processes."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,6 @@ from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
-from memory_mesh.engines.ledgers.sqlite.recall_buffer import RecallBuffer
 from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
 from memory_mesh.errors import NotFound, StoreError
 from memory_mesh.model import (
@@ -26,6 +26,7 @@ from memory_mesh.policy.ranking.usefulness import HARMFUL, HELPFUL, LEAST_USEFUL
 from memory_mesh.ports import Clock, Snapshot
 from memory_mesh.process import forks
 
+_FULL = 64  # recall blocks that wait before they are written
 _USED_COUNTERS = "uses = uses + 1, last_used = ?"
 
 
@@ -52,9 +53,12 @@ class SqliteLedger(SqliteAudit):
             at = sqlite_commit.recorded_time(head, self._clock.now())
             commit = decide(sqlite_commit.standing(db, wanted, at))
             if _changes(commit):
-                from memory_mesh.engines.ledgers.sqlite import terms  # a search has no use for it
+                from memory_mesh.policy.text.analyze import ANALYZER  # few reads need it
 
-                terms.adopt(db, head)
+                if head.analyzer != ANALYZER:
+                    from memory_mesh.engines.ledgers.sqlite import terms
+
+                    terms.adopt(db, head)
                 sqlite_commit.write(db, head, at, commit)
             sqlite_commit.record_recalls(db, waiting)
         return commit
@@ -144,3 +148,45 @@ class SqliteLedger(SqliteAudit):
 def _changes(commit: Commit) -> bool:
     """Whether a commit has anything to write: receipts and the answer are for its caller."""
     return commit != Commit(receipts=commit.receipts, after=commit.after)
+
+
+class RecallBuffer:
+    """Recall blocks that wait for the next transaction; what a failed one took comes back."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._waiting: dict[str, list[Entry]] = {}
+
+    def add(self, namespace: str, entry: Entry) -> bool:
+        """Keep the entry; True when it is time to write."""
+        with self._mutex:
+            waiting = self._waiting.setdefault(namespace, [])
+            waiting.append(entry)
+            return len(waiting) >= _FULL
+
+    @contextmanager
+    def taken(self, namespace: str) -> Iterator[list[Entry]]:
+        """All that waits, to be written now."""
+        with self._mutex:
+            entries = self._waiting.pop(namespace, [])
+        try:
+            yield entries
+        except BaseException:
+            with self._mutex:
+                self._waiting[namespace] = entries + self._waiting.get(namespace, [])
+            raise
+
+    def drop(self, namespace: str) -> None:
+        """Forget what waits."""
+        with self._mutex:
+            self._waiting.pop(namespace, None)
+
+    def namespaces(self) -> list[str]:
+        """Those for which something waits."""
+        with self._mutex:
+            return [name for name, entries in self._waiting.items() if entries]
+
+    def after_fork(self) -> None:
+        """A child leaves its parent's entries to the parent."""
+        self._mutex = threading.Lock()
+        self._waiting = {}

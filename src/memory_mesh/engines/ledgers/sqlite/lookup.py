@@ -11,6 +11,11 @@ from memory_mesh.model import Candidate, Lens, Memory, Page, SkillQuery
 
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
+_NEXT_BOUNDS = """
+    SELECT (SELECT min(valid_from) FROM version
+        WHERE recorded_until IS NULL AND valid_from IS NOT NULL AND valid_from > ?1),
+        (SELECT min(valid_until) FROM version
+        WHERE recorded_until IS NULL AND valid_until IS NOT NULL AND valid_until > ?1)"""
 
 
 class SqliteLookup:
@@ -69,15 +74,7 @@ class SqliteLookup:
 
     def next_bound(self, now: datetime) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid."""
-        stamp = rows.micros(now)
-        bounds = [
-            self._db.execute(
-                f"SELECT min({column}) FROM version "  # noqa: S608  # two fixed names
-                f"WHERE recorded_until IS NULL AND {column} IS NOT NULL AND {column} > ?",
-                (stamp,),
-            ).fetchone()[0]
-            for column in ("valid_from", "valid_until")
-        ]
+        bounds = self._db.execute(_NEXT_BOUNDS, (rows.micros(now),)).fetchone()
         return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
 
 

@@ -45,10 +45,13 @@ class SqliteSnapshot(SqliteLookup):
     def __init__(self, db: sqlite3.Connection, tails: Tails) -> None:
         self._db = db
         self._tails = tails
+        self._head: Head | None = None  # read once: it cannot change inside a transaction
 
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
-        return rows.head(self._db)
+        if self._head is None:
+            self._head = rows.head(self._db)
+        return self._head
 
     def standing(self, wanted: Wanted) -> Standing:
         """What bears on a write as it is now, for work worth doing before the transaction."""

@@ -16,8 +16,10 @@ Sight = tuple[str, str, list[object]]  # what a lens asks: tables, condition and
 
 _PASSED = 64  # rows of a session passed over to the next that this reader sees
 _SPOKEN = 1_000  # latest rows of a name looked at before it is a stranger's to this reader
-_IS_NAME = "speaker = ?1 COLLATE NOCASE"
-_BEGINS_NAME = "speaker > ?1 || ' ' COLLATE NOCASE AND speaker < ?1 || '!' COLLATE NOCASE"
+_IS_NAME = "speaker = word.value COLLATE NOCASE"
+_BEGINS_NAME = (
+    "speaker > word.value || ' ' COLLATE NOCASE AND speaker < word.value || '!' COLLATE NOCASE"
+)
 _COLUMNS = (
     "v.number, t.terms, v.session, v.ord, v.speaker, v.role, "
     " coalesce(v.occurred_at, v.recorded_from), v.tags, m.usefulness"
@@ -46,23 +48,25 @@ def around(
 def speakers(db: sqlite3.Connection, words: Iterable[str], sight: Sight) -> frozenset[str]:
     """Those of the words that are, or begin, the name of somebody whose words the lens sees."""
     tables, condition, values = sight
-    statements = [
-        f"SELECT 1 FROM (SELECT number AS said FROM version WHERE {named} "  # noqa: S608  # own names
-        f"ORDER BY speaker COLLATE NOCASE DESC, number DESC LIMIT {_SPOKEN}) "
-        f"CROSS JOIN {tables} WHERE v.number = said AND {condition} LIMIT 1"
+    either = " OR ".join(
+        "EXISTS (SELECT 1 FROM (SELECT number AS said FROM version "  # noqa: S608  # own names
+        f"WHERE {named} ORDER BY speaker COLLATE NOCASE DESC, number DESC LIMIT {_SPOKEN}) "
+        f"CROSS JOIN {tables} WHERE v.number = said AND {condition})"
         for named in (_IS_NAME, _BEGINS_NAME)
-    ]
-    return frozenset(
-        word
-        for word in words
-        if any(db.execute(statement, [word, *values]).fetchone() for statement in statements)
     )
+    found = db.execute(
+        f"SELECT word.value FROM json_each(?) word WHERE {either}",  # noqa: S608  # own names only
+        [rows.dumped(list(words)), *values, *values],
+    )
+    return frozenset(word for (word,) in found)
 
 
 def _beside(
     db: sqlite3.Connection, versions: Sequence[int], sight: Sight
 ) -> dict[int, tuple[int | None, int | None]]:
     """Each version with the nearest before and after it that the lens sees; ties: the newest."""
+    if not versions:
+        return {}
     tables, condition, values = sight
     sides = ", ".join(
         "(SELECT v.number FROM (SELECT number AS near FROM version "  # noqa: S608  # own names only

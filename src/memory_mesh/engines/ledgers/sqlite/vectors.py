@@ -32,8 +32,11 @@ Best = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), b
 
 def space_number(db: sqlite3.Connection, space: Space) -> int:
     """The space's row, made at its first vector."""
-    db.execute(
-        "INSERT OR IGNORE INTO space (name, provider, model, revision, dimension, max_tokens, "
+    known = db.execute("SELECT number FROM space WHERE name = ?", (space.name,)).fetchone()
+    if known is not None:
+        return int(known[0])
+    made = db.execute(
+        "INSERT INTO space (name, provider, model, revision, dimension, max_tokens, "
         "normalised, query_prefix, text_prefix) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             space.name,
@@ -47,8 +50,7 @@ def space_number(db: sqlite3.Connection, space: Space) -> int:
             space.text_prefix,
         ),
     )
-    number: int = db.execute("SELECT number FROM space WHERE name = ?", (space.name,)).fetchone()[0]
-    return number
+    return made.lastrowid or 0
 
 
 def add(db: sqlite3.Connection, late: TextVectors, seq: int) -> None:
@@ -86,30 +88,30 @@ def keep_count(db: sqlite3.Connection, before: int, commit: Commit) -> None:
     for space in {wording.space for wording in worded if wording.space is not None}:
         if all(wording.space == space for wording in worded):
             db.execute(
-                "UPDATE space SET reached = ? WHERE name = ? AND reached = ?",
-                (last_text(db), space.name, before),
+                "UPDATE space SET reached = (SELECT max(number) FROM text) "
+                "WHERE name = ? AND reached = ?",
+                (space.name, before),
             )
     for space in {late.space for late in commit.vectors}:
         db.execute(
             "UPDATE space SET reached = coalesce((SELECT min(t.number) - 1 FROM text t "
             "WHERE t.number > space.reached AND NOT EXISTS (SELECT 1 FROM vector x "
             "WHERE x.text = t.number AND x.space = space.number) AND NOT EXISTS (SELECT 1 "
-            "FROM wordless w WHERE w.text = t.number AND w.space = space.number)), ?) "
-            "WHERE name = ?",
-            (last_text(db), space.name),
+            "FROM wordless w WHERE w.text = t.number AND w.space = space.number)), "
+            "(SELECT max(number) FROM text), 0) WHERE name = ?",
+            (space.name,),
         )
 
 
 def pending(db: sqlite3.Connection, space: Space, limit: int) -> Pending:
     """How many texts wait for a vector in this space, and the first of them."""
-    row = db.execute("SELECT number, reached FROM space WHERE name = ?", (space.name,)).fetchone()
-    number, reached = row or (0, 0)
-    count = db.execute(
-        "SELECT (SELECT count(*) FROM text WHERE number > ?1) - "
-        "(SELECT count(DISTINCT text) FROM vector WHERE space = ?2 AND text > ?1) - "
-        "(SELECT count(*) FROM wordless WHERE space = ?2 AND text > ?1)",
-        (reached, number),
-    ).fetchone()[0]
+    number, reached, count = db.execute(
+        "SELECT number, reached, (SELECT count(*) FROM text WHERE number > reached) - "
+        "(SELECT count(DISTINCT text) FROM vector WHERE space = s.number AND text > reached) - "
+        "(SELECT count(*) FROM wordless WHERE space = s.number AND text > reached) "
+        "FROM space s WHERE name = ?",
+        (space.name,),
+    ).fetchone() or (0, 0, db.execute("SELECT count(*) FROM text").fetchone()[0])
     if not count or not limit:
         return Pending(count)
     first = db.execute(
@@ -150,18 +152,20 @@ def near(
 
     space = question.space
     row = db.execute(
-        "SELECT number, body_version, body_highest, body_rows FROM space WHERE name = ?",
+        "SELECT number, coalesce((SELECT max(number) FROM vector), 0), body_version, "
+        "body_highest, body_rows FROM space WHERE name = ?",
         (space.name,),
     ).fetchone()
     if row is None:
         return Nearest()
+    number, highest, *named = row
     vector = np.frombuffer(question.vector, np.float32)
-    body = Body(*row[1:]) if row[1] is not None and question.body is not None else None
+    body = Body(*named) if named[0] is not None and question.body is not None else None
     found = _from_body(db, question, body, visible)
     if found is None:  # there is none, or it is gone: the ledger still holds all of it
         body, found = None, {}
     floor = body.highest if body else 0
-    best = _from_tail(db, tails, (identity, row[0]), floor, vector)
+    best = _from_tail(db, tails, (identity, number), (floor, highest), vector)
     for version, cosine in _gather(best, question.limit, visible).items():
         found[version] = max(cosine, found.get(version, -1.0))
     nearest = sorted(found.items(), key=lambda pair: (-pair[1], -pair[0]))[: question.limit]
@@ -232,11 +236,11 @@ def _from_tail(
     db: sqlite3.Connection,
     tails: scan.Tails,
     key: tuple[str, int],
-    floor: int,
+    numbers: tuple[int, int],
     vector: "Floats",
 ) -> Best:
     """The exact scan, from memory where it fits and from the ledger where not."""
-    highest = db.execute("SELECT max(number) FROM vector").fetchone()[0] or 0
+    floor, highest = numbers
     if (highest - floor) * vector.nbytes > scan.CAP_BYTES:
         return lambda count: scan.stream(db, key[1], floor, vector, count)
     return tails.tail(db, key, len(vector), floor).against(vector)
@@ -287,6 +291,8 @@ def cosines(
     db: sqlite3.Connection, question: Question, versions: Sequence[int]
 ) -> Iterator[tuple[int, float, float]]:
     """How near versions found otherwise are: the best window, and the one they begin with."""
+    if not versions:
+        return
     import numpy as np
 
     found = db.execute(
