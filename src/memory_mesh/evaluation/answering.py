@@ -201,8 +201,7 @@ class _Tenant:
         unit = self._job.suite.unit
         for question in self._questions:
             if question.id not in ranked:
-                message = f"{system} has no ranking for the question {question.id!r}"
-                raise InvalidInput(message)
+                raise InvalidInput(f"{system} has no ranking for the question {question.id!r}")
             names = Names(ordered[: _seen(ordered, question)], None, unit)
             yield results.added(ranked[question.id], question, names, DEPTH)
 
@@ -277,8 +276,9 @@ def _check(suite: Suite, tenant: str, questions: Sequence[Question], names: Name
         wanted = question.gold_sessions if suite.unit == SESSION else question.gold
         for name in (*(wanted or question.gold), *question.stale):
             if not names.known(name):
-                message = f"the question {question.id!r}: {name!r} is no {suite.unit} of {tenant}"
-                raise InvalidInput(message)
+                raise InvalidInput(
+                    f"the question {question.id!r}: {name!r} is no {suite.unit} of {tenant}"
+                )
     if names.pool <= max(suite.ks) and any(map(names.gold, questions)):
         raise InvalidInput(
             f"{tenant} has {names.pool} {suite.unit}s: with k = {max(suite.ks)} everything would "

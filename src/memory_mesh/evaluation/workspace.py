@@ -66,8 +66,9 @@ def alone(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                message = f"another evaluation runs in {folder}; wait for it, or give --work"
-                raise StoreIsBusy(message) from None
+                raise StoreIsBusy(
+                    f"another evaluation runs in {folder}; wait for it, or give --work"
+                ) from None
         yield
 
 

@@ -57,8 +57,7 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
     """The best memories for a question, from best to worst, and how they were found."""
     if query.profile not in (*profiles.PROFILES, *profiles.RANKED):
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
-        message = f"there is no profile {query.profile!r}; choose one of: {known}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"there is no profile {query.profile!r}; choose one of: {known}")
     query = replace(query, text=redact(access.redactor, query.text))
     asked = embed_question(access, query, read_question(access, query))
     catch_up(access, asked)

@@ -202,8 +202,7 @@ def conflict(access: Access, conflict_id: str) -> Conflict:
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.rivals(Wanted(conflicts=(conflict_id,))).conflicts.get(conflict_id)
     if found is None:
-        message = f"there is no conflict {conflict_id}"
-        raise NotFound(message)
+        raise NotFound(f"there is no conflict {conflict_id}")
     return found
 
 

@@ -179,8 +179,7 @@ def review(access: Access, skill_id: str, reader: Scope, *, approve: bool, reaso
 
     def alter(skill: Skill, _at: datetime) -> Skill:
         if skill.status is not Status.QUARANTINED:
-            message = f"{skill_id} does not wait for review: it is {skill.status}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{skill_id} does not wait for review: it is {skill.status}")
         return replace(skill, status=Status.ACTIVE if approve else Status.ARCHIVED)
 
     names = _names(access, skill_id) if approve else ()
@@ -267,8 +266,7 @@ def _change(
     def decide(rivals: Standing) -> Commit:
         old = rivals.skills.get(skill_id)
         if old is None or not audience.sees(reader, old.scope):
-            message = f"there is no skill {skill_id}"
-            raise NotFound(message)
+            raise NotFound(f"there is no skill {skill_id}")
         new = alter(old, rivals.at)
         namesakes = rivals.skill_names.values()
         used = next((one for one in namesakes if one.status is Status.ACTIVE), None)

@@ -61,8 +61,7 @@ class LessonVerbs(View):
         `order_by="severity DESC"` puts critical before high, medium and low.
         """
         if order_by is not None and " ".join(str(order_by).lower().split()) != _WORST_FIRST:
-            message = f'order_by can be "severity DESC", not {order_by!r}'
-            raise InvalidInput(message)
+            raise InvalidInput(f'order_by can be "severity DESC", not {order_by!r}')
         least = self._config.lesson_min_confidence
         if min_confidence is not None:
             least = check_share(min_confidence, "min_confidence")

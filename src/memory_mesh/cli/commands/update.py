@@ -22,8 +22,7 @@ def run(options: argparse.Namespace) -> int:
     content, metadata = cli_options.content_of(options), cli_options.metadata_of(options)
     said = cli_options.details_of(options)
     if content is None and not metadata and not said:
-        message = "nothing to change was given; for example --content or --tag"
-        raise UsageError(message)
+        raise UsageError("nothing to change was given; for example --content or --tag")
     with cli_options.mesh_of(options) as mesh:
         reader = cli_options.reader_of(mesh.config)
         with cli_options.looked_up(options.id, reader):

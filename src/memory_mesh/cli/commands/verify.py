@@ -31,8 +31,9 @@ def run(options: argparse.Namespace) -> int:
         _show(verification)
     if verification.ok:
         return 0
-    message = f"{len(verification.findings)} findings in the namespace {verification.namespace}"
-    raise MeshError(message)
+    raise MeshError(
+        f"{len(verification.findings)} findings in the namespace {verification.namespace}"
+    )
 
 
 def _plain(verification: Verification) -> Json:

@@ -55,8 +55,7 @@ def add(db: sqlite3.Connection, late: TextVectors, seq: int) -> None:
     """A text's vectors, one per part, or that it will have none; what it has already stays."""
     size = 4 * late.space.dimension
     if any(len(vector) != size for vector in late.vectors):
-        message = f"a vector of {late.space.name} has {late.space.dimension} dimensions"
-        raise ValueError(message)
+        raise ValueError(f"a vector of {late.space.name} has {late.space.dimension} dimensions")
     number = space_number(db, late.space)
     if not late.vectors:
         db.execute(
