@@ -33,26 +33,28 @@ def run(options: argparse.Namespace) -> int:
         if options.id:
             return _resolve(mesh, reader, options)
         found = mesh.conflicts(pending=not options.all, limit=options.limit, scope=reader)
-    if options.json:
-        output.say_json([_plain(conflict) for conflict in found])
-        return 0
-    output.say(f"[MemoryMesh] {len(found)} conflicts.")
-    for conflict in found:
-        state = conflict.resolution or "pending"
-        output.say(f"{conflict.id}  {state}  {output.one_line(conflict.reason, 90)}")
-        output.say(f"  new {conflict.new} ({conflict.new_trust:.2f}), "
-                     f"known {conflict.existing} ({conflict.existing_trust:.2f})")  # fmt: skip
-    return 0
+    return output.answer(
+        [_plain(conflict) for conflict in found],
+        f"[MemoryMesh] {len(found)} conflicts.",
+        *map(_lines, found),
+        as_json=options.json,
+    )
 
 
 def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     reason = options.reason or "resolved by the caller"
     done = mesh.resolve_conflict(options.id, options.resolve, reason=reason, scope=reader)
-    if options.json:
-        output.say_json(_plain(done))
-        return 0
-    output.say(f"[MemoryMesh] Resolved {done.id}: {done.resolution}")
-    return 0
+    resolved = f"[MemoryMesh] Resolved {done.id}: {done.resolution}"
+    return output.answer(_plain(done), resolved, as_json=options.json)
+
+
+def _lines(conflict: Conflict) -> str:
+    state = conflict.resolution or "pending"
+    return (
+        f"{conflict.id}  {state}  {output.one_line(conflict.reason, 90)}\n"
+        f"  new {conflict.new} ({conflict.new_trust:.2f}), "
+        f"known {conflict.existing} ({conflict.existing_trust:.2f})"
+    )
 
 
 def _plain(conflict: Conflict) -> dict[str, Json]:

@@ -21,9 +21,6 @@ def run(options: argparse.Namespace) -> int:
         with cli_options.looked_up(options.id, reader):
             reason = options.reason or "deleted by the caller"
             mesh.delete(options.id, scope=reader, reason=reason)
-    if options.json:
-        output.say_json({"deleted": options.id})
-    else:
-        output.say(f"[MemoryMesh] Deleted record {options.id}")
     output.hint(f"For 30 days you can change your mind: memory-mesh restore --id {options.id}")
-    return 0
+    done = f"[MemoryMesh] Deleted record {options.id}"
+    return output.answer({"deleted": options.id}, done, as_json=options.json)

@@ -28,12 +28,9 @@ def run(options: argparse.Namespace) -> int:
             versions = [version for id_ in ids for version in mesh.history(id_, scope=reader)]
     if not versions:
         raise cli_options.missing(options.id, reader)
-    if options.json:
-        output.say_json([_plain(version) for version in versions])
-        return 0
-    for version in versions:
-        output.say(_line(version))
-    return 0
+    return output.answer(
+        [_plain(version) for version in versions], *map(_line, versions), as_json=options.json
+    )
 
 
 def _plain(version: Memory) -> dict[str, Json]:

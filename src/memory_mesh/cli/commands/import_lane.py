@@ -1,7 +1,6 @@
 """memory-mesh import-lane: bring in a SQLite file of Memory Lane."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options
@@ -33,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         refusals: list[Json] = [list(refusal) for refusal in done.refusals]
         output.say_json(counts | {"refusals": refusals})
     else:
-        _end_of_line()
+        output.progress("")
         known = {"merged": "already here", "quarantined": "waiting for review"}
         said = ", ".join(
             f"{count} {known.get(name, name)}"
@@ -47,10 +46,4 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(count: int) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r{count} rows …\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _end_of_line() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    output.progress(f"{count} rows …")

@@ -1,7 +1,6 @@
 """`memory-mesh import-tables`."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
             }
         )
     else:
-        _end_of_line()
+        output.progress("")
         output.say(f"[MemoryMesh] Memories: {_said(done.memories)}.")
         output.say(f"[MemoryMesh] Skills: {_said(done.skills)}.")
         output.say(f"[MemoryMesh] Blocks of the other store, not chained here: {done.blocks}.")
@@ -66,10 +65,4 @@ def _said(tally: "Tally") -> str:
 
 
 def _show(count: int) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r{count} rows …\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _end_of_line() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    output.progress(f"{count} rows …")

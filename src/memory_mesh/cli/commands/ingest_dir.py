@@ -3,7 +3,6 @@
 import argparse
 import hmac
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         for batch in _batches(items):
             for item, receipt in zip(batch, mesh.add_many(batch), strict=True):
                 tally.count(str(item["source_ref"]), receipt)
-            _show(tally.total)
+            output.progress(f"{tally.total} files …")
     return _report(tally, found.skipped, as_json=options.json)
 
 
@@ -116,11 +115,6 @@ def _ending(extension: str) -> str:
     return extension.lower() if extension.startswith(".") else f".{extension.lower()}"
 
 
-def _show(count: int) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r{count} files …\x1b[K", end="", file=sys.stderr, flush=True)
-
-
 def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
     code = 1 if tally.refused or skipped.unreadable else 0
     if as_json:
@@ -138,7 +132,7 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
         }
         output.say_json(plain)
         return code
-    _show_end()
+    output.progress("")
     output.say(f"[MemoryMesh] Ingested {tally.stored} files, {tally.known} already known.")
     left = {
         "binary": skipped.binary,
@@ -160,8 +154,3 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
 
 def _name(what: str, text: str) -> None:
     output.say(f"[MemoryMesh] {what}: {output.unbroken(masked(text))}.")
-
-
-def _show_end() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

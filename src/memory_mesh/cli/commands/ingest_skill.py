@@ -36,10 +36,10 @@ def run(options: argparse.Namespace) -> int:
         reader = cli_options.reader_of(mesh.config)
         scope = Scope(None if options.for_all else reader.project, None, None)
         receipt = mesh.ingest_skill(found[1], metadata, str(path), scope=scope)
-    if options.json:
-        output.say_json({**output.described_skill(receipt.skill), "outcome": receipt.outcome})
-        return 0
-    output.say(f"[MemoryMesh] Ingested skill {receipt.skill.name} ({receipt.id})")
-    if receipt.outcome != "stored":
-        output.hint(f"{receipt.outcome}: {'; '.join(receipt.reasons)}")
-    return 0
+    why = "" if receipt.outcome == "stored" else f"{receipt.outcome}: {'; '.join(receipt.reasons)}"
+    return output.answer(
+        {**output.described_skill(receipt.skill), "outcome": receipt.outcome},
+        f"[MemoryMesh] Ingested skill {receipt.skill.name} ({receipt.id})",
+        as_json=options.json,
+        remark=why,
+    )

@@ -18,10 +18,9 @@ def run(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options) as mesh:
         reader = cli_options.reader_of(mesh.config)
         skills = mesh.list_skills(limit=options.limit, scope=reader)
-    if options.json:
-        output.say_json([output.described_skill(skill) for skill in skills])
-        return 0
-    output.say(f"[MemoryMesh] {len(skills)} skills.")
-    for skill in skills:
-        output.say(output.skill_line(skill))
-    return 0
+    return output.answer(
+        [output.described_skill(skill) for skill in skills],
+        f"[MemoryMesh] {len(skills)} skills.",
+        *map(output.skill_line, skills),
+        as_json=options.json,
+    )

@@ -20,8 +20,5 @@ def run(options: argparse.Namespace) -> int:
         reader = cli_options.reader_of(mesh.config)
         with cli_options.looked_up(options.id, reader):
             memory = mesh.pin(options.id, pinned=not options.unpin, scope=reader)
-    if options.json:
-        output.say_json(output.described(memory))
-    else:
-        output.say(f"[MemoryMesh] {'Pinned' if memory.pinned else 'Unpinned'} record {memory.id}")
-    return 0
+    done = f"[MemoryMesh] {'Pinned' if memory.pinned else 'Unpinned'} record {memory.id}"
+    return output.answer(output.described(memory), done, as_json=options.json)

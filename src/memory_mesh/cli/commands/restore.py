@@ -19,8 +19,5 @@ def run(options: argparse.Namespace) -> int:
         reader = cli_options.reader_of(mesh.config)
         with cli_options.looked_up(options.id, reader):
             memory = mesh.restore(options.id, scope=reader)
-    if options.json:
-        output.say_json(output.described(memory))
-    else:
-        output.say(f"[MemoryMesh] Restored record {memory.id}")
-    return 0
+    done = f"[MemoryMesh] Restored record {memory.id}"
+    return output.answer(output.described(memory), done, as_json=options.json)

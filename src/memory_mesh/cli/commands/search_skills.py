@@ -19,10 +19,9 @@ def run(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options, meaning=True) as mesh:
         reader = cli_options.reader_of(mesh.config)
         hits = mesh.search_skills(options.query, limit=options.limit, scope=reader)
-    if options.json:
-        output.say_json([{**output.described_skill(hit.skill), "score": hit.score} for hit in hits])
-        return 0
-    output.say(f"[MemoryMesh] Found {len(hits)} skills.")
-    for hit in hits:
-        output.say(f"{hit.score:.2f}  {output.skill_line(hit.skill)}")
-    return 0
+    return output.answer(
+        [{**output.described_skill(hit.skill), "score": hit.score} for hit in hits],
+        f"[MemoryMesh] Found {len(hits)} skills.",
+        *(f"{hit.score:.2f}  {output.skill_line(hit.skill)}" for hit in hits),
+        as_json=options.json,
+    )

@@ -21,11 +21,9 @@ def run(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options) as mesh:
         reader = cli_options.reader_of(mesh.config)
         now = mesh.update_skill_reliability(options.id, options.success == "true", scope=reader)
-    if options.json:
-        output.say_json({"id": now.id, "reliability": now.reliability, "use_count": now.uses})
-        return 0
-    output.say(
+    return output.answer(
+        {"id": now.id, "reliability": now.reliability, "use_count": now.uses},
         f"[MemoryMesh] Skill {now.id} reliability {now.before:.2f} -> {now.reliability:.2f} "
-        f"after {now.uses} uses"
+        f"after {now.uses} uses",
+        as_json=options.json,
     )
-    return 0

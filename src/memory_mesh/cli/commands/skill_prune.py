@@ -24,10 +24,9 @@ def run(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options) as mesh:
         reader = cli_options.reader_of(mesh.config)
         done = mesh.prune_skills(options.threshold, scope=reader)
-    if options.json:
-        output.say_json({"archived": list(done.archived), "kept": done.kept})
-        return 0
-    output.say(f"[MemoryMesh] Archived {len(done.archived)} skills, kept {done.kept}.")
-    for id_ in done.archived:
-        output.say(id_)
-    return 0
+    return output.answer(
+        {"archived": done.archived, "kept": done.kept},
+        f"[MemoryMesh] Archived {len(done.archived)} skills, kept {done.kept}.",
+        *done.archived,
+        as_json=options.json,
+    )

@@ -40,10 +40,10 @@ def run(options: argparse.Namespace) -> int:
         receipt = mesh.add(content, metadata, **said)
     if receipt.outcome is Outcome.REFUSED:
         raise InvalidInput("; ".join(receipt.reasons))
-    if options.json:
-        output.say_json(record.record(receipt))
-        return 0
-    output.say(f"[MemoryMesh] Ingested record {receipt.id}")
-    if receipt.outcome is not Outcome.STORED:
-        output.hint(f"{receipt.outcome}: {'; '.join(receipt.reasons)}")
-    return 0
+    stored = receipt.outcome is Outcome.STORED
+    return output.answer(
+        record.record(receipt),
+        f"[MemoryMesh] Ingested record {receipt.id}",
+        as_json=options.json,
+        remark="" if stored else f"{receipt.outcome}: {'; '.join(receipt.reasons)}",
+    )

@@ -35,8 +35,5 @@ def run(options: argparse.Namespace) -> int:
                 reason=options.reason or "updated by the caller",
                 **said,
             )
-    if options.json:
-        output.say_json(output.described(memory))
-    else:
-        output.say(f"[MemoryMesh] Updated record {memory.id}")
-    return 0
+    done = f"[MemoryMesh] Updated record {memory.id}"
+    return output.answer(output.described(memory), done, as_json=options.json)

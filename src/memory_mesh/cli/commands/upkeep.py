@@ -1,7 +1,6 @@
 """`memory-mesh upkeep`."""
 
 import argparse
-import sys
 
 from memory_mesh.cli import options as cli_options
 from memory_mesh.cli import output
@@ -32,14 +31,9 @@ def run(options: argparse.Namespace) -> int:
         "indexed": sum(body.rows for body in bodies),
         "pending": waiting,
     }
-    if options.json:
-        output.say_json(dict(counts))
-        return 0
     told = ", ".join(f"{name} {count}" for name, count in counts.items())
-    output.say(f"[MemoryMesh] {told.capitalize()}.")
-    return 0
+    return output.answer(counts, f"[MemoryMesh] {told.capitalize()}.", as_json=options.json)
 
 
 def _show(count: int) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\rembedded {count} …\x1b[K", end="", file=sys.stderr, flush=True)
+    output.progress(f"embedded {count} …")
