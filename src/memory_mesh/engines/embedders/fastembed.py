@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from memory_mesh.engines.embedders import onnx_runtime, vectors, windows
 from memory_mesh.errors import EmbeddingError
 from memory_mesh.model import Embedding, Space
+from memory_mesh.process import forks
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
@@ -60,7 +61,7 @@ class FastembedEmbedder:
     def after_fork(self) -> None:
         """A child loads the model anew."""
         if self._engine is not None:
-            onnx_runtime.bury(self._engine)
+            forks.bury([self._engine])  # destroying it would wait for threads that are not here
         self._engine, self._loading = None, threading.Lock()
 
     def _loaded(self) -> "TextEmbedding":
@@ -69,7 +70,7 @@ class FastembedEmbedder:
                 onnx_runtime.onnxruntime()
                 from fastembed import TextEmbedding
 
-                onnx_runtime.protect(self)
+                forks.protect(self)
                 self._engine = TextEmbedding(
                     self._name,
                     cache_dir=str(self._cache) if self._cache else None,
