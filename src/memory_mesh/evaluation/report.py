@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.evaluation import bootstrap
-from memory_mesh.evaluation import metrics as evaluation_metrics
+from memory_mesh.evaluation import bootstrap, metrics as evaluation_metrics
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.bootstrap import Estimate
 from memory_mesh.evaluation.suite import PRECISION, Suite

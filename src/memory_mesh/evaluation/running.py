@@ -10,8 +10,14 @@ from pathlib import Path
 from memory_mesh import config as configuration
 from memory_mesh._version import __version__
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.evaluation import longmemeval, own_store, records, results, workspace
-from memory_mesh.evaluation import suite as suites
+from memory_mesh.evaluation import (
+    longmemeval,
+    own_store,
+    records,
+    results,
+    suite as suites,
+    workspace,
+)
 from memory_mesh.evaluation.answering import Answers, Job, Progress, Rows, answer
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.records import DataSet, Question

@@ -25,8 +25,7 @@ from memory_mesh.flows.access import Access
 from memory_mesh.flows.prepare import redact
 from memory_mesh.flows.recall import recall
 from memory_mesh.flows.remember import remember
-from memory_mesh.formats import prompt
-from memory_mesh.formats import yamo_skill as procedure_text
+from memory_mesh.formats import prompt, yamo_skill as procedure_text
 from memory_mesh.model import (
     Channel,
     Draft,
@@ -42,8 +41,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.filter import And, Compare, Not, Sign
 from memory_mesh.model.learning import Reflection, Synthesis
-from memory_mesh.policy.learning import beliefs as learning_beliefs
-from memory_mesh.policy.learning import procedures
+from memory_mesh.policy.learning import beliefs as learning_beliefs, procedures
 from memory_mesh.policy.writing.trust import lowest
 from memory_mesh.ports import LLM
 

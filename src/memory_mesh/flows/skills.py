@@ -37,8 +37,7 @@ from memory_mesh.model import (
 from memory_mesh.model.skill import SkillDraft
 from memory_mesh.policy import audience
 from memory_mesh.policy.audience import AUDIENCE
-from memory_mesh.policy.learning import reliability as learning_reliability
-from memory_mesh.policy.learning import skill_text
+from memory_mesh.policy.learning import reliability as learning_reliability, skill_text
 from memory_mesh.policy.ranking import skills
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import SKILL_CHARS

@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.model import Conflict, Json, Resolution, Scope, record
 from memory_mesh.sync import MemoryMesh

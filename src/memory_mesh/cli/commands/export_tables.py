@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Status
 
 EXAMPLE = "memory-mesh export-tables ./for-yamo"

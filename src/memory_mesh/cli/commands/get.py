@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Memory, Status
 
 EXAMPLE = "memory-mesh get --id mem_1767225600000_0a1b2c"

@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.compat.lane.memory_lane import LaneSettings
 from memory_mesh.model import Channel, Json
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
 from memory_mesh.policy.privacy import masked

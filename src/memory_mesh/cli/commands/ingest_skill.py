@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Scope
 from memory_mesh.process.files import texts

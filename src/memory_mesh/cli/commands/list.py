@@ -3,8 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, record
 

@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import MeshError
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Verification

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit
-from memory_mesh.engines.ledgers.sqlite import rows, schema, vectors
+from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit, rows, schema, vectors
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder

@@ -10,12 +10,10 @@ from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import (
     commit,
+    conflicts as sqlite_conflicts,
     keywords,
     rows,
     vectors,
-)
-from memory_mesh.engines.ledgers.sqlite import (
-    conflicts as sqlite_conflicts,
 )
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.errors import InvalidInput

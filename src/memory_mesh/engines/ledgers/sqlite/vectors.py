@@ -8,8 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from memory_mesh.engines.ledgers.sqlite import exact_scan as scan
-from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows
 from memory_mesh.model import (
     Body,
     Commit,
