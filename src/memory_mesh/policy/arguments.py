@@ -16,13 +16,6 @@ def check_limit(limit: int) -> int:
     return limit
 
 
-def checked_share(name: str, value: float) -> float:
-    """A number from 0 to 1."""
-    if type(value) not in {int, float} or not 0 <= value <= 1:
-        raise InvalidInput(f"{name} must be a number from 0 to 1, not {value!r}")
-    return float(value)
-
-
 Member = TypeVar("Member", bound=StrEnum)
 
 

@@ -19,7 +19,7 @@ from memory_mesh.model import (
     Tier,
     record,
 )
-from memory_mesh.policy.arguments import check_text, member, moment
+from memory_mesh.policy.arguments import check_share, check_text, member, moment
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.trust import lowered
 
@@ -118,7 +118,7 @@ def importance(value: object) -> float:
     """A weight from 0 to 1, or one of low, medium, high, critical."""
     if isinstance(value, str) and value in IMPORTANCE:
         return IMPORTANCE[value]
-    return _fraction("importance", value)
+    return check_share(value, "importance")
 
 
 _CARRIED = (
@@ -225,12 +225,6 @@ def _order(name: str, value: object) -> int | None:
     raise InvalidInput(f"{name} must be a whole number below 2**63")
 
 
-def _fraction(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{name} must be a number from 0 to 1, not {value!r}")
-    return float(value)
-
-
 def _tags(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"{name} must be a list of texts")
@@ -267,7 +261,7 @@ _FITTERS: dict[str, Callable[[str, object], object]] = {
     "valid_from": moment,
     "valid_until": moment,
     "importance": lambda _, value: importance(value),
-    "confidence": _fraction,
+    "confidence": lambda name, value: check_share(value, name),
     "tags": _tags,
     "tier": lambda name, value: member(name, Tier, value),
     "pinned": _flag,
