@@ -23,6 +23,7 @@ from memory_mesh.model import (
     Reliability,
     Scope,
     Skill,
+    SkillDraft,
     SkillHit,
     SkillOrigin,
     SkillPut,
@@ -34,7 +35,6 @@ from memory_mesh.model import (
     Status,
     Wanted,
 )
-from memory_mesh.model.skill import SkillDraft
 from memory_mesh.policy import audience
 from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.policy.learning import reliability as learning_reliability, skill_text

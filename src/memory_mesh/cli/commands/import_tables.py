@@ -8,7 +8,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Channel, Json
 
 if TYPE_CHECKING:
-    from memory_mesh.compat.rfc11.import_ import Tally
+    from memory_mesh.compat.tally import Tally
 
 EXAMPLE = "memory-mesh import-tables ~/.yamo/memory"
 _SHOWN = 10  # refusals in words
