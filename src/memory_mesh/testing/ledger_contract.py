@@ -43,8 +43,8 @@ def word(text: str) -> Wording:
     return Wording(text, sha256(text.encode()).digest(), " ".join(text.lower().split()))
 
 
-class LedgerContract:
-    """The suite; each test gets a fresh, empty ledger."""
+class FreshLedger:
+    """Gives each test a fresh, empty ledger and a clock that stands still."""
 
     def open_ledger(self, clock: Clock) -> Ledger:
         """A ledger over the same, at first empty, store at every call."""
@@ -59,6 +59,10 @@ class LedgerContract:
     def ledger(self, clock: FrozenClock) -> Ledger:
         """The ledger under test."""
         return self.open_ledger(clock)
+
+
+class LedgerContract(FreshLedger):
+    """The suite; each test gets a fresh, empty ledger."""
 
     def test_what_is_committed_is_read_back_whole(self, ledger: Ledger, clock: FrozenClock) -> None:
         """Every field survives, in this ledger and in a second one on the same store."""

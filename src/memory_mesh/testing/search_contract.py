@@ -3,29 +3,15 @@
 import pytest
 
 from memory_mesh.model import Commit, Lens, Placed, Question, Scope, Status, Terms, Wanted
-from memory_mesh.ports import Clock, Ledger
+from memory_mesh.ports import Ledger
 from memory_mesh.testing.clock import FrozenClock
-from memory_mesh.testing.ledger_contract import SPACE, axis, change, found, put
+from memory_mesh.testing.ledger_contract import SPACE, FreshLedger, axis, change, found, put
 
 HERE = Scope(session="s")
 
 
-class SearchContract:
+class SearchContract(FreshLedger):
     """The suite; each test gets a fresh, empty ledger."""
-
-    def open_ledger(self, clock: Clock) -> Ledger:
-        """A ledger over the same, at first empty, store at every call."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    def clock(self) -> FrozenClock:
-        """Time, held still."""
-        return FrozenClock()
-
-    @pytest.fixture
-    def ledger(self, clock: FrozenClock) -> Ledger:
-        """The ledger under test."""
-        return self.open_ledger(clock)
 
     def test_terms_written_anew_take_the_place_of_the_old(
         self, ledger: Ledger, clock: FrozenClock
