@@ -75,8 +75,7 @@ def _crash(error: Exception) -> int:
         from memory_mesh.formats.terminal import safe_text
         from memory_mesh.policy.privacy import masked
 
-        trace = masked("".join(traceback.format_exception(error)))
-        print(safe_text(trace), file=sys.stderr)
+        print(safe_text(masked("".join(traceback.format_exception(error)))), file=sys.stderr)
     return _fail(
         f"{type(error).__name__}: {error}. This is a fault of memory-mesh: please report it with "
         "the output of the same command under MEMORY_MESH_DEBUG=1.",

@@ -140,6 +140,15 @@ def mesh_of(
     )
 
 
+@contextmanager
+def opened(
+    options: argparse.Namespace, *, meaning: bool = False, channel: Channel = Channel.CLI
+) -> Iterator[tuple[MemoryMesh, Scope]]:
+    """The mesh that the options name, and who is asking."""
+    with mesh_of(options, meaning=meaning, channel=channel) as mesh:
+        yield mesh, reader_of(mesh.config)
+
+
 def reader_of(config: Config) -> Scope:
     """Who is asking: as stated, and by default in the project one stands in."""
     project = config.project or None

@@ -27,8 +27,7 @@ def run(options: argparse.Namespace) -> int:
     """List contradictions, or decide one."""
     if bool(options.id) != bool(options.resolve):
         raise UsageError("give --id and --resolve together. See: memory-mesh conflicts --help")
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         if options.id:
             return _resolve(mesh, reader, options)
         found = mesh.conflicts(pending=not options.all, limit=options.limit, scope=reader)

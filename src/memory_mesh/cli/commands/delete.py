@@ -15,11 +15,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Hide the memory from every read of the present."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
-        with cli_options.looked_up(options.id, reader):
-            reason = options.reason or "deleted by the caller"
-            mesh.delete(options.id, scope=reader, reason=reason)
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader),
+    ):
+        reason = options.reason or "deleted by the caller"
+        mesh.delete(options.id, scope=reader, reason=reason)
     output.hint(f"For 30 days you can change your mind: memory-mesh restore --id {options.id}")
     done = f"[MemoryMesh] Deleted record {options.id}"
     return output.answer({"deleted": options.id}, done, as_json=options.json)

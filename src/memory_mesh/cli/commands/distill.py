@@ -17,8 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Turn recent failures into lessons; may be interrupted and run again."""
-    with cli_options.mesh_of(options, meaning=True) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options, meaning=True) as (mesh, reader):
         if options.if_due and not mesh.distillation_due():
             if not options.json:
                 output.hint("Nothing is due.")

@@ -18,13 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print every recorded version, oldest first."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
-        with cli_options.looked_up(options.id, reader):
-            ids = [options.id]
-            if options.chain:
-                ids = [memory.id for memory in mesh.chain(options.id, scope=reader)]
-            versions = [version for id_ in ids for version in mesh.history(id_, scope=reader)]
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader),
+    ):
+        ids = [options.id]
+        if options.chain:
+            ids = [memory.id for memory in mesh.chain(options.id, scope=reader)]
+        versions = [version for id_ in ids for version in mesh.history(id_, scope=reader)]
     if not versions:
         raise cli_options.missing(options.id, reader)
     return output.answer(

@@ -64,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
     endings = [_ending(extension) for extension in options.extension or ()]
     found = texts(root, endings, recursive=options.recursive)
     tally = _Tally()
-    with cli_options.mesh_of(options, meaning=True, channel=Channel.FILE) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options, meaning=True, channel=Channel.FILE) as (mesh, reader):
         scope = Scope(None if options.for_all else reader.project, None, None)
         items = _items(root, found.found, options.type, scope, key_for(mesh.folder))
         for batch in _batches(items):

@@ -31,8 +31,7 @@ def run(options: argparse.Namespace) -> int:
     if found is None:
         raise InvalidInput(f"{path} is not UTF-8 text, or too large")
     metadata = {"type": options.type} if options.type else None
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         scope = Scope(None if options.for_all else reader.project, None, None)
         receipt = mesh.ingest_skill(found[1], metadata, str(path), scope=scope)
     why = "" if receipt.outcome == "stored" else f"{receipt.outcome}: {'; '.join(receipt.reasons)}"

@@ -20,8 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print one line per memory: aligned for a person, separated by tabs for a pipe."""
     with cli_options.mesh_of(options) as mesh:
-        view = cli_options.view_of(options, mesh.config)
-        page = mesh.get_all(cursor=options.cursor, **view)
+        page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh.config))
     if options.json:
         memories: list[Json] = [output.described(memory) for memory in page]
         output.say_json({"memories": memories, "cursor": page.cursor})

@@ -14,8 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the active skills, newest first."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         skills = mesh.list_skills(limit=options.limit, scope=reader)
     return output.answer(
         [output.described_skill(skill) for skill in skills],

@@ -16,9 +16,5 @@ def run(options: argparse.Namespace) -> int:
     """Print the names, one per line."""
     with cli_options.mesh_of(options) as mesh:
         names = mesh.namespaces()
-    if options.json:
-        output.say_json(names)
-        return 0
-    for name in names:
-        print(safe_text(name, keep_newlines=False))
-    return 0
+    lines = [safe_text(name, keep_newlines=False) for name in names]
+    return output.answer(names, *lines, as_json=options.json)

@@ -33,8 +33,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("say which: --id ID or --source NAME. See: memory-mesh review --help")
     if options.source and not decided:
         raise UsageError("say --approve or --reject. See: memory-mesh review --help")
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         if options.source:
             return _decide_all(mesh, reader, options)
         if options.undo:

@@ -15,8 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the skills, best first."""
-    with cli_options.mesh_of(options, meaning=True) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options, meaning=True) as (mesh, reader):
         hits = mesh.search_skills(options.query, limit=options.limit, scope=reader)
     return output.answer(
         [{**output.described_skill(hit.skill), "score": hit.score} for hit in hits],

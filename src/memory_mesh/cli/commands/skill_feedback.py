@@ -17,8 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Count the use and say how far the skill can be relied on now."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         now = mesh.update_skill_reliability(options.id, options.success == "true", scope=reader)
     return output.answer(
         {"id": now.id, "reliability": now.reliability, "use_count": now.uses},

@@ -20,8 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Archive what cannot be relied on; nothing is dropped."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         done = mesh.prune_skills(options.threshold, scope=reader)
     return output.answer(
         {"archived": done.archived, "kept": done.kept},

@@ -56,10 +56,9 @@ def _plain(stats: Stats) -> dict[str, Json]:
 
 
 def _more(stats: Stats) -> dict[str, str | int]:
-    statuses = {f"Memories {status}": count for status, count in stats.by_status.items()}
     return {
         "Namespace": stats.namespace,
-        **statuses,
+        **{f"Memories {status}": count for status, count in stats.by_status.items()},
         "Audit Blocks": stats.blocks,
         "Recall Blocks": stats.recalls,
         "Seq": stats.seq,

@@ -31,8 +31,7 @@ def run(options: argparse.Namespace) -> int:
     if options.key is not None:
         said["key"] = options.key
     said["allow_duplicate"] = options.allow_duplicate
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         said["scope"] = Scope(None if options.for_all else reader.project, None, reader.session)
         if "agent_id" in mesh.config.origins:
             metadata.setdefault("source", mesh.config.agent_id)

@@ -22,17 +22,18 @@ def run(options: argparse.Namespace) -> int:
     said = cli_options.details_of(options)
     if content is None and not metadata and not said:
         raise UsageError("nothing to change was given; for example --content or --tag")
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
-        with cli_options.looked_up(options.id, reader):
-            memory = mesh.update(
-                options.id,
-                content,
-                metadata,
-                merge=options.metadata is None,  # single fields; --metadata replaces the whole
-                reader=reader,
-                reason=options.reason or "updated by the caller",
-                **said,
-            )
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader),
+    ):
+        memory = mesh.update(
+            options.id,
+            content,
+            metadata,
+            merge=options.metadata is None,  # single fields; --metadata replaces the whole
+            reader=reader,
+            reason=options.reason or "updated by the caller",
+            **said,
+        )
     done = f"[MemoryMesh] Updated record {memory.id}"
     return output.answer(output.described(memory), done, as_json=options.json)
