@@ -218,8 +218,7 @@ class _Tenant:
 
     def _file(self, system: str) -> Path:
         job = self._job
-        options = sorted(job.systems[system].items())
-        key = results.digest([job.key, job.suite.unit, options])
+        key = results.digest([job.key, job.suite.unit, sorted(job.systems[system].items())])
         folder = job.folder / "results" / f"{system}-{key}"
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{self._code}.jsonl"

@@ -88,10 +88,9 @@ class Report:
     @property
     def systems(self) -> dict[str, dict[str, dict[str, Json]]]:
         """The figures by system and split."""
-        found = self.values["systems"]
         return {
             str(system): {str(split): dict(_mapping(each)) for split, each in _items(splits)}
-            for system, splits in _items(found)
+            for system, splits in _items(self.values["systems"])
         }
 
     @property
@@ -199,7 +198,6 @@ def differences(
 ) -> list[Json]:
     """What the first of two named systems is better by, figure by figure."""
     (system, ours), (against, theirs) = pair
-    sure = bootstrap.differences(ours, theirs, metrics, seed=seed)
     return [
         {
             "split": split,
@@ -209,7 +207,7 @@ def differences(
             "difference": each.value,
             **_interval(each),
         }
-        for metric, each in sure.items()
+        for metric, each in bootstrap.differences(ours, theirs, metrics, seed=seed).items()
     ]
 
 

@@ -142,8 +142,7 @@ def _change(
         old = rivals.memories.get(memory_id)
         if old is None or old.status is Status.DELETED or not audience.sees(reader, old.scope):
             raise NotFound
-        new = replace(alter(old), recorded_from=rivals.at)
-        return _changed(access, rivals, old, new, change)
+        return _changed(access, rivals, old, replace(alter(old), recorded_from=rivals.at), change)
 
     return _commit_change(access, memory_id, decide)
 

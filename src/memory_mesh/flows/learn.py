@@ -136,10 +136,9 @@ def _gathered(access: Access, lens: Lens, topic: str | None, lookback: int) -> l
     if topic is None:
         with access.ledger.read(access.namespace) as snapshot:
             return list(snapshot.page(lens, lookback, None))
-    hits = recall(access, Query(topic, lens, lookback))
     return [
         hit.memory
-        for hit in hits
+        for hit in recall(access, Query(topic, lens, lookback))
         if hit.parts.get("covered", 0.0) > 0 or hit.parts.get("cosine", 0.0) >= NEAR_ENOUGH
     ]
 
@@ -198,13 +197,12 @@ def _skill(
     access: Access, title: str, text: str, found: procedures.Procedure, sources: Sequence[Memory]
 ) -> skill.SkillDraft:
     kind = lowest(memory.source.kind for memory in sources)
-    described = "; ".join(found.steps)
     return skill.SkillDraft(
         text=text,
         metadata={
             "name": title,
             "intent": title,
-            "description": described,
+            "description": "; ".join(found.steps),
             "tags": ["synthesized"],
         },
         scope=_audience(sources),

@@ -92,8 +92,7 @@ def query_lessons(
 ) -> list[LessonBlock]:
     """Active lessons that answer a question, or all of them, worst first where asked."""
     if query.strip():
-        hits = recall(access, Query(query, lens, limit))
-        memories = [hit.memory for hit in hits]
+        memories = [hit.memory for hit in recall(access, Query(query, lens, limit))]
         return [lesson_block(one) for one in (_worst(memories) if worst_first else memories)]
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.page(lens, limit, None, worst_first=worst_first)
@@ -216,8 +215,7 @@ def _known(access: Access, failure: Failure, now: datetime) -> LessonBlock | Non
 
     One that a person deleted or rejected counts too: the cycle does not bring it back.
     """
-    draft = _draft(access, failure.context, failure.scope, Source(failure.trust), ())
-    lesson = draft.lesson
+    lesson = _draft(access, failure.context, failure.scope, Source(failure.trust), ()).lesson
     if lesson is None:
         return None
     everywhere = Lens(now, failure.scope, statuses=frozenset(Status), any_validity=True)

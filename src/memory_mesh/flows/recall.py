@@ -71,8 +71,7 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
         if hits is None:
             hits = _answer(access, snapshot, query, asked)
             if use_cache:
-                bound = snapshot.next_bound(query.lens.now)
-                access.cache.put(key, hits, query.lens.now, bound)
+                access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens.now))
     if access.yamo:
         access.ledger.note(access.namespace, recall_entry(access, query, hits))
     return Hits(hits, replace(hits.explanation, note=asked.note))
@@ -144,8 +143,7 @@ def _weighed(
         term: tuple(zip(others, shares[term], strict=True))
         for term, others in legs.keyword.read_as.items()
     }
-    reading = replace(asked.reading, forms=forms)
-    return features.table(reading, legs.keyword, placed)
+    return features.table(replace(asked.reading, forms=forms), legs.keyword, placed)
 
 
 def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]) -> list[Fused]:

@@ -192,8 +192,7 @@ def resolve(
         done = _in_place_of(access, Commit(entries=(said,)), [existing], newcomer, rivals)
         return replace(done, conflicts=_resolved([now], resolution, reason, rivals))
 
-    wanted = _bearing_on(access, found.new, found)
-    done = access.ledger.commit(access.namespace, wanted, decide)
+    done = access.ledger.commit(access.namespace, _bearing_on(access, found.new, found), decide)
     return next(each for each in done.conflicts if each.id == conflict_id)
 
 

@@ -169,8 +169,7 @@ def prune(access: Access, reader: Scope, threshold: float) -> Pruned:
         why = f"its reliability fell below {threshold:g}"
         gone = _archive(access, candidate.skill.id, reader, Change("archive", why), threshold)
         archived += [gone] if gone is not None else []
-    left = access.ledger.stats(access.namespace).skills
-    return Pruned(threshold, tuple(archived), left)
+    return Pruned(threshold, tuple(archived), access.ledger.stats(access.namespace).skills)
 
 
 def review(access: Access, skill_id: str, reader: Scope, *, approve: bool, reason: str) -> Skill:
@@ -322,10 +321,9 @@ def _asked(access: Access, query: str, scope: Scope) -> tuple[Space, bytes] | No
         embedding = embedder.embed([query], query=True)
     except EmbeddingError:
         return None
-    waiting = _found(access, SkillQuery(scope, CATCH_UP, waiting=embedding.space))
     late = [
         SkillVector(candidate.skill.id, *found)
-        for candidate in waiting
+        for candidate in _found(access, SkillQuery(scope, CATCH_UP, waiting=embedding.space))
         if (found := embed_one(embedder, candidate.skill.intent)) is not None
     ]
     if late:

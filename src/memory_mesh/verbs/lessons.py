@@ -66,11 +66,10 @@ class LessonVerbs(View):
         if min_confidence is not None:
             least = check_share(min_confidence, "min_confidence")
         since = self._now() - timedelta(days=self._config.lesson_retention_days)
-        lens = flows.lessons.lens_on_lessons(self._lens(scope, filter=filter), least, since)
         return flows.lessons.query_lessons(
             self._access(),
             check_text(query, "query"),
-            lens,
+            flows.lessons.lens_on_lessons(self._lens(scope, filter=filter), least, since),
             limit=check_limit(limit),
             worst_first=order_by is not None,
         )

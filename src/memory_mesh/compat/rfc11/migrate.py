@@ -150,8 +150,7 @@ class _Site:
     def journal(self) -> _Journal:
         """What was noted last; a step without a name when nothing is under way."""
         try:
-            noted = json.loads(self._journal.read_text(encoding="utf-8"))
-            return _Journal(**noted)
+            return _Journal(**json.loads(self._journal.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return _Journal(step="")
         except (ValueError, TypeError):

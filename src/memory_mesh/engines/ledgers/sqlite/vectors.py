@@ -146,10 +146,9 @@ def near(
     """The nearest versions that are visible, from body and tail together."""
     import numpy as np
 
-    space = question.space
     row = db.execute(
         "SELECT number, body_version, body_highest, body_rows FROM space WHERE name = ?",
-        (space.name,),
+        (question.space.name,),
     ).fetchone()
     if row is None:
         return Nearest()
