@@ -49,10 +49,7 @@ class FastembedEmbedder:
             rows = list(answers)
             found = iter(vectors.packed(np.stack(rows)) if rows else [])
             space = Space("fastembed", self._name, "", engine.embedding_size, MAX_TOKENS)
-        grouped = [tuple(next(found) for _ in cut) for cut in cuts]
-        if query:
-            grouped = [(vectors.mean(group),) for group in grouped]
-        return Embedding(space, tuple(grouped))
+        return Embedding(space, vectors.grouped(found, cuts, query=query))
 
     def close(self) -> None:
         """Release the model."""

@@ -49,10 +49,7 @@ class OnnxEmbedder:
             if query:
                 cuts = [windows.for_query(cut) for cut in cuts]
             found = iter(model.run([window for cut in cuts for window in cut]))
-            grouped = [tuple(next(found) for _ in cut) for cut in cuts]
-        if query:
-            grouped = [(vectors.mean(group),) for group in grouped]
-        return Embedding(model.space, tuple(grouped))
+            return Embedding(model.space, vectors.grouped(found, cuts, query=query))
 
     def close(self) -> None:
         """Release the model; a later `embed` would load it again."""
