@@ -25,7 +25,11 @@ def run(options: argparse.Namespace) -> int:
     from memory_mesh.compat.lane.import_ import bring_in_lane
 
     with cli_options.mesh_of(options, meaning=True, channel=Channel.IMPORT) as mesh:
-        done = bring_in_lane(mesh, Path(options.path).expanduser(), progress=_show)
+        done = bring_in_lane(
+            mesh,
+            Path(options.path).expanduser(),
+            progress=lambda count: output.progress(f"{count} rows …"),
+        )
     counts: dict[str, Json] = {name: getattr(done, name) for name in _COUNTS}
     if options.json:
         refusals: list[Json] = [list(refusal) for refusal in done.refusals]
@@ -42,7 +46,3 @@ def run(options: argparse.Namespace) -> int:
         for id_, reason in done.refusals[:_SHOWN]:
             output.say(f"[MemoryMesh] Refused {id_}: {reason}.")
     return 1 if done.refused else 0
-
-
-def _show(count: int) -> None:
-    output.progress(f"{count} rows …")

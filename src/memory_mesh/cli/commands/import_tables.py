@@ -25,7 +25,11 @@ def run(options: argparse.Namespace) -> int:
     from memory_mesh.compat.rfc11.import_ import bring_in
 
     with cli_options.mesh_of(options, meaning=True, channel=Channel.IMPORT) as mesh:
-        done = bring_in(mesh, Path(options.path).expanduser(), progress=_show)
+        done = bring_in(
+            mesh,
+            Path(options.path).expanduser(),
+            progress=lambda count: output.progress(f"{count} rows …"),
+        )
     if options.json:
         refusals: list[Json] = [list(refusal) for refusal in done.refusals]
         output.say_json(
@@ -61,7 +65,3 @@ def _said(tally: "Tally") -> str:
         for name, count in counts.items()
         if count or name in {"read", "stored"}
     )
-
-
-def _show(count: int) -> None:
-    output.progress(f"{count} rows …")

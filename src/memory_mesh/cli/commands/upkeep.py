@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     """Reindex, embed and grow the index where due; may be interrupted and run again."""
     with cli_options.mesh_of(options, meaning=True) as mesh:
         rebuilt = mesh.rebuild_terms() if options.rebuild_terms else 0
-        report = mesh.upkeep(progress=_show)
+        report = mesh.upkeep(progress=lambda count: output.progress(f"embedded {count} …"))
         bodies = mesh.rebuild_index() if options.rebuild_index else list(report.bodies)
         waiting = sum(state.pending for state in mesh.stats().spaces)
     counts = {
@@ -32,7 +32,3 @@ def run(options: argparse.Namespace) -> int:
     }
     told = ", ".join(f"{name} {count}" for name, count in counts.items())
     return output.answer(counts, f"[MemoryMesh] {told.capitalize()}.", as_json=options.json)
-
-
-def _show(count: int) -> None:
-    output.progress(f"embedded {count} …")
