@@ -1,7 +1,7 @@
 """The command line: `memory-mesh <command>`.
 
 Here a command line finds its command and every failure its exit code. How options are read is in
-`parsing`, what they open in `opening`, how things are shown in `printing`; each command is a module
+`parsing`, what they open in `options`, how things are shown in `output`; each command is a module
 of its own, loaded only when it is the one that was asked for.
 """
 
