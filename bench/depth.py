@@ -17,8 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import corpus
-from bench import report as report_of
+from bench import corpus, report as report_of
 from bench.meaning import Synthetic, model
 from memory_mesh.evaluation import records, storing, suite
 from memory_mesh.evaluation.records import Question, Record

@@ -117,8 +117,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     """Import a public name from its home when it is first asked for."""
     if name not in _HOMES:
-        message = f"module 'memory_mesh' has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module 'memory_mesh' has no attribute {name!r}")
     import importlib
 
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -182,10 +182,9 @@ def load(
     for origin, values in layers:
         for name, value in values.items():
             if name not in known:
-                message = (
+                raise InvalidInput(
                     f"{origin}: there is no setting {name!r}; known are {', '.join(sorted(known))}"
                 )
-                raise InvalidInput(message)
             origins[name] = (
                 f"environment {_ENVIRONMENT[name]}" if origin == "environment" else origin
             )
@@ -227,8 +226,7 @@ def _from_file(path: Path) -> dict[str, object]:
         with path.open("rb") as file:
             return _flat(path, tomllib.load(file))
     except tomllib.TOMLDecodeError as error:
-        message = f"the configuration file {path} is not valid TOML: {error}"
-        raise InvalidInput(message) from None
+        raise InvalidInput(f"the configuration file {path} is not valid TOML: {error}") from None
 
 
 def _flat(path: Path, values: dict[str, object]) -> dict[str, object]:
@@ -239,11 +237,11 @@ def _flat(path: Path, values: dict[str, object]) -> dict[str, object]:
     if not isinstance(privacy, dict):
         raise InvalidInput(f"file {path}, privacy: must be tables, each under [[privacy.rules]]")
     if strange := sorted(set(privacy) - {"rules"}):
-        message = f"file {path}, privacy: there is no key {strange[0]!r}; known is rules"
-        raise InvalidInput(message)
+        raise InvalidInput(f"file {path}, privacy: there is no key {strange[0]!r}; known is rules")
     if "rules" in privacy and "privacy_rules" in values:
-        message = f"file {path}: give the rules under [[privacy.rules]] or privacy_rules, not both"
-        raise InvalidInput(message)
+        raise InvalidInput(
+            f"file {path}: give the rules under [[privacy.rules]] or privacy_rules, not both"
+        )
     return values | {f"privacy_{key}": rules for key, rules in privacy.items()}
 
 

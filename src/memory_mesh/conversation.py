@@ -193,10 +193,8 @@ class MemoryContextManager:
         hits = mesh.search(query, limit=most, filter=filter_, use_cache=use_cache, scope=scope)
         found = [hit for hit in hits if hit.score >= self._config.minimum_score]
         if include_lessons:
-            lessons = self._lessons(query, most, scope, use_cache=use_cache)
-            found = [*lessons, *found]
-        kept = {hit.id: hit for hit in reversed(found)}
-        found = list(kept.values())[::-1]
+            found = [*self._lessons(query, most, scope, use_cache=use_cache), *found]
+        found = list({hit.id: hit for hit in reversed(found)}.values())[::-1]
         mesh.get_many([hit.id for hit in found], scope=scope)  # opened for a prompt: that is use
         for hit in found:
             self._note(hit.memory)

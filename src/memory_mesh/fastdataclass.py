@@ -60,8 +60,9 @@ def _dataclass(
 ) -> Callable[[type[Value]], type[Value]]:
     """Turn a class of annotated fields into a value; only the frozen, slotted kind is made here."""
     if not (frozen and slots):
-        message = "a value is frozen and slotted; for anything else take the standard dataclass"
-        raise TypeError(message)
+        raise TypeError(
+            "a value is frozen and slotted; for anything else take the standard dataclass"
+        )
     return lambda plain: _made(plain, kw_only=kw_only)
 
 
@@ -200,8 +201,9 @@ def _repr(self: Any) -> str:
 def _refuse(_self: object, name: str, *_value: object) -> None:
     from dataclasses import FrozenInstanceError
 
-    message = f"cannot change {name!r}: a value is frozen; make another one with replace()"
-    raise FrozenInstanceError(message)
+    raise FrozenInstanceError(
+        f"cannot change {name!r}: a value is frozen; make another one with replace()"
+    )
 
 
 _SHARED: dict[str, object] = {

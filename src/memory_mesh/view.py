@@ -75,8 +75,7 @@ class View:
 
     def _add_predicates(self, schemas: Schemas) -> None:
         """Register further predicates at the first use."""
-        predicates = {**self._config.predicates, **schemas}
-        self._config = replace(self._config, predicates=predicates)
+        self._config = replace(self._config, predicates={**self._config.predicates, **schemas})
 
     def _release(self) -> None:
         self._closed = True

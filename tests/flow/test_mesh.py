@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 import memory_mesh
-from memory_mesh import MemoryMesh as AsyncMesh
-from memory_mesh import config, errors, sync
+from memory_mesh import MemoryMesh as AsyncMesh, config, errors, sync
 from memory_mesh.errors import InvalidInput, StoreIsNewer
 
 

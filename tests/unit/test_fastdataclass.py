@@ -8,8 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.fastdataclass import dataclass, field, fields, replace
 from memory_mesh.model import Draft, Keep, Memory, Put, Scope

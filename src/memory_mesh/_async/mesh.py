@@ -12,8 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from memory_mesh import config as configuration
-from memory_mesh import sync
+from memory_mesh import config as configuration, sync
 from memory_mesh._async.threads import Threads
 from memory_mesh.model import (
     Block,

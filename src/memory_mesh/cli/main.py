@@ -1,7 +1,7 @@
 """The command line: `memory-mesh <command>`.
 
 Here a command line finds its command and every failure its exit code. How options are read is in
-`parsing`, what they open in `opening`, how things are shown in `printing`; each command is a module
+`parsing`, what they open in `options`, how things are shown in `output`; each command is a module
 of its own, loaded only when it is the one that was asked for.
 """
 
@@ -75,8 +75,7 @@ def _crash(error: Exception) -> int:
         from memory_mesh.formats.terminal import safe_text
         from memory_mesh.policy.privacy import masked
 
-        trace = masked("".join(traceback.format_exception(error)))
-        print(safe_text(trace), file=sys.stderr)
+        print(safe_text(masked("".join(traceback.format_exception(error)))), file=sys.stderr)
     return _fail(
         f"{type(error).__name__}: {error}. This is a fault of memory-mesh: please report it with "
         "the output of the same command under MEMORY_MESH_DEBUG=1.",

@@ -44,8 +44,7 @@ def content_of(options: argparse.Namespace) -> str | None:
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:
-        message = "standard input is not UTF-8 text"
-        raise InvalidInput(message) from None
+        raise InvalidInput("standard input is not UTF-8 text") from None
     return text.removesuffix("\n").removesuffix("\r")
 
 
@@ -55,8 +54,7 @@ def metadata_of(options: argparse.Namespace) -> dict[str, Json] | None:
     for pair in options.meta:
         key, equals, value = pair.partition("=")
         if not (key and equals):
-            message = f"--meta takes key=value, not {pair!r}"
-            raise UsageError(message)
+            raise UsageError(f"--meta takes key=value, not {pair!r}")
         given[key] = value
     for name in ("type", "rationale", "hypothesis", "source"):
         if getattr(options, name) is not None:
@@ -87,11 +85,9 @@ def _parsed(metadata: str | None) -> dict[str, Json]:
     try:
         value = json.loads(metadata)
     except (ValueError, RecursionError) as error:
-        message = f"--metadata is not valid JSON: {error}"
-        raise InvalidInput(message) from None
+        raise InvalidInput(f"--metadata is not valid JSON: {error}") from None
     if not isinstance(value, dict):
-        message = "--metadata takes a JSON object such as '{\"ticket\": 7}'"
-        raise InvalidInput(message)
+        raise InvalidInput("--metadata takes a JSON object such as '{\"ticket\": 7}'")
     return value
 
 
@@ -142,6 +138,15 @@ def mesh_of(
         project=options.project,
         session=options.session,
     )
+
+
+@contextmanager
+def opened(
+    options: argparse.Namespace, *, meaning: bool = False, channel: Channel = Channel.CLI
+) -> Iterator[tuple[MemoryMesh, Scope]]:
+    """The mesh that the options name, and who is asking."""
+    with mesh_of(options, meaning=meaning, channel=channel) as mesh:
+        yield mesh, reader_of(mesh.config)
 
 
 def reader_of(config: Config) -> Scope:

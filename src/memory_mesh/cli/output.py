@@ -28,6 +28,18 @@ def say_json(value: Json) -> None:
     print(json.dumps(value, ensure_ascii=True, indent=2))
 
 
+def answer(plain: Json, *lines: str, as_json: bool, remark: str = "") -> int:
+    """Print what a command did, as JSON or as lines with a hint; the exit code of success."""
+    if as_json:
+        say_json(plain)
+        return 0
+    for line in lines:
+        say(line)
+    if remark:
+        hint(remark)
+    return 0
+
+
 def unbroken(text: str) -> str:
     """The text made harmless and on one line, however long: nothing in it can pose as a line."""
     return " ".join(safe_text(text, keep_newlines=False).split())
@@ -37,6 +49,12 @@ def hint(text: str) -> None:
     """A word to a person; scripts do not get it."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(safe_text(text), file=sys.stderr)
+
+
+def progress(line: str) -> None:
+    """Replace the line on a person's terminal that counts along; an empty one ends it."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def reindex_hint(texts: int) -> str:

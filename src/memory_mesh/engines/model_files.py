@@ -8,12 +8,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from memory_mesh.errors import ModelError
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.process.locks import locked
 
 if TYPE_CHECKING:
     from memory_mesh.engines.http.client import Client
@@ -295,16 +296,11 @@ def _refuse_other_pooling(folder: Path) -> None:
 def _alone(models: Path) -> Iterator[None]:
     """Keep a second pull or install out while this one runs."""
     models.mkdir(parents=True, exist_ok=True)
-    with (models / ".lock").open("wb") as lock:
-        with suppress(ImportError):  # Windows: two at once end in a checksum error
-            import fcntl
-
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ModelError(
-                    f"another process is putting a model into {models}; wait until it is done"
-                ) from None
+    with locked(models / ".lock", wait=False) as mine:
+        if not mine:
+            raise ModelError(
+                f"another process is putting a model into {models}; wait until it is done"
+            )
         yield
 
 

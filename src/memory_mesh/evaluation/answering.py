@@ -201,8 +201,7 @@ class _Tenant:
         unit = self._job.suite.unit
         for question in self._questions:
             if question.id not in ranked:
-                message = f"{system} has no ranking for the question {question.id!r}"
-                raise InvalidInput(message)
+                raise InvalidInput(f"{system} has no ranking for the question {question.id!r}")
             names = Names(ordered[: _seen(ordered, question)], None, unit)
             yield results.added(ranked[question.id], question, names, DEPTH)
 
@@ -219,8 +218,7 @@ class _Tenant:
 
     def _file(self, system: str) -> Path:
         job = self._job
-        options = sorted(job.systems[system].items())
-        key = results.digest([job.key, job.suite.unit, options])
+        key = results.digest([job.key, job.suite.unit, sorted(job.systems[system].items())])
         folder = job.folder / "results" / f"{system}-{key}"
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{self._code}.jsonl"
@@ -277,8 +275,9 @@ def _check(suite: Suite, tenant: str, questions: Sequence[Question], names: Name
         wanted = question.gold_sessions if suite.unit == SESSION else question.gold
         for name in (*(wanted or question.gold), *question.stale):
             if not names.known(name):
-                message = f"the question {question.id!r}: {name!r} is no {suite.unit} of {tenant}"
-                raise InvalidInput(message)
+                raise InvalidInput(
+                    f"the question {question.id!r}: {name!r} is no {suite.unit} of {tenant}"
+                )
     if names.pool <= max(suite.ks) and any(map(names.gold, questions)):
         raise InvalidInput(
             f"{tenant} has {names.pool} {suite.unit}s: with k = {max(suite.ks)} everything would "

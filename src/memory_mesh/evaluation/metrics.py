@@ -57,10 +57,9 @@ def mean(rows: Sequence[Row], metric: str) -> float | None:
 
 def summary(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
     """Every figure of some rows, and the means of each category."""
-    categories = dict.fromkeys(row.category for row in rows)
     by_category = {
         category: _means([row for row in rows if row.category == category], suite)
-        for category in sorted(categories)
+        for category in sorted(dict.fromkeys(row.category for row in rows))
     }
     return {
         **_means(rows, suite),

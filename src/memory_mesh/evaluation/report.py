@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.evaluation import bootstrap
-from memory_mesh.evaluation import metrics as evaluation_metrics
+from memory_mesh.evaluation import bootstrap, metrics as evaluation_metrics
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.bootstrap import Estimate
 from memory_mesh.evaluation.suite import PRECISION, Suite
@@ -89,10 +88,9 @@ class Report:
     @property
     def systems(self) -> dict[str, dict[str, dict[str, Json]]]:
         """The figures by system and split."""
-        found = self.values["systems"]
         return {
             str(system): {str(split): dict(_mapping(each)) for split, each in _items(splits)}
-            for system, splits in _items(found)
+            for system, splits in _items(self.values["systems"])
         }
 
     @property
@@ -200,7 +198,6 @@ def differences(
 ) -> list[Json]:
     """What the first of two named systems is better by, figure by figure."""
     (system, ours), (against, theirs) = pair
-    sure = bootstrap.differences(ours, theirs, metrics, seed=seed)
     return [
         {
             "split": split,
@@ -210,7 +207,7 @@ def differences(
             "difference": each.value,
             **_interval(each),
         }
-        for metric, each in sure.items()
+        for metric, each in bootstrap.differences(ours, theirs, metrics, seed=seed).items()
     ]
 
 

@@ -10,8 +10,14 @@ from pathlib import Path
 from memory_mesh import config as configuration
 from memory_mesh._version import __version__
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.evaluation import longmemeval, own_store, records, results, workspace
-from memory_mesh.evaluation import suite as suites
+from memory_mesh.evaluation import (
+    longmemeval,
+    own_store,
+    records,
+    results,
+    suite as suites,
+    workspace,
+)
 from memory_mesh.evaluation.answering import Answers, Job, Progress, Rows, answer
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.records import DataSet, Question
@@ -124,8 +130,7 @@ class _Session:
             if data is not None or self._added:
                 raise InvalidInput("a suite over a store takes neither data nor other systems")
             answers = own_store.answer(self._suite, self._systems, self._embedder, self._progress)
-            ids = [row.id for row in next(iter(answers.rows.values()))]
-            return {ALL: ids}, answers, None
+            return {ALL: [row.id for row in next(iter(answers.rows.values()))]}, answers, None
         if data is None:
             raise InvalidInput(f"where is the data of {self._suite.name}? Give it with --data")
         found = _read(Path(data), self._suite)

@@ -4,11 +4,12 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from memory_mesh.config import APP
 from memory_mesh.errors import StoreIsBusy
+from memory_mesh.process.locks import locked
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _ANSWERING = {  # of this folder
@@ -59,15 +60,9 @@ def commit() -> tuple[str | None, bool | None]:
 def alone(folder: Path) -> Iterator[None]:
     """Keep a second run of the same suite out of the folder while this one goes on."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("wb") as lock:
-        with suppress(ImportError):  # Windows: SQLite's own locks have to do
-            import fcntl
-
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                message = f"another evaluation runs in {folder}; wait for it, or give --work"
-                raise StoreIsBusy(message) from None
+    with locked(folder / ".lock", wait=False) as mine:
+        if not mine:
+            raise StoreIsBusy(f"another evaluation runs in {folder}; wait for it, or give --work")
         yield
 
 

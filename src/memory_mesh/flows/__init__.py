@@ -46,8 +46,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load a flow at its first use."""
     if name not in __all__:
-        message = f"there is no flow {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"there is no flow {name!r}")
     import importlib
 
     return importlib.import_module(f"memory_mesh.flows.{name}")

@@ -139,7 +139,6 @@ def _entry(
 
 def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
     """The record of a search."""
-    top = max((hit.score for hit in hits), default=0.0)
     block = yamo.recall(
         query.text,
         agent_id=access.agent,
@@ -147,7 +146,7 @@ def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
         filter=filter_text(query.lens),
         at=query.lens.now,
         results=len(hits),
-        top_score=top,
+        top_score=max((hit.score for hit in hits), default=0.0),
     )
     return _read_entry(access, block, [hit.id for hit in hits], query.lens.now, {"use": "search"})
 

@@ -142,8 +142,9 @@ def _change(
         old = standing.memories.get(memory_id)
         if old is None or old.status is Status.DELETED or not audience.sees(reader, old.scope):
             raise NotFound
-        new = replace(alter(old), recorded_from=standing.at)
-        return _changed(access, standing, old, new, change)
+        return _changed(
+            access, standing, old, replace(alter(old), recorded_from=standing.at), change
+        )
 
     return _commit_change(access, memory_id, decide)
 

@@ -301,8 +301,7 @@ def _repeated(draft: Draft, seen: Seen) -> Receipt:
     reasons = ["this key was seen before with the same text"]
     if seen.memory.status is not Status.ACTIVE:
         reasons.append(f"the memory is {seen.memory.status} since")
-    first = _receipt(seen.memory, seen.outcome, *reasons)
-    return replace(first, content=draft.text, again=True)
+    return replace(_receipt(seen.memory, seen.outcome, *reasons), content=draft.text, again=True)
 
 
 def _not_taken(draft: Draft, into: Memory) -> list[str]:

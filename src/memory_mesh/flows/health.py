@@ -40,8 +40,7 @@ def _chain(access: Access, head: Head) -> Check:
     if not head.position:
         return Check("chain", Health.HEALTHY, "no block yet")
     for back in _BACK:
-        after = max(0, head.seq - back)
-        found = access.ledger.blocks(access.namespace, after, back)
+        found = access.ledger.blocks(access.namespace, max(0, head.seq - back), back)
         if not found:
             continue
         last = found[-1]

@@ -25,8 +25,7 @@ from memory_mesh.flows.access import Access
 from memory_mesh.flows.prepare import redact
 from memory_mesh.flows.recall import recall
 from memory_mesh.flows.remember import remember
-from memory_mesh.formats import prompt
-from memory_mesh.formats import yamo_skill as procedure_text
+from memory_mesh.formats import prompt, yamo_skill as procedure_text
 from memory_mesh.model import (
     Channel,
     Draft,
@@ -42,8 +41,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.filter import And, Compare, Not, Sign
 from memory_mesh.model.learning import Reflection, Synthesis
-from memory_mesh.policy.learning import beliefs as learning_beliefs
-from memory_mesh.policy.learning import procedures
+from memory_mesh.policy.learning import beliefs as learning_beliefs, procedures
 from memory_mesh.policy.writing.trust import lowest
 from memory_mesh.ports import LLM
 
@@ -138,10 +136,9 @@ def _gathered(access: Access, lens: Lens, topic: str | None, lookback: int) -> l
     if topic is None:
         with access.ledger.read(access.namespace) as snapshot:
             return list(snapshot.page(lens, lookback, None))
-    hits = recall(access, Query(topic, lens, lookback))
     return [
         hit.memory
-        for hit in hits
+        for hit in recall(access, Query(topic, lens, lookback))
         if hit.parts.get("covered", 0.0) > 0 or hit.parts.get("cosine", 0.0) >= NEAR_ENOUGH
     ]
 
@@ -200,13 +197,12 @@ def _skill(
     access: Access, title: str, text: str, found: procedures.Procedure, sources: Sequence[Memory]
 ) -> skill.SkillDraft:
     kind = lowest(memory.source.kind for memory in sources)
-    described = "; ".join(found.steps)
     return skill.SkillDraft(
         text=text,
         metadata={
             "name": title,
             "intent": title,
-            "description": described,
+            "description": "; ".join(found.steps),
             "tags": ["synthesized"],
         },
         scope=_audience(sources),

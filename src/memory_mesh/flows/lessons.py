@@ -92,8 +92,7 @@ def query_lessons(
 ) -> list[LessonBlock]:
     """Active lessons that answer a question, or all of them, worst first where asked."""
     if query.strip():
-        hits = recall(access, Query(query, lens, limit))
-        memories = [hit.memory for hit in hits]
+        memories = [hit.memory for hit in recall(access, Query(query, lens, limit))]
         return [lesson_block(one) for one in (_worst(memories) if worst_first else memories)]
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.page(lens, limit, None, worst_first=worst_first)
@@ -157,8 +156,7 @@ def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
     """RFC-0011's LessonBlock of a stored lesson, with its wire text."""
     lesson = memory.lesson
     if lesson is None:
-        message = f"{memory.id} is no lesson"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{memory.id} is no lesson")
     return LessonBlock(
         lesson_id=lesson.id,
         pattern_id=lesson.pattern_id,
@@ -217,8 +215,7 @@ def _known(access: Access, failure: Failure, now: datetime) -> LessonBlock | Non
 
     One that a person deleted or rejected counts too: the cycle does not bring it back.
     """
-    draft = _draft(access, failure.context, failure.scope, Source(failure.trust), ())
-    lesson = draft.lesson
+    lesson = _draft(access, failure.context, failure.scope, Source(failure.trust), ()).lesson
     if lesson is None:
         return None
     everywhere = Lens(now, failure.scope, statuses=frozenset(Status), any_validity=True)

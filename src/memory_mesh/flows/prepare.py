@@ -80,8 +80,7 @@ def clean(access: Access, draft: Draft) -> Clean:
         from memory_mesh.policy import claims
 
         draft = replace(draft, claim=claims.read(draft.text, speaker=draft.speaker))
-    wording = tagged(word(draft.text, scrubbed.plain), draft.tags)
-    return draft, wording, scrubbed.chunks
+    return draft, tagged(word(draft.text, scrubbed.plain), draft.tags), scrubbed.chunks
 
 
 def embed(access: Access, cleaned: Sequence[Clean], *, news: Sequence[bool]) -> list[Worded]:

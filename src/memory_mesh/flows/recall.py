@@ -64,8 +64,7 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
     """The best memories for a question, from best to worst, and how they were found."""
     if query.profile not in (*profiles.PROFILES, *profiles.RANKED):
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
-        message = f"there is no profile {query.profile!r}; choose one of: {known}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"there is no profile {query.profile!r}; choose one of: {known}")
     query = replace(query, text=redact(access, query.text))
     hits = _recalled(access, query, use_cache=use_cache and _may_be_kept(query))
     if access.yamo:
@@ -189,8 +188,7 @@ def _weighed(
         term: tuple(zip(others, shares[term], strict=True))
         for term, others in legs.keyword.read_as.items()
     }
-    reading = replace(prepared.reading, forms=forms)
-    return features.table(reading, legs.keyword, placed)
+    return features.table(replace(prepared.reading, forms=forms), legs.keyword, placed)
 
 
 def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]) -> list[Fused]:

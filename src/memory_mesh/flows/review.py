@@ -192,8 +192,7 @@ def resolve(
         done = _in_place_of(access, Commit(entries=(said,)), [existing], newcomer, standing)
         return replace(done, conflicts=_resolved([now], resolution, reason, standing))
 
-    wanted = _bearing_on(access, found.new, found)
-    done = access.ledger.commit(access.namespace, wanted, decide)
+    done = access.ledger.commit(access.namespace, _bearing_on(access, found.new, found), decide)
     return next(each for each in done.conflicts if each.id == conflict_id)
 
 
@@ -202,8 +201,7 @@ def conflict(access: Access, conflict_id: str) -> Conflict:
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.standing(Wanted(conflicts=(conflict_id,))).conflicts.get(conflict_id)
     if found is None:
-        message = f"there is no conflict {conflict_id}"
-        raise NotFound(message)
+        raise NotFound(f"there is no conflict {conflict_id}")
     return found
 
 

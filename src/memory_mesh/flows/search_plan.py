@@ -18,10 +18,8 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.ranking import (
     profiles,
-    relevance,
-)
-from memory_mesh.policy.ranking import (
     question as ranking_question,
+    relevance,
 )
 from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze

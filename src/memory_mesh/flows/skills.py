@@ -23,6 +23,7 @@ from memory_mesh.model import (
     Reliability,
     Scope,
     Skill,
+    SkillDraft,
     SkillHit,
     SkillOrigin,
     SkillPut,
@@ -34,11 +35,9 @@ from memory_mesh.model import (
     Status,
     Wanted,
 )
-from memory_mesh.model.skill import SkillDraft
 from memory_mesh.policy import audience
 from memory_mesh.policy.audience import AUDIENCE
-from memory_mesh.policy.learning import reliability as learning_reliability
-from memory_mesh.policy.learning import skill_text
+from memory_mesh.policy.learning import reliability as learning_reliability, skill_text
 from memory_mesh.policy.ranking import skills
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import SKILL_CHARS
@@ -170,8 +169,7 @@ def prune(access: Access, reader: Scope, threshold: float) -> Pruned:
         why = f"its reliability fell below {threshold:g}"
         gone = _archive(access, candidate.skill.id, reader, Change("archive", why), threshold)
         archived += [gone] if gone is not None else []
-    left = access.ledger.stats(access.namespace).skills
-    return Pruned(threshold, tuple(archived), left)
+    return Pruned(threshold, tuple(archived), access.ledger.stats(access.namespace).skills)
 
 
 def review(access: Access, skill_id: str, reader: Scope, *, approve: bool, reason: str) -> Skill:
@@ -179,8 +177,7 @@ def review(access: Access, skill_id: str, reader: Scope, *, approve: bool, reaso
 
     def alter(skill: Skill, _at: datetime) -> Skill:
         if skill.status is not Status.QUARANTINED:
-            message = f"{skill_id} does not wait for review: it is {skill.status}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{skill_id} does not wait for review: it is {skill.status}")
         return replace(skill, status=Status.ACTIVE if approve else Status.ARCHIVED)
 
     names = _names(access, skill_id) if approve else ()
@@ -267,8 +264,7 @@ def _change(
     def decide(standing: Standing) -> Commit:
         old = standing.skills.get(skill_id)
         if old is None or not audience.sees(reader, old.scope):
-            message = f"there is no skill {skill_id}"
-            raise NotFound(message)
+            raise NotFound(f"there is no skill {skill_id}")
         new = alter(old, standing.at)
         namesakes = standing.skill_names.values()
         used = next((one for one in namesakes if one.status is Status.ACTIVE), None)
@@ -325,10 +321,9 @@ def _asked(access: Access, query: str, scope: Scope) -> tuple[Space, bytes] | No
         embedding = embedder.embed([query], query=True)
     except EmbeddingError:
         return None
-    waiting = _found(access, SkillQuery(scope, CATCH_UP, waiting=embedding.space))
     late = [
         SkillVector(candidate.skill.id, *found)
-        for candidate in waiting
+        for candidate in _found(access, SkillQuery(scope, CATCH_UP, waiting=embedding.space))
         if (found := embed_one(embedder, candidate.skill.intent)) is not None
     ]
     if late:

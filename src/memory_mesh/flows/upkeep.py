@@ -90,8 +90,9 @@ def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
     """The ledger's own check, held against a checkpoint kept elsewhere if there is one."""
     mark = None if against is None else audit.read_checkpoint(against)
     if mark is not None and mark.namespace != namespace:
-        message = f"the checkpoint is of the namespace {mark.namespace!r}, not of {namespace!r}"
-        raise InvalidInput(message)
+        raise InvalidInput(
+            f"the checkpoint is of the namespace {mark.namespace!r}, not of {namespace!r}"
+        )
     found = ledger.verify(namespace, mark)
     checked, findings = _terms_checked(ledger, namespace)
     return replace(

@@ -19,8 +19,7 @@ def promote(draft: Draft, given: Mapping[str, Json], agent_id: str) -> Draft:
     if label == "agent" and scope.agent is None:
         scope = replace(scope, agent=agent_id)
     if label == "session" and scope.session is None:
-        message = "a memory of type session needs a session_id"
-        raise InvalidInput(message)
+        raise InvalidInput("a memory of type session needs a session_id")
     source = replace(draft.source, agent=_text(rest, "source") or draft.source.agent)
     importance = _fraction(rest, "importance_score")
     return replace(
@@ -61,8 +60,7 @@ def _line(text: str) -> str:
 def _text(rest: dict[str, Json], name: str) -> str | None:
     value = rest.pop(name, None)
     if value is not None and not isinstance(value, str):
-        message = f"metadata {name!r} must be text, not {type(value).__name__}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"metadata {name!r} must be text, not {type(value).__name__}")
     return value or None
 
 
@@ -71,12 +69,10 @@ def _tags(rest: dict[str, Json]) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, str) or not isinstance(value, Sequence):
-        message = "metadata 'tags' must be a list of texts"
-        raise InvalidInput(message)
+        raise InvalidInput("metadata 'tags' must be a list of texts")
     tags = [tag for tag in value if isinstance(tag, str)]
     if len(tags) != len(value):
-        message = "metadata 'tags' must hold texts only"
-        raise InvalidInput(message)
+        raise InvalidInput("metadata 'tags' must hold texts only")
     return tuple(tags)
 
 
@@ -85,6 +81,5 @@ def _fraction(rest: dict[str, Json], name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        message = f"metadata {name!r} must be a number from 0 to 1"
-        raise InvalidInput(message)
+        raise InvalidInput(f"metadata {name!r} must be a number from 0 to 1")
     return float(value)

@@ -103,7 +103,6 @@ def retain(
 ) -> YamoBlock:
     """The block of a stored memory (RFC-0011 section 3.2)."""
     when = timestamp(at)
-    length = len(content.encode("utf-8", "surrogatepass"))
     return YamoBlock(
         agent=agent_name(agent_id),
         intent="store_memory_for_future_retrieval",
@@ -111,7 +110,7 @@ def retain(
             ("memory_id", memory_id),
             ("memory_type", memory_type),
             ("timestamp", when),
-            ("content_length", str(length)),
+            ("content_length", str(len(content.encode("utf-8", "surrogatepass")))),
         ),
         constraints=(("hypothesis", hypothesis),),
         priority="medium",

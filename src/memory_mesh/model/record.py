@@ -28,8 +28,9 @@ def read_heritage(plain: Mapping[str, Json]) -> Heritage:
     given = {_SPELLINGS.get(key, key): value for key, value in plain.items()}
     unknown = given.keys() - {*_HERITAGE_KEYS.values(), "cut"}
     if unknown:
-        message = f"a heritage chain has intentChain, hypotheses and rationales, not {min(unknown)}"
-        raise InvalidInput(message)
+        raise InvalidInput(
+            f"a heritage chain has intentChain, hypotheses and rationales, not {min(unknown)}"
+        )
     cut = given.get("cut", 0)
     return Heritage(
         **{name: _heritage_texts(key, given.get(key, ())) for name, key in _HERITAGE_KEYS.items()},
@@ -39,11 +40,9 @@ def read_heritage(plain: Mapping[str, Json]) -> Heritage:
 
 def _heritage_texts(key: str, value: Json) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        message = f"{key} of a heritage chain must be a list of texts"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{key} of a heritage chain must be a list of texts")
     if not all(isinstance(item, str) for item in value):
-        message = f"{key} of a heritage chain must hold texts only"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{key} of a heritage chain must hold texts only")
     return tuple(str(item) for item in value)
 
 
@@ -78,8 +77,7 @@ def read_lesson(plain: Mapping[str, Json]) -> Lesson:
     given.pop("confidence")
     inverse = given.pop("inverse") or None
     if not isinstance(confidence, int | float):
-        message = "rule_confidence is not a number"
-        raise TypeError(message)
+        raise TypeError("rule_confidence is not a number")
     return Lesson(severity=severity, confidence=float(confidence), inverse=inverse, **given)
 
 

@@ -30,17 +30,8 @@ def options_given(
 def check_limit(limit: int) -> int:
     """The limit, if it is a sensible one."""
     if type(limit) is not int or not 1 <= limit <= MAX_RESULTS:
-        message = f"limit must be a whole number from 1 to {MAX_RESULTS}, not {limit!r}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"limit must be a whole number from 1 to {MAX_RESULTS}, not {limit!r}")
     return limit
-
-
-def checked_share(name: str, value: float) -> float:
-    """A number from 0 to 1."""
-    if type(value) not in {int, float} or not 0 <= value <= 1:
-        message = f"{name} must be a number from 0 to 1, not {value!r}"
-        raise InvalidInput(message)
-    return float(value)
 
 
 Member = TypeVar("Member", bound=StrEnum)
@@ -54,19 +45,16 @@ def moment(name: str, value: object) -> datetime | None:
         try:
             parsed = datetime.fromisoformat(value)
         except ValueError:
-            message = (
+            raise InvalidInput(
                 f"{name} must be an ISO 8601 time such as 2026-03-01T12:00:00Z, not {value[:40]!r}"
-            )
-            raise InvalidInput(message) from None
+            ) from None
         value = parsed.replace(tzinfo=UTC) if "T" not in value and " " not in value else parsed
     if not isinstance(value, datetime) or value.tzinfo is None:
-        message = f"{name} must say its time zone, for example 2026-03-01T12:00:00Z"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must say its time zone, for example 2026-03-01T12:00:00Z")
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        message = f"{name} is out of the years 1 to 9999"
-        raise InvalidInput(message) from None
+        raise InvalidInput(f"{name} is out of the years 1 to 9999") from None
 
 
 def member(name: str, kind: type[Member], value: object) -> Member:
@@ -75,29 +63,26 @@ def member(name: str, kind: type[Member], value: object) -> Member:
         return kind(str(value))
     except ValueError:
         words = ", ".join(kind)
-        message = f"{name} must be one of: {words}; not {value!r}"
-        raise InvalidInput(message) from None
+        raise InvalidInput(f"{name} must be one of: {words}; not {value!r}") from None
 
 
 def check_text(value: object, name: str) -> str:
     """The value as storable text: a str without NUL and without lone surrogates."""
     if not isinstance(value, str):
-        message = f"{name} must be text, not {type(value).__name__}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must be text, not {type(value).__name__}")
     if "\0" in value:
-        message = f"{name} holds a NUL character"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} holds a NUL character")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        message = f"{name} is not valid Unicode (a lone surrogate at {error.start})"
-        raise InvalidInput(message) from None
+        raise InvalidInput(
+            f"{name} is not valid Unicode (a lone surrogate at {error.start})"
+        ) from None
     return value
 
 
 def check_share(value: object, name: str) -> float:
     """The value as a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        message = f"{name} must be a number from 0 to 1, not {value!r:.80}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must be a number from 0 to 1, not {value!r:.80}")
     return float(value)

@@ -92,13 +92,13 @@ def _after_fork_in_child() -> None:
         forkable.after_fork()
 
 
-def bury(connections: Sequence[object]) -> None:
-    """Keep the parent's connections referenced for ever: closing one here could harm the parent."""
-    if connections:
+def bury(inherited: Sequence[object]) -> None:
+    """Keep what is the parent's referenced for ever: closing a connection here could harm it."""
+    if inherited:
         import ctypes
 
-        for connection in connections:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        for each in inherited:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,4 +1,4 @@
-"""A fair lock between processes: a file under flock, served in order of arrival.
+"""Locks between processes: a file under flock, served in order of arrival.
 
 SQLite's own busy handler polls and starves some of many writers; the kernel queues flock's.
 The lock dies with its holder, so a killed process never leaves the store locked.
@@ -10,6 +10,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+_held: set[int] = set()  # descriptors that `locked` holds in this process
 
 
 class FairLock:
@@ -25,7 +27,7 @@ class FairLock:
         """Wait for the turn, hold, and let go whatever happens."""
         with self._threads:
             descriptor = self._open()
-            _lock(descriptor)
+            _lock(descriptor, wait=True)
             try:
                 yield
             finally:
@@ -52,11 +54,59 @@ class FairLock:
         return self._descriptor
 
 
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold this file for a while; False when another holds it and we do not wait.
+
+    The holder may remove the file: whoever waited for it then makes a new one.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        if not _lock(descriptor, wait=wait):
+            os.close(descriptor)
+            yield False
+            return
+        if _still_at(path, descriptor):
+            break
+        os.close(descriptor)  # its holder removed it: ours would lock nobody out
+    _held.add(descriptor)
+    try:
+        yield True
+    finally:
+        _held.discard(descriptor)
+        _unlock(descriptor)  # closing alone would leave it to a forked child
+        os.close(descriptor)
+
+
+def _still_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _let_go_in_child() -> None:
+    """A lock is the parent's: a child that kept it open would hold it after the parent's death."""
+    for descriptor in _held:
+        with suppress(OSError):
+            os.close(descriptor)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)
+
 if sys.platform == "win32":  # pragma: no cover  # expected to work, tested on Linux only
     import msvcrt
 
-    def _lock(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+    def _lock(descriptor: int, *, wait: bool) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        except OSError:
+            if wait:
+                raise
+            return False
+        return True
 
     def _unlock(descriptor: int) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
@@ -65,8 +115,12 @@ if sys.platform == "win32":  # pragma: no cover  # expected to work, tested on L
 else:
     import fcntl
 
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    def _lock(descriptor: int, *, wait: bool) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        return True
 
     def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -50,10 +50,9 @@ class AuditVerbs(View):
         verification = flows.upkeep.verify(parts.ledger, self._config.namespace, held)
         if checkpoint is not None:
             if verification.head is None or not verification.head.position:
-                message = (
+                raise NotFound(
                     f"the namespace {self._config.namespace!r} is empty: nothing to checkpoint"
                 )
-                raise NotFound(message)
             mark = audit.checkpoint(verification.head, parts.clock.now())
             Path(checkpoint).write_text(mark + "\n", encoding="utf-8")
         return verification
@@ -63,5 +62,4 @@ def _read(path: str | PathLike[str]) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        message = f"there is no file {path}"
-        raise NotFound(message) from None
+        raise NotFound(f"there is no file {path}") from None

@@ -73,17 +73,15 @@ class LessonVerbs(View):
             filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
         """
         if order_by is not None and " ".join(str(order_by).lower().split()) != _WORST_FIRST:
-            message = f'order_by can be "severity DESC", not {order_by!r}'
-            raise InvalidInput(message)
+            raise InvalidInput(f'order_by can be "severity DESC", not {order_by!r}')
         least = self._config.lesson_min_confidence
         if min_confidence is not None:
             least = check_share(min_confidence, "min_confidence")
         since = self._now() - timedelta(days=self._config.lesson_retention_days)
-        lens = flows.lessons.lens_on_lessons(self._lens(scope, filter=filter), least, since)
         return flows.lessons.query_lessons(
             self._access(),
             check_text(query, "query"),
-            lens,
+            flows.lessons.lens_on_lessons(self._lens(scope, filter=filter), least, since),
             limit=check_limit(limit),
             worst_first=order_by is not None,
         )

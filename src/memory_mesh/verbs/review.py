@@ -118,10 +118,9 @@ class ReviewVerbs(View):
         name = check_text(source, "source").replace("'", "''")
         where = f"source = '{name}' OR source_ref = '{name}'"
         lens, access = self._lens(scope, filter=where), self._access()
-        found = flows.review.waiting(access, lens, check_limit(1_000))
         return [
             flows.review.review(access, memory.id, lens.scope, approve=approve, reason=reason)
-            for memory in found
+            for memory in flows.review.waiting(access, lens, check_limit(1_000))
         ]
 
     def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
@@ -144,8 +143,7 @@ class ReviewVerbs(View):
         """
         lens = self._lens(scope)
         memories = self._waiting(lens, limit)
-        waiting = frozenset({Status.QUARANTINED})
-        query = SkillQuery(lens.scope, limit, statuses=waiting)
+        query = SkillQuery(lens.scope, limit, statuses=frozenset({Status.QUARANTINED}))
         staged = flows.skills.listed(self._access(), query)
         found: list[Memory | Skill] = [*memories, *staged]
         return found[:limit]

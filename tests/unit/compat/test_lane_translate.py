@@ -4,12 +4,9 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from memory_mesh.compat.lane import entities, translate
-from memory_mesh.compat.lane import tags as lane_tags
-from memory_mesh.compat.lane import translate as words
+from memory_mesh.compat.lane import entities, tags as lane_tags, translate, translate as words
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Fused, Kind, Lens, Memory, Query, Status
 from memory_mesh.policy.ranking import lane

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.engines.ledgers import migrations
 from memory_mesh.engines.ledgers.sqlite import file_names, mounts, schema

@@ -4,8 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.evaluation import bootstrap, metrics
 from memory_mesh.evaluation.asking import Row

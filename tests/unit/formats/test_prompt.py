@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.formats import prompt
 from memory_mesh.model import Hit, Memory

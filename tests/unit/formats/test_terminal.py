@@ -1,8 +1,7 @@
 """Nothing stored can act on a terminal."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.formats.terminal import safe_text
 

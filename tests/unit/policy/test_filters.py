@@ -4,8 +4,7 @@ import sqlite3
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.engines.ledgers.sqlite.filter_sql import compile_sql
 from memory_mesh.errors import FilterError

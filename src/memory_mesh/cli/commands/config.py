@@ -3,8 +3,7 @@
 import argparse
 from dataclasses import fields
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.config import Config
 from memory_mesh.model import Json
 

@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.model import Conflict, Json, Resolution, Scope
 from memory_mesh.sync import MemoryMesh
@@ -28,31 +27,32 @@ def run(options: argparse.Namespace) -> int:
     """List contradictions, or decide one."""
     if bool(options.id) != bool(options.resolve):
         raise UsageError("give --id and --resolve together. See: memory-mesh conflicts --help")
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         if options.id:
             return _resolve(mesh, reader, options)
         found = mesh.conflicts(pending=not options.all, limit=options.limit, scope=reader)
-    if options.json:
-        output.say_json([_plain(conflict) for conflict in found])
-        return 0
-    output.say(f"[MemoryMesh] {len(found)} conflicts.")
-    for conflict in found:
-        state = conflict.resolution or "pending"
-        output.say(f"{conflict.id}  {state}  {output.one_line(conflict.reason, 90)}")
-        output.say(f"  new {conflict.new} ({conflict.new_trust:.2f}), "
-                     f"known {conflict.existing} ({conflict.existing_trust:.2f})")  # fmt: skip
-    return 0
+    return output.answer(
+        [_plain(conflict) for conflict in found],
+        f"[MemoryMesh] {len(found)} conflicts.",
+        *map(_lines, found),
+        as_json=options.json,
+    )
 
 
 def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     reason = options.reason or "resolved by the caller"
     done = mesh.resolve_conflict(options.id, options.resolve, reason=reason, scope=reader)
-    if options.json:
-        output.say_json(_plain(done))
-        return 0
-    output.say(f"[MemoryMesh] Resolved {done.id}: {done.resolution}")
-    return 0
+    resolved = f"[MemoryMesh] Resolved {done.id}: {done.resolution}"
+    return output.answer(_plain(done), resolved, as_json=options.json)
+
+
+def _lines(conflict: Conflict) -> str:
+    state = conflict.resolution or "pending"
+    return (
+        f"{conflict.id}  {state}  {output.one_line(conflict.reason, 90)}\n"
+        f"  new {conflict.new} ({conflict.new_trust:.2f}), "
+        f"known {conflict.existing} ({conflict.existing_trust:.2f})"
+    )
 
 
 def _plain(conflict: Conflict) -> dict[str, Json]:

@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = "memory-mesh delete --id mem_1767225600000_0a1b2c"
 
@@ -16,14 +15,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Hide the memory from every read of the present."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
-        with cli_options.looked_up(options.id, reader):
-            reason = options.reason or "deleted by the caller"
-            mesh.delete(options.id, scope=reader, reason=reason)
-    if options.json:
-        output.say_json({"deleted": options.id})
-    else:
-        output.say(f"[MemoryMesh] Deleted record {options.id}")
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader),
+    ):
+        reason = options.reason or "deleted by the caller"
+        mesh.delete(options.id, scope=reader, reason=reason)
     output.hint(f"For 30 days you can change your mind: memory-mesh restore --id {options.id}")
-    return 0
+    done = f"[MemoryMesh] Deleted record {options.id}"
+    return output.answer({"deleted": options.id}, done, as_json=options.json)

@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model.learning import Distillation
 
 EXAMPLE = "memory-mesh distill"
@@ -18,8 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Turn recent failures into lessons; may be interrupted and run again."""
-    with cli_options.mesh_of(options, meaning=True) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options, meaning=True) as (mesh, reader):
         if options.if_due and not mesh.distillation_due():
             if not options.json:
                 output.hint("Nothing is due.")
@@ -27,25 +25,21 @@ def run(options: argparse.Namespace) -> int:
             done = Distillation(0)
         else:
             done = mesh.distill(scope=reader)
-    if options.json:
-        output.say_json(
-            {
-                "scanned": done.scanned,
-                "learned": [block.lesson_id for block in done.learned],
-                "known": [block.lesson_id for block in done.known],
-                "unclear": list(done.unclear),
-                "constraints": list(done.constraints),
-            }
-        )
-        return 0
     waiting = sum(1 for block in done.learned if block.status != "active")
-    output.say(
+    return output.answer(
+        {
+            "scanned": done.scanned,
+            "learned": [block.lesson_id for block in done.learned],
+            "known": [block.lesson_id for block in done.known],
+            "unclear": list(done.unclear),
+            "constraints": list(done.constraints),
+        },
         f"[MemoryMesh] Distilled {len(done.learned)} lessons from {done.scanned} failures, "
-        f"{len(done.known)} known, {len(done.unclear)} without a rule."
+        f"{len(done.known)} known, {len(done.unclear)} without a rule.",
+        *(
+            f"{block.severity}: {output.unbroken(block.preventative_rule)} ({block.lesson_id})"
+            for block in done.learned
+        ),
+        as_json=options.json,
+        remark=f"{waiting} of them wait for you: memory-mesh review" if waiting else "",
     )
-    for block in done.learned:
-        rule = output.unbroken(block.preventative_rule)
-        output.say(f"{block.severity}: {rule} ({block.lesson_id})")
-    if waiting:
-        output.hint(f"{waiting} of them wait for you: memory-mesh review")
-    return 0

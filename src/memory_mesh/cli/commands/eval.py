@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
         command=_command(options),
         progress=_progress,
     )
-    _end_progress()
+    output.progress("")
     split = next(reversed(next(iter(report.systems.values()))))  # all, or the one asked for
     folder = Path(options.out) if options.out else evaluation.work_folder(suite, options.work)
     lacking = report_files.write(report, folder, bounds, split)
@@ -179,14 +179,6 @@ def _number(text: str) -> float:
 
 def _progress(what: str, done: int, of: int) -> None:
     """A bar for a person; a pipe gets none."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return
     filled = _WIDTH * done // max(1, of)
     bar = "█" * filled + "·" * (_WIDTH - filled)
-    line = f"\r{bar} {done}/{of} {safe_text(what, keep_newlines=False)[:40]}\x1b[K"
-    print(line, end="", file=sys.stderr, flush=True)
-
-
-def _end_progress() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    output.progress(f"{bar} {done}/{of} {safe_text(what, keep_newlines=False)[:40]}")

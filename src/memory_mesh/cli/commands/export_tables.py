@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Status
 
 EXAMPLE = "memory-mesh export-tables ./for-yamo"
@@ -30,11 +29,9 @@ def run(options: argparse.Namespace) -> int:
     include = [Status(word) for word in options.include or ()]
     with cli_options.mesh_of(options) as mesh:
         done = hand_out(MeshHoldings(mesh, include=include), Path(options.path).expanduser())
-    if options.json:
-        output.say_json({"memories": done.memories, "skills": done.skills, "blocks": done.blocks})
-    else:
-        output.say(
-            f"[MemoryMesh] Exported {done.memories} memories, {done.skills} skills and "
-            f"{done.blocks} blocks to {options.path}."
-        )
-    return 0
+    return output.answer(
+        {"memories": done.memories, "skills": done.skills, "blocks": done.blocks},
+        f"[MemoryMesh] Exported {done.memories} memories, {done.skills} skills and "
+        f"{done.blocks} blocks to {options.path}.",
+        as_json=options.json,
+    )

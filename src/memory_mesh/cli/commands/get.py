@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Memory, Status
 
 EXAMPLE = "memory-mesh get --id mem_1767225600000_0a1b2c"
@@ -19,15 +18,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what is known of the memory, then its text."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
-        include = [Status.DELETED] if options.deleted else []
+    with cli_options.opened(options) as (mesh, reader):
         memory = mesh.get(
             options.id,
             scope=reader,
             as_of=options.as_of,
             valid_at=options.valid_at,
-            include=include,
+            include=[Status.DELETED] if options.deleted else [],
         )
     if memory is None:
         raise cli_options.missing(options.id, reader)

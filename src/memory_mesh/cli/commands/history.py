@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Json, Memory, record
 
 EXAMPLE = "memory-mesh history --id mem_1767225600000_0a1b2c"
@@ -19,21 +18,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print every recorded version, oldest first."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
-        with cli_options.looked_up(options.id, reader):
-            ids = [options.id]
-            if options.chain:
-                ids = [memory.id for memory in mesh.chain(options.id, scope=reader)]
-            versions = [version for id_ in ids for version in mesh.history(id_, scope=reader)]
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader),
+    ):
+        ids = [options.id]
+        if options.chain:
+            ids = [memory.id for memory in mesh.chain(options.id, scope=reader)]
+        versions = [version for id_ in ids for version in mesh.history(id_, scope=reader)]
     if not versions:
         raise cli_options.missing(options.id, reader)
-    if options.json:
-        output.say_json([_plain(version) for version in versions])
-        return 0
-    for version in versions:
-        output.say(_line(version))
-    return 0
+    return output.answer(
+        [_plain(version) for version in versions], *map(_line, versions), as_json=options.json
+    )
 
 
 def _plain(version: Memory) -> dict[str, Json]:

@@ -1,11 +1,9 @@
 """memory-mesh import-lane: bring in a SQLite file of Memory Lane."""
 
 import argparse
-import sys
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.compat.lane.memory_lane import LaneSettings
 from memory_mesh.model import Channel, Json
 
@@ -27,13 +25,17 @@ def run(options: argparse.Namespace) -> int:
     from memory_mesh.compat.lane.import_ import bring_in_lane
 
     with cli_options.mesh_of(options, meaning=True, channel=Channel.IMPORT) as mesh:
-        done = bring_in_lane(mesh, Path(options.path).expanduser(), progress=_show)
+        done = bring_in_lane(
+            mesh,
+            Path(options.path).expanduser(),
+            progress=lambda count: output.progress(f"{count} rows …"),
+        )
     counts: dict[str, Json] = {name: getattr(done, name) for name in _COUNTS}
     if options.json:
         refusals: list[Json] = [list(refusal) for refusal in done.refusals]
         output.say_json(counts | {"refusals": refusals})
     else:
-        _end_of_line()
+        output.progress("")
         known = {"merged": "already here", "quarantined": "waiting for review"}
         said = ", ".join(
             f"{count} {known.get(name, name)}"
@@ -44,13 +46,3 @@ def run(options: argparse.Namespace) -> int:
         for id_, reason in done.refusals[:_SHOWN]:
             output.say(f"[MemoryMesh] Refused {id_}: {reason}.")
     return 1 if done.refused else 0
-
-
-def _show(count: int) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r{count} rows …\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _end_of_line() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

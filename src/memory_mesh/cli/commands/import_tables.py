@@ -1,16 +1,14 @@
 """`memory-mesh import-tables`."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Channel, Json
 
 if TYPE_CHECKING:
-    from memory_mesh.compat.rfc11.import_ import Tally
+    from memory_mesh.compat.tally import Tally
 
 EXAMPLE = "memory-mesh import-tables ~/.yamo/memory"
 _SHOWN = 10  # refusals in words
@@ -27,7 +25,11 @@ def run(options: argparse.Namespace) -> int:
     from memory_mesh.compat.rfc11.import_ import bring_in
 
     with cli_options.mesh_of(options, meaning=True, channel=Channel.IMPORT) as mesh:
-        done = bring_in(mesh, Path(options.path).expanduser(), progress=_show)
+        done = bring_in(
+            mesh,
+            Path(options.path).expanduser(),
+            progress=lambda count: output.progress(f"{count} rows …"),
+        )
     if options.json:
         refusals: list[Json] = [list(refusal) for refusal in done.refusals]
         output.say_json(
@@ -40,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
             }
         )
     else:
-        _end_of_line()
+        output.progress("")
         output.say(f"[MemoryMesh] Memories: {_said(done.memories)}.")
         output.say(f"[MemoryMesh] Skills: {_said(done.skills)}.")
         output.say(f"[MemoryMesh] Blocks of the other store, not chained here: {done.blocks}.")
@@ -63,13 +65,3 @@ def _said(tally: "Tally") -> str:
         for name, count in counts.items()
         if count or name in {"read", "stored"}
     )
-
-
-def _show(count: int) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r{count} rows …\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _end_of_line() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -3,13 +3,11 @@
 import argparse
 import hmac
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
 from memory_mesh.policy.privacy import masked
@@ -66,14 +64,13 @@ def run(options: argparse.Namespace) -> int:
     endings = [_ending(extension) for extension in options.extension or ()]
     found = texts(root, endings, recursive=options.recursive)
     tally = _Tally()
-    with cli_options.mesh_of(options, meaning=True, channel=Channel.FILE) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options, meaning=True, channel=Channel.FILE) as (mesh, reader):
         scope = Scope(None if options.for_all else reader.project, None, None)
         items = _items(root, found.found, options.type, scope, key_for(mesh.folder))
         for batch in _batches(items):
             for item, receipt in zip(batch, mesh.add_many(batch), strict=True):
                 tally.count(str(item["source_ref"]), receipt)
-            _show(tally.total)
+            output.progress(f"{tally.total} files …")
     return _report(tally, found.skipped, as_json=options.json)
 
 
@@ -116,11 +113,6 @@ def _ending(extension: str) -> str:
     return extension.lower() if extension.startswith(".") else f".{extension.lower()}"
 
 
-def _show(count: int) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r{count} files …\x1b[K", end="", file=sys.stderr, flush=True)
-
-
 def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
     code = 1 if tally.refused or skipped.unreadable else 0
     if as_json:
@@ -138,7 +130,7 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
         }
         output.say_json(plain)
         return code
-    _show_end()
+    output.progress("")
     output.say(f"[MemoryMesh] Ingested {tally.stored} files, {tally.known} already known.")
     left = {
         "binary": skipped.binary,
@@ -160,8 +152,3 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
 
 def _name(what: str, text: str) -> None:
     output.say(f"[MemoryMesh] {what}: {output.unbroken(masked(text))}.")
-
-
-def _show_end() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Scope
 from memory_mesh.process.files import texts
@@ -32,14 +31,13 @@ def run(options: argparse.Namespace) -> int:
     if found is None:
         raise InvalidInput(f"{path} is not UTF-8 text, or too large")
     metadata = {"type": options.type} if options.type else None
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         scope = Scope(None if options.for_all else reader.project, None, None)
         receipt = mesh.ingest_skill(found[1], metadata, str(path), scope=scope)
-    if options.json:
-        output.say_json({**output.described_skill(receipt.skill), "outcome": receipt.outcome})
-        return 0
-    output.say(f"[MemoryMesh] Ingested skill {receipt.skill.name} ({receipt.id})")
-    if receipt.outcome != "stored":
-        output.hint(f"{receipt.outcome}: {'; '.join(receipt.reasons)}")
-    return 0
+    why = "" if receipt.outcome == "stored" else f"{receipt.outcome}: {'; '.join(receipt.reasons)}"
+    return output.answer(
+        {**output.described_skill(receipt.skill), "outcome": receipt.outcome},
+        f"[MemoryMesh] Ingested skill {receipt.skill.name} ({receipt.id})",
+        as_json=options.json,
+        remark=why,
+    )

@@ -2,9 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
-from memory_mesh.model import Json
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = 'memory-mesh lessons "talk to the payment service"'
 
@@ -29,8 +27,12 @@ def run(options: argparse.Namespace) -> int:
             min_confidence=options.min_confidence,
             scope=cli_options.reader_of(mesh.config),
         )
-    if options.json:
-        plain: list[Json] = [
+    lines = [f"[MemoryMesh] {len(found)} lessons."]
+    for block in found:
+        rule, place = map(output.unbroken, (block.preventative_rule, block.applicable_scope))
+        lines.append(f"{block.severity}: {rule}\n  applies to {place} ({block.memory_id})")
+    return output.answer(
+        [
             {
                 "lesson_id": block.lesson_id,
                 "memory_id": block.memory_id,
@@ -42,12 +44,7 @@ def run(options: argparse.Namespace) -> int:
                 "wire_format": block.wire_format,
             }
             for block in found
-        ]
-        output.say_json(plain)
-        return 0
-    output.say(f"[MemoryMesh] {len(found)} lessons.")
-    for block in found:
-        rule, place = map(output.unbroken, (block.preventative_rule, block.applicable_scope))
-        output.say(f"{block.severity}: {rule}")
-        output.say(f"  applies to {place} ({block.memory_id})")
-    return 0
+        ],
+        *lines,
+        as_json=options.json,
+    )

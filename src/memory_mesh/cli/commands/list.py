@@ -3,8 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, record
 
@@ -21,8 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print one line per memory: aligned for a person, separated by tabs for a pipe."""
     with cli_options.mesh_of(options) as mesh:
-        view = cli_options.view_of(options, mesh.config)
-        page = mesh.get_all(cursor=options.cursor, **view)
+        page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh.config))
     if options.json:
         memories: list[Json] = [output.described(memory) for memory in page]
         output.say_json({"memories": memories, "cursor": page.cursor})

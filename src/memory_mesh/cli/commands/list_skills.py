@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = "memory-mesh list-skills --limit 20"
 
@@ -15,13 +14,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the active skills, newest first."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         skills = mesh.list_skills(limit=options.limit, scope=reader)
-    if options.json:
-        output.say_json([output.described_skill(skill) for skill in skills])
-        return 0
-    output.say(f"[MemoryMesh] {len(skills)} skills.")
-    for skill in skills:
-        output.say(output.skill_line(skill))
-    return 0
+    return output.answer(
+        [output.described_skill(skill) for skill in skills],
+        f"[MemoryMesh] {len(skills)} skills.",
+        *map(output.skill_line, skills),
+        as_json=options.json,
+    )

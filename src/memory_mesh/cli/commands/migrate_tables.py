@@ -29,21 +29,20 @@ def run(options: argparse.Namespace) -> int:
         verb = migrate.rollback if options.rollback else migrate.purge
     done = verb(Path(options.path).expanduser(), now=SystemClock().now())
     until = None if done.backup_until is None else record.iso(done.backup_until)
-    if options.json:
-        output.say_json(
-            {
-                "schema": done.schema,
-                "changed": done.changed,
-                "rows": done.rows,
-                "backup_until": until,
-                "aside": done.aside,
-            }
-        )
-        return 0
     did = "is now" if done.changed else "was already"
-    output.say(f"[MemoryMesh] The table {did} schema {done.schema}, {done.rows} rows.")
+    lines = [f"[MemoryMesh] The table {did} schema {done.schema}, {done.rows} rows."]
     if until is not None:
-        output.say(f"[MemoryMesh] Its V1 backup is kept, at least until {until}.")
+        lines.append(f"[MemoryMesh] Its V1 backup is kept, at least until {until}.")
     if done.aside is not None:
-        output.say(f"[MemoryMesh] What was written to the V2 table is in {done.aside}.")
-    return 0
+        lines.append(f"[MemoryMesh] What was written to the V2 table is in {done.aside}.")
+    return output.answer(
+        {
+            "schema": done.schema,
+            "changed": done.changed,
+            "rows": done.rows,
+            "backup_until": until,
+            "aside": done.aside,
+        },
+        *lines,
+        as_json=options.json,
+    )

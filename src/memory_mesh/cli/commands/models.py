@@ -42,11 +42,8 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError("which folder? memory-mesh models install FOLDER")
         source = Path(options.what).expanduser()
         done = model_files.install(source, folder, name=options.name, progress=_Progress())
-    if options.json:
-        output.say_json({"name": done.name, "folder": str(done)})
-    else:
-        output.say(f"{done.name} is installed in {done}")
-    return 0
+    told = f"{done.name} is installed in {done}"
+    return output.answer({"name": done.name, "folder": str(done)}, told, as_json=options.json)
 
 
 def _list(folder: Path, *, as_json: bool) -> int:

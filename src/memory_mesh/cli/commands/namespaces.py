@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.formats.terminal import safe_text
 
 EXAMPLE = "memory-mesh namespaces"
@@ -17,9 +16,5 @@ def run(options: argparse.Namespace) -> int:
     """Print the names, one per line."""
     with cli_options.mesh_of(options) as mesh:
         names = mesh.namespaces()
-    if options.json:
-        output.say_json(names)
-        return 0
-    for name in names:
-        print(safe_text(name, keep_newlines=False))
-    return 0
+    lines = [safe_text(name, keep_newlines=False) for name in names]
+    return output.answer(names, *lines, as_json=options.json)

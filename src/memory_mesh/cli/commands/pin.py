@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = "memory-mesh pin --id mem_1767225600000_0a1b2c"
 
@@ -16,12 +15,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Mark the memory, or take the mark away."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
-        with cli_options.looked_up(options.id, reader):
-            memory = mesh.pin(options.id, pinned=not options.unpin, scope=reader)
-    if options.json:
-        output.say_json(output.described(memory))
-    else:
-        output.say(f"[MemoryMesh] {'Pinned' if memory.pinned else 'Unpinned'} record {memory.id}")
-    return 0
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader),
+    ):
+        memory = mesh.pin(options.id, pinned=not options.unpin, scope=reader)
+    done = f"[MemoryMesh] {'Pinned' if memory.pinned else 'Unpinned'} record {memory.id}"
+    return output.answer(output.described(memory), done, as_json=options.json)

@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = 'memory-mesh reflect --topic "deployments" --lookback 20'
 
@@ -26,21 +25,20 @@ def run(options: argparse.Namespace) -> int:
             store=not options.dry_run,
             scope=cli_options.reader_of(mesh.config),
         )
-    if options.json:
-        output.say_json(
-            {
-                "id": found.id,
-                "topic": found.topic,
-                "count": found.count,
-                "text": found.text,
-                "confidence": found.confidence,
-                "sources": list(found.sources),
-            }
-        )
-        return 0
-    output.say(f"[MemoryMesh] Reflected on {found.count} memories.")
+    lines = [f"[MemoryMesh] Reflected on {found.count} memories."]
     if found.text:
-        output.say(found.text)
+        lines.append(found.text)
     if found.id:
-        output.say(f"[MemoryMesh] Reflection {found.id} [CONFIDENCE: {found.confidence:.2f}]")
-    return 0
+        lines.append(f"[MemoryMesh] Reflection {found.id} [CONFIDENCE: {found.confidence:.2f}]")
+    return output.answer(
+        {
+            "id": found.id,
+            "topic": found.topic,
+            "count": found.count,
+            "text": found.text,
+            "confidence": found.confidence,
+            "sources": list(found.sources),
+        },
+        *lines,
+        as_json=options.json,
+    )

@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = "memory-mesh restore --id mem_1767225600000_0a1b2c"
 
@@ -15,12 +14,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Bring the memory back as it was."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
-        with cli_options.looked_up(options.id, reader):
-            memory = mesh.restore(options.id, scope=reader)
-    if options.json:
-        output.say_json(output.described(memory))
-    else:
-        output.say(f"[MemoryMesh] Restored record {memory.id}")
-    return 0
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader),
+    ):
+        memory = mesh.restore(options.id, scope=reader)
+    done = f"[MemoryMesh] Restored record {memory.id}"
+    return output.answer(output.described(memory), done, as_json=options.json)

@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import NotFound
 from memory_mesh.model import Json, Memory, Scope, Skill
@@ -34,8 +33,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("say which: --id ID or --source NAME. See: memory-mesh review --help")
     if options.source and not decided:
         raise UsageError("say --approve or --reject. See: memory-mesh review --help")
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         if options.source:
             return _decide_all(mesh, reader, options)
         if options.undo:
@@ -45,35 +43,29 @@ def run(options: argparse.Namespace) -> int:
         if options.id:
             return _decide(mesh, reader, options)
         waiting = mesh.awaiting_review(limit=options.limit, scope=reader)
-    if options.json:
-        output.say_json([_plain(item) for item in waiting])
-        return 0
-    output.say(f"[MemoryMesh] {len(waiting)} wait for review.")
-    for item in waiting:
-        text = item.text if isinstance(item, Memory) else f"{item.name}: {item.intent}"
-        output.say(f"{item.id}  {output.one_line(text, 80)}")
-    return 0
+    return output.answer(
+        [_plain(item) for item in waiting],
+        f"[MemoryMesh] {len(waiting)} wait for review.",
+        *map(_line, waiting),
+        as_json=options.json,
+    )
 
 
 def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """One verdict on everything that waits from one source."""
     reason = options.reason or "reviewed by the caller"
     done = mesh.review_source(options.source, approve=options.approve, reason=reason, scope=reader)
-    if options.json:
-        output.say_json([{"id": memory.id, "status": memory.status.value} for memory in done])
-        return 0
-    verdict = "Approved" if options.approve else "Rejected"
-    output.say(f"[MemoryMesh] {verdict} {len(done)} from {options.source}.")
-    return 0
+    return output.answer(
+        [_state(memory) for memory in done],
+        f"[MemoryMesh] {_verdict(options)} {len(done)} from {options.source}.",
+        as_json=options.json,
+    )
 
 
 def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     memory = mesh.undo_review(options.id, scope=reader)
-    if options.json:
-        output.say_json({"id": memory.id, "status": memory.status.value})
-        return 0
-    output.say(f"[MemoryMesh] {memory.id} waits again, as {memory.status.value}")
-    return 0
+    done = f"[MemoryMesh] {memory.id} waits again, as {memory.status.value}"
+    return output.answer(_state(memory), done, as_json=options.json)
 
 
 def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
@@ -82,23 +74,32 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     item = next((item for item in waiting if item.id == options.id), None)
     if item is None:
         raise NotFound(f"{options.id} does not wait for review")
-    if options.json:
-        output.say_json(_plain(item))
-        return 0
-    output.say(item.text)
-    output.hint(f"memory-mesh review --id {item.id} --approve, or --reject")
-    return 0
+    return output.answer(
+        _plain(item),
+        item.text,
+        as_json=options.json,
+        remark=f"memory-mesh review --id {item.id} --approve, or --reject",
+    )
 
 
 def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     reason = options.reason or "reviewed by the caller"
     after = mesh.review(options.id, approve=options.approve, reason=reason, scope=reader)
-    if options.json:
-        output.say_json({"id": after.id, "status": after.status.value})
-        return 0
-    verdict = "Approved" if options.approve else "Rejected"
-    output.say(f"[MemoryMesh] {verdict} {after.id}, now {after.status.value}")
-    return 0
+    done = f"[MemoryMesh] {_verdict(options)} {after.id}, now {after.status.value}"
+    return output.answer(_state(after), done, as_json=options.json)
+
+
+def _verdict(options: argparse.Namespace) -> str:
+    return "Approved" if options.approve else "Rejected"
+
+
+def _line(item: Memory | Skill) -> str:
+    text = item.text if isinstance(item, Memory) else f"{item.name}: {item.intent}"
+    return f"{item.id}  {output.one_line(text, 80)}"
+
+
+def _state(item: Memory | Skill) -> dict[str, Json]:
+    return {"id": item.id, "status": item.status.value}
 
 
 def _plain(item: Memory | Skill) -> dict[str, Json]:

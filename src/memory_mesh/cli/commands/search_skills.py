@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = 'memory-mesh search-skills "deploy the service" --limit 3'
 
@@ -16,13 +15,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the skills, best first."""
-    with cli_options.mesh_of(options, meaning=True) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options, meaning=True) as (mesh, reader):
         hits = mesh.search_skills(options.query, limit=options.limit, scope=reader)
-    if options.json:
-        output.say_json([{**output.described_skill(hit.skill), "score": hit.score} for hit in hits])
-        return 0
-    output.say(f"[MemoryMesh] Found {len(hits)} skills.")
-    for hit in hits:
-        output.say(f"{hit.score:.2f}  {output.skill_line(hit.skill)}")
-    return 0
+    return output.answer(
+        [{**output.described_skill(hit.skill), "score": hit.score} for hit in hits],
+        f"[MemoryMesh] Found {len(hits)} skills.",
+        *(f"{hit.score:.2f}  {output.skill_line(hit.skill)}" for hit in hits),
+        as_json=options.json,
+    )

@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = "memory-mesh skill-feedback --id skill_1767225600000_0a1b2c --success true"
 
@@ -18,14 +17,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Count the use and say how far the skill can be relied on now."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         now = mesh.update_skill_reliability(options.id, options.success == "true", scope=reader)
-    if options.json:
-        output.say_json({"id": now.id, "reliability": now.reliability, "use_count": now.uses})
-        return 0
-    output.say(
+    return output.answer(
+        {"id": now.id, "reliability": now.reliability, "use_count": now.uses},
         f"[MemoryMesh] Skill {now.id} reliability {now.before:.2f} -> {now.reliability:.2f} "
-        f"after {now.uses} uses"
+        f"after {now.uses} uses",
+        as_json=options.json,
     )
-    return 0

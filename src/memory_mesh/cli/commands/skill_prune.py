@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = "memory-mesh skill-prune --threshold 0.3"
 
@@ -21,13 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Archive what cannot be relied on; nothing is dropped."""
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         done = mesh.prune_skills(options.threshold, scope=reader)
-    if options.json:
-        output.say_json({"archived": list(done.archived), "kept": done.kept})
-        return 0
-    output.say(f"[MemoryMesh] Archived {len(done.archived)} skills, kept {done.kept}.")
-    for id_ in done.archived:
-        output.say(id_)
-    return 0
+    return output.answer(
+        {"archived": done.archived, "kept": done.kept},
+        f"[MemoryMesh] Archived {len(done.archived)} skills, kept {done.kept}.",
+        *done.archived,
+        as_json=options.json,
+    )

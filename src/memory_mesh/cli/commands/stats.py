@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import StoreError
 from memory_mesh.model import Json, Stats
 
@@ -26,9 +25,6 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             output.say(f"[MemoryMesh] DB Path: {path}\n[MemoryMesh] Status: disconnected")
         raise
-    if options.json:
-        output.say_json(_plain(stats) | {"db_path": path, "status": "connected"})
-        return 0
     lines = {
         "Total Memories": stats.memories,
         "Total Skills": stats.skills,
@@ -37,11 +33,12 @@ def run(options: argparse.Namespace) -> int:
     }
     if options.verbose:
         lines |= _more(stats)
-    for name, value in lines.items():
-        output.say(f"[MemoryMesh] {name}: {value}")
-    if stats.to_reindex:
-        output.hint(output.reindex_hint(stats.to_reindex))
-    return 0
+    return output.answer(
+        _plain(stats) | {"db_path": path, "status": "connected"},
+        *(f"[MemoryMesh] {name}: {value}" for name, value in lines.items()),
+        as_json=options.json,
+        remark=output.reindex_hint(stats.to_reindex) if stats.to_reindex else "",
+    )
 
 
 def _plain(stats: Stats) -> dict[str, Json]:
@@ -59,10 +56,9 @@ def _plain(stats: Stats) -> dict[str, Json]:
 
 
 def _more(stats: Stats) -> dict[str, str | int]:
-    statuses = {f"Memories {status}": count for status, count in stats.by_status.items()}
     return {
         "Namespace": stats.namespace,
-        **statuses,
+        **{f"Memories {status}": count for status, count in stats.by_status.items()},
         "Audit Blocks": stats.blocks,
         "Recall Blocks": stats.recalls,
         "Seq": stats.seq,

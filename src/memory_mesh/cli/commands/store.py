@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Outcome, Scope, record
 
@@ -32,18 +31,17 @@ def run(options: argparse.Namespace) -> int:
     if options.key is not None:
         said["key"] = options.key
     said["allow_duplicate"] = options.allow_duplicate
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
+    with cli_options.opened(options) as (mesh, reader):
         said["scope"] = Scope(None if options.for_all else reader.project, None, reader.session)
         if "agent_id" in mesh.config.origins:
             metadata.setdefault("source", mesh.config.agent_id)
         receipt = mesh.add(content, metadata, **said)
     if receipt.outcome is Outcome.REFUSED:
         raise InvalidInput("; ".join(receipt.reasons))
-    if options.json:
-        output.say_json(record.record(receipt))
-        return 0
-    output.say(f"[MemoryMesh] Ingested record {receipt.id}")
-    if receipt.outcome is not Outcome.STORED:
-        output.hint(f"{receipt.outcome}: {'; '.join(receipt.reasons)}")
-    return 0
+    stored = receipt.outcome is Outcome.STORED
+    return output.answer(
+        record.record(receipt),
+        f"[MemoryMesh] Ingested record {receipt.id}",
+        as_json=options.json,
+        remark="" if stored else f"{receipt.outcome}: {'; '.join(receipt.reasons)}",
+    )

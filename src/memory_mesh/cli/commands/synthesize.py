@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = 'memory-mesh synthesize --topic "release process"'
 
@@ -24,21 +23,21 @@ def run(options: argparse.Namespace) -> int:
             lookback=options.lookback,
             scope=cli_options.reader_of(mesh.config),
         )
-    if options.json:
-        output.say_json(
-            {
-                "status": made.status,
-                "analysis": made.analysis,
-                "skill_id": made.skill_id,
-                "skill_name": made.skill_name,
-                "yamo_text": made.yamo_text,
-                "sources": list(made.sources),
-            }
-        )
-        return 0
-    output.say(f"[MemoryMesh] {made.analysis}")
+    lines, use = [f"[MemoryMesh] {made.analysis}"], ""
     if made.skill_id:
-        output.say(f"[MemoryMesh] Staged skill {made.skill_name} ({made.skill_id})")
-        output.say(made.yamo_text or "")
-        output.hint(f"Use it: memory-mesh review --id {made.skill_id} --approve")
-    return 0
+        staged = f"[MemoryMesh] Staged skill {made.skill_name} ({made.skill_id})"
+        lines += [staged, made.yamo_text or ""]
+        use = f"Use it: memory-mesh review --id {made.skill_id} --approve"
+    return output.answer(
+        {
+            "status": made.status,
+            "analysis": made.analysis,
+            "skill_id": made.skill_id,
+            "skill_name": made.skill_name,
+            "yamo_text": made.yamo_text,
+            "sources": list(made.sources),
+        },
+        *lines,
+        as_json=options.json,
+        remark=use,
+    )

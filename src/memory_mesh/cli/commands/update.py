@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
 
 EXAMPLE = 'memory-mesh update --id mem_1767225600000_0a1b2c --content "Light themes, since May"'
@@ -22,22 +21,19 @@ def run(options: argparse.Namespace) -> int:
     content, metadata = cli_options.content_of(options), cli_options.metadata_of(options)
     said = cli_options.details_of(options)
     if content is None and not metadata and not said:
-        message = "nothing to change was given; for example --content or --tag"
-        raise UsageError(message)
-    with cli_options.mesh_of(options) as mesh:
-        reader = cli_options.reader_of(mesh.config)
-        with cli_options.looked_up(options.id, reader):
-            memory = mesh.update(
-                options.id,
-                content,
-                metadata,
-                merge=options.metadata is None,  # single fields; --metadata replaces the whole
-                reader=reader,
-                reason=options.reason or "updated by the caller",
-                **said,
-            )
-    if options.json:
-        output.say_json(output.described(memory))
-    else:
-        output.say(f"[MemoryMesh] Updated record {memory.id}")
-    return 0
+        raise UsageError("nothing to change was given; for example --content or --tag")
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader),
+    ):
+        memory = mesh.update(
+            options.id,
+            content,
+            metadata,
+            merge=options.metadata is None,  # single fields; --metadata replaces the whole
+            reader=reader,
+            reason=options.reason or "updated by the caller",
+            **said,
+        )
+    done = f"[MemoryMesh] Updated record {memory.id}"
+    return output.answer(output.described(memory), done, as_json=options.json)

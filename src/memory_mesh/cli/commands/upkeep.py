@@ -1,10 +1,8 @@
 """`memory-mesh upkeep`."""
 
 import argparse
-import sys
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 
 EXAMPLE = "memory-mesh upkeep"
 
@@ -23,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     """Reindex, embed and grow the index where due; may be interrupted and run again."""
     with cli_options.mesh_of(options, meaning=True) as mesh:
         rebuilt = mesh.rebuild_terms() if options.rebuild_terms else 0
-        report = mesh.upkeep(progress=_show)
+        report = mesh.upkeep(progress=lambda count: output.progress(f"embedded {count} …"))
         bodies = mesh.rebuild_index() if options.rebuild_index else list(report.bodies)
         waiting = sum(state.pending for state in mesh.stats().spaces)
     counts = {
@@ -32,14 +30,5 @@ def run(options: argparse.Namespace) -> int:
         "indexed": sum(body.rows for body in bodies),
         "pending": waiting,
     }
-    if options.json:
-        output.say_json(dict(counts))
-        return 0
     told = ", ".join(f"{name} {count}" for name, count in counts.items())
-    output.say(f"[MemoryMesh] {told.capitalize()}.")
-    return 0
-
-
-def _show(count: int) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\rembedded {count} …\x1b[K", end="", file=sys.stderr, flush=True)
+    return output.answer(counts, f"[MemoryMesh] {told.capitalize()}.", as_json=options.json)

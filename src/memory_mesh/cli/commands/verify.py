@@ -2,8 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options
-from memory_mesh.cli import output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import MeshError
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Verification
@@ -31,8 +30,9 @@ def run(options: argparse.Namespace) -> int:
         _show(verification)
     if verification.ok:
         return 0
-    message = f"{len(verification.findings)} findings in the namespace {verification.namespace}"
-    raise MeshError(message)
+    raise MeshError(
+        f"{len(verification.findings)} findings in the namespace {verification.namespace}"
+    )
 
 
 def _plain(verification: Verification) -> Json:

@@ -12,18 +12,17 @@ that is here already is known as such, so an interrupted import is simply run ag
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
 from memory_mesh.compat.lane import translate
+from memory_mesh.compat.tally import Importer, Progress
 from memory_mesh.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.sync import MemoryMesh
 
 BATCH = 256
-MOST_REFUSALS = 1_000  # named in the report; all are counted
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,44 +40,37 @@ class LaneBrought:
 
 def bring_in_lane(mesh: MemoryMesh, path: Path, *, progress: Progress | None = None) -> LaneBrought:
     """Import every row of a Memory Lane file; `progress` hears the rows read."""
-    account = _Account()
+    importer = Importer(progress)
     closed = list[tuple[str, str]]()
-    for batch in _batches(path):
-        rows = account.readable(batch)
-        _store(mesh, rows, account)
-        closed += [(_id(row), row.superseded_by) for row in rows if row.superseded_by is not None]
-        if progress is not None:
-            progress(account.counts["read"])
+    counts = importer.counts(_bring_batches(mesh, path, importer, closed))
     done = sum(mesh.mark_superseded(old, by=new) for old, new in closed)
-    account.counts["superseded"] = done
-    return LaneBrought(**account.counts, refusals=tuple(account.refusals))
+    return LaneBrought(**counts, superseded=done, refusals=tuple(importer.refusals))
 
 
-class _Account:
-    """Counts along, and keeps the first refusals in words."""
+def _bring_batches(
+    mesh: MemoryMesh, path: Path, importer: Importer, closed: list[tuple[str, str]]
+) -> Iterator[tuple[int, list[str]]]:
+    """How many rows each batch has and what became of them; `closed` gets the superseded ones."""
+    for batch in _batches(path):
+        rows, refused = _readable(batch, importer)
+        closed += [(_id(row), row.superseded_by) for row in rows if row.superseded_by is not None]
+        yield len(batch), refused + _stored(mesh, rows, importer)
 
-    def __init__(self) -> None:
-        self.counts = dict.fromkeys(("read", "stored", "merged", "quarantined", "refused"), 0)
-        self.refusals: list[tuple[str, str]] = []
 
-    def readable(self, batch: Sequence[translate.Row]) -> list[translate.LaneRow]:
-        """The rows that can be taken, each id once."""
-        found: dict[str, translate.LaneRow] = {}
-        for row in batch:
-            self.counts["read"] += 1
-            try:
-                read = translate.read_row(row)
-            except InvalidInput as error:
-                self.refuse(row.get("id"), str(error))
-            else:
-                found[_id(read)] = read
-        return list(found.values())
-
-    def refuse(self, id_: object, reason: str) -> None:
-        """One row that is not taken."""
-        self.counts["refused"] += 1
-        if len(self.refusals) < MOST_REFUSALS:
-            self.refusals.append((str(id_), reason))
+def _readable(
+    batch: Sequence[translate.Row], importer: Importer
+) -> tuple[list[translate.LaneRow], list[str]]:
+    """The rows that can be taken, each id once, and the outcomes of the others."""
+    found: dict[str, translate.LaneRow] = {}
+    refused = list[str]()
+    for row in batch:
+        try:
+            read = translate.read_row(row)
+        except InvalidInput as error:
+            refused.append(importer.refuse(row.get("id"), str(error)))
+        else:
+            found[_id(read)] = read
+    return list(found.values()), refused
 
 
 def _batches(path: Path) -> Iterator[list[translate.Row]]:
@@ -99,24 +91,13 @@ def _batches(path: Path) -> Iterator[list[translate.Row]]:
         raise StoreIsDamaged(f"{path} cannot be read: {error}") from None
 
 
-def _store(mesh: MemoryMesh, rows: Sequence[translate.LaneRow], account: _Account) -> None:
-    """Store the rows; where one of them spoils the batch, the others go on alone."""
-    try:
-        receipts = mesh.add_many([row.draft for row in rows])
-    except InvalidInput as error:
-        if len(rows) == 1:
-            account.refuse(_id(rows[0]), str(error))
-            return
-        for row in rows:
-            _store(mesh, [row], account)
-        return
-    for row, receipt in zip(rows, receipts, strict=True):
-        if receipt.id is None:
-            account.refuse(_id(row), "; ".join(receipt.reasons))
-            continue
-        account.counts[receipt.outcome.value] += 1
-        if row.helpful + row.harmful:
+def _stored(mesh: MemoryMesh, rows: Sequence[translate.LaneRow], importer: Importer) -> list[str]:
+    """Store the rows and their votes; what became of each."""
+    outcomes = importer.store(mesh, [row.draft for row in rows])
+    for row, outcome in zip(rows, outcomes, strict=True):
+        if outcome != "refused" and row.helpful + row.harmful:
             _vote(mesh, row)
+    return outcomes
 
 
 def _vote(mesh: MemoryMesh, row: translate.LaneRow) -> None:

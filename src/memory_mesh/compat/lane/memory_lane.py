@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh import config as configuration
-from memory_mesh.compat.lane import entities as slugs
-from memory_mesh.compat.lane import translate
-from memory_mesh.compat.lane import translate as words
+from memory_mesh.compat.lane import entities as slugs, translate, translate as words
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Hit, Json, Memory, Receipt, Scope, Status

@@ -17,13 +17,12 @@ def keywords(text: str) -> tuple[str, ...]:
 
     Ties keep the order of the text, so that the same text always has the same keywords.
     """
-    counted = Counter(analyze.terms(text))
     weight = {
         term: times
         * (_SATURATION + 1)
         / (times + _SATURATION)
         * math.log1p(min(len(term), _MAX_COUNTED_CHARS))
-        for term, times in counted.items()
+        for term, times in Counter(analyze.terms(text)).items()
     }
     return tuple(sorted(weight, key=lambda term: -weight[term])[:KEYWORDS])
 

@@ -203,8 +203,7 @@ def _row_metadata(row: Row) -> tuple[dict[str, Json], dict[str, Json]]:
     for name in ("auto_tags", "keywords"):
         if row.get(name) not in (None, "", "[]"):
             rest[name] = str(row[name])
-    updated = moment("updated_at", row.get("updated_at"))
-    rest["origin_updated_at"] = _iso(updated)
+    rest["origin_updated_at"] = _iso(moment("updated_at", row.get("updated_at")))
     return said, rest
 
 

@@ -286,8 +286,7 @@ class MemoryGraph:
             quarantine=quarantine,
             on_conflict=on_conflict,
         )
-        drafted = self._stated(translate.agent_name(agent), text, options)
-        return self._mesh.add_many([drafted])[0]
+        return self._mesh.add_many([self._stated(translate.agent_name(agent), text, options)])[0]
 
     def store_many(
         self,
@@ -467,8 +466,7 @@ class MemoryGraph:
             raise InvalidInput(f"action must be one of: {', '.join(translate.ACTIONS)}")
         reader = self._held(memory_id).scope
         approve = translate.ACTIONS[action]
-        reviewed = self._mesh._decide_on(memory_id, reader, approve=approve, reason=reason)
-        return self._one(reviewed)
+        return self._one(self._mesh._decide_on(memory_id, reader, approve=approve, reason=reason))
 
     def conflicts(self, *, limit: int = 100) -> list[Conflict]:
         """Every contradiction on record, newest first.

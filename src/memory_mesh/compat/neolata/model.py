@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass, field
-from memory_mesh.model.claim import Claim
-from memory_mesh.model.memory import SourceKind, Status
+from memory_mesh.model import Claim, SourceKind, Status
 
 
 @dataclass(frozen=True, slots=True)

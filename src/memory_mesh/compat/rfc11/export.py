@@ -13,8 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from memory_mesh.compat.rfc11 import columns as rfc11_columns
-from memory_mesh.compat.rfc11 import lance_tables
+from memory_mesh.compat.rfc11 import columns as rfc11_columns, lance_tables
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Block, Memory, Skill

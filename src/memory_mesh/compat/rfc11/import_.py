@@ -11,40 +11,25 @@ are not taken over, for nobody knows whose they are. A row that is here already 
 an interrupted import is simply run again.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory_mesh.compat.rfc11 import columns, lance_tables
 from memory_mesh.compat.rfc11.migrate import WORK
 from memory_mesh.compat.rfc11.rows import block_memories, memory_draft, skill_given, wire_lesson
+from memory_mesh.compat.tally import Importer, Progress, Tally, origin_id
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.model import Channel, Draft, Lesson, Receipt, Scope, Source, SourceKind
-from memory_mesh.model.skill import SkillDraft
+from memory_mesh.model import Channel, Draft, Lesson, Scope, SkillDraft, Source, SourceKind
 from memory_mesh.sync import MemoryMesh
 
 if TYPE_CHECKING:
     from lance import LanceDataset
 
-Progress = Callable[[int], None]
-MOST_REFUSALS = 1_000  # named in the report; all are counted
 _SOURCE = Source(SourceKind.DOCUMENT, Channel.IMPORT)
 _MEMORY_COLUMNS = [column.name for column in columns.V2_COLUMNS if column.holds != "vector"]
 _SKILL_COLUMNS = [column.name for column in columns.SKILL_COLUMNS if column.holds != "vector"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """What became of the rows of one table; `merged` are those that were here already."""
-
-    read: int = 0
-    stored: int = 0
-    merged: int = 0
-    quarantined: int = 0
-    refused: int = 0
-    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,43 +51,17 @@ def bring_in(mesh: MemoryMesh, folder: Path, *, progress: Progress | None = None
         raise NotFound(f"a migration of {folder} was broken off: memory-mesh migrate-tables")
     if not any(found.values()):
         raise NotFound(f"there is no table of RFC-0011 in {folder}")
-    account = _Account(progress)
-    skilled = account.of(_skills(mesh, known, account)) if known is not None else Tally()
+    importer = Importer(progress)
+    skilled = importer.counts(_skills(mesh, known, importer)) if known is not None else {}
     taught = _Lessons(blocks)
-    drafted = account.of(_memories(mesh, memories, taught, account)) if memories else Tally()
+    drafted = importer.counts(_memories(mesh, memories, taught, importer)) if memories else {}
     return Brought(
         _schema(memories),
-        drafted,
-        skilled,
+        Tally(**drafted),
+        Tally(**skilled),
         blocks.count_rows() if blocks is not None else 0,
-        tuple(account.refusals),
+        tuple(importer.refusals),
     )
-
-
-class _Account:
-    """Counts along, and keeps the first refusals in words."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self.refusals: list[tuple[str, str]] = []
-        self._progress = progress
-        self._read = 0
-
-    def of(self, outcomes: Iterator[Sequence[str]]) -> Tally:
-        """The tally of one table, batch by batch."""
-        counts: Counter[str] = Counter()
-        for batch in outcomes:
-            counts.update(batch)
-            counts["read"] += len(batch)
-            self._read += len(batch)
-            if self._progress is not None:
-                self._progress(self._read)
-        return Tally(**counts)
-
-    def refuse(self, id_: object, reason: str) -> str:
-        """One row that is not taken."""
-        if len(self.refusals) < MOST_REFUSALS:
-            self.refusals.append((str(id_), reason))
-        return "refused"
 
 
 class _Lessons:
@@ -130,18 +89,18 @@ class _Lessons:
 
 
 def _memories(
-    mesh: MemoryMesh, dataset: "LanceDataset", taught: _Lessons, account: _Account
-) -> Iterator[list[str]]:
+    mesh: MemoryMesh, dataset: "LanceDataset", taught: _Lessons, importer: Importer
+) -> Iterator[tuple[int, list[str]]]:
     for batch in lance_tables.rows(dataset, _MEMORY_COLUMNS):
         drafts, outcomes = list[Draft](), list[str]()
         for row in batch:
             try:
                 drafts.append(memory_draft(row, taught))
             except InvalidInput as error:
-                outcomes.append(account.refuse(row.get("id"), str(error)))
+                outcomes.append(importer.refuse(row.get("id"), str(error)))
         for part in _apart(drafts):
-            outcomes += _kept(mesh, part, account)
-        yield outcomes
+            outcomes += importer.store(mesh, part)
+        yield len(batch), outcomes
 
 
 def _apart(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
@@ -149,50 +108,28 @@ def _apart(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
     later = list[Draft]()
     first: dict[str | None, Draft] = {}
     for draft in drafts:
-        if first.setdefault(_origin_id(draft), draft) is not draft:
+        if first.setdefault(origin_id(draft), draft) is not draft:
             later.append(draft)
     yield list(first.values())
     if later:
         yield from _apart(later)
 
 
-def _kept(mesh: MemoryMesh, drafts: Sequence[Draft], account: _Account) -> list[str]:
-    """What became of the drafts; where one of them spoils the batch, the others go on alone."""
-    if not drafts:
-        return []
-    try:
-        receipts = mesh.add_many(drafts)
-    except InvalidInput as error:
-        if len(drafts) == 1:
-            return [account.refuse(_origin_id(drafts[0]), str(error))]
-        return [outcome for draft in drafts for outcome in _kept(mesh, [draft], account)]
-    return [
-        _outcome(draft, receipt, account) for draft, receipt in zip(drafts, receipts, strict=True)
-    ]
-
-
-def _outcome(draft: Draft, receipt: Receipt, account: _Account) -> str:
-    if receipt.id is None:
-        account.refuse(_origin_id(draft), "; ".join(receipt.reasons))
-    return receipt.outcome.value
-
-
-def _origin_id(draft: Draft) -> str | None:
-    return None if draft.origin is None else draft.origin.id
-
-
-def _skills(mesh: MemoryMesh, dataset: "LanceDataset", account: _Account) -> Iterator[list[str]]:
+def _skills(
+    mesh: MemoryMesh, dataset: "LanceDataset", importer: Importer
+) -> Iterator[tuple[int, list[str]]]:
     newest = _newest(dataset)
     for batch in lance_tables.rows(dataset, _SKILL_COLUMNS):
-        yield [
-            _skill(mesh, row, account)
+        outcomes = [
+            _skill(mesh, row, importer)
             if newest.get(str(row.get("name")), (0, row.get("id")))[1] == row.get("id")
             else "skipped"
             for row in batch
         ]
+        yield len(batch), outcomes
 
 
-def _skill(mesh: MemoryMesh, row: dict[str, object], account: _Account) -> str:
+def _skill(mesh: MemoryMesh, row: dict[str, object], importer: Importer) -> str:
     try:
         text, metadata, origin = skill_given(row)
         draft = SkillDraft(
@@ -200,7 +137,7 @@ def _skill(mesh: MemoryMesh, row: dict[str, object], account: _Account) -> str:
         )
         receipt = mesh.add_skill(draft)
     except InvalidInput as error:
-        return account.refuse(row.get("id"), str(error))
+        return importer.refuse(row.get("id"), str(error))
     return "quarantined" if receipt.outcome == "staged" else receipt.outcome
 
 

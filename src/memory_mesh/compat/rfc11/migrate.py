@@ -26,7 +26,7 @@ from memory_mesh.compat.rfc11 import columns, lance_tables
 from memory_mesh.compat.times import millis
 from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.process.locks import FairLock
+from memory_mesh.process.locks import locked
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -137,12 +137,8 @@ class _Site:
         if not self.folder.is_dir():
             raise NotFound(f"there is no folder {self.folder}")
         lance_tables.load()
-        lock = FairLock(self.folder / f"{WORK}.lock")
-        try:
-            with lock.held():
-                yield
-        finally:
-            lock.close()
+        with locked(self.folder / f"{WORK}.lock"):
+            yield
 
     def memories(self) -> "LanceDataset":
         """The table as it is now."""
@@ -154,8 +150,7 @@ class _Site:
     def journal(self) -> _Journal:
         """What was noted last; a step without a name when nothing is under way."""
         try:
-            noted = json.loads(self._journal.read_text(encoding="utf-8"))
-            return _Journal(**noted)
+            return _Journal(**json.loads(self._journal.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return _Journal(step="")
         except (ValueError, TypeError):

@@ -22,15 +22,14 @@ class Checked:
         except EmbeddingError:
             raise
         except Exception as error:  # a plug-in's errors are its own
-            message = f"the embedder failed: {type(error).__name__}: {error}"
-            raise EmbeddingError(message) from error
+            raise EmbeddingError(f"the embedder failed: {type(error).__name__}: {error}") from error
         size = _FLOAT_BYTES * embedding.space.dimension
         if len(embedding.vectors) != len(texts) or not all(embedding.vectors):
-            message = f"the embedder did not answer each of {len(texts)} texts"
-            raise EmbeddingError(message)
+            raise EmbeddingError(f"the embedder did not answer each of {len(texts)} texts")
         if any(len(vector) != size for parts in embedding.vectors for vector in parts):
-            message = f"a vector of {embedding.space.name} has another length than its space"
-            raise EmbeddingError(message)
+            raise EmbeddingError(
+                f"a vector of {embedding.space.name} has another length than its space"
+            )
         return embedding
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from memory_mesh.engines.embedders import onnx_runtime, vectors, windows
 from memory_mesh.errors import EmbeddingError
 from memory_mesh.model import Embedding, Space
+from memory_mesh.process import forks
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
@@ -48,10 +49,7 @@ class FastembedEmbedder:
             rows = list(answers)
             found = iter(vectors.packed(np.stack(rows)) if rows else [])
             space = Space("fastembed", self._name, "", engine.embedding_size, MAX_TOKENS)
-        grouped = [tuple(next(found) for _ in cut) for cut in cuts]
-        if query:
-            grouped = [(vectors.mean(group),) for group in grouped]
-        return Embedding(space, tuple(grouped))
+        return Embedding(space, vectors.grouped(found, cuts, query=query))
 
     def close(self) -> None:
         """Release the model."""
@@ -60,7 +58,7 @@ class FastembedEmbedder:
     def after_fork(self) -> None:
         """A child loads the model anew."""
         if self._engine is not None:
-            onnx_runtime.bury(self._engine)
+            forks.bury([self._engine])  # destroying it would wait for threads that are not here
         self._engine, self._loading = None, threading.Lock()
 
     def _loaded(self) -> "TextEmbedding":
@@ -69,7 +67,7 @@ class FastembedEmbedder:
                 onnx_runtime.onnxruntime()
                 from fastembed import TextEmbedding
 
-                onnx_runtime.protect(self)
+                forks.protect(self)
                 self._engine = TextEmbedding(
                     self._name,
                     cache_dir=str(self._cache) if self._cache else None,

@@ -19,6 +19,7 @@ from memory_mesh.engines.embedders import onnx_runtime, vectors, windows
 from memory_mesh.errors import EmbeddingError, MeshError
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Embedding, Space
+from memory_mesh.process import forks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,10 +49,7 @@ class OnnxEmbedder:
             if query:
                 cuts = [windows.for_query(cut) for cut in cuts]
             found = iter(model.run([window for cut in cuts for window in cut]))
-            grouped = [tuple(next(found) for _ in cut) for cut in cuts]
-        if query:
-            grouped = [(vectors.mean(group),) for group in grouped]
-        return Embedding(model.space, tuple(grouped))
+            return Embedding(model.space, vectors.grouped(found, cuts, query=query))
 
     def close(self) -> None:
         """Release the model; a later `embed` would load it again."""
@@ -60,7 +58,7 @@ class OnnxEmbedder:
     def after_fork(self) -> None:
         """A child loads the model anew."""
         if self._model is not None:
-            onnx_runtime.bury(self._model)
+            forks.bury([self._model])  # destroying it would wait for threads that are not here
         self._model, self._loading = None, threading.Lock()
 
     def _loaded(self) -> "_Model":
@@ -68,7 +66,7 @@ class OnnxEmbedder:
         if model is None:
             with self._loading:
                 if self._model is None:
-                    onnx_runtime.protect(self)
+                    forks.protect(self)
                     self._model = _load(self._folder, self._threads, self._max_tokens)
                 model = self._model
         return model

@@ -84,10 +84,8 @@ class HttpEmbedder:
         if query:
             cuts = [windows.for_query(cut) for cut in cuts]
         found = self._vectors([window for cut in cuts for window in cut], query=query)
-        grouped = [tuple(next(found) for _ in cut) for cut in cuts]
-        if query:
-            grouped = [(vectors.mean(group),) for group in grouped]
-        return Embedding(self._space(), tuple(grouped))
+        grouped = vectors.grouped(found, cuts, query=query)
+        return Embedding(self._space(), grouped)  # the first answer says how long vectors are
 
     def close(self) -> None:
         """Nothing is held open."""

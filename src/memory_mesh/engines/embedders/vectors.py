@@ -3,7 +3,7 @@
 import math
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from memory_mesh.errors import EmbeddingError
@@ -46,6 +46,14 @@ def mean(group: Sequence[bytes]) -> bytes:
         for column in columns:
             column.byteswap()
     return pack([sum(numbers) for numbers in zip(*columns, strict=True)])
+
+
+def grouped(
+    found: Iterator[bytes], cuts: Sequence[Sequence[object]], *, query: bool
+) -> tuple[tuple[bytes, ...], ...]:
+    """The vectors of each text, one for each of its windows; a query has one in all."""
+    groups = [tuple(next(found) for _ in cut) for cut in cuts]
+    return tuple((mean(group),) for group in groups) if query else tuple(groups)
 
 
 def encodable(text: str) -> str:

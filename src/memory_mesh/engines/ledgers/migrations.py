@@ -26,8 +26,7 @@ def steps(folder: Path) -> list[Step]:
         for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
     ]
     if [step.number for step in found] != list(range(1, len(found) + 1)):
-        message = f"the migrations in {folder.name} are not numbered 1 to {len(found)}"
-        raise ValueError(message)
+        raise ValueError(f"the migrations in {folder.name} are not numbered 1 to {len(found)}")
     return found
 
 

@@ -138,11 +138,10 @@ def _role(cut: Clause, who: Subject) -> Claim | None:
     head = noun.rpartition(" ")[2]
     if not noun or not owner or head in words.FLEETING or "," in " ".join(rest):
         return None
-    value = " ".join(cut.subject)
     return Claim(
         subject=owner,
         predicate=noun,
-        value=value,
+        value=" ".join(cut.subject),
         exclusive=head not in words.MANY and not cut.also,
         read=True,
     )

@@ -47,13 +47,12 @@ def subject_of(parts: list[str], speaker: str) -> Subject | None:
         return None
     owner, noun = ("", "") if indefinite else _of(body, article=article) or _possessed(body, "")
     head = _head(noun or whole)
-    many = indefinite or _one_of_many(owner if body[-1].islower() else "", noun, head)
     return Subject(
         whole=WE if whole in _US else whole,
         owner=owner,
         noun=noun,
         head=head,
-        many=many,
+        many=indefinite or _one_of_many(owner if body[-1].islower() else "", noun, head),
         definite=article,
         named=not article and not indefinite and parts[0][:1].isupper(),
         plain=_plain(parts) or (article and " of " in " ".join(body)),

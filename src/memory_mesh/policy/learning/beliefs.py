@@ -180,9 +180,8 @@ def _rank(
 
 def _settled(best: _Sentence, rest: Sequence[_Sentence]) -> _Sentence:
     """Where others state it otherwise: the most trusted of them, then the newest."""
-    rivals = [one for one in rest if _differ(one, best)]
     return min(
-        [best, *rivals],
+        [best, *[one for one in rest if _differ(one, best)]],
         key=lambda one: (
             _TRUSTED_FIRST.index(one.memory.source.kind),
             -one.memory.created.timestamp(),
@@ -258,8 +257,7 @@ def _words(text: str) -> list[str]:
 
 
 def _vector(terms: Iterable[str], weights: Vector) -> Vector:
-    counted = Counter(terms)
-    raw = {term: (1 + math.log(n)) * weights.get(term, 0.0) for term, n in counted.items()}
+    raw = {term: (1 + math.log(n)) * weights.get(term, 0.0) for term, n in Counter(terms).items()}
     return _of_length_one(raw)
 
 

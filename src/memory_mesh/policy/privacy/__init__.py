@@ -136,8 +136,7 @@ def user_rules(
 
 def __getattr__(name: str) -> object:
     if name != "RULES":
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from memory_mesh.policy.privacy.table import RULES
 
     return RULES

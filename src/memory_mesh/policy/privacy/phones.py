@@ -77,8 +77,7 @@ def _said(text: str, start: int, value: str) -> bool:
 
 def _links(gap: str) -> bool:
     """Nothing but small words between: an ungrouped number may count something else."""
-    words = re.findall(r"[A-Za-z]{4,}", gap)
-    return all(word.lower() in _LINKS for word in words)
+    return all(word.lower() in _LINKS for word in re.findall(r"[A-Za-z]{4,}", gap))
 
 
 def _american(value: str) -> bool:

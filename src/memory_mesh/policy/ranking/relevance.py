@@ -32,8 +32,7 @@ def leg_relevance(legs: Legs) -> dict[int, dict[str, float]]:
 
 def similarity(parts: Mapping[str, float]) -> float:
     """How near in meaning; by the words where there is no vector."""
-    found = parts.get("cosine", parts.get("keyword", 0.0))
-    return max(0.0, min(1.0, found))
+    return max(0.0, min(1.0, parts.get("cosine", parts.get("keyword", 0.0))))
 
 
 _STEEPNESS = 1.6  # a row of average length that holds every term once scores 0.80

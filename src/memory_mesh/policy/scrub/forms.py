@@ -177,8 +177,7 @@ def _code(text: str) -> list[Span]:
 def _balanced(tags: Sequence["re.Match[str]"]) -> int:
     """How many of the tags are closed again."""
     opened = Counter(tag[2].lower() for tag in tags if not tag[1])
-    closed = Counter(tag[2].lower() for tag in tags if tag[1])
-    return (opened & closed).total()
+    return (opened & Counter(tag[2].lower() for tag in tags if tag[1])).total()
 
 
 @cache

@@ -123,7 +123,6 @@ def read_checkpoint(text: str) -> Checkpoint:
             str(plain["namespace"]), int(plain["position"]), bytes.fromhex(plain["hash"])
         )
     except (ValueError, KeyError, TypeError):
-        message = (
+        raise InvalidInput(
             "that file is not a checkpoint; write one with: memory-mesh verify --checkpoint FILE"
-        )
-        raise InvalidInput(message) from None
+        ) from None

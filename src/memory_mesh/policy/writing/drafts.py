@@ -19,7 +19,7 @@ from memory_mesh.model import (
     Tier,
     record,
 )
-from memory_mesh.policy.arguments import check_text, member, moment
+from memory_mesh.policy.arguments import check_share, check_text, member, moment
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.trust import lowered
 
@@ -123,8 +123,7 @@ def alteration(
     _known(details)
     text = None if content is None else check_text(content, "content")
     if text is not None and not text.strip():
-        message = "a memory cannot be updated to an empty text; delete it instead"
-        raise InvalidInput(message)
+        raise InvalidInput("a memory cannot be updated to an empty text; delete it instead")
     given = None if metadata is None else check_metadata(metadata)
 
     def alter(memory: Memory) -> Memory:
@@ -146,7 +145,7 @@ def importance(value: object) -> float:
     """A weight from 0 to 1, or one of low, medium, high, critical."""
     if isinstance(value, str) and value in IMPORTANCE:
         return IMPORTANCE[value]
-    return _fraction("importance", value)
+    return check_share(value, "importance")
 
 
 _CARRIED = (
@@ -227,8 +226,7 @@ def _kind(_name: str, value: object) -> Kind | tuple[Kind, str]:
 
 def _scope(_name: str, value: object) -> Scope:
     if not isinstance(value, Scope):
-        message = "scope must be a Scope(project, agent, session)"
-        raise InvalidInput(message)
+        raise InvalidInput("scope must be a Scope(project, agent, session)")
     return Scope(
         *(_name_or_none(part, getattr(value, part)) for part in ("project", "agent", "session"))
     )
@@ -240,8 +238,7 @@ def _name(name: str, value: object) -> str | None:
         return None
     text = check_text(value, name)
     if not text or len(text) > _MAX_NAME_CHARS:
-        message = f"{name} must have 1 to {_MAX_NAME_CHARS} characters"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must have 1 to {_MAX_NAME_CHARS} characters")
     return text
 
 
@@ -252,45 +249,33 @@ def _name_or_none(name: str, value: object) -> str | None:
 def _order(name: str, value: object) -> int | None:
     if value is None or (type(value) is int and abs(value) < _INTEGER_LIMIT):
         return value
-    message = f"{name} must be a whole number below 2**63"
-    raise InvalidInput(message)
-
-
-def _fraction(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        message = f"{name} must be a number from 0 to 1, not {value!r}"
-        raise InvalidInput(message)
-    return float(value)
+    raise InvalidInput(f"{name} must be a whole number below 2**63")
 
 
 def _tags(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        message = f"{name} must be a list of texts"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must be a list of texts")
     return tuple(check_text(tag, "a tag") for tag in value)
 
 
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        message = f"{name} must be true or false"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must be true or false")
     return value
 
 
 def _check_validity(start: datetime | None, end: datetime | None) -> None:
     if start is not None and end is not None and end <= start:
-        message = "valid_until must be later than valid_from"
-        raise InvalidInput(message)
+        raise InvalidInput("valid_until must be later than valid_from")
 
 
 def _known(details: Mapping[str, object]) -> None:
     unknown = details.keys() - DETAILS.keys()
     if unknown:
-        message = (
+        raise InvalidInput(
             f"there is no detail {min(unknown)!r}; known are "
             f"{', '.join(sorted(DETAILS))}. Anything else belongs in metadata."
         )
-        raise InvalidInput(message)
 
 
 _FITTERS: dict[str, Callable[[str, object], object]] = {
@@ -303,7 +288,7 @@ _FITTERS: dict[str, Callable[[str, object], object]] = {
     "valid_from": moment,
     "valid_until": moment,
     "importance": lambda _, value: importance(value),
-    "confidence": _fraction,
+    "confidence": lambda name, value: check_share(value, name),
     "tags": _tags,
     "tier": lambda name, value: member(name, Tier, value),
     "pinned": _flag,

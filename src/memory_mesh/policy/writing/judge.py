@@ -292,5 +292,4 @@ def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
 
 def _true_together(memory: Memory, said: Statement) -> bool:
     """What holds at other times says something else: merging would make a true text vanish."""
-    span = (said.valid_from, said.valid_until)
-    return (memory.valid_from, memory.valid_until) == span
+    return (memory.valid_from, memory.valid_until) == (said.valid_from, said.valid_until)

@@ -19,8 +19,9 @@ FORBIDDEN = frozenset({"__proto__", "constructor", "prototype"})
 def check_metadata(value: object) -> dict[str, Json]:
     """The metadata as plain JSON values; raises InvalidInput and names the offending place."""
     if not isinstance(value, Mapping):
-        message = f"metadata must be an object of keys and values, not {type(value).__name__}"
-        raise InvalidInput(message)
+        raise InvalidInput(
+            f"metadata must be an object of keys and values, not {type(value).__name__}"
+        )
     budget = _Budget()
     return {_key(key, "metadata"): _copy(item, str(key), 1, budget) for key, item in value.items()}
 
@@ -37,28 +38,26 @@ class _Budget:
         self.items -= 1
         self.characters -= characters
         if self.items < 0 or self.characters < 0:
-            message = (
+            raise InvalidInput(
                 f"metadata is too large: at most {METADATA_ITEMS} values and "
                 f"{METADATA_CHARS} characters"
             )
-            raise InvalidInput(message)
 
 
 def _key(key: object, path: str) -> str:
     text = check_text(key, f"a key of {path}")
     if text in FORBIDDEN or (text.startswith("__") and text.endswith("__")):
-        message = f"the metadata key {text!r} is not allowed"
-        raise InvalidInput(message)
+        raise InvalidInput(f"the metadata key {text!r} is not allowed")
     if len(text) > METADATA_KEY_CHARS:
-        message = f"a metadata key has {len(text)} characters, at most {METADATA_KEY_CHARS} fit"
-        raise InvalidInput(message)
+        raise InvalidInput(
+            f"a metadata key has {len(text)} characters, at most {METADATA_KEY_CHARS} fit"
+        )
     return text
 
 
 def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
     if depth > METADATA_DEPTH:
-        message = f"metadata is nested deeper than {METADATA_DEPTH} at {path[:80]!r}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"metadata is nested deeper than {METADATA_DEPTH} at {path[:80]!r}")
     if isinstance(value, str):
         budget.spend(len(value))
         return check_text(value, f"metadata {path!r}")
@@ -77,5 +76,4 @@ def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         budget.spend(1)
         return [_copy(item, path, depth + 1, budget) for item in value]
-    message = f"metadata {path!r} holds {type(value).__name__}, which JSON cannot say"
-    raise InvalidInput(message)
+    raise InvalidInput(f"metadata {path!r} holds {type(value).__name__}, which JSON cannot say")

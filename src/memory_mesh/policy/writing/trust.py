@@ -75,13 +75,12 @@ def trust(
 
 def trust_of(memory: Memory, at: datetime) -> float:
     """How far a memory is believed at a moment."""
-    days = (at - memory.created).total_seconds() / 86_400
     return trust(
         memory.source.kind,
         origins=memory.origins,
         reinforcements=memory.reinforcements,
         disputes=memory.disputes,
-        age_days=days,
+        age_days=(at - memory.created).total_seconds() / 86_400,
     )
 
 

@@ -1,8 +1,7 @@
 """How a newcomer stands to what is known: every row of the table, and what always holds."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.claims import (

@@ -5,8 +5,7 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.claims import Claim, compare, read
 from memory_mesh.policy.claims.claim import MAX_KEY

@@ -4,14 +4,12 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.formats import yamo
 from memory_mesh.formats.yamo_skill import skill_text, slug
 from memory_mesh.model import Memory, Source, SourceKind
-from memory_mesh.policy.learning import beliefs as learning_beliefs
-from memory_mesh.policy.learning import procedures
+from memory_mesh.policy.learning import beliefs as learning_beliefs, procedures
 from memory_mesh.policy.text.sentences import asks, says, sentences
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,8 +4,7 @@ import subprocess
 import sys
 import time
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.privacy import RULES, suspicious
 from memory_mesh.policy.privacy.gate import HINTS

@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.privacy import RULES, Redactor, masked
 from tests.corpora.pii import negatives, positives

@@ -4,8 +4,7 @@ import math
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking import features

@@ -4,8 +4,7 @@ import inspect
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.ranking import _forest_model, forest
 from memory_mesh.policy.ranking.features import NAMES, Table

@@ -1,8 +1,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.model import Lens, Match, Matches, Memory, Near, Query
 from memory_mesh.policy.ranking.fusion import fuse

@@ -1,8 +1,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.ranking import question
 from memory_mesh.policy.text import analyze

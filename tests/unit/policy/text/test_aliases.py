@@ -1,8 +1,7 @@
 """Other names of one thing: each way, whole, and never the thing itself."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.text import aliases, analyze
 

@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from time import process_time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.text import analyze, chinese
 from memory_mesh.policy.text.analyze import query_terms, rfc_tokens, terms

@@ -1,8 +1,7 @@
 """A word that nobody stored: what it may be misspelt for, a form of, or made of."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.text import spelling
 from memory_mesh.policy.text.spelling import Other, beginnings, respelt, stand_ins, told

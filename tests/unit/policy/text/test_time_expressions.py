@@ -8,8 +8,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.text.time_expressions import MAX_CHARS_READ, Period, read
 
@@ -169,14 +168,6 @@ OTHERS = [
     ("３日前の障害", "2026-06-14", "2026-06-14"),
     ("去年の秋の料理教室", "2025-09-01", "2025-11-30"),
     ("第1四半期", "2026-01-01", "2026-03-31"),
-    ("어제 회의", "2026-06-16", "2026-06-16"),
-    ("지난주에", "2026-06-08", "2026-06-14"),
-    ("두 달 전", "2026-04-02", "2026-05-02"),
-    ("2025년 3월", "2025-03-01", "2025-03-31"),
-    ("ماذا حدث أمس؟", "2026-06-16", "2026-06-16"),
-    ("الأسبوع الماضي", "2026-06-08", "2026-06-14"),
-    ("قبل أسبوعين", "2026-05-31", "2026-06-06"),
-    ("في مارس 2025", "2025-03-01", "2025-03-31"),
 ]
 NOTHING = [
     "What is Caroline's identity?",
@@ -233,14 +224,12 @@ NOTHING = [
     "what is restarted on Sunday nights?",
     "se renueva en marzo próximo",
     "le contrat finit en mars prochain",
-    "في مارس القادم",
     "Was ist hier passiert?",
     "Il a été malade",
     "¿Qué día entregamos?",
     "青松星期五可以发版吗?",
     "日志要保留几天?",
     "ログはなん日残す?",
-    "كم مرة في اليوم؟",
     "",
 ]
 

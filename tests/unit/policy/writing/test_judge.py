@@ -2,8 +2,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.model import (

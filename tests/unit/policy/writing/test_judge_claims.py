@@ -5,8 +5,7 @@ from hashlib import sha256
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.fastdataclass import replace

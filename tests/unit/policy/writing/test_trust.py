@@ -1,8 +1,7 @@
 """How far a source is believed, on worked numbers."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memory_mesh.compat.neolata import compute_trust
 from memory_mesh.errors import InvalidInput

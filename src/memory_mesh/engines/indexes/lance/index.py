@@ -247,12 +247,10 @@ def _table(rows: Rows, dimension: int) -> "pa.Table":
 
     for number, data in rows:
         if len(data) != _FLOAT_BYTES * dimension:
-            message = f"vector {number} has not the {dimension} dimensions of its space"
-            raise InvalidInput(message)
+            raise InvalidInput(f"vector {number} has not the {dimension} dimensions of its space")
     numbers = np.fromiter((number for number, _ in rows), np.int64, len(rows))
     if not (np.diff(numbers) > 0).all():
-        message = "the rows to absorb do not come in the order of their numbers"
-        raise InvalidInput(message)
+        raise InvalidInput("the rows to absorb do not come in the order of their numbers")
     values = np.frombuffer(b"".join(data for _, data in rows), "<f4")
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(values, pa.float32()), dimension)
     schema = pa.schema(
@@ -270,8 +268,7 @@ def _nearest(dataset: "LanceDataset", vector: bytes, count: int) -> list[tuple[i
 
     question = np.frombuffer(vector, "<f4")
     if len(question) != dataset.schema.field("vector").type.list_size:
-        message = f"a question of {len(question)} dimensions does not fit this space"
-        raise InvalidInput(message)
+        raise InvalidInput(f"a question of {len(question)} dimensions does not fit this space")
     asked = {
         "column": "vector",
         "q": question,

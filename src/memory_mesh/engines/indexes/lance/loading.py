@@ -83,8 +83,9 @@ def writing() -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        message = f"the index could not be written; the ledger has everything: {error}"
-        raise StoreError(message) from error
+        raise StoreError(
+            f"the index could not be written; the ledger has everything: {error}"
+        ) from error
 
 
 def body_of(dataset: "LanceDataset") -> Body:

@@ -308,8 +308,7 @@ def _current(db: sqlite3.Connection, id_: str) -> Memory | None:
 
 
 def _taken(db: sqlite3.Connection, id_: str) -> bool:
-    prefix = id_.partition("_")[0]
-    table = {"yamo": "block", "skill": "skill"}.get(prefix, "memory")
+    table = {"yamo": "block", "skill": "skill"}.get(id_.partition("_")[0], "memory")
     return db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone() is not None  # noqa: S608
 
 

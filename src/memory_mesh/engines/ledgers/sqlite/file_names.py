@@ -13,17 +13,15 @@ _MAX_NAME_CHARS = 80  # characters; percent-encoded UTF-8 stays under the usual 
 def file_name(namespace: str) -> str:
     """The file a namespace lives in; capitals are encoded, so that case cannot collide."""
     if not namespace or len(namespace) > _MAX_NAME_CHARS or not namespace.isprintable():
-        message = (
+        raise InvalidInput(
             f"a namespace is 1 to {_MAX_NAME_CHARS} printable characters, not {namespace[:99]!r}"
         )
-        raise InvalidInput(message)
     encoded = _percent(namespace, _PLAIN)
     if encoded[0] == "." or encoded.partition(".")[0] in _RESERVED:
         encoded = f"%{ord(encoded[0]):02x}{encoded[1:]}"
     name = encoded + SUFFIX
     if len(name) > 240:  # noqa: PLR2004  # a file name has 255 bytes, and "-wal" follows
-        message = f"the namespace {namespace[:20]!r}… is too long for a file name"
-        raise InvalidInput(message)
+        raise InvalidInput(f"the namespace {namespace[:20]!r}… is too long for a file name")
     return name
 
 

@@ -69,9 +69,8 @@ def match(
         scores = dict(reversed(batch))  # of a text that comes twice the first score is the better
         for text, version in visible(list(scores)):
             found.setdefault(version, Match(version, scores[text]))
-    best = sorted(found.values(), key=lambda match: (-match.bm25, -match.version))[:limit]
     return Matches(
-        tuple(best),
+        tuple(sorted(found.values(), key=lambda match: (-match.bm25, -match.version))[:limit]),
         chosen.ceiling,
         chosen.dropped,
         postings,
@@ -98,8 +97,7 @@ def _meanings(
     found: dict[str, Meaning] = {}
     misread = 0
     for term in terms:
-        held = _postings(db, tables, _quoted(term), texts)
-        meaning = Meaning(_quoted(term), held)
+        meaning = Meaning(_quoted(term), _postings(db, tables, _quoted(term), texts))
         if term in also:
             meaning = _with_others(db, tables, meaning, also[term], texts)
         if (

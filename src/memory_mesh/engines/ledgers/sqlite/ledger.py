@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit
-from memory_mesh.engines.ledgers.sqlite import rows, schema, vectors
+from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit, rows, schema, vectors
 from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails

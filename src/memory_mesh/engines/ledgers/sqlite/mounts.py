@@ -16,12 +16,11 @@ def refuse_network_folder(folder: Path, mountinfo: str | None = None) -> None:
         mountinfo = _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
     kind = file_system(folder.resolve(), mountinfo)
     if kind in NETWORK:
-        message = (
+        raise UnsafeFolder(
             f"{folder} is on a {kind} file system, where SQLite's locks do not hold and writes "
             "can be lost. Choose a local folder with --db-dir or MEMORY_MESH_DIR, or set "
             "MEMORY_MESH_ALLOW_NETWORK_FOLDER=1 if you alone use it."
         )
-        raise UnsafeFolder(message)
 
 
 def file_system(folder: Path, mountinfo: str) -> str:

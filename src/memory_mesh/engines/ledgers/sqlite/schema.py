@@ -23,8 +23,7 @@ def check_sqlite() -> None:
     """Refuse an SQLite that is too old or lacks FTS5."""
     if sqlite3.sqlite_version_info < LOWEST_SQLITE:
         needed = ".".join(map(str, LOWEST_SQLITE))
-        message = f"SQLite {sqlite3.sqlite_version} is too old: memory-mesh needs {needed}"
-        raise StoreError(message)
+        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: memory-mesh needs {needed}")
 
 
 def version(db: sqlite3.Connection) -> int:

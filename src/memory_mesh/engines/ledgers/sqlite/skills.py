@@ -109,11 +109,10 @@ def _listing(asked: SkillQuery) -> tuple[str, list[object]]:
 def _search(db: sqlite3.Connection, asked: SkillQuery) -> list[Candidate]:
     """Active skills with the words or near the vector: the best of each, at most `limit` each."""
     cosines = _nearest(db, asked)
-    numbers = sorted({*_worded(db, asked), *cosines})
     found = db.execute(
         f"SELECT number, terms, {_SKILL} FROM skill WHERE {_SEEN} AND status = 'active' "  # noqa: S608
         "AND number IN (SELECT value FROM json_each(?))",
-        (*_reader(asked.reader), rows.dumped(numbers)),
+        (*_reader(asked.reader), rows.dumped(sorted({*_worded(db, asked), *cosines}))),
     ).fetchall()
     cosines |= _cosines(db, asked, [row[0] for row in found if row[0] not in cosines])
     return [

@@ -8,12 +8,10 @@ from collections.abc import Callable, Sequence
 
 from memory_mesh.engines.ledgers.sqlite import (
     commit,
+    conflicts as sqlite_conflicts,
     keywords,
     rows,
     vectors,
-)
-from memory_mesh.engines.ledgers.sqlite import (
-    conflicts as sqlite_conflicts,
 )
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.lens_sql import sight

@@ -8,8 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from memory_mesh.engines.ledgers.sqlite import exact_scan as scan
-from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows
 from memory_mesh.model import (
     Body,
     Commit,
@@ -57,8 +56,7 @@ def add(db: sqlite3.Connection, late: TextVectors, seq: int) -> None:
     """A text's vectors, one per part, or that it will have none; what it has already stays."""
     size = 4 * late.space.dimension
     if any(len(vector) != size for vector in late.vectors):
-        message = f"a vector of {late.space.name} has {late.space.dimension} dimensions"
-        raise ValueError(message)
+        raise ValueError(f"a vector of {late.space.name} has {late.space.dimension} dimensions")
     number = space_number(db, late.space)
     if not late.vectors:
         db.execute(
@@ -150,11 +148,10 @@ def near(
     """The nearest versions that are visible, from body and tail together."""
     import numpy as np
 
-    space = question.space
     row = db.execute(
         "SELECT number, coalesce((SELECT max(number) FROM vector), 0), body_version, "
         "body_highest, body_rows FROM space WHERE name = ?",
-        (space.name,),
+        (question.space.name,),
     ).fetchone()
     if row is None:
         return Nearest()

@@ -1,4 +1,4 @@
-"""Chinese, Japanese and Korean: words are not set apart, so a phrase may stand anywhere."""
+"""Chinese and Japanese: words are not set apart, so a phrase may stand anywhere."""
 
 from collections.abc import Mapping
 
@@ -129,55 +129,4 @@ _JAPANESE = Tongue(
     after="",
 )  # fmt: skip
 
-_KOREAN = Tongue(
-    words={
-        "month": _MONTH_FIGURES,
-        "weekday": meaning("월 화 수 목 금 토 일", WEEKDAYS),
-        "season": meaning("봄 여름 가을 겨울", SEASONS),
-        "unit": meaning("일 주|주일 달|개월 년 시간", "day week month year hour"),
-        "number": meaning("한|일 두|이 세|삼 네|사 다섯 여섯 일곱 여덟 아홉 열 몇", _NUMBERS),
-        "days": meaning("하루 이틀 사흘 나흘 열흘", "1 2 3 4 10"),
-        "nth": meaning("1 2 3 4", _NTH),
-    },
-    phrases=[
-        ("그저께|그제|엊그제", "day before yesterday"),
-        ("어제|어젯밤", "yesterday"),
-        ("오늘", "today"),
-        ("<days> ?전", "<days> days ago"),
-        ("<number> ?<unit> ?전", "<number> <unit> ago"),
-        ("(?:지난|최근) <number> ?<unit>(?:간|동안)?", "last <number> <unit>"),
-        ("지지난 ?주", "week before last"),
-        ("(?<!지)(?:지난|저번) ?주(?!말)", "last week"),
-        ("이번 ?주(?!말)", "this week"),
-        ("(?:지난|저번) ?주 <weekday>요일", "<weekday> last week"),
-        ("이번 ?주 <weekday>요일", "<weekday> this week"),
-        ("(?:지난|저번) <weekday>요일", "last <weekday>"),
-        ("(?:지난|저번) ?주말", "last weekend"),
-        ("(?:지난|저번) ?달", "last month"),
-        ("이번 ?달", "this month"),
-        ("(?<!재)작년|지난 ?해", "last year"),
-        ("재작년", "year before last"),
-        ("올해", "this year"),
-        ("(?:지난|저번) ?분기", "last quarter"),
-        ("이번 ?분기", "this quarter"),
-        ("지난 ?<season>", "last <season>"),
-        ("작년 <season>", "<season> last year"),
-        ("(?:올|올해|이번) ?<season>", "this <season>"),
-        ("<year>년 <season>", "<season> <year>"),
-        ("작년 <month>월", "<month> last year"),
-        ("올해 <month>월", "<month> this year"),
-        ("<month>월(?!\\d)", "in <month>"),
-        ("<year>년 ?<month>월", "<month> <year>"),
-        ("<year>년", "in <year>"),
-        ("(?:<year>년 ?)?<month>월 ?<day>일", "on <day> <month> <year>"),
-        ("<month>월부터", "since <month>"),
-        ("<month>월 이후", "after <month>"),
-        ("<month>월 이전", "before <month>"),
-        ("(?:<year>년 ?)?<month>월부터 ?<month2>월", "from <month> to <month2> <year>"),
-        ("(?:<year>년 ?)?<nth>분기", "<nth> quarter <year>"),
-    ],
-    before=_FREE,
-    after="",
-)  # fmt: skip
-
-TONGUES: Mapping[str, Tongue] = {"chinese": _CHINESE, "japanese": _JAPANESE, "korean": _KOREAN}
+TONGUES: Mapping[str, Tongue] = {"chinese": _CHINESE, "japanese": _JAPANESE}

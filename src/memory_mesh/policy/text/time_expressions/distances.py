@@ -96,8 +96,7 @@ def _ago(asked: Asking, at: int) -> Found:
     if unit is not None:
         return _around(asked, least, most, unit), end + 2
     if weekday is not None and least == most:
-        first = _weekday_before(asked, weekday).start
-        return spans.days(first - (most - 1) * WEEK), end + 2
+        return spans.days(_weekday_before(asked, weekday).start - (most - 1) * WEEK), end + 2
     return None
 
 
@@ -236,8 +235,7 @@ def _inside(asked: Asking, whole: Span, at: int) -> Found:
         if word in lexicon.MONTHS and dates.is_month(asked, inner, led=inner > at):
             return spans.months(whole.start.year, lexicon.MONTHS[word]), inner + 1
         if word in lexicon.SEASONS and inner > at:
-            span = names.season_of(asked, lexicon.SEASONS[word], whole.start.year)
-            return span, inner + 1
+            return names.season_of(asked, lexicon.SEASONS[word], whole.start.year), inner + 1
     return whole, end
 
 

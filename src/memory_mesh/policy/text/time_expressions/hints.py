@@ -56,9 +56,7 @@ _SHARED = {
 }
 _OWN = {"english": _ENGLISH, "german": _GERMAN, "spanish": _SPANISH, "french": _FRENCH}
 _SIGNS = (
-    "[昨今去曜季春夏秋冬周週年月天]|日前|先々?[週月]|四半期|星期|礼拜|おととい|きのう|きょう|ゆうべ|"
-    "어제|어젯|그저께|그제|오늘|지난|저번|이번|작년|올해|[0-9]월|[0-9]년| 전|[일주달]전|분기|"
-    "[\u0621-\u064a]"
+    "[昨今去曜季春夏秋冬周週年月天]|日前|先々?[週月]|四半期|星期|礼拜|おととい|きのう|きょう|ゆうべ"
 )
 
 
@@ -70,13 +68,5 @@ def languages(text: str) -> list[str]:
         if name not in spoken and not (shared.isdisjoint(words) or beside.isdisjoint(words)):
             spoken.append(name)
     if not text.isascii() and re.search(_SIGNS, text):
-        spoken += _by_letters(text)
+        spoken += ["japanese"] if re.search("[ぁ-ヿ]", text) else ["chinese", "japanese"]
     return spoken
-
-
-def _by_letters(text: str) -> list[str]:
-    if re.search("[\u0621-\u064a]", text):
-        return ["arabic"]
-    if re.search("[가-힣]", text):
-        return ["korean"]
-    return ["japanese"] if re.search("[ぁ-ヿ]", text) else ["chinese", "japanese"]

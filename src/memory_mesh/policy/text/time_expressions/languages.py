@@ -69,10 +69,6 @@ def _tongue(name: str) -> Tongue:
         from memory_mesh.policy.text.time_expressions import european
 
         return european.TONGUES[name]
-    if name in {"chinese", "japanese", "korean"}:
-        from memory_mesh.policy.text.time_expressions import asian
+    from memory_mesh.policy.text.time_expressions import asian
 
-        return asian.TONGUES[name]
-    from memory_mesh.policy.text.time_expressions.arabic import ARABIC
-
-    return ARABIC
+    return asian.TONGUES[name]

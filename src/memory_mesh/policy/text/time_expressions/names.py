@@ -78,8 +78,7 @@ def _as_adjective(asked: Asking, at: int) -> bool:
 
 
 def _season(asked: Asking, at: int, *, led: bool) -> Found:
-    word = asked.words[at]
-    name = lexicon.SEASONS.get(word)
+    name = lexicon.SEASONS.get(asked.words[at])
     if name is None:
         return None
     year, end = year_said(asked, at + 1)
@@ -93,8 +92,7 @@ def _season(asked: Asking, at: int, *, led: bool) -> Found:
 
 
 def _quarter(asked: Asking, at: int, *, led: bool) -> Found:
-    word = asked.words[at]
-    if found := re.fullmatch(r"q([1-4])/(\d{4})", word):
+    if found := re.fullmatch(r"q([1-4])/(\d{4})", asked.words[at]):
         return spans.quarter(int(found[2]), int(found[1])), at + 1
     early = a_year(asked, at)
     name = at + (early is not None)
