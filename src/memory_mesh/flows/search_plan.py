@@ -53,7 +53,7 @@ def gather(
         query.profile,
         dropped=matches.dropped,
         found_by_keyword=len(matches.found),
-        to_reindex=head.to_reindex(analyze.ANALYZER, matches.rows),
+        to_reindex=head.old_texts if head.analyzer == analyze.ANALYZER else matches.rows,
     )
     if prepared.space is None:
         return relevance.Legs(matches), explanation

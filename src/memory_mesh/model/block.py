@@ -21,10 +21,6 @@ class Head:
     old_texts: int = 0  # texts up to this number have terms of an earlier one
     old_skills: int = 0
 
-    def to_reindex(self, analyzer: int, texts: int) -> int:
-        """How many of so many texts do not have the terms of this analyzer."""
-        return self.old_texts if self.analyzer == analyzer else texts
-
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:

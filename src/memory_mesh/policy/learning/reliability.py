@@ -1,7 +1,6 @@
 """How far a skill can be relied on."""
 
 START, SUCCESS, FAILURE = 0.5, 0.10, -0.20  # reliability
-PRUNE_BELOW = 0.3
 
 
 def relied(reliability: float, *, success: bool) -> float:

@@ -21,6 +21,7 @@ from memory_mesh.errors import (
     StoreIsBusy,
     StoreIsDamaged,
     StoreIsFull,
+    StoreIsNewer,
 )
 from memory_mesh.process import forks
 from memory_mesh.process.locks import FairLock
@@ -138,7 +139,7 @@ def _transaction(db: Connection) -> Iterator[None]:
     """A read transaction over a store that we may read."""
     db.execute("BEGIN")
     try:
-        schema.check_reader(db)
+        check_reader(db)
         yield
     finally:
         if db.in_transaction:
@@ -195,7 +196,7 @@ class Files:
                         db.migrated = schema.NEWEST
                     db.execute("BEGIN IMMEDIATE")
                     try:
-                        schema.check_writer(db)
+                        check_writer(db)
                         yield db
                         db.execute("COMMIT")
                     finally:
@@ -325,3 +326,26 @@ def create(path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def check_reader(db: sqlite3.Connection) -> None:
+    """Refuse to read what a newer version says we would misread."""
+    _check(db, "min_reader")
+
+
+def check_writer(db: sqlite3.Connection) -> None:
+    """Refuse to write what a newer version says we would damage."""
+    _check(db, "min_writer")
+
+
+def _check(db: sqlite3.Connection, column: str) -> None:
+    try:
+        row = db.execute(f"SELECT {column} FROM store").fetchone()  # noqa: S608  # two fixed names
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # no such table: a foreign database
+            raise StoreIsDamaged from error
+        raise
+    if row is None:
+        raise StoreIsDamaged
+    if row[0] > schema.NEWEST:
+        raise StoreIsNewer

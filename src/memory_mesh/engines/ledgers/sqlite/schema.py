@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memory_mesh.engines.ledgers import migrations
-from memory_mesh.errors import StoreError, StoreIsDamaged, StoreIsNewer
+from memory_mesh.errors import StoreError, StoreIsDamaged
 from memory_mesh.policy.writing import audit
 
 LOWEST_SQLITE = (3, 35, 0)
@@ -48,29 +48,6 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
         backup=lambda number: _back_up(db, path, number),
         apply=lambda step: _apply(db, step, namespace),
     )
-
-
-def check_reader(db: sqlite3.Connection) -> None:
-    """Refuse to read what a newer version says we would misread."""
-    _check(db, "min_reader")
-
-
-def check_writer(db: sqlite3.Connection) -> None:
-    """Refuse to write what a newer version says we would damage."""
-    _check(db, "min_writer")
-
-
-def _check(db: sqlite3.Connection, column: str) -> None:
-    try:
-        row = db.execute(f"SELECT {column} FROM store").fetchone()  # noqa: S608  # two fixed names
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # no such table: a foreign database
-            raise StoreIsDamaged from error
-        raise
-    if row is None:
-        raise StoreIsDamaged
-    if row[0] > NEWEST:
-        raise StoreIsNewer
 
 
 def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:

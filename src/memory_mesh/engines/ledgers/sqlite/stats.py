@@ -27,7 +27,7 @@ def stats(db: sqlite3.Connection, size: int) -> Stats:
         seq=head.seq,
         bytes=size,
         spaces=tuple(spaces(db)),
-        to_reindex=head.to_reindex(ANALYZER, texts),
+        to_reindex=head.old_texts if head.analyzer == ANALYZER else texts,
     )
 
 
