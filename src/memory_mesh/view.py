@@ -109,8 +109,12 @@ class View:
     def _register(self, opened: OpenStore, schemas: Schemas) -> None:
         from memory_mesh.policy.claims.predicates import predicate_key, schema_of
 
-        given = {predicate_key(name): schema_of(name, schema) for name, schema in schemas.items()}
-        flows.review.register(self._access_to(opened), given)
+        access = self._access_to(opened)
+        given = {
+            predicate_key(prepare.redact(access, name)): schema_of(name, schema)
+            for name, schema in schemas.items()
+        }
+        flows.review.register(access, given)
 
     def _now(self) -> datetime:
         return self._opened().clock.now()

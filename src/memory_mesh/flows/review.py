@@ -12,6 +12,7 @@ from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decide import BY_RULE, on_record, sealed_values, superseded
+from memory_mesh.flows.prepare import redact
 from memory_mesh.model import (
     Commit,
     Conflict,
@@ -88,6 +89,7 @@ def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Me
 
 def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory:
     """One vote against a memory's truth; unsupported ones wait for review after a few."""
+    reason = redact(access, reason)
 
     def decide(standing: Standing) -> Commit:
         old = _seen(standing, memory_id, reader)
@@ -109,6 +111,7 @@ def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memor
 
 def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
     """End a memory's quarantine: it takes the place of its rivals, or is archived for good."""
+    reason = redact(access, reason)
 
     def decide(standing: Standing) -> Commit:
         old = _seen(standing, memory_id, reader)
@@ -168,6 +171,7 @@ def resolve(
     access: Access, conflict_id: str, reader: Scope, resolution: Resolution, reason: str
 ) -> Conflict:
     """End a pending conflict: the newcomer wins, is rejected, or both stay."""
+    reason = redact(access, reason)
     found = conflict(access, conflict_id)
 
     def decide(standing: Standing) -> Commit:
