@@ -26,7 +26,6 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.policy.audience import lens_of
-from memory_mesh.policy.writing.drafts import draft_of
 from memory_mesh.policy.writing.trust import lowered
 from memory_mesh.ports import Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
@@ -155,6 +154,8 @@ class View:
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
         """A draft for this view's project and session unless the caller names another scope."""
+        from memory_mesh.policy.writing.drafts import draft_of  # reads make none
+
         own = Scope(self._config.project, None, self._config.session)
         if own != Scope() and "scope" not in details:
             details = {"scope": own} | dict(details)

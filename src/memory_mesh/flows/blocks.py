@@ -21,7 +21,6 @@ from memory_mesh.model import (
     record,
 )
 from memory_mesh.policy.audience import filter_text
-from memory_mesh.policy.learning.failure_pattern import PATTERN_KEYS
 
 _Said = tuple[Operation, yamo.YamoBlock | None]
 
@@ -111,6 +110,8 @@ def _retained(access: Access, memory: Memory, standing: Standing) -> yamo.YamoBl
 
 def _flags(memory: Memory) -> dict[str, Json]:
     """What a later scan of the blocks looks for: a stated status, a failure, the tags."""
+    from memory_mesh.policy.learning.failure_pattern import PATTERN_KEYS  # of writes alone
+
     flags: dict[str, Json] = {}
     status = memory.extra.get("status")
     if isinstance(status, str):

@@ -45,10 +45,8 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.audience import filter_text
 from memory_mesh.policy.ranking import (
-    excerpts,
     features,
     forest,
-    fusion,
     profiles,
     relevance,
 )
@@ -151,6 +149,8 @@ def _answer(
         table = _weighed(snapshot, query, prepared, legs)
         best = forest.best(table, query.limit, by_meaning=prepared.space is not None)
     else:
+        from memory_mesh.policy.ranking import fusion
+
         many = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else query.limit
         best = fusion.fuse(query.profile, legs, many)
     memories = snapshot.load([candidate.version for candidate in best])
@@ -206,6 +206,8 @@ def _spans(
     long = [version for version, memory in memories.items() if len(memory.text) > LONG_TEXT_CHARS]
     if not long:
         return {}
+    from memory_mesh.policy.ranking import excerpts
+
     parts = search.parts(prepared.space, long) if prepared.space is not None else {}
     words = analyze.query_terms(query.text)
     return {

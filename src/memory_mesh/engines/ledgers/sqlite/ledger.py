@@ -21,7 +21,6 @@ from memory_mesh.model import (
     Stats,
     Wanted,
 )
-from memory_mesh.policy.ranking.usefulness import HARMFUL, HELPFUL, LEAST_USEFUL, MOST_USEFUL
 from memory_mesh.ports import Clock, Snapshot
 from memory_mesh.process import forks
 
@@ -85,6 +84,13 @@ class SqliteLedger(SqliteAudit):
 
     def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
         """Add one vote to a memory, in place; ranking may change, so the seq moves."""
+        from memory_mesh.policy.ranking.usefulness import (
+            HARMFUL,
+            HELPFUL,
+            LEAST_USEFUL,
+            MOST_USEFUL,
+        )
+
         column, step = ("helpful", HELPFUL) if helpful else ("harmful", HARMFUL)
         with self._files.writing(namespace) as db:
             changed = db.execute(
