@@ -5,10 +5,13 @@ Here a command line finds its command and every failure its exit code. How optio
 of its own, loaded only when it is the one that was asked for.
 """
 
+import atexit
 import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
 
 from memory_mesh.errors import MeshError
 
@@ -17,12 +20,19 @@ INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as shells repo
 _GARBAGE = 100_000  # objects: starting up makes half as many, and none of them is garbage
 
 
-def main() -> int:
-    """The process `memory-mesh`: run what its command line asks for."""
+def main() -> NoReturn:
+    """The process `memory-mesh`: run what its command line asks for, and end.
+
+    Every file is closed and every output flushed by then, so the process ends without taking the
+    interpreter apart, which costs as much as a tenth of a short command. Exit handlers still run.
+    """
     gc.set_threshold(_GARBAGE)  # a command is over before its garbage is worth collecting
     code = run(sys.argv[1:])
-    gc.freeze()  # nor need the interpreter go through everything once more to leave
-    return code
+    atexit._run_exitfuncs()  # noqa: SLF001  # what leaving by sys.exit would call
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # closed, full or not there at all
+            stream.flush()
+    os._exit(code)
 
 
 def run(argv: Sequence[str]) -> int:

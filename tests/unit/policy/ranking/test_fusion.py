@@ -113,7 +113,7 @@ def test_partial_selection_equals_a_full_sort(keyword, vector, limit, profile):
 def test_rrf_tells_the_similarity_of_what_its_vector_leg_found(cosine, score):
     fused = fuse("rrf", legs([(2, 5.0)], [(1, cosine)]), 10)
     parts = {candidate.version: candidate.parts for candidate in fused}
-    assert parts[1]["distance_similarity"] == score
+    assert parts[1]["similarity"] == score
     assert "distance_similarity" not in parts[2]
 
 
