@@ -9,11 +9,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypedDict
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, field, fields, replace
 from memory_mesh.model import PredicateSchema
+from memory_mesh.typed import Any, TypedDict
 
 APP = "memory-mesh"
 _ENVIRONMENT = {

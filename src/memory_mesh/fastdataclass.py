@@ -8,7 +8,8 @@ first value is made. Type checkers see the standard ones, and `dataclasses.field
 # ruff: noqa: ANN401 - written for any class, as the standard one is
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+
+from memory_mesh.typed import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import inspect

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from memory_mesh.model import (
     Block,
@@ -35,11 +34,7 @@ from memory_mesh.model import (
     Verification,
     Wanted,
 )
-
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object  # nothing asks at run time, and a real one costs start-up time
+from memory_mesh.typed import Protocol
 
 
 class Clock(Protocol):

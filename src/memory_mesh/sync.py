@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 from memory_mesh import config as configuration
 from memory_mesh.model import (
@@ -18,6 +17,7 @@ from memory_mesh.model import (
 from memory_mesh.policy.arguments import options_given
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.store import Store
+from memory_mesh.typed import Self
 from memory_mesh.verbs.audit import AuditVerbs
 from memory_mesh.verbs.learn import LearnVerbs
 from memory_mesh.verbs.lessons import LessonVerbs

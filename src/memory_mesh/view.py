@@ -7,7 +7,6 @@ verbs (verbs/) are methods of a view; each asks it for an `Access` and calls one
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Self
 
 from memory_mesh import flows
 from memory_mesh.config import Config
@@ -29,6 +28,7 @@ from memory_mesh.policy.audience import lens_of
 from memory_mesh.policy.writing.trust import lowered
 from memory_mesh.ports import Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
+from memory_mesh.typed import Self
 
 Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
 

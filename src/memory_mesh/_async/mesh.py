@@ -10,7 +10,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from memory_mesh import config as configuration, sync
 from memory_mesh._async.threads import Threads
@@ -48,6 +48,7 @@ from memory_mesh.model import (
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.process.cache import CacheStats
+from memory_mesh.typed import Self
 
 if TYPE_CHECKING:
     from memory_mesh.model.learning import (

@@ -11,9 +11,9 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn
 
 from memory_mesh.errors import MeshError
+from memory_mesh.typed import NoReturn
 
 FAILED, MISUSED, CRASHED = 1, 2, 70  # 70: EX_SOFTWARE of sysexits.h
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as shells report it

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypedDict
 
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.config import Config
@@ -13,6 +12,7 @@ from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Channel, Json, Scope, Status
 from memory_mesh.process.project import project_of
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import Any, TypedDict
 
 _TIMES = ("occurred_at", "valid_from", "valid_until")
 

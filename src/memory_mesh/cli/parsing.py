@@ -7,9 +7,9 @@ most commands take. The common options are understood before and after the comma
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn, Protocol
 
 from memory_mesh._version import __version__
+from memory_mesh.typed import NoReturn, Protocol
 
 PROGRAM = "memory-mesh"
 COMMANDS = {

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from memory_mesh.errors import ModelError
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.process.locks import locked
+from memory_mesh.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from memory_mesh.engines.http.client import Client

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.evaluation import results, storing
@@ -29,6 +28,7 @@ from memory_mesh.evaluation.suite import DEPTH, SESSION, Suite
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.ports import Clock, Embedder
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import TypeAlias
 
 _PASSING = "as-of-"  # how stores are called that last as long as their questions
 _MAX_NAMESPACE_CHARS = 60  # characters of a namespace that is called as its tenant

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from memory_mesh.evaluation.records import Question, Record
 from memory_mesh.evaluation.storing import Held, projects
@@ -11,6 +10,7 @@ from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Hit, Hits, Scope
 from memory_mesh.policy.scrub import tokens
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import Any
 
 _SHOWN = 10  # answers that `search` gives unasked, and that go into a prompt
 _SCOPE = ("project", "agent", "session")

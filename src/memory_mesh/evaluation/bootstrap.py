@@ -6,12 +6,12 @@ figures are resampled as honestly as means.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from memory_mesh.evaluation import metrics as evaluation_metrics
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.suite import PRECISION
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory_mesh.errors import MissingExtra
 from memory_mesh.evaluation.report import Report
 from memory_mesh.model import Json
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,10 +5,10 @@ import re
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.evaluation.records import DataSet, Fields, Question, Record, digest_of
+from memory_mesh.typed import TextIO
 
 _ABSTENTION = "_abs"
 _BLOCK = 1 << 20  # characters read at a time: the large file has gigabytes

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.evaluation import bootstrap, metrics as evaluation_metrics
@@ -12,6 +11,7 @@ from memory_mesh.evaluation.bootstrap import Estimate
 from memory_mesh.evaluation.suite import PRECISION, Suite
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json
+from memory_mesh.typed import TypeAlias
 
 BASELINE = "baseline"
 COUNTED = ("n", "goldless", "with_stale", "tokens")

@@ -6,13 +6,13 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.evaluation.asking import Names, Row
 from memory_mesh.evaluation.records import Fields, Question, lines
 from memory_mesh.fastdataclass import fields
 from memory_mesh.model import Json
+from memory_mesh.typed import TextIO
 
 ENDING = ".results.jsonl.gz"
 

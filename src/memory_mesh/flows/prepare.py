@@ -13,7 +13,6 @@ a vector and waits for one (late_vectors.py).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memory_mesh.errors import EmbeddingError, TextRefused
 from memory_mesh.fastdataclass import dataclass, replace
@@ -37,6 +36,7 @@ from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
 from memory_mesh.ports import Embedder, Redactor
+from memory_mesh.typed import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from memory_mesh.policy.scrub import Chunk

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Json
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import yaml

@@ -15,12 +15,12 @@ template inside a text is rewritten; everything invisible is shown as its code.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TypeAlias
 
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Hit, Memory
 from memory_mesh.model.conversation import FormatOptions
 from memory_mesh.model.record import shown_type
+from memory_mesh.typed import TypeAlias
 
 Shown: TypeAlias = Hit | Memory
 

@@ -8,10 +8,10 @@ hashes, and where it is kept, is not known here.
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NoReturn, TypeAlias
 
 from memory_mesh.errors import BlockError
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.typed import NoReturn, TypeAlias
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 

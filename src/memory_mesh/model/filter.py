@@ -2,9 +2,9 @@
 
 from datetime import datetime
 from enum import Enum
-from typing import TypeAlias
 
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.typed import TypeAlias
 
 
 class FieldType(Enum):

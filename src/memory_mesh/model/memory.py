@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
 
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model.claim import Claim
 from memory_mesh.model.lesson import Lesson
+from memory_mesh.typed import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model.memory import Scope, Status
 from memory_mesh.model.vector import Body, Space
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.model.filter import Filter

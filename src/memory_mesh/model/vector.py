@@ -1,8 +1,7 @@
 """Vectors, the spaces they belong to and the bodies an index holds."""
 
-from typing import TypeAlias
-
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.typed import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 

@@ -1,11 +1,10 @@
 """What the judge may decide of a draft."""
 
-from typing import TypeAlias
-
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model.claim import Resolution
 from memory_mesh.model.commit import Seen
 from memory_mesh.model.memory import Memory, Status
+from memory_mesh.typed import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, TypeVar
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.typed import Any, TypeVar
 
 MAX_RESULTS = 1_000  # things one call may return
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import (
@@ -11,6 +10,7 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.policy.arguments import member, moment
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.model.filter import Filter

@@ -16,7 +16,6 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NoReturn, TypeAlias
 
 from memory_mesh.errors import FilterError
 from memory_mesh.model.filter import (
@@ -33,6 +32,7 @@ from memory_mesh.model.filter import (
     Sign,
     Value,
 )
+from memory_mesh.typed import NoReturn, TypeAlias
 
 MAX_LENGTH = 2_000
 MAX_DEPTH = 32

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+
+from memory_mesh.typed import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -3,11 +3,11 @@
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory_mesh.model import Json
 from memory_mesh.policy import privacy
 from memory_mesh.process import forks
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.policy.privacy import Redactor

@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Body
 from memory_mesh.ports import Index
+from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,12 +1,11 @@
 """Reflect on memories and make skills of them."""
 
-from typing import TYPE_CHECKING
-
 from memory_mesh import flows
 from memory_mesh.model import (
     Scope,
 )
 from memory_mesh.policy.arguments import check_text
+from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from memory_mesh import flows
 from memory_mesh.errors import InvalidInput
@@ -14,11 +13,12 @@ from memory_mesh.model import (
     SourceKind,
 )
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
+from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
 
 if TYPE_CHECKING:
     from memory_mesh.model.learning import Distillation, LessonBlock, LessonContext
-from typing import TYPE_CHECKING
+from memory_mesh.typed import TYPE_CHECKING
 
 _WORST_FIRST = "severity desc"
 

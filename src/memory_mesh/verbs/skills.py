@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory_mesh import flows
 from memory_mesh.errors import InvalidInput, NotFound
@@ -22,6 +21,7 @@ from memory_mesh.model import (
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
 from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory_mesh.cli import output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.formats.terminal import safe_text
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.evaluation import Report

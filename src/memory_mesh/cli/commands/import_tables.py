@@ -2,10 +2,10 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Channel, Json
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.compat.tally import Tally

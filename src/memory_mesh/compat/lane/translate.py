@@ -13,7 +13,6 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeAlias
 
 from memory_mesh.compat.lane import entities, tags
 from memory_mesh.compat.times import moment
@@ -25,6 +24,7 @@ from memory_mesh.policy.ranking import lane, profiles
 from memory_mesh.policy.ranking.usefulness import HARMFUL, HELPFUL
 from memory_mesh.policy.writing.drafts import Details, draft_of
 from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.typed import TypeAlias
 
 VERSION = "1.0.0"
 COLLECTION = "memory-lane"

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Self
 
 from memory_mesh._async.threads import Threads
 from memory_mesh.compat.neolata import memory_graph, translate
@@ -17,6 +16,7 @@ from memory_mesh.compat.neolata.memory_graph import Schemas
 from memory_mesh.compat.neolata.model import GraphHits, GraphMemory
 from memory_mesh.model import Channel, Claim, Conflict, Receipt, Resolution, Status
 from memory_mesh.ports import Clock, Embedder, Sink
+from memory_mesh.typed import Self
 
 
 class MemoryGraph:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Self
 
 from memory_mesh import config as configuration
 from memory_mesh.compat.neolata import translate
@@ -37,6 +36,7 @@ from memory_mesh.model import (
 from memory_mesh.policy.arguments import check_limit, check_share, check_text, options_given
 from memory_mesh.ports import Clock, Embedder, Sink
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import Self
 
 __all__ = ["MemoryGraph", "compute_trust", "create_memory"]
 

@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypedDict, TypeVar
 
 from memory_mesh.compat.neolata.model import GraphExplain, GraphHit, GraphMemory, GraphProvenance
 from memory_mesh.errors import InvalidInput
@@ -18,6 +17,7 @@ from memory_mesh.model.filter import And, Compare, Filter, IsNull, Or, Sign
 from memory_mesh.policy.arguments import check_text, moment
 from memory_mesh.policy.ranking.profiles import COMPOSITE_WEIGHTS, DEFAULT_IMPORTANCE
 from memory_mesh.policy.writing.trust import is_unsupported, trust, trust_of
+from memory_mesh.typed import Any, TypedDict, TypeVar
 
 MAX_TEXT = 10_000  # characters
 MAX_ITEMS = 1_000

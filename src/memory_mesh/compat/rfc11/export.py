@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 from memory_mesh.compat.rfc11 import columns as rfc11_columns, lance_tables
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Block, Memory, Skill
+from memory_mesh.typed import Protocol
 
 Progress = Callable[[int], None]
 

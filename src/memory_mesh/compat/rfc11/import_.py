@@ -13,7 +13,6 @@ an interrupted import is simply run again.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory_mesh.compat.rfc11 import columns, lance_tables
 from memory_mesh.compat.rfc11.migrate import WORK
@@ -23,6 +22,7 @@ from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Channel, Draft, Lesson, Scope, SkillDraft, Source, SourceKind
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lance import LanceDataset

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
 
 from memory_mesh.compat.rfc11.columns import Column
 from memory_mesh.engines.indexes.lance import loading
 from memory_mesh.errors import MissingExtra, StoreError, StoreIsDamaged
+from memory_mesh.typed import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs

@@ -10,7 +10,6 @@ import json
 import struct
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TypeAlias
 
 from memory_mesh.compat.times import moment
 from memory_mesh.errors import BlockError, InvalidInput
@@ -35,6 +34,7 @@ from memory_mesh.policy.learning.failure_pattern import pattern_id
 from memory_mesh.policy.learning.reliability import START
 from memory_mesh.policy.writing.drafts import draft_of
 from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.typed import TypeAlias
 
 Row: TypeAlias = Mapping[str, object]
 Said: TypeAlias = dict[str, Json]

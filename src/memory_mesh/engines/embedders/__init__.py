@@ -5,11 +5,11 @@ when something is embedded.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
 
 from memory_mesh.engines import model_files
 from memory_mesh.errors import InvalidInput
 from memory_mesh.ports import Clock, Embedder
+from memory_mesh.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from memory_mesh.engines.embedders.chain import Chain

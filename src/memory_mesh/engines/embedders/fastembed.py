@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memory_mesh.engines.embedders import onnx_runtime, vectors, windows
 from memory_mesh.errors import EmbeddingError
 from memory_mesh.model import Embedding, Space
 from memory_mesh.process import forks
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from memory_mesh.engines import model_files
 from memory_mesh.engines.embedders import onnx_runtime, vectors, windows
@@ -20,6 +19,7 @@ from memory_mesh.errors import EmbeddingError, MeshError
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Embedding, Space
 from memory_mesh.process import forks
+from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,13 +5,13 @@ windows, batches, and the check that an answer has a vector of the right size fo
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from memory_mesh.engines.embedders import vectors, windows
 from memory_mesh.engines.http.client import Client, Limits, Resolve, resolve
 from memory_mesh.errors import EmbeddingError, NetworkError, RequestRefused, TextRefused
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Embedding, Json, Space
+from memory_mesh.typed import Any
 
 MAX_TOKENS = 512  # the least that common models read; a larger window blurs what is in it
 _BATCH = 64  # windows in one request; Cohere takes 96

@@ -4,9 +4,9 @@ import math
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from memory_mesh.errors import EmbeddingError
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TypeVar
+
+from memory_mesh.typed import TypeVar
 
 OVERLAP = 32  # tokens that two neighbours share
 _SENTENCE_ENDS, _SENTENCE_ENDS_UNSPACED = ".!?…", "。\uff01\uff1f"  # the latter in CJK text

@@ -22,7 +22,6 @@ from contextlib import closing
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
-from typing import TypeVar
 
 from memory_mesh._version import __version__
 from memory_mesh.engines.http import address
@@ -31,6 +30,7 @@ from memory_mesh.engines.http.masking import redacted
 from memory_mesh.errors import InvalidInput, NetworkError, RequestRefused
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json
+from memory_mesh.typed import TypeVar
 
 Resolve = Callable[[str, int], Sequence[str]]
 Progress = Callable[[int, int | None], None]

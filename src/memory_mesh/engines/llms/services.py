@@ -4,12 +4,12 @@ One request, one answer. What a model is asked for is always done without it whe
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from memory_mesh.engines.http.client import Client, Limits
 from memory_mesh.errors import InvalidInput, LLMError, NetworkError
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json
+from memory_mesh.typed import Any
 
 MAX_TOKENS = 2_000
 _TEMPERATURE = 0.1

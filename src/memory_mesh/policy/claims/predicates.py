@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeVar
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Cardinality, ConflictPolicy, DedupPolicy, PredicateSchema
 from memory_mesh.policy.claims import NORMALIZERS, stated
+from memory_mesh.typed import TypeVar
 
 Member = TypeVar("Member", bound=StrEnum)
 _SPELLINGS = {"conflictPolicy": "conflict_policy", "dedupPolicy": "dedup_policy"}

@@ -19,12 +19,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TypeAlias
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Memory, SourceKind
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import FULL, asks, courtesies, says, sentences
+from memory_mesh.typed import TypeAlias
 
 Vector: TypeAlias = Mapping[str, float]
 

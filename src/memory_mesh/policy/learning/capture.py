@@ -9,7 +9,6 @@ are English; in a script they cannot be read in, a statement is kept for being o
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TypeVar
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats.prompt import harmless
@@ -19,6 +18,7 @@ from memory_mesh.policy.learning import phrases
 from memory_mesh.policy.learning.beliefs import figures, negations
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import asks, courtesies, says, sentences
+from memory_mesh.typed import TypeVar
 
 Item = TypeVar("Item")
 

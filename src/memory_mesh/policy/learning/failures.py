@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, fields
@@ -19,6 +18,7 @@ from memory_mesh.model.learning import Failure, LessonContext
 from memory_mesh.policy.arguments import check_share, check_text
 from memory_mesh.policy.learning.failure_pattern import PATTERN_KEYS, pattern_id
 from memory_mesh.policy.writing.trust import lowest
+from memory_mesh.typed import Any
 
 STATED, READ, DEDUCED = 0.7, 0.6, 0.5  # certainty of a rule that was stated, read, or a mere fix
 WEEK = timedelta(days=7)

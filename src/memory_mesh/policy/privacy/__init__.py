@@ -6,10 +6,10 @@ reason to; `suspicious` is what asks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from memory_mesh.policy.privacy.gate import suspicious
 from memory_mesh.policy.privacy.rule import Check, Finder, Found, Rule
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.model import Json

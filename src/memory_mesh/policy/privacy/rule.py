@@ -1,9 +1,9 @@
 """What a rule is, and what it finds."""
 
 from collections.abc import Callable, Iterable
-from typing import Literal, Protocol, TypeAlias
 
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.typed import Literal, Protocol, TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 Check: TypeAlias = Callable[[str, int, int], Span | None]

@@ -15,12 +15,12 @@ Relative numbers (1 for the best candidate) order the candidates of one question
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeAlias
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking.question import Reading, names_speaker
 from memory_mesh.policy.text import analyze
+from memory_mesh.typed import TypeAlias
 
 Column: TypeAlias = list[float]
 Places: TypeAlias = list[int]  # of a neighbour in the table; -1 for none

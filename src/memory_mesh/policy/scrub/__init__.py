@@ -13,7 +13,6 @@ and an error anywhere lets nothing out.
 from collections.abc import Callable
 from datetime import datetime
 from itertools import pairwise
-from typing import TypeAlias
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.scrub import chunking, structure
@@ -22,6 +21,7 @@ from memory_mesh.policy.scrub.forms import Form, form_of
 from memory_mesh.policy.scrub.parts import Chunk, Piece, Scrubbed, Unit
 from memory_mesh.policy.scrub.settings import IN_MESH, STANDALONE, Settings
 from memory_mesh.policy.scrub.validating import checked, validated
+from memory_mesh.typed import TypeAlias
 
 __all__ = [
     "IN_MESH",

@@ -5,10 +5,10 @@ The tree is walked without recursion, so that no nesting is too deep; a `Page` c
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.policy.scrub import forms
+from memory_mesh.typed import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode

@@ -7,11 +7,11 @@ Structure is read first and stripped after. Syntax goes only where it is certain
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.policy.scrub import normalising, tokens
 from memory_mesh.policy.scrub.parts import Unit, lines_of
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TypeAlias
 
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.typed import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 Section: TypeAlias = tuple[str, ...]

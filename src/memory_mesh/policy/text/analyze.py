@@ -16,9 +16,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, islice, pairwise
-from typing import Literal
 
 import Stemmer
+
+from memory_mesh.typed import Literal
 
 ANALYZER = 2  # raise it when a text gives other terms: upkeep then writes those of stores anew
 MAX_CHARS = 100_000

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypedDict
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
@@ -22,6 +21,7 @@ from memory_mesh.model import (
 from memory_mesh.policy.arguments import check_share, check_text, member, moment
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.trust import lowered
+from memory_mesh.typed import Any, TypedDict
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _INTEGER_LIMIT = 2**63  # SQLite's integers

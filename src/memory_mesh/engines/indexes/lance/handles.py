@@ -3,10 +3,10 @@
 import os
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
 from memory_mesh.engines.indexes.lance import loading
 from memory_mesh.model import Body
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lance import LanceDataset

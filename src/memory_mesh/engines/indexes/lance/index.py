@@ -15,13 +15,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory_mesh.engines.indexes.lance import loading
 from memory_mesh.engines.indexes.lance.handles import Handles
 from memory_mesh.engines.indexes.lance.index_folders import Place, drop_all
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Body
+from memory_mesh.typed import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs

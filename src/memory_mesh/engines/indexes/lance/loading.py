@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from memory_mesh.errors import MissingExtra, NotAfterFork, StoreError
 from memory_mesh.model import Body
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lance import LanceDataset

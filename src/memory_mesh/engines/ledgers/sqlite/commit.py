@@ -4,7 +4,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from memory_mesh.engines.ledgers.sqlite import conflicts, rows, vectors
 from memory_mesh.model import (
@@ -24,6 +23,7 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.policy.writing import audit
+from memory_mesh.typed import Any
 
 _TWINS = 64  # of one text and audience that are compared: they differ in when they hold
 _RECALL = (

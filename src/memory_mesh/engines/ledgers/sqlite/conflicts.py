@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
 
 from memory_mesh.engines.ledgers.sqlite import rows
 from memory_mesh.model import (
@@ -18,6 +17,7 @@ from memory_mesh.model import (
     Scope,
     Wanted,
 )
+from memory_mesh.typed import Any
 
 _CONFLICT = (
     "c.id, n.id, e.id, c.new_trust, c.existing_trust, c.reason, c.created, c.resolved, "

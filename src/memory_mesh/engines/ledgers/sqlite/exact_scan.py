@@ -9,7 +9,8 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+
+from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np

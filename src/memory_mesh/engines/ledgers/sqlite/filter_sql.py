@@ -6,7 +6,6 @@ column of tags holds a JSON array, and a test of it means membership.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TypeAlias
 
 from memory_mesh.errors import FilterError
 from memory_mesh.model.filter import (
@@ -24,6 +23,7 @@ from memory_mesh.model.filter import (
     Value,
 )
 from memory_mesh.policy.filters import FIELDS
+from memory_mesh.typed import TypeAlias
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Bound: TypeAlias = str | int | float

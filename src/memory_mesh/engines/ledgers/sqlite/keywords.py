@@ -17,12 +17,12 @@ import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Match, Matches
 from memory_mesh.policy.ranking import term_budget
 from memory_mesh.policy.ranking.term_budget import BUDGET, Selection
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.policy.text.spelling import Other

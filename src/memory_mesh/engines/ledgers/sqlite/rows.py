@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias
 
 from memory_mesh.fastdataclass import fields
 from memory_mesh.model import (
@@ -30,6 +29,7 @@ from memory_mesh.model.record import (
     read_lesson,
     severity_rank,
 )
+from memory_mesh.typed import Any, TypeAlias
 
 Row: TypeAlias = tuple[Any, ...]  # what sqlite3 returns
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

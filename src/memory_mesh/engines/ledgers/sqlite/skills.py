@@ -5,7 +5,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
-from typing import Any
 
 from memory_mesh.engines.ledgers.sqlite import rows, vectors
 from memory_mesh.model import (
@@ -22,6 +21,7 @@ from memory_mesh.model import (
     Status,
     Wanted,
 )
+from memory_mesh.typed import Any
 
 _SKILL = (
     "id, name, intent, description, tags, content, project, agent, session, source_kind, channel, "

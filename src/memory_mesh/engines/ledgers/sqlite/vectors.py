@@ -6,7 +6,6 @@ what lies above, so asking for it costs nothing when nothing is pending.
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
 
 from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows
 from memory_mesh.model import (
@@ -20,6 +19,7 @@ from memory_mesh.model import (
     Space,
     TextVectors,
 )
+from memory_mesh.typed import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats

@@ -7,9 +7,9 @@ all. Nearly every question has no word of time; that is seen before anything els
 
 import re
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING
 
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.policy.text.time_expressions.spans import Span

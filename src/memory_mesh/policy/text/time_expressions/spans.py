@@ -7,9 +7,9 @@ seasons on the first of March, June, September and December.
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import TypeAlias
 
 from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.typed import TypeAlias
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
