@@ -157,7 +157,7 @@ def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
     """RFC-0011's LessonBlock of a stored lesson, with its wire text."""
     lesson = memory.lesson
     if lesson is None:
-        message = f"{memory.id} is no lesson"
+        message = f"{memory.id} is not a lesson"
         raise InvalidInput(message)
     return LessonBlock(
         lesson_id=lesson.id,

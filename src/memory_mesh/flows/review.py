@@ -159,7 +159,7 @@ def _revived(old: Memory, ended: Sequence[Conflict], rivals: Standing) -> list[M
             there = contradicted(revived, rivals.claimed(Wanted(claims=(about,))))
             now = next((memory for memory in there if memory.id != old.id), revived)
         if now is not revived:
-            raise InvalidInput(f"{now.id} stands in the place of {other.id} by now")
+            raise InvalidInput(f"{now.id} has replaced {other.id} in the meantime; delete it first")
         found.append(revived)
     return found
 
@@ -173,7 +173,7 @@ def resolve(
     def decide(rivals: Standing) -> Commit:
         now = rivals.conflicts[conflict_id]
         if not now.pending:
-            raise InvalidInput(f"{conflict_id} was resolved before: {now.resolution}")
+            raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")
         newcomer = _seen(rivals, now.new, reader, deleted=True)
         existing = _seen(rivals, now.existing, reader, deleted=True)
         if resolution is Resolution.KEEP_BOTH:
@@ -187,7 +187,7 @@ def resolve(
             approve = resolution is Resolution.SUPERSEDE
             return _reviewed(access, rivals, newcomer, approve=approve, reason=reason)
         if newcomer.status is not Status.ACTIVE:
-            raise InvalidInput(f"{newcomer.id} is {newcomer.status} and cannot take a place")
+            raise InvalidInput(f"{newcomer.id} is {newcomer.status} and cannot replace a memory")
         said = change_entry(access, rivals, newcomer.id, Change("review", reason), {})
         done = _in_place_of(access, Commit(entries=(said,)), [existing], newcomer, rivals)
         return replace(done, conflicts=_resolved([now], resolution, reason, rivals))
@@ -202,7 +202,7 @@ def conflict(access: Access, conflict_id: str) -> Conflict:
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.rivals(Wanted(conflicts=(conflict_id,))).conflicts.get(conflict_id)
     if found is None:
-        message = f"there is no conflict {conflict_id}"
+        message = f"there is no conflict {conflict_id}. List them: memory-mesh conflicts --all"
         raise NotFound(message)
     return found
 

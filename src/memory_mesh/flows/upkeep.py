@@ -90,7 +90,9 @@ def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
     """The ledger's own check, held against a checkpoint kept elsewhere if there is one."""
     mark = None if against is None else audit.read_checkpoint(against)
     if mark is not None and mark.namespace != namespace:
-        message = f"the checkpoint is of the namespace {mark.namespace!r}, not of {namespace!r}"
+        message = (
+            f"the checkpoint belongs to the namespace {mark.namespace!r}, not to {namespace!r}"
+        )
         raise InvalidInput(message)
     found = ledger.verify(namespace, mark)
     checked, findings = _terms_checked(ledger, namespace)

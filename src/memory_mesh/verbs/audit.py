@@ -36,9 +36,7 @@ class AuditVerbs(View):
         verification = flows.upkeep.verify(parts.ledger, self._config.namespace, held)
         if checkpoint is not None:
             if verification.head is None or not verification.head.position:
-                message = (
-                    f"the namespace {self._config.namespace!r} is empty: nothing to checkpoint"
-                )
+                message = f"the namespace {self._config.namespace!r} is empty; store a memory first"
                 raise NotFound(message)
             mark = audit.checkpoint(verification.head, parts.clock.now())
             Path(checkpoint).write_text(mark + "\n", encoding="utf-8")
@@ -49,5 +47,5 @@ def _read(path: str | PathLike[str]) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        message = f"there is no file {path}"
+        message = f"the file {path} does not exist"
         raise NotFound(message) from None

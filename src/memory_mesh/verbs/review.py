@@ -142,7 +142,9 @@ class ReviewVerbs(View):
     def _may_decide(self) -> None:
         """No agent decides on what it said itself, or on how it is judged."""
         if not is_authoritative(self._source().kind):
-            raise InvalidInput(f"only the user decides this, and not through {self._channel}")
+            raise InvalidInput(
+                f"only the user can decide this, not a writer through {self._channel}"
+            )
 
     def _waiting(self, lens: Lens, limit: int) -> list[Memory]:
         return flows.review.waiting(self._access(), lens, check_limit(limit))

@@ -10,19 +10,19 @@ EXAMPLE = "memory-mesh distill"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument(
-        "--if-due", action="store_true", help="only if it is time: at most four times a day"
+        "--if-due", action="store_true", help="run only if the last run was more than six hours ago"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Turn recent failures into lessons; may be interrupted and run again."""
+    """Turns recent failures into lessons; can be interrupted and run again."""
     with cli_options.mesh_of(options, meaning=True) as mesh:
         reader = cli_options.reader_of(mesh.config)
         if options.if_due and not mesh.distillation_due():
             if not options.json:
-                output.hint("Nothing is due.")
+                output.hint("Distillation is not due yet.")
                 return 0
             done = Distillation(0)
         else:
@@ -47,5 +47,5 @@ def run(options: argparse.Namespace) -> int:
         rule = output.unbroken(block.preventative_rule)
         output.say(f"{block.severity}: {rule} ({block.lesson_id})")
     if waiting:
-        output.hint(f"{waiting} of them wait for you: memory-mesh review")
+        output.hint(f"{waiting} of them wait for review: memory-mesh review")
     return 0

@@ -9,12 +9,12 @@ EXAMPLE = "memory-mesh restore --id mem_1767225600000_0a1b2c"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     cli_options.add_id(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Bring the memory back as it was."""
+    """Restores the memory as it was."""
     with cli_options.mesh_of(options) as mesh:
         reader = cli_options.reader_of(mesh.config)
         with cli_options.looked_up(options.id, reader):

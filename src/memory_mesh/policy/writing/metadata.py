@@ -38,7 +38,7 @@ class _Budget:
         self.characters -= characters
         if self.items < 0 or self.characters < 0:
             message = (
-                f"metadata is too large: at most {METADATA_ITEMS} values and "
+                f"metadata is too large; the limits are {METADATA_ITEMS} values and "
                 f"{METADATA_CHARS} characters"
             )
             raise InvalidInput(message)
@@ -50,14 +50,14 @@ def _key(key: object, path: str) -> str:
         message = f"the metadata key {text!r} is not allowed"
         raise InvalidInput(message)
     if len(text) > METADATA_KEY_CHARS:
-        message = f"a metadata key has {len(text)} characters, at most {METADATA_KEY_CHARS} fit"
+        message = f"a metadata key has {len(text)} characters; the limit is {METADATA_KEY_CHARS}"
         raise InvalidInput(message)
     return text
 
 
 def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
     if depth > METADATA_DEPTH:
-        message = f"metadata is nested deeper than {METADATA_DEPTH} at {path[:80]!r}"
+        message = f"metadata is nested deeper than {METADATA_DEPTH} levels at {path[:80]!r}"
         raise InvalidInput(message)
     if isinstance(value, str):
         budget.spend(len(value))
@@ -77,5 +77,5 @@ def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         budget.spend(1)
         return [_copy(item, path, depth + 1, budget) for item in value]
-    message = f"metadata {path!r} holds {type(value).__name__}, which JSON cannot say"
+    message = f"metadata {path!r} is a {type(value).__name__} that JSON cannot represent"
     raise InvalidInput(message)
