@@ -6,39 +6,39 @@ export PATH := justfile_directory() / ".venv/bin" + ":" + env("PATH")
 default:
     @just --list --unsorted
 
-# Make .venv with everything locked, and this project in it
+# Create .venv from the lock and install this project
 setup:
     ./.ci/setup
 
-# Everything but the tests: form, types, imports, sizes, house rules, generated files, lock
+# Check format, lint, types, imports, sizes, house rules, generated files and lock
 check: format-check lint types imports size house generated lock-check
 
-# The tests that take no more than moments
+# Run the quick tests
 test *ARGS:
     python -m pytest -m "not slow" {{ ARGS }}
 
-# Every test; of each fault suite a fixed, seeded tenth
+# Run all tests, with a fixed sample (10 %) of each fault suite
 test-all *ARGS:
     python -m pytest {{ ARGS }}
 
-# The full counts of every fault suite, into docs/proof/
+# Run the fault suites in full and write docs/proof/ (needs fiu-run and strace)
 prove *ARGS:
     python tools/prove.py {{ ARGS }}
 
-# Speed as ratios measured in one run: table and chart
+# Measure speed as ratios to plain SQLite and write docs/benchmarks/
 bench *ARGS:
     python -m bench.run {{ ARGS }}
 
-# Retrieval on all sets: `just eval --data SETS --vectors FILE --work DIR`, into docs/benchmarks/
+# Measure retrieval: `just eval --data SETS --vectors FILE --work DIR`; docs/evaluation.md says where SETS come from
 eval *ARGS:
     python -m bench.evaluate {{ ARGS }}
 
-# Format, and mend what ruff can mend
+# Format the code and apply ruff's fixes
 fix:
     ruff format
     ruff check --fix
 
-# Write what is made by command: options in signatures, async classes, golden outputs, tables, walks
+# Write the generated files: options in signatures, async classes, golden outputs, tables, walks
 generate:
     python tools/generate_options.py
     python tools/generate_async.py
@@ -46,11 +46,11 @@ generate:
     python tools/privacy_report.py --table
     python tools/walk.py --write-docs
 
-# Write docs/conformance.md from the marks of the tests
+# Write docs/conformance.md from the requirement marks of the tests
 conformance *ARGS:
     python tools/conformance.py {{ ARGS }}
 
-# Resolve requirements/lock.txt anew, keeping what still fits (needs uv)
+# Update requirements/lock.txt; versions that still fit stay (needs uv)
 lock *ARGS:
     uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 \
         --generate-hashes --no-emit-index-url --no-header --quiet \

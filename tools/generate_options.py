@@ -54,7 +54,7 @@ SHARED: Mapping[str, Mapping[str, str]] = {
         "limit": "the largest number of results, 1 to 1,000",
         "lookback": "the number of memories to look at",
         "predicate_schemas": "how predicates behave, by name",
-        "reason": "why, for the audit block",
+        "reason": "the reason, stored in the audit block",
         "scope": "who reads; by default the project, agent and session of this mesh",
         "sinks": "objects that are handed every write",
         "topic": "what the memories are about; by default the newest are taken",

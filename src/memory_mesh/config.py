@@ -1,7 +1,7 @@
-"""One frozen Config, and the only reader of environment and configuration file.
+"""The settings: one frozen Config, read from arguments, environment and configuration file.
 
-What is stated in code or on the command line beats the environment, which beats the file, which
-beats the defaults. `Config.origins` says where each value came from.
+Arguments override the environment, which overrides the file, which overrides the defaults.
+`Config.origins` says where each value came from. No other module reads settings.
 """
 
 import os
@@ -54,7 +54,7 @@ _KINDS = {bool: "true or false", float: "a number", str: "a text"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Every setting, RFC-0011 §4.2's options among them."""
+    """Every setting, including the options of RFC-0011 §4.2."""
 
     db_dir: Path = Path()
     namespace: str = "default"
@@ -128,7 +128,7 @@ DESCRIPTIONS = {  # one line for each setting, shown by `help` (tools/generate_o
 
 
 class Settings(TypedDict, total=False):
-    """The settings a constructor takes; one that is absent or None is not stated."""
+    """The settings that the constructor accepts; an absent one or None means not given."""
 
     db_dir: str | PathLike[str] | None
     namespace: str | None
@@ -167,7 +167,7 @@ class Settings(TypedDict, total=False):
 def load(
     stated: Mapping[str, object] | None = None, environment: Mapping[str, str] | None = None
 ) -> Config:
-    """The effective configuration; `None` among the stated values means not stated."""
+    """Returns the effective configuration; a stated value of None means not given."""
     environment = os.environ if environment is None else environment
     path = config_path(environment)
     folder = data_folder(environment)
@@ -182,9 +182,8 @@ def load(
     for origin, values in layers:
         for name, value in values.items():
             if name not in known:
-                raise InvalidInput(
-                    f"{origin}: there is no setting {name!r}; known are {', '.join(sorted(known))}"
-                )
+                names = ", ".join(sorted(known))
+                raise InvalidInput(f"{origin}: unknown setting {name!r}; the settings are: {names}")
             origins[name] = (
                 f"environment {_ENVIRONMENT[name]}" if origin == "environment" else origin
             )
@@ -198,7 +197,7 @@ def load(
 
 
 def data_folder(environment: Mapping[str, str]) -> Path:
-    """Where a store lies by the platform's convention."""
+    """Returns the default folder of the store on this platform."""
     home = Path(environment.get("HOME") or Path.home())
     if sys.platform == "win32":
         return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / APP
@@ -208,7 +207,7 @@ def data_folder(environment: Mapping[str, str]) -> Path:
 
 
 def config_path(environment: Mapping[str, str]) -> Path:
-    """Where the configuration file is looked for."""
+    """Returns the path of the configuration file."""
     if environment.get(CONFIG_FILE):
         return Path(environment[CONFIG_FILE])
     home = Path(environment.get("HOME") or Path.home())
@@ -230,18 +229,20 @@ def _from_file(path: Path) -> dict[str, object]:
 
 
 def _flat(path: Path, values: dict[str, object]) -> dict[str, object]:
-    """The file's values by the names of the settings: `privacy.rules` is `privacy_rules`."""
+    """Returns the file's values by setting name: `privacy.rules` becomes `privacy_rules`."""
     if "privacy" not in values:
         return values
     privacy = values.pop("privacy")
     if not isinstance(privacy, dict):
-        raise InvalidInput(f"file {path}, privacy: must be tables, each under [[privacy.rules]]")
-    if strange := sorted(set(privacy) - {"rules"}):
-        raise InvalidInput(f"file {path}, privacy: there is no key {strange[0]!r}; known is rules")
-    if "rules" in privacy and "privacy_rules" in values:
         raise InvalidInput(
-            f"file {path}: give the rules under [[privacy.rules]] or privacy_rules, not both"
+            f"file {path}, privacy: must contain tables, each under [[privacy.rules]]"
         )
+    if strange := sorted(set(privacy) - {"rules"}):
+        raise InvalidInput(
+            f"file {path}, privacy: unknown key {strange[0]!r}; the only key is rules"
+        )
+    if "rules" in privacy and "privacy_rules" in values:
+        raise InvalidInput(f"file {path}: set either [[privacy.rules]] or privacy_rules, not both")
     return values | {f"privacy_{key}": rules for key, rules in privacy.items()}
 
 
@@ -254,7 +255,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 
 def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config:
-    """A provider's own variable is read only for the provider that was chosen."""
+    """Reads a provider's own variable, such as OPENAI_API_KEY, only if it is the chosen one."""
     for name, provider in (("embedder", config.embedder), ("llm", config.llm_provider)):
         setting = f"{name}_api_key"
         if getattr(config, setting) is not None:
@@ -269,7 +270,7 @@ def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config
 
 
 def _fitted(name: str, value: object) -> object:
-    """The value in the setting's type, or an error that says what is allowed."""
+    """Returns the value in the setting's type, or raises an error that says what is allowed."""
     if name in _FOLDERS:
         return Path(str(value)).expanduser()
     if name in _COUNTS:
@@ -298,9 +299,9 @@ def _paths(value: object) -> tuple[str, ...]:
 
 
 def _rules(value: object) -> tuple[Mapping[str, object], ...]:
-    """The rules as they were given, checked now so that a bad one is not found at the first add."""
+    """Checks the rules at load time, so that a bad rule is not first found by `add`."""
     if not isinstance(value, Sequence) or not all(isinstance(table, Mapping) for table in value):
-        raise InvalidInput(f"must be a list of tables, one for each rule, not {value!r}")
+        raise InvalidInput(f"must be a list of tables, one per rule, not {value!r}")
     from memory_mesh.policy.privacy import user_rules
 
     user_rules(value)
@@ -310,7 +311,7 @@ def _rules(value: object) -> tuple[Mapping[str, object], ...]:
 def _named_tables(value: object) -> Mapping[str, Mapping[str, str]]:
     if isinstance(value, Mapping) and all(isinstance(table, Mapping) for table in value.values()):
         return value
-    raise InvalidInput(f"must be a table for each predicate, not {value!r}")
+    raise InvalidInput(f"must be one table per predicate, not {value!r}")
 
 
 def _count(value: object) -> int:
@@ -318,4 +319,4 @@ def _count(value: object) -> int:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    raise InvalidInput(f"must be a whole number of at least 0, not {value!r}")
+    raise InvalidInput(f"must be a whole number, 0 or more, not {value!r}")

@@ -1,96 +1,96 @@
-"""Every deliberate error of memory-mesh.
+"""Every error that memory-mesh raises on purpose.
 
 ::
 
     MeshError
-    ├── InvalidInput            a value the caller handed in is not acceptable
-    │   ├── FilterError         a search filter could not be understood
-    │   └── BlockError          a YAMO block could not be read
+    ├── InvalidInput            an argument is not valid
+    │   ├── FilterError         a filter expression is not valid
+    │   └── BlockError          a text is not a valid YAMO block
     ├── EmbeddingError          no embedder answered
-    │   └── TextRefused         the embedder works, but does not take this text
+    │   └── TextRefused         the embedder works but rejects this text
     ├── LLMError                the language model did not answer
-    ├── MissingExtra            a package that an extra brings is not installed
+    ├── MissingExtra            a package of an optional extra is not installed
     ├── NotAfterFork            the index library was loaded before this process was forked
     ├── ModelError              a model folder cannot be used
-    ├── NetworkError            a service did not answer as it should
-    │   ├── RequestRefused      it does not take what it was asked
-    │   └── ForbiddenAddress    a request would go where none may go
+    ├── NetworkError            a service cannot be reached or its answer is not valid
+    │   ├── RequestRefused      the service rejected the request
+    │   └── ForbiddenAddress    the address of a request is not allowed
     ├── NotFound                no memory with that id is visible here
-    ├── IdempotencyConflict     one key, two different contents
-    ├── NotRestorable           the memory is not deleted, or for too long
+    ├── IdempotencyConflict     an idempotency key was used for another content
+    ├── NotRestorable           the memory is not deleted, or was deleted too long ago
     ├── StoreError              the store cannot be used
     │   ├── StoreIsNewer        written by a newer memory-mesh
-    │   ├── StoreIsBusy         another process holds the lock for too long
+    │   ├── StoreIsBusy         another process held the lock for too long
     │   ├── StoreIsFull         the disk refused the write
     │   ├── UnsafeFolder        the folder is on a network file system
-    │   └── StoreIsDamaged      the file is not a ledger, or is broken
+    │   └── StoreIsDamaged      the file is not a ledger, or it is damaged
     └── Closed                  the mesh was closed
 """
 
 
 class MeshError(Exception):
-    """Something went wrong in memory-mesh."""
+    """memory-mesh could not do what was asked."""
 
     def __init__(self, message: str | None = None) -> None:
-        """The class's docstring is the default message."""
+        """Use the class's docstring as the default message."""
         super().__init__(message or (self.__doc__ or "").strip())
 
 
 class InvalidInput(MeshError):
-    """That value is not acceptable."""
+    """An argument is not valid."""
 
 
 class FilterError(InvalidInput):
-    """The filter could not be understood."""
+    """The filter expression is not valid."""
 
 
 class BlockError(InvalidInput):
-    """The text is not a YAMO block."""
+    """The text is not a valid YAMO block."""
 
 
 class EmbeddingError(MeshError):
-    """No embedder answered. Search goes on by keyword; install a model: memory-mesh models pull."""
+    """No embedder answered; search uses keywords. Install a model: memory-mesh models pull."""
 
 
 class TextRefused(EmbeddingError):
-    """The embedder does not take this text. The text is stored and found by its words."""
+    """The embedder rejected this text. The text is stored and can be found by keyword."""
 
 
 class LLMError(MeshError):
-    """The language model did not answer. What it was asked for is done without it."""
+    """The language model did not answer. The result was made without it."""
 
 
 class ModelError(MeshError):
-    """The model folder cannot be used. Fetch it anew: memory-mesh models pull."""
+    """The model folder cannot be used. Download the model again: memory-mesh models pull."""
 
 
 class NetworkError(MeshError):
-    """The service did not answer. Check that it runs and can be reached, then try again."""
+    """The service did not answer. Check that it is running and can be reached, then retry."""
 
 
 class RequestRefused(NetworkError):
-    """The service does not take what it was asked."""
+    """The service rejected the request. Check the model name, the key and the text."""
 
 
 class ForbiddenAddress(NetworkError):
-    """That address may not be asked."""
+    """Requests to this address are not allowed."""
 
 
 class MissingExtra(MeshError):
-    """A package that is not always needed is not installed."""
+    """A package of an optional extra is not installed."""
 
     @classmethod
     def of(cls, extra: str, purpose: str) -> "MissingExtra":
-        """The error that names the command which brings the extra."""
-        return cls(f"{purpose} needs a package more: pip install 'memory-mesh[{extra}]'")
+        """Returns the error with the command that installs the extra."""
+        return cls(f"{purpose} needs the extra: pip install 'memory-mesh[{extra}]'")
 
 
 class NotAfterFork(MeshError):
-    """The index does not work in a process forked after its use; start processes by spawn."""
+    """The index cannot be used in a process forked after its use; start processes by spawn."""
 
 
 class NotFound(MeshError):
-    """There is no such memory in this namespace. List what is there: memory-mesh list."""
+    """This memory was not found in the namespace. List its memories: memory-mesh list."""
 
 
 class IdempotencyConflict(MeshError):
@@ -98,7 +98,7 @@ class IdempotencyConflict(MeshError):
 
 
 class NotRestorable(MeshError):
-    """Only a memory deleted within the last 30 days can be restored."""
+    """Only a memory that was deleted within the last 30 days can be restored."""
 
 
 class StoreError(MeshError):
@@ -106,24 +106,24 @@ class StoreError(MeshError):
 
 
 class StoreIsNewer(StoreError):
-    """The store was written by a newer memory-mesh. Upgrade: pip install -U memory-mesh."""
+    """A newer memory-mesh wrote this store. Upgrade: pip install -U memory-mesh."""
 
 
 class StoreIsBusy(StoreError):
-    """Another process holds the namespace's lock. Try again, or look for a stuck process."""
+    """Another process holds the namespace's lock. Retry, or look for a stopped process."""
 
 
 class StoreIsFull(StoreError):
-    """The disk refused the write; nothing was stored. Free some space and try again."""
+    """The disk is full; nothing was stored. Free some space and retry."""
 
 
 class UnsafeFolder(StoreError):
-    """The folder is on a network file system, where SQLite's locks do not hold."""
+    """The folder is on a network file system, where SQLite's locks are not reliable."""
 
 
 class StoreIsDamaged(StoreError):
-    """The file is not a readable ledger. Run `memory-mesh verify` and restore a backup."""
+    """The file is not a readable ledger. Run `memory-mesh verify` or restore a backup."""
 
 
 class Closed(MeshError):
-    """This MemoryMesh was closed. Open a new one."""
+    """This MemoryMesh is closed. Open a new one."""

@@ -211,7 +211,7 @@ def test_a_model_answers_over_fenced_memories(mesh: MemoryMesh, clock: FrozenClo
     [
         (LLMError("the service is down"), "the service is down"),
         ("  \n", "the language model wrote nothing"),
-        ("- So it is. [mem_1_ffffff]", "the language model names mem_1_ffffff"),
+        ("- So it is. [mem_1_ffffff]", "the language model named mem_1_ffffff"),
     ],
 )
 def test_where_the_model_fails_the_memories_speak_and_the_failure_is_told(

@@ -88,29 +88,32 @@ def test_a_file_is_read_and_each_value_says_where_it_came_from(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nonsense = 1", ": there is no setting 'nonsense'; known are agent_id, "),
+        ("nonsense = 1", ": unknown setting 'nonsense'; the settings are: agent_id, "),
         ("namespace = 3", ", namespace: must be a text, not 3"),
         ("enable_yamo = 'maybe'", ", enable_yamo: must be true or false, not 'maybe'"),
         ("lesson_min_confidence = 'a'", ", lesson_min_confidence: must be a number, not 'a'"),
-        ("max_heritage_depth = -1", ", max_heritage_depth: must be a whole number of at least 0"),
+        ("max_heritage_depth = -1", ", max_heritage_depth: must be a whole number, 0 or more"),
         ("skill_directories = 5", ", skill_directories: must be a path or a list of paths, not 5"),
-        ("predicates = 5", ", [predicates.NAME]: must be a table for each predicate, not 5"),
+        ("predicates = 5", ", [predicates.NAME]: must be one table per predicate, not 5"),
         ("= broken", " is not valid TOML: "),
-        ("privacy = 3", ", privacy: must be tables, each under [[privacy.rules]]"),
-        ("[[privacy.rule]]", ", privacy: there is no key 'rule'; known is rules"),
-        ("[privacy.rules]", ", [[privacy.rules]]: must be a list of tables, one for each rule"),
-        ("[[privacy.rules]]", ", [[privacy.rules]]: privacy rule 1 needs a name of small letters"),
+        ("privacy = 3", ", privacy: must contain tables, each under [[privacy.rules]]"),
+        ("[[privacy.rule]]", ", privacy: unknown key 'rule'; the only key is rules"),
+        ("[privacy.rules]", ", [[privacy.rules]]: must be a list of tables, one per rule"),
+        (
+            "[[privacy.rules]]",
+            ", [[privacy.rules]]: privacy rule 1 needs a name of lower-case letters",
+        ),
         (
             "privacy_rules = []\n[[privacy.rules]]",
-            ": give the rules under [[privacy.rules]] or privacy_rules, not both",
+            ": set either [[privacy.rules]] or privacy_rules, not both",
         ),
         (
             "[[privacy.rules]]\nname = 'a'\ncolor = 'red'",
-            ", [[privacy.rules]]: the privacy rule 'a' has no key 'color'; known are name,",
+            ", [[privacy.rules]]: the privacy rule 'a' has an unknown key 'color'; the keys",
         ),
         (
             "[[privacy.rules]]\nname = 'a'\npattern = '('",
-            ", [[privacy.rules]]: the pattern of the privacy rule 'a' is not RE2: missing )",
+            ", [[privacy.rules]]: the pattern of the privacy rule 'a' is not valid RE2: missing )",
         ),
     ],
 )

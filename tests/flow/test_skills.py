@@ -262,7 +262,7 @@ def test_a_rejected_skill_is_not_staged_again(tmp_path):
     with MemoryMesh(db_dir=tmp_path, channel=Channel.MCP) as agent:
         again = agent.ingest_skill(DEPLOY)
         assert (again.id, again.outcome) == (staged.id, "merged")
-        assert again.reasons == (f"the same text is known as {staged.id}, which is archived",)
+        assert again.reasons == (f"the same text is stored as {staged.id}, which is archived",)
     with MemoryMesh(db_dir=tmp_path) as user:
         assert user.awaiting_review() == []
         assert user.ingest_skill(DEPLOY).skill.status is Status.ACTIVE
@@ -310,7 +310,7 @@ def test_a_file_that_is_no_skill_is_left_out_and_named(tmp_path, caplog):
     (folder / "deploy.md").write_text(DEPLOY)
     with MemoryMesh(db_dir=tmp_path / "store", skill_directories=str(folder)) as mesh:
         assert [skill.name for skill in mesh.list_skills()] == ["Deploy service"]
-    assert "broken.md is left out" in caplog.text
+    assert "broken.md was skipped" in caplog.text
 
 
 def test_a_threshold_that_is_no_share_is_refused(mesh):

@@ -156,7 +156,7 @@ def test_a_pending_conflict_ends_in_one_of_three_ways(mesh, waiting, resolution,
     assert (done.id, done.resolution, done.why) == (pending.id, resolution, "asked")
     assert active(mesh) == left
     assert mesh.conflicts() == []
-    with pytest.raises(InvalidInput, match="before"):
+    with pytest.raises(InvalidInput, match="already resolved"):
         mesh.resolve_conflict(pending.id, resolution)
     assert mesh.verify().ok
 

@@ -203,7 +203,7 @@ def test_a_failure_is_one_prefixed_message_on_standard_error(
 def test_positional_json_is_refused_by_every_command(cli: CommandLine, command: str) -> None:
     done = cli(command, '{"content": "dark"}')
     assert done.code == 2
-    assert done.err.startswith("[MemoryMesh Error] JSON is not taken as an argument")
+    assert done.err.startswith("[MemoryMesh Error] JSON is not accepted as an argument")
     if command == "store":
         assert 'store --content "..."' in done.err
     assert not cli.store.exists()
@@ -313,7 +313,8 @@ def test_store_reads_standard_input(cli: CommandLine) -> None:
         json.loads(cli("list", "--json").out)["memories"][0]["content"] == "from a pipe, ünd more"
     )
     wrong = cli("store", "--content", "-", stdin=b"\xff\xfe")
-    assert (wrong.code, wrong.err) == (1, "[MemoryMesh Error] standard input is not UTF-8 text\n")
+    said = "[MemoryMesh Error] standard input is not UTF-8 text; convert it to UTF-8\n"
+    assert (wrong.code, wrong.err) == (1, said)
 
 
 def test_store_keeps_every_detail(cli: CommandLine) -> None:

@@ -147,19 +147,19 @@ def test_the_suites_that_come_along_are_listed(cli: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["run"], 2, "which suite?"),
+        (["run"], 2, "name one suite"),
         (["run", "nothing"], 1, "there is no suite nothing"),
         (["run", "people.yaml"], 1, "where is the data of people?"),
         (["run", "people.yaml", "--data", "none"], 1, "there is no data in none"),
         (["run", "people.yaml", "--data", "set", "--fail-below", "R@1"], 2, "NAME=VALUE"),
-        (["run", "people.yaml", "--data", "set", "--fail-below", "R@1=x"], 2, "wants a number"),
+        (["run", "people.yaml", "--data", "set", "--fail-below", "R@1=x"], 2, "needs a number"),
         (["run", "people.yaml", "--data", "set", "--fail-below", "R@9=1"], 1, "no figure 'R@9'"),
         (["run", "people.yaml", "--data", "none", "--fail-below", "R@9=1"], 1, "no figure 'R@9'"),
-        (["run", "people.yaml", "--data", "set", "--fail-below", "R@1=nan"], 2, "wants a number"),
+        (["run", "people.yaml", "--data", "set", "--fail-below", "R@1=nan"], 2, "needs a number"),
         (["run", "people.yaml", "--data", "set", "--seed", "-1"], 1, "a seed is a whole number"),
         (["run", "people.yaml", "--data", "set", "--systems", "other"], 1, "no system 'other'"),
         (["run", "people.yaml", "--data", "set", "--split", "dev"], 1, "there is no split 'dev'"),
-        (["compare", "a.json"], 2, "which two reports?"),
+        (["compare", "a.json"], 2, "name two reports"),
         (["compare", "a.json", "b.json"], 1, "there is no report a.json"),
     ],
 )

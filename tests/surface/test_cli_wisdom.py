@@ -45,7 +45,10 @@ def test_a_skill_file_is_ingested_and_listed(cli):
     assert cli("list-skills", "--limit", "1").out.startswith("[MemoryMesh] 1 skills.\n")
     assert cli("list-skills").out.startswith("[MemoryMesh] 2 skills.\n")
     missing = cli("ingest-skill", "--file", "nowhere.md")
-    assert (missing.code, missing.err) == (1, "[MemoryMesh Error] there is no file nowhere.md\n")
+    assert (missing.code, missing.err) == (
+        1,
+        "[MemoryMesh Error] the file nowhere.md does not exist\n",
+    )
 
 
 @pytest.mark.req("R-000-223")
@@ -99,7 +102,10 @@ def test_what_waits_is_reviewed(cli):
     cli("ingest-dir", str(folder))
     assert cli("review").out == "[MemoryMesh] 0 wait for review.\n"
     id_ = cli.stored("a report hung", "--metadata", json.dumps(FAILED))
-    assert cli("review", "--id", id_).err == f"[MemoryMesh Error] {id_} does not wait for review\n"
+    said = (
+        f"[MemoryMesh Error] {id_} does not wait for review. List what does: memory-mesh review\n"
+    )
+    assert cli("review", "--id", id_).err == said
     assert cli("review", "--approve").code == 2
     refused = cli("review", "--id", id_, "--approve")
     assert (refused.code, "does not wait for review" in refused.err) == (1, True)
@@ -210,7 +216,7 @@ def test_odd_files_do_not_end_a_run(cli):
     assert done.out.splitlines() == [
         "[MemoryMesh] Ingested 3 files, 0 already known.",
         "[MemoryMesh] Skipped: 1 refused.",
-        "[MemoryMesh] Refused: long.md: the text has 150000 characters, at most 100000 fit.",
+        "[MemoryMesh] Refused: long.md: the text has 150000 characters; the limit is 100000.",
     ]
     again = json.loads(cli("ingest-dir", str(folder), "--recursive", "--json").out)
     assert (again["ingested"], again["known"]) == (0, 3)

@@ -293,8 +293,8 @@ class MemoryMesh:
             role: the role of the speaker, such as user or assistant.
             order: its position in the session.
             occurred_at: when it happened.
-            valid_from: from when it is true.
-            valid_until: until when it is true.
+            valid_from: start of the time in which it is true.
+            valid_until: end of the time in which it is true.
             importance: 0 to 1, or low, medium, high or critical.
             confidence: how certain it is, 0 to 1.
             tags: words to group it by.
@@ -477,15 +477,15 @@ class MemoryMesh:
         Options:
             merge: merge the metadata key by key instead of replacing it as a whole.
             reader: who reads; by default the project, agent and session of this mesh.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: the project, agent and session that may see it.
             kind: the sort of knowledge, such as decision; any other word becomes a label.
             speaker: who said it.
             role: the role of the speaker, such as user or assistant.
             order: its position in the session.
             occurred_at: when it happened.
-            valid_from: from when it is true.
-            valid_until: until when it is true.
+            valid_from: start of the time in which it is true.
+            valid_until: end of the time in which it is true.
             importance: 0 to 1, or low, medium, high or critical.
             confidence: how certain it is, 0 to 1.
             tags: words to group it by.
@@ -543,7 +543,7 @@ class MemoryMesh:
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
         """
         await self._threads.run(self._sync.delete, memory_id, scope=scope, reason=reason)
 
@@ -886,7 +886,7 @@ class MemoryMesh:
         """Vote against a memory's truth; three unsupported votes send it to review.
 
         Options:
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(self._sync.dispute, memory_id, reason=reason, scope=scope)
@@ -906,7 +906,7 @@ class MemoryMesh:
 
         Options:
             approve: True lets it in, False archives it and keeps its value out.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(
@@ -925,7 +925,7 @@ class MemoryMesh:
 
         Options:
             approve: True lets it in, False archives it and keeps its value out.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(
@@ -976,7 +976,7 @@ class MemoryMesh:
         """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
 
         Options:
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(

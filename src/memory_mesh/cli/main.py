@@ -1,8 +1,7 @@
 """The command line: `memory-mesh <command>`.
 
-Here a command line finds its command and every failure its exit code. How options are read is in
-`parsing`, what they open in `options`, how things are shown in `output`; each command is a module
-of its own, loaded only when it is the one that was asked for.
+Runs one command and maps every failure to an exit code. `parsing` reads the words, `options` holds
+the shared options, `output` prints; each command is a module that is loaded only when it is run.
 """
 
 import atexit
@@ -17,7 +16,7 @@ from memory_mesh.typed import NoReturn
 
 FAILED, MISUSED, CRASHED = 1, 2, 70  # 70: EX_SOFTWARE of sysexits.h
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as shells report it
-_GARBAGE = 100_000  # objects: starting up makes half as many, and none of them is garbage
+_GARBAGE = 100_000  # objects; start-up creates half as many, none of them garbage
 
 
 def main() -> NoReturn:
@@ -36,7 +35,7 @@ def main() -> NoReturn:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command and return its exit code; errors are one line on standard error."""
+    """Runs one command and returns its exit code; prints an error to standard error."""
     from memory_mesh.cli import parsing
 
     _survive_any_text()
@@ -64,7 +63,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _survive_any_text() -> None:
-    """Show what an old terminal's encoding lacks as its code instead of failing."""
+    """Prints characters that the terminal's encoding lacks as escapes instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -87,14 +86,14 @@ def _crash(error: Exception) -> int:
 
         print(safe_text(masked("".join(traceback.format_exception(error)))), file=sys.stderr)
     return _fail(
-        f"{type(error).__name__}: {error}. This is a fault of memory-mesh: please report it with "
-        "the output of the same command under MEMORY_MESH_DEBUG=1.",
+        f"{type(error).__name__}: {error}. This is a bug in memory-mesh. Please report it with "
+        "the output of the same command run with MEMORY_MESH_DEBUG=1.",
         CRASHED,
     )
 
 
 def _drop_output() -> None:
-    """Where standard output takes no more, let the interpreter's own last flush go nowhere."""
+    """Redirects standard output to nowhere if it is closed, so that the last flush succeeds."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""Options that several commands share: details of a memory, `--id`, the store, what a read sees."""
+"""Options shared by several commands: details of a memory, `--id`, the store, reads."""
 
 import argparse
 import os
@@ -18,38 +18,44 @@ _TIMES = ("occurred_at", "valid_from", "valid_until")
 
 
 def add_details(parser: argparse.ArgumentParser) -> None:
-    """Declare them."""
+    """Adds the options for the details of a memory."""
     add = parser.add_argument
-    add("--type", metavar="WORD", help="what sort of memory: event, lesson, preference, ...")
+    add("--type", metavar="WORD", help="type of the memory: event, lesson, preference, ...")
     add("--rationale", metavar="TEXT", help="why it is worth keeping")
-    add("--hypothesis", metavar="TEXT", help="what it is expected to be good for")
-    add("--metadata", metavar="JSON", help="further fields, a JSON object")
-    add("--meta", metavar="KEY=VALUE", action="append", default=[], help="one further field")
+    add("--hypothesis", metavar="TEXT", help="what it is expected to help with")
+    add("--metadata", metavar="JSON", help="more fields, as a JSON object")
+    add(
+        "--meta",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="one more field; may be repeated",
+    )
     add("--tag", metavar="TAG", action="append", default=[], help="a tag; may be repeated")
     add("--importance", metavar="WEIGHT", help="0 to 1, or low, medium, high, critical")
-    add("--source", metavar="NAME", help="the system or agent that it comes from")
+    add("--source", metavar="NAME", help="the system or agent it comes from")
     add("--speaker", metavar="NAME", help="who said it")
-    add("--role", metavar="ROLE", help="in which role: user, assistant, ...")
-    add("--order", metavar="N", type=int, help="its place within the session")
+    add("--role", metavar="ROLE", help="role of the speaker: user, assistant, ...")
+    add("--order", metavar="N", type=int, help="its position in the session")
     add("--occurred-at", metavar="TIME", help="when it happened, ISO 8601")
-    add("--valid-from", metavar="TIME", help="from when it is true")
-    add("--valid-until", metavar="TIME", help="until when it is true")
+    add("--valid-from", metavar="TIME", help="start of the time in which it is true")
+    add("--valid-until", metavar="TIME", help="end of the time in which it is true")
 
 
 def content_of(options: argparse.Namespace) -> str | None:
-    """The text given, or standard input for `-`."""
+    """Returns the given text, or standard input for `-`."""
     content: str | None = options.content
     if content != "-":
         return content
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:
-        raise InvalidInput("standard input is not UTF-8 text") from None
+        raise InvalidInput("standard input is not UTF-8 text; convert it to UTF-8") from None
     return text.removesuffix("\n").removesuffix("\r")
 
 
 def metadata_of(options: argparse.Namespace) -> dict[str, Json] | None:
-    """RFC-0011's metadata object out of its named options; None when none was given."""
+    """Builds RFC-0011's metadata object from the options; None if none was given."""
     given = _parsed(options.metadata)
     for pair in options.meta:
         key, equals, value = pair.partition("=")
@@ -66,7 +72,7 @@ def metadata_of(options: argparse.Namespace) -> dict[str, Json] | None:
 
 
 def details_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What is said beside text and metadata, by the names that `add` and `update` take."""
+    """Returns the details beside text and metadata, named as `add` and `update` expect."""
     details: dict[str, Any] = {}
     if options.importance is not None:
         details["importance"] = _number_or_word(options.importance)
@@ -99,13 +105,13 @@ def _number_or_word(text: str) -> float | str:
 
 
 def add_id(parser: argparse.ArgumentParser) -> None:
-    """Declare it."""
+    """Adds the option `--id`."""
     parser.add_argument("--id", required=True, metavar="ID", help="the memory's id")
 
 
 @contextmanager
 def looked_up(memory_id: str, reader: Scope) -> Iterator[None]:
-    """Say of a memory that is not to be seen where it was looked for."""
+    """Replaces NotFound by an error that names the id and the project."""
     try:
         yield
     except NotFound:
@@ -113,21 +119,21 @@ def looked_up(memory_id: str, reader: Scope) -> Iterator[None]:
 
 
 def missing(memory_id: str, reader: Scope) -> NotFound:
-    """The error, with what to do next."""
+    """Returns the error for a memory that was not found, with what to do next."""
     where = f" for the project {reader.project}" if reader.project else ""
     return NotFound(
-        f"there is no memory {memory_id}{where}. See what there is: memory-mesh list "
-        "--all-projects; for another project's memory add --project"
+        f"there is no memory {memory_id}{where}. List all memories: memory-mesh list "
+        "--all-projects; to use another project's memory add --project NAME"
     )
 
 
 def mesh_of(
     options: argparse.Namespace, *, meaning: bool = False, channel: Channel = Channel.CLI
 ) -> MemoryMesh:
-    """The mesh that the options name, to be used in a `with`.
+    """Returns the mesh for the options, to be used in a `with` statement.
 
-    Loading a model takes a second: only a command that needs meaning has one. What the others store
-    waits for its vector, and the next search or upkeep gives it one.
+    Only commands that need search by meaning use a model, because loading it takes a second. Texts
+    stored by the others get their vectors at the next search or upkeep.
     """
     return MemoryMesh(
         embedder=None if meaning else "none",
@@ -150,7 +156,7 @@ def opened(
 
 
 def reader_of(config: Config) -> Scope:
-    """Who is asking: as stated, and by default in the project one stands in."""
+    """Returns the reader's scope; the default project is the current git work tree."""
     project = config.project or None
     if "project" not in config.origins:
         project = project_of(_here())
@@ -160,12 +166,12 @@ def reader_of(config: Config) -> Scope:
 def _here() -> str | None:
     try:
         return os.getcwd()  # noqa: PTH109  # a plain string is all project_of wants
-    except FileNotFoundError:  # the folder was removed under our feet
+    except FileNotFoundError:  # the current folder was removed
         return None
 
 
 class View(TypedDict):
-    """How `search` and `get_all` are told."""
+    """The arguments of `search` and `get_all` that select memories."""
 
     limit: int
     filter: str | None
@@ -177,20 +183,26 @@ class View(TypedDict):
 
 
 def add_view(parser: argparse.ArgumentParser, limit: int) -> None:
-    """Declare them."""
+    """Adds the options that select memories."""
     add = parser.add_argument
-    add("--limit", metavar="N", type=int, default=limit, help=f"at most this many ({limit})")
+    add(
+        "--limit",
+        metavar="N",
+        type=int,
+        default=limit,
+        help=f"maximum number of memories (default: {limit})",
+    )
     add("--filter", metavar="EXPR", help="for example: type = 'event' AND importance >= 0.5")
-    add("--as-of", metavar="TIME", help="as the store was at that moment, ISO 8601")
-    add("--valid-at", metavar="TIME", help="what was true at that moment")
+    add("--as-of", metavar="TIME", help="read the store as it was at that time, ISO 8601")
+    add("--valid-at", metavar="TIME", help="only memories that were true at that time")
     hidden = [status.value for status in Status if status is not Status.ACTIVE]
     add("--include", metavar="STATUS", action="append", default=[], choices=hidden,
-        help=f"also show what is {', '.join(hidden)}")  # fmt: skip
-    add("--all-projects", action="store_true", help="whatever project a memory belongs to")
+        help=f"also show memories that are {', '.join(hidden)}")  # fmt: skip
+    add("--all-projects", action="store_true", help="show the memories of every project")
 
 
 def view_of(options: argparse.Namespace, config: Config) -> View:
-    """What the reader asked to see."""
+    """Returns the arguments of `search` and `get_all` from the options."""
     return {
         "limit": options.limit,
         "filter": options.filter,

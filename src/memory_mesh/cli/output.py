@@ -1,7 +1,7 @@
-"""How things are shown: nothing stored can act on a terminal, in a pipe no less than on a screen.
+"""Prints text and JSON so that stored content cannot control a terminal.
 
-Every line goes through `safe_text`; JSON is plain ASCII. Bold and dim are only for a terminal whose
-owner did not ask for `NO_COLOR`, and never for the lines that RFC-0011 fixes.
+Every line goes through `safe_text`; JSON is ASCII. Bold and dim are used only on a terminal without
+`NO_COLOR`, and never in the lines that RFC-0011 specifies.
 """
 
 import os
@@ -12,17 +12,17 @@ from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, Skill, record
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
-_LINE = 80  # columns of what a listing shows of a text
+_LINE = 80  # columns of a text in a listing
 _WIDE = 2  # columns of an East Asian character
 
 
 def say(text: str) -> None:
-    """One of RFC-0011's texts, or any other, made harmless."""
+    """Prints a text without control sequences."""
     print(safe_text(text))
 
 
 def say_json(value: Json) -> None:
-    """The value as ASCII JSON."""
+    """Prints the value as ASCII JSON."""
     import json
 
     print(json.dumps(value, ensure_ascii=True, indent=2))
@@ -41,12 +41,12 @@ def answer(plain: Json, *lines: str, as_json: bool, remark: str = "") -> int:
 
 
 def unbroken(text: str) -> str:
-    """The text made harmless and on one line, however long: nothing in it can pose as a line."""
+    """Returns the text on one line without control sequences, whatever its length."""
     return " ".join(safe_text(text, keep_newlines=False).split())
 
 
 def hint(text: str) -> None:
-    """A word to a person; scripts do not get it."""
+    """Prints a hint to standard error, on a terminal only."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(safe_text(text), file=sys.stderr)
 
@@ -58,27 +58,27 @@ def progress(line: str) -> None:
 
 
 def reindex_hint(texts: int) -> str:
-    """What to do about texts that an earlier version read the words of."""
+    """Returns the hint to update keyword terms of an earlier version."""
     return f"{texts} texts have keyword terms of an earlier version; run `memory-mesh upkeep`."
 
 
 def bold(text: str) -> str:
-    """The text made harmless, and bold where that can be seen."""
+    """Returns the text without control sequences, in bold on a terminal."""
     return _styled(_BOLD, text)
 
 
 def dim(text: str) -> str:
-    """The text made harmless, and dim where that can be seen."""
+    """Returns the text without control sequences, dimmed on a terminal."""
     return _styled(_DIM, text)
 
 
 def on_terminal() -> bool:
-    """True when a person reads along."""
+    """True if standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def described(memory: Memory) -> dict[str, Json]:
-    """All there is to know of a memory, in plain values; what is not set is left out."""
+    """Returns every field of a memory that is set, as JSON values."""
     times = {
         "created_at": memory.created,
         "updated_at": memory.recorded_from if memory.recorded_from > memory.created else None,
@@ -112,7 +112,7 @@ def described(memory: Memory) -> dict[str, Json]:
 
 
 def described_skill(skill: Skill) -> dict[str, Json]:
-    """A skill in plain values."""
+    """Returns the fields of a skill as JSON values."""
     return {
         "id": skill.id,
         "name": skill.name,
@@ -124,13 +124,13 @@ def described_skill(skill: Skill) -> dict[str, Json]:
 
 
 def skill_line(skill: Skill) -> str:
-    """A skill on one line of a listing."""
+    """Returns one line of a listing for a skill."""
     shown = f"{skill.name}: {skill.intent}"
     return f"{skill.id}  {skill.reliability:.2f}  {one_line(shown, _LINE)}"
 
 
 def one_line(text: str, columns: int) -> str:
-    """The text made harmless, on one line, cut to this many columns of a terminal."""
+    """Returns the text on one line without control sequences, cut to a number of columns."""
     import unicodedata
 
     line = unbroken(text)
@@ -143,7 +143,7 @@ def one_line(text: str, columns: int) -> str:
 
 
 def pairs(values: Mapping[str, str]) -> Sequence[str]:
-    """Names and values as aligned lines."""
+    """Returns names and values as aligned lines."""
     width = max(map(len, values), default=0)
     return [
         f"{dim(name + ':')}{' ' * (width - len(name))} {safe_text(value, keep_newlines=False)}"

@@ -1,7 +1,7 @@
-"""From the words of a command line to one command and its options.
+"""Parses the command line into one command and its options.
 
-Only the parser of the command that was asked for is made: making all of them would cost more than
-most commands take. The common options are understood before and after the command.
+Only the parser of the requested command is built, because building all of them takes longer than
+most commands. The common options are accepted before and after the command.
 """
 
 import argparse
@@ -17,33 +17,33 @@ COMMANDS = {
     "search": "find memories",
     "get": "show one memory",
     "list": "list memories, newest first",
-    "update": "change a memory; its earlier versions stay on record",
-    "pin": "mark a memory as always wanted",
+    "update": "change a memory; its earlier versions are kept",
+    "pin": "pin or unpin a memory",
     "delete": "hide a memory; it can be restored for 30 days",
-    "restore": "bring a deleted memory back",
+    "restore": "restore a deleted memory",
     "ingest-dir": "store the text files of a folder",
-    "reflect": "say what memories agree on",
+    "reflect": "summarise what memories agree on",
     "synthesize": "stage a skill from steps that recur in memories",
-    "ingest-skill": "keep a skill from a file",
+    "ingest-skill": "store a skill from a file",
     "search-skills": "find skills",
     "list-skills": "list skills, newest first",
-    "skill-feedback": "say whether a skill worked",
-    "skill-prune": "archive skills that cannot be relied on",
+    "skill-feedback": "record whether a skill worked",
+    "skill-prune": "archive skills with a low reliability",
     "lessons": "show the rules learned from failures",
     "distill": "turn recent failures into lessons",
-    "review": "list and decide what waits in quarantine",
-    "conflicts": "list and decide contradictions",
+    "review": "list, approve or reject what waits for review",
+    "conflicts": "list and resolve contradictions",
     "history": "show every recorded version of a memory",
-    "import-tables": "bring in a store of @yamo/memory-mesh",
+    "import-tables": "import a store of @yamo/memory-mesh",
     "export-tables": "write the namespace as tables of @yamo/memory-mesh",
-    "migrate-tables": "bring such tables from schema V1 to V2, or back",
-    "import-lane": "bring in a SQLite file of Memory Lane",
-    "stats": "show how much there is and where",
-    "verify": "check the audit chain and every invariant",
-    "upkeep": "read words anew, embed what waits, and grow the index",
+    "migrate-tables": "migrate such tables from schema V1 to V2, or back",
+    "import-lane": "import a SQLite file of Memory Lane",
+    "stats": "show counts, the path and the status of the store",
+    "verify": "check the audit chain and the store's invariants",
+    "upkeep": "update keyword terms, embed texts and build the index",
     "namespaces": "list the namespaces of the store",
-    "eval": "measure how well memories are found",
-    "models": "list, fetch or install models for search by meaning",
+    "eval": "measure how well search finds memories",
+    "models": "list, download or install models for search by meaning",
     "config": "show the settings and where each comes from",
     "completion": "print a completion script for a shell",
 }
@@ -52,23 +52,23 @@ _FLAGS = {"--json", "--version", "--help", "-h"}
 
 
 class UsageError(Exception):
-    """The command line cannot be understood."""
+    """The command line is not valid."""
 
 
 class Command(Protocol):
-    """What a command's module offers."""
+    """The interface of a command's module."""
 
     EXAMPLE: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the command's own options."""
+        """Add the command's own options to the parser."""
 
     def run(self, options: argparse.Namespace) -> int:
-        """Do it; the exit code."""
+        """Run the command and return the exit code."""
 
 
 def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
-    """The command that was asked for and its options; help and version end here."""
+    """Returns the requested command and its options; --help and --version exit here."""
     _refuse_broken_text(argv)
     name, words = _split(argv)
     if name is None:
@@ -83,25 +83,27 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
 
 
 def load(name: str) -> Command:
-    """The module of a command."""
+    """Imports and returns the module of a command."""
     module: Command = import_module(f"memory_mesh.cli.commands.{name.replace('-', '_')}")
     return module
 
 
 def describe(parser: argparse.ArgumentParser, command: Command) -> None:
-    """Give a parser the command's options, the common ones and the example."""
+    """Adds the command's options, the common options and the example to a parser."""
     command.add_arguments(parser)
     add_common(parser)
     parser.epilog = f"example:\n  {command.EXAMPLE}"
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that every command takes."""
+    """Adds the options that every command accepts."""
     common = parser.add_argument_group("common options")
     common.add_argument("--db-dir", metavar="DIR", help="the store's folder")
-    common.add_argument("--namespace", metavar="NAME", help="whose store: a file of its own")
+    common.add_argument("--namespace", metavar="NAME", help="the namespace, one file of the store")
     common.add_argument(
-        "--project", metavar="NAME", help="default: the git work tree you are in; '' for none"
+        "--project",
+        metavar="NAME",
+        help="the project; default: the current git work tree; '' for none",
     )
     common.add_argument("--session", metavar="ID", help="the session that reads or writes")
     common.add_argument("--agent", metavar="ID", help="the agent that reads or writes")
@@ -110,28 +112,28 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with errors that the caller prints and no guessing of shortened options."""
+    """An argparse parser that raises its errors and does not accept shortened options."""
 
     def __init__(self, **options: object) -> None:
         fixed = {"allow_abbrev": False, "formatter_class": _Formatter}
         super().__init__(**fixed, **options)  # type: ignore[arg-type]  # argparse's own options
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where to read on."""
+        """Raises the message with a pointer to --help."""
         raise UsageError(f"{message}. See: {self.prog} --help")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """argparse's own, which it also makes for every option just to check the option's metavar.
+    """A help formatter that asks for the terminal's width only when help is printed.
 
-    Asking for the terminal's width loads modules that nothing else needs: only help does it.
+    argparse creates a formatter for every option, and asking for the width loads more modules.
     """
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=80)
 
     def format_help(self) -> str:
-        """The help, as wide as the terminal."""
+        """Returns the help text in the width of the terminal."""
         import shutil
 
         self._width = shutil.get_terminal_size().columns - 2
@@ -139,14 +141,14 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def _split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The command's name and all the other words; no name when only common options are there."""
+    """Splits the words into the command's name, or None, and all other words."""
     position = 0
     while position < len(argv):
         word = argv[position]
         if not word.startswith("-"):
             return word, [*argv[:position], *argv[position + 1 :]]
         if word.partition("=")[0] not in _VALUED | _FLAGS:
-            raise UsageError(f"there is no option {word} before the command. See: {PROGRAM} --help")
+            raise UsageError(f"unknown option {word} before the command. See: {PROGRAM} --help")
         position += 2 if word in _VALUED else 1
     return None, list(argv)
 
@@ -155,19 +157,19 @@ def _without_command(words: Sequence[str]) -> NoReturn:
     parser = Parser(
         prog=PROGRAM,
         usage=f"{PROGRAM} <command> [options]",
-        description="Long-term memory for AI agents: one store, many processes, nothing lost.",
+        description="Long-term memory for AI agents: one durable store for many processes.",
         epilog=_overview(),
     )
     add_common(parser)
-    parser.parse_args(words)  # leaves for good on --help and --version
-    raise UsageError(f"which command?\n\n{_overview()}")
+    parser.parse_args(words)  # exits on --help and --version
+    raise UsageError(f"no command was given\n\n{_overview()}")
 
 
 def _overview() -> str:
     width = max(map(len, COMMANDS))
     lines = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
     example = f'example:\n  {PROGRAM} store --content "The user prefers dark themes"'
-    more = f"{PROGRAM} <command> --help says more about each."
+    more = f"See {PROGRAM} <command> --help for the options of a command."
     return "\n".join(["commands:", *lines, "", example, "", more])
 
 
@@ -180,12 +182,12 @@ def _unknown(name: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, COMMANDS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(COMMANDS)}."
-    return f"there is no command {name!r}; {hint}"
+    hint = f"did you mean {near[0]}?" if near else f"the commands are: {', '.join(COMMANDS)}."
+    return f"unknown command {name!r}; {hint}"
 
 
 def _refuse_broken_text(words: Sequence[str]) -> None:
-    """Bytes that are not UTF-8 reach us as lone surrogates, which no store can keep."""
+    """Rejects arguments that are not UTF-8: Python passes their bytes as lone surrogates."""
     for word in words:
         try:
             word.encode()
@@ -194,14 +196,14 @@ def _refuse_broken_text(words: Sequence[str]) -> None:
 
 
 def _refuse_positional_json(name: str, words: Sequence[str]) -> None:
-    """RFC-0011's Zero-JSON rule; what follows an option is that option's value."""
+    """Rejects JSON as a positional argument (RFC-0011's Zero-JSON rule)."""
     before = ""
     for word in words:
         if (not before.startswith("--") or before in _FLAGS) and _is_json(word):
             hint = f'{name} "the words"' if name == "search" else f"{name} --help"
             if name == "store":
                 hint = 'store --content "..."'
-            raise UsageError(f"JSON is not taken as an argument; use {PROGRAM} {hint}")
+            raise UsageError(f"JSON is not accepted as an argument; use {PROGRAM} {hint}")
         before = word
 
 

@@ -38,7 +38,7 @@ _LESS_TRUSTED = (
     "as a memory of its own"
 )
 _EMPTY = "a memory cannot be updated to an empty text; delete it instead"
-_REJECTED = "a person rejected this in review; take that back with undo_review to let it in"
+_REJECTED = "this value was rejected in review; undo the review with undo_review to store it"
 
 
 def update(
@@ -206,8 +206,8 @@ def _refuse_untrue(access: Access, new: Memory, standing: Standing) -> None:
     against = [*contradicted(new, others), *taught_already(new, others)]
     if against:
         raise InvalidInput(
-            f"it contradicts {against[0].id}: {against[0].text[:80]!r}; delete that one, or add "
-            "this as a memory of its own, and the rules decide"
+            f"the change contradicts {against[0].id}: {against[0].text[:80]!r}; delete that "
+            "memory, or add the text as a new memory"
         )
 
 

@@ -160,7 +160,7 @@ def _settle(
             receipt = replace(_receipt(memory, Outcome.MERGED, reason), again=True)
             return Commit(receipts=(receipt,)), None
         case Merge(into):
-            reason = f"the same is known as {into.id}"
+            reason = f"the same memory is stored as {into.id}"
             seen = _observation(access, into.id, wording, Outcome.MERGED, draft)
             entry = change_entry(access, standing, into.id, Change("merge", reason), {})
             receipt = _receipt(into, Outcome.MERGED, reason, *_not_taken(draft, into))
@@ -176,7 +176,7 @@ def _verdict(access: Access, draft: Draft, wording: Wording, standing: Standing)
     """The judge's, unless a person rejected this very value before."""
     verdict = judge(draft, wording, standing)
     if isinstance(verdict, Keep | Merge) and rejected(access, draft, standing):
-        return Refuse("it was rejected in review")
+        return Refuse("the same value was rejected in review")
     return verdict
 
 
@@ -278,7 +278,7 @@ def superseded(access: Access, old: Memory, new: Memory, standing: Standing) -> 
         successor=new.id,
         recorded_from=standing.at,
     )
-    change = Change("supersede", f"{new.id} takes its place")
+    change = Change("supersede", f"replaced by {new.id}")
     return Put(closed, None), change_entry(access, standing, old.id, change, {"successor": new.id})
 
 
@@ -298,9 +298,9 @@ def _receipt(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
 
 def _repeated(draft: Draft, seen: Seen) -> Receipt:
     """The first answer once more, and what became of the memory since."""
-    reasons = ["this key was seen before with the same text"]
+    reasons = ["this key was used before for the same text"]
     if seen.memory.status is not Status.ACTIVE:
-        reasons.append(f"the memory is {seen.memory.status} since")
+        reasons.append(f"the memory is now {seen.memory.status}")
     return replace(_receipt(seen.memory, seen.outcome, *reasons), content=draft.text, again=True)
 
 
@@ -316,7 +316,7 @@ def _not_taken(draft: Draft, into: Memory) -> list[str]:
     ]
     if not left:
         return []
-    return [f"not taken over: {', '.join(left)}; use update to change the known memory"]
+    return [f"not changed: {', '.join(left)}; use update to change the stored memory"]
 
 
 _STATED = tuple(field.name for field in fields(Statement))

@@ -46,12 +46,16 @@ def _chain(access: Access, head: Head) -> Check:
         last = found[-1]
         flaw = audit.flaw(last, head.position, last.prev_hash or b"")
         if flaw is None and last.hash != head.hash:
-            flaw = "is not the one that the store says its chain ends in"
+            flaw = "is not the last block that the store recorded"
         if flaw is not None:
             detail = f"block {last.entry.id} {flaw}; run `memory-mesh verify`"
             return Check("chain", Health.UNHEALTHY, detail)
-        return Check("chain", Health.HEALTHY, f"ends in block {head.position} as it should")
-    return Check("chain", Health.HEALTHY, "its last block is far back; `verify` would look at it")
+        return Check("chain", Health.HEALTHY, f"the last block, {head.position}, is intact")
+    return Check(
+        "chain",
+        Health.HEALTHY,
+        "the last block is too far back to check here; run `memory-mesh verify`",
+    )
 
 
 def _searches(access: Access, now: datetime) -> Check:
@@ -62,14 +66,14 @@ def _searches(access: Access, now: datetime) -> Check:
     except StoreError as error:
         return Check("search", Health.UNHEALTHY, str(error))
     if old := hits.explanation.to_reindex:
-        detail = f"{old} texts have terms of an earlier version; run `memory-mesh upkeep`"
+        detail = f"{old} texts have keyword terms of an earlier version; run `memory-mesh upkeep`"
         return Check("search", Health.DEGRADED, detail)
     return Check("search", Health.HEALTHY, "answers")
 
 
 def _embeds(access: Access) -> Iterator[Check]:
     if access.embedder is None:
-        detail = "none is configured: search is by keyword"
+        detail = "no embedder is configured; search uses keywords"
         yield Check("embedder", Health.HEALTHY, detail)
         return
     try:
@@ -83,6 +87,8 @@ def _embeds(access: Access) -> Iterator[Check]:
         waiting = snapshot.pending(embedding.space, 0).count
     health = Health.DEGRADED if waiting else Health.HEALTHY
     detail = (
-        f"{waiting} texts wait for theirs; run `memory-mesh upkeep`" if waiting else "none waits"
+        f"{waiting} texts have no vector yet; run `memory-mesh upkeep`"
+        if waiting
+        else "every text has a vector"
     )
     yield Check("vectors", health, detail)

@@ -91,9 +91,9 @@ def synthesize(
     found = procedures.recurring(memories)
     if found is None:
         analysis = (
-            f"No procedure recurs in {_counted(len(memories), 'memory', 'memories')}: two must "
+            f"No procedure was found in {_counted(len(memories), 'memory', 'memories')}: two must "
             f"share {procedures.SHARED} steps in the same order, "
-            f"or one must lay out {procedures.ALONE}."
+            f"or one must list {procedures.ALONE} steps."
         )
         return Synthesis(status="nothing", analysis=analysis, count=len(memories))
     sources = [memory for memory in memories if memory.id in set(found.sources)]
@@ -164,7 +164,9 @@ def _by_model(found: Reflection, llm: LLM, max_tokens: int | None) -> Reflection
     named = {id_.strip() for group in _ID.findall(answer) for id_ in group.split(",")}
     strange = sorted(id_ for id_ in named - given if id_.startswith(("mem_", "reflect_")))
     if strange:
-        return replace(found, failure=f"the language model names {strange[0]}, which it never saw")
+        return replace(
+            found, failure=f"the language model named {strange[0]}, which it was not given"
+        )
     sources = tuple(memory.id for memory in found.context)
     return replace(found, text=answer, sources=sources, by_llm=True)
 
@@ -224,7 +226,7 @@ def _audience(memories: Sequence[Memory]) -> Scope:
 def _analysis(found: procedures.Procedure) -> str:
     count = _counted(len(found.steps), "step", "steps")
     if len(found.sources) == 1:
-        return f"{found.sources[0]} lays out {count}; no other memory confirms them."
+        return f"{found.sources[0]} lists {count}; no other memory confirms them."
     return f"{count} recur in {len(found.sources)} memories, in the same order."
 
 

@@ -156,7 +156,7 @@ def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
     """RFC-0011's LessonBlock of a stored lesson, with its wire text."""
     lesson = memory.lesson
     if lesson is None:
-        raise InvalidInput(f"{memory.id} is no lesson")
+        raise InvalidInput(f"{memory.id} is not a lesson")
     return LessonBlock(
         lesson_id=lesson.id,
         pattern_id=lesson.pattern_id,

@@ -162,7 +162,7 @@ def _revived(old: Memory, ended: Sequence[Conflict], standing: Standing) -> list
             there = contradicted(revived, standing.claimed(Wanted(claims=(about,))))
             now = next((memory for memory in there if memory.id != old.id), revived)
         if now is not revived:
-            raise InvalidInput(f"{now.id} stands in the place of {other.id} by now")
+            raise InvalidInput(f"{now.id} has replaced {other.id} in the meantime; delete it first")
         found.append(revived)
     return found
 
@@ -177,7 +177,7 @@ def resolve(
     def decide(standing: Standing) -> Commit:
         now = standing.conflicts[conflict_id]
         if not now.pending:
-            raise InvalidInput(f"{conflict_id} was resolved before: {now.resolution}")
+            raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")
         newcomer = _seen(standing, now.new, reader, deleted=True)
         existing = _seen(standing, now.existing, reader, deleted=True)
         if resolution is Resolution.KEEP_BOTH:
@@ -191,7 +191,7 @@ def resolve(
             approve = resolution is Resolution.SUPERSEDE
             return _reviewed(access, standing, newcomer, approve=approve, reason=reason)
         if newcomer.status is not Status.ACTIVE:
-            raise InvalidInput(f"{newcomer.id} is {newcomer.status} and cannot take a place")
+            raise InvalidInput(f"{newcomer.id} is {newcomer.status} and cannot replace a memory")
         said = change_entry(access, standing, newcomer.id, Change("review", reason), {})
         done = _in_place_of(access, Commit(entries=(said,)), [existing], newcomer, standing)
         return replace(done, conflicts=_resolved([now], resolution, reason, standing))
@@ -205,7 +205,9 @@ def conflict(access: Access, conflict_id: str) -> Conflict:
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.standing(Wanted(conflicts=(conflict_id,))).conflicts.get(conflict_id)
     if found is None:
-        raise NotFound(f"there is no conflict {conflict_id}")
+        raise NotFound(
+            f"there is no conflict {conflict_id}. List them: memory-mesh conflicts --all"
+        )
     return found
 
 

@@ -51,7 +51,7 @@ CATCH_UP = 32  # skills without a vector that one search embeds at most
 def ingest(access: Access, draft: SkillDraft) -> SkillReceipt:
     """Keep a skill; the receipt says whether it is stored, merged or staged, and why."""
     if len(draft.text) > SKILL_CHARS:
-        raise InvalidInput(f"a skill has at most {SKILL_CHARS} characters")
+        raise InvalidInput(f"the skill is too long; the limit is {SKILL_CHARS} characters")
     draft = redact_skill(access, draft)
     said = skill_text.describe(draft.text, draft.metadata)
     same = _same(access, draft, said.name)
@@ -117,7 +117,7 @@ def _trusted(draft: SkillDraft) -> bool:
 
 
 def _merged(known: Skill) -> SkillReceipt:
-    reason = f"the same text is known as {known.id}"
+    reason = f"the same text is stored as {known.id}"
     if known.status is Status.ARCHIVED:
         reason += ", which is archived"
     return SkillReceipt(known, "merged", (reason,))
@@ -150,7 +150,7 @@ def feedback(access: Access, skill_id: str, reader: Scope, *, success: bool) -> 
 
     def alter(skill: Skill, at: datetime) -> Skill:
         if skill.status is Status.QUARANTINED:
-            raise InvalidInput(f"{skill_id} waits for review: it cannot have been used yet")
+            raise InvalidInput(f"{skill_id} waits for review and cannot be rated yet")
         reliability = learning_reliability.relied(skill.reliability, success=success)
         return replace(skill, reliability=reliability, uses=skill.uses + 1, last_used=at)
 
@@ -193,11 +193,13 @@ def _new_skill(
 ) -> tuple[Skill, str]:
     """The skill as it is kept, and why with this status."""
     trusted = _trusted(draft)
-    reason = "nothing known stands against it"
+    reason = "stored"
     if not trusted:
-        reason = "it waits for review" if draft.staged else f"from {draft.source.kind}: it waits"
+        reason = (
+            "it waits for review" if draft.staged else f"from {draft.source.kind}: waits for review"
+        )
     elif known is not None:
-        reason = f"it takes the place of {known.id}"
+        reason = f"stored; it replaces {known.id}"
     skill = Skill(
         id=unused_id(access, "skill", standing),
         name=said.name,
@@ -241,7 +243,7 @@ def _replaced(
     """A skill in use gives way only to one that is; one that waits, to any of its name."""
     if known is None or (known.status is Status.ACTIVE and skill.status is not Status.ACTIVE):
         return []
-    change = Change("supersede", f"{skill.id} takes its place")
+    change = Change("supersede", f"replaced by {skill.id}")
     entry = change_entry(access, standing, known.id, change, {"successor": skill.id})
     return [(SkillPut(replace(known, status=Status.SUPERSEDED)), entry)]
 
@@ -264,7 +266,9 @@ def _change(
     def decide(standing: Standing) -> Commit:
         old = standing.skills.get(skill_id)
         if old is None or not audience.sees(reader, old.scope):
-            raise NotFound(f"there is no skill {skill_id}")
+            raise NotFound(
+                f"there is no skill {skill_id}. List the skills: memory-mesh list-skills"
+            )
         new = alter(old, standing.at)
         namesakes = standing.skill_names.values()
         used = next((one for one in namesakes if one.status is Status.ACTIVE), None)

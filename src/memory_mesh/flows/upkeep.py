@@ -91,7 +91,7 @@ def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
     mark = None if against is None else audit.read_checkpoint(against)
     if mark is not None and mark.namespace != namespace:
         raise InvalidInput(
-            f"the checkpoint is of the namespace {mark.namespace!r}, not of {namespace!r}"
+            f"the checkpoint belongs to the namespace {mark.namespace!r}, not to {namespace!r}"
         )
     found = ledger.verify(namespace, mark)
     checked, findings = _terms_checked(ledger, namespace)

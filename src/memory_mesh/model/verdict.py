@@ -13,7 +13,7 @@ class Keep:
 
     status: Status = Status.ACTIVE
     supersedes: tuple[Memory, ...] = ()
-    reason: str = "nothing known stands against it"
+    reason: str = "stored"
     against: tuple["Rival", ...] = ()  # conflicts to put on record
 
 

@@ -42,7 +42,7 @@ def lens_of(
     """What a read may see, from the options of `search`, `get` and `get_all`."""
     left_out = frozenset(across)
     if not left_out <= AUDIENCE:
-        raise InvalidInput(f"across names parts of the audience: {', '.join(sorted(AUDIENCE))}")
+        raise InvalidInput(f"across must name parts of the audience: {', '.join(sorted(AUDIENCE))}")
     statuses = {Status.ACTIVE} | {member("include", Status, status) for status in include}
     return Lens(
         now=now,

@@ -51,7 +51,7 @@ class AuditVerbs(View):
         if checkpoint is not None:
             if verification.head is None or not verification.head.position:
                 raise NotFound(
-                    f"the namespace {self._config.namespace!r} is empty: nothing to checkpoint"
+                    f"the namespace {self._config.namespace!r} is empty; store a memory first"
                 )
             mark = audit.checkpoint(verification.head, parts.clock.now())
             Path(checkpoint).write_text(mark + "\n", encoding="utf-8")
@@ -62,4 +62,4 @@ def _read(path: str | PathLike[str]) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise NotFound(f"there is no file {path}") from None
+        raise NotFound(f"the file {path} does not exist") from None

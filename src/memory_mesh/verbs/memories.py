@@ -71,8 +71,8 @@ class MemoryVerbs(View):
             role: the role of the speaker, such as user or assistant.
             order: its position in the session.
             occurred_at: when it happened.
-            valid_from: from when it is true.
-            valid_until: until when it is true.
+            valid_from: start of the time in which it is true.
+            valid_until: end of the time in which it is true.
             importance: 0 to 1, or low, medium, high or critical.
             confidence: how certain it is, 0 to 1.
             tags: words to group it by.
@@ -236,15 +236,15 @@ class MemoryVerbs(View):
         Options:
             merge: merge the metadata key by key instead of replacing it as a whole.
             reader: who reads; by default the project, agent and session of this mesh.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: the project, agent and session that may see it.
             kind: the sort of knowledge, such as decision; any other word becomes a label.
             speaker: who said it.
             role: the role of the speaker, such as user or assistant.
             order: its position in the session.
             occurred_at: when it happened.
-            valid_from: from when it is true.
-            valid_until: until when it is true.
+            valid_from: start of the time in which it is true.
+            valid_until: end of the time in which it is true.
             importance: 0 to 1, or low, medium, high or critical.
             confidence: how certain it is, 0 to 1.
             tags: words to group it by.
@@ -278,7 +278,7 @@ class MemoryVerbs(View):
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
         """
         flows.change.delete(self._access(), memory_id, self._reader(scope), reason)
 

@@ -69,7 +69,7 @@ class ReviewVerbs(View):
         """Vote against a memory's truth; three unsupported votes send it to review.
 
         Options:
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: who reads; by default the project, agent and session of this mesh.
         """
         said = check_text(reason, "reason")
@@ -90,7 +90,7 @@ class ReviewVerbs(View):
 
         Options:
             approve: True lets it in, False archives it and keeps its value out.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: who reads; by default the project, agent and session of this mesh.
         """
         self._may_decide()
@@ -111,7 +111,7 @@ class ReviewVerbs(View):
 
         Options:
             approve: True lets it in, False archives it and keeps its value out.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: who reads; by default the project, agent and session of this mesh.
         """
         self._may_decide()
@@ -171,7 +171,7 @@ class ReviewVerbs(View):
         """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
 
         Options:
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
             scope: who reads; by default the project, agent and session of this mesh.
         """
         self._may_decide()
@@ -188,7 +188,9 @@ class ReviewVerbs(View):
     def _may_decide(self) -> None:
         """No agent decides on what it said itself, or on how it is judged."""
         if not is_authoritative(self._source().kind):
-            raise InvalidInput(f"only the user decides this, and not through {self._channel}")
+            raise InvalidInput(
+                f"only the user can decide this, not a writer through {self._channel}"
+            )
 
     def _waiting(self, lens: Lens, limit: int) -> list[Memory]:
         return flows.review.waiting(self._access(), lens, check_limit(limit))

@@ -132,7 +132,9 @@ class SkillVerbs(View):
         for directory in self._config.skill_directories:
             path = Path(directory).expanduser()
             if not path.is_dir():
-                raise NotFound(f"there is no skill directory {path}")
+                raise NotFound(
+                    f"the skill directory {path} does not exist; check skill_directories"
+                )
             for file, text in texts(path, (".md", ".yamo"), recursive=True).found:
                 self._watch_skill(file, text)
 
@@ -145,7 +147,7 @@ class SkillVerbs(View):
 
             from memory_mesh.policy.privacy import masked
 
-            logging.getLogger("memory_mesh").warning(masked(f"{file} is left out: {error}"))
+            logging.getLogger("memory_mesh").warning(masked(f"{file} was skipped: {error}"))
 
     def _skill_draft(
         self,

@@ -47,7 +47,7 @@ class UpkeepVerbs(LessonVerbs):
         parts = self._opened()
         index = parts.index()
         if index is None:
-            raise MissingExtra.of("lance", "the index of large stores")
+            raise MissingExtra.of("lance", "The index of large stores")
         return flows.upkeep.rebuild(parts.ledger, index, self._config.namespace)
 
     def rebuild_terms(self) -> int:

@@ -1,1 +1,1 @@
-"""The commands of `memory-mesh`, one module each; it is loaded when it is asked for."""
+"""The commands of `memory-mesh`, one module each, loaded when the command is run."""

@@ -10,12 +10,12 @@ _FOLDERS, _FILES = {"db_dir"}, {"checkpoint", "against"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("shell", choices=_SHELLS, help="the shell that will read it")
+    """Adds the options of the command."""
+    parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script."""
+    """Prints the completion script."""
     import shtab
 
     print(shtab.complete(_every_command(), shell=options.shell))
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _every_command() -> argparse.ArgumentParser:
-    """One parser with all commands under it, as the shell has to know them."""
+    """Returns one parser with all commands as subparsers."""
     import shtab
 
     parser = parsing.Parser(prog=parsing.PROGRAM)

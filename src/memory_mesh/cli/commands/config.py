@@ -12,11 +12,11 @@ _SECRETS = {"embedder_api_key", "llm_api_key"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None but the common ones."""
+    """Adds nothing: only the common options apply."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each setting, its value and where that came from; secrets stay secret."""
+    """Prints each setting, its value and its origin; API keys are hidden."""
     config = cli_options.mesh_of(options, meaning=True).config
     settings = {
         item.name: (_shown(item.name, config), config.origins.get(item.name, "default"))

@@ -11,20 +11,22 @@ EXAMPLE = "memory-mesh conflicts --id conflict_1767225600000_0a1b2c --resolve ke
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("--all", action="store_true", help="also those that were resolved")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="list at most (50)")
+    """Adds the options of the command."""
+    parser.add_argument("--all", action="store_true", help="also list resolved conflicts")
+    parser.add_argument(
+        "--limit", type=int, default=50, metavar="N", help="maximum number listed (default: 50)"
+    )
     parser.add_argument("--id", metavar="ID", help="the conflict to resolve")
     parser.add_argument(
         "--resolve",
         choices=[each.value for each in Resolution],
-        help="supersede: the new one wins; reject: it goes; keep_both",
+        help="supersede: the new memory replaces the old; reject: archive the new one; keep_both",
     )
-    parser.add_argument("--reason", metavar="TEXT", help="why, for the audit block")
+    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
 
 
 def run(options: argparse.Namespace) -> int:
-    """List contradictions, or decide one."""
+    """Lists conflicts, or resolves one."""
     if bool(options.id) != bool(options.resolve):
         raise UsageError("give --id and --resolve together. See: memory-mesh conflicts --help")
     with cli_options.opened(options) as (mesh, reader):

@@ -9,18 +9,18 @@ EXAMPLE = "memory-mesh distill"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument(
-        "--if-due", action="store_true", help="only if it is time: at most four times a day"
+        "--if-due", action="store_true", help="run only if the last run was more than six hours ago"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Turn recent failures into lessons; may be interrupted and run again."""
+    """Turns recent failures into lessons; can be interrupted and run again."""
     with cli_options.opened(options, meaning=True) as (mesh, reader):
         if options.if_due and not mesh.distillation_due():
             if not options.json:
-                output.hint("Nothing is due.")
+                output.hint("Distillation is not due yet.")
                 return 0
             done = Distillation(0)
         else:
@@ -41,5 +41,5 @@ def run(options: argparse.Namespace) -> int:
             for block in done.learned
         ),
         as_json=options.json,
-        remark=f"{waiting} of them wait for you: memory-mesh review" if waiting else "",
+        remark=f"{waiting} of them wait for review: memory-mesh review" if waiting else "",
     )

@@ -20,31 +20,48 @@ EXAMPLE = """memory-mesh eval run locomo --data sets/locomo --fail-below R@10=0.
   memory-mesh eval list"""
 _WIDTH = 30  # columns of the bar
 _PATHS = {"data", "baseline", "vectors"}
-_ONCE = "The split dev is for tuning; read test once per release: --split test"
+_ONCE = "This is the split dev, for tuning. Look at test once per release: --split test"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     add = parser.add_argument
-    add("action", choices=("run", "compare", "list"), help="measure, compare reports, list suites")
+    add(
+        "action",
+        choices=("run", "compare", "list"),
+        help="run a suite, compare two reports, list the suites",
+    )
     add("what", nargs="*", metavar="SUITE|REPORT", help="run: one suite; compare: two reports")
-    add("--data", metavar="PATH", help="the set: a folder of JSON lines, or LongMemEval's file")
-    add("--split", metavar="NAME", help="dev, test or all; default: dev where there is one")
-    add("--systems", metavar="NAMES", default="mesh", help="mesh,keyword,rrf or the suite's own")
-    add("--add", metavar="NAME=FILE", action="append", default=[], help="another's rankings")
-    add("--baseline", metavar="FILE", help="an earlier report or its results, to compare with")
+    add(
+        "--data", metavar="PATH", help="the data set: a folder of JSON lines, or LongMemEval's file"
+    )
+    add("--split", metavar="NAME", help="dev, test or all; default: dev if the suite has one")
+    add(
+        "--systems",
+        metavar="NAMES",
+        default="mesh",
+        help="mesh,keyword,rrf or systems of the suite",
+    )
+    add(
+        "--add",
+        metavar="NAME=FILE",
+        action="append",
+        default=[],
+        help="add the rankings of another system",
+    )
+    add("--baseline", metavar="FILE", help="an earlier report or its results to compare with")
     add("--fail-below", metavar="FIGURE=VALUE", action="append", default=[],
         help="exit with 1 if the first system is below; may be repeated")  # fmt: skip
-    add("--sample", metavar="N", type=int, help="ask only so many questions")
-    add("--seed", metavar="S", type=int, help="of the sample and the resamples")
-    add("--out", metavar="DIR", help="where the report goes; default: the work folder")
-    add("--work", metavar="DIR", help="where stores and results are kept between runs")
-    add("--vectors", metavar="FILE", help="where vectors are kept; default: in the work folder")
-    add("--fresh", action="store_true", help="store and ask everything anew")
+    add("--sample", metavar="N", type=int, help="ask only this number of questions")
+    add("--seed", metavar="S", type=int, help="seed of the sample and the resamples")
+    add("--out", metavar="DIR", help="folder of the report; default: the work folder")
+    add("--work", metavar="DIR", help="folder for stores and results, reused between runs")
+    add("--vectors", metavar="FILE", help="file of computed vectors; default: in the work folder")
+    add("--fresh", action="store_true", help="ignore earlier results and start again")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, compare or list."""
+    """Runs a suite, compares reports or lists the suites."""
     if options.action == "list":
         return _list(as_json=options.json)
     if options.action == "compare":
@@ -58,7 +75,9 @@ def _run(options: argparse.Namespace) -> int:
     from memory_mesh.evaluation.report import check
 
     if len(options.what) != 1:
-        raise UsageError("which suite? memory-mesh eval run SUITE; memory-mesh eval list")
+        raise UsageError(
+            "name one suite: memory-mesh eval run SUITE. List them: memory-mesh eval list"
+        )
     suite = evaluation.load(options.what[0])
     bounds = _bounds(options.fail_below)
     check(suite, bounds)
@@ -110,7 +129,7 @@ def _compare(options: argparse.Namespace) -> int:
     try:
         before, after = (Path(path) for path in options.what)
     except ValueError:
-        raise UsageError("which two reports? memory-mesh eval compare A.json B.json") from None
+        raise UsageError("name two reports: memory-mesh eval compare A.json B.json") from None
     found = compare(before, after, work=Path(options.work) if options.work else None)
     if options.json:
         output.say_json(found)
@@ -138,7 +157,7 @@ def _list(*, as_json: bool) -> int:
 
 
 def _command(options: argparse.Namespace) -> str:
-    """What was asked, as anyone can ask it again: no path but the last part of each."""
+    """Returns the command to repeat the run; of each path only the last part."""
     words = ["memory-mesh eval run", Path(options.what[0]).name]
     for name in ("data", "split", "baseline", "sample", "seed", "vectors"):
         value = getattr(options, name)
@@ -160,7 +179,7 @@ def _pair(word: str) -> tuple[str, str]:
 
 
 def _bounds(words: Sequence[str]) -> dict[str, float]:
-    """The bound of each figure; of two the higher one."""
+    """Returns the bound of each figure; the highest if it is given twice."""
     found: dict[str, float] = {}
     for name, value in map(_pair, words):
         found[name] = max(_number(value), found.get(name, -math.inf))
@@ -173,12 +192,12 @@ def _number(text: str) -> float:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise UsageError(f"--fail-below wants a number, such as R@10=0.75, not {text!r}")
+        raise UsageError(f"--fail-below needs a number, such as R@10=0.75, not {text!r}")
     return found
 
 
 def _progress(what: str, done: int, of: int) -> None:
-    """A bar for a person; a pipe gets none."""
+    """Prints a progress bar, on a terminal only."""
     filled = _WIDTH * done // max(1, of)
     bar = "█" * filled + "·" * (_WIDTH - filled)
     output.progress(f"{bar} {done}/{of} {safe_text(what, keep_newlines=False)[:40]}")

@@ -10,19 +10,19 @@ EXAMPLE = "memory-mesh export-tables ./for-yamo"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("path", help="a folder that is not there yet, or empty")
+    """Adds the options of the command."""
+    parser.add_argument("path", help="a new or empty folder")
     parser.add_argument(
         "--include",
         metavar="STATUS",
         action="append",
         choices=[status.value for status in Status],
-        help="memories of this status too; may be repeated",
+        help="also export memories with this status; may be repeated",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the namespace as a LanceDB directory with the tables of RFC-0011, schema V2."""
+    """Writes the namespace as a LanceDB directory with the tables of RFC-0011, schema V2."""
     from memory_mesh.compat.rfc11.export import hand_out
     from memory_mesh.compat.rfc11.reader import MeshHoldings
 

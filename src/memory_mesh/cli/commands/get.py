@@ -9,15 +9,17 @@ EXAMPLE = "memory-mesh get --id mem_1767225600000_0a1b2c"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     cli_options.add_id(parser)
-    parser.add_argument("--as-of", metavar="TIME", help="as it was at that moment, ISO 8601")
-    parser.add_argument("--valid-at", metavar="TIME", help="if it was true at that moment")
+    parser.add_argument(
+        "--as-of", metavar="TIME", help="the memory as it was at that time, ISO 8601"
+    )
+    parser.add_argument("--valid-at", metavar="TIME", help="only if it was true at that time")
     parser.add_argument("--deleted", action="store_true", help="show it even if it was deleted")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what is known of the memory, then its text."""
+    """Prints the memory's fields, then its text."""
     with cli_options.opened(options) as (mesh, reader):
         memory = mesh.get(
             options.id,

@@ -9,15 +9,17 @@ EXAMPLE = "memory-mesh history --id mem_1767225600000_0a1b2c"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     cli_options.add_id(parser)
     parser.add_argument(
-        "--chain", action="store_true", help="also what it replaced and what replaced it"
+        "--chain",
+        action="store_true",
+        help="also show the memories it replaced and those that replaced it",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print every recorded version, oldest first."""
+    """Prints every recorded version, oldest first."""
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader),

@@ -1,4 +1,4 @@
-"""memory-mesh import-lane: bring in a SQLite file of Memory Lane."""
+"""`memory-mesh import-lane`."""
 
 import argparse
 from pathlib import Path
@@ -8,12 +8,12 @@ from memory_mesh.compat.lane.memory_lane import LaneSettings
 from memory_mesh.model import Channel, Json
 
 EXAMPLE = "memory-mesh import-lane ~/.opencode/memories.db"
-_SHOWN = 10  # refusals in words
+_SHOWN = 10  # refused rows that are printed
 _COUNTS = ("read", "stored", "merged", "quarantined", "superseded", "refused")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     default = LaneSettings().db_path
     parser.add_argument(
         "path", nargs="?", default=default, help=f"the file of Memory Lane; default: {default}"
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Bring memories in with their ids and times; may be interrupted and run again."""
+    """Imports memories with their ids and times; can be interrupted and run again."""
     from memory_mesh.compat.lane.import_ import bring_in_lane
 
     with cli_options.mesh_of(options, meaning=True, channel=Channel.IMPORT) as mesh:
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         output.say_json(counts | {"refusals": refusals})
     else:
         output.progress("")
-        known = {"merged": "already here", "quarantined": "waiting for review"}
+        known = {"merged": "already stored", "quarantined": "waiting for review"}
         said = ", ".join(
             f"{count} {known.get(name, name)}"
             for name, count in counts.items()

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from memory_mesh.compat.tally import Tally
 
 EXAMPLE = "memory-mesh import-tables ~/.yamo/memory"
-_SHOWN = 10  # refusals in words
+_SHOWN = 10  # refused rows that are printed
 _COUNTS = ("read", "stored", "merged", "quarantined", "refused", "skipped")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument("path", help="a LanceDB directory of @yamo/memory-mesh, schema V1 or V2")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Bring memories and skills in with their ids and times; may be interrupted and run again."""
+    """Imports memories and skills with their ids and times; can be interrupted and rerun."""
     from memory_mesh.compat.rfc11.import_ import bring_in
 
     with cli_options.mesh_of(options, meaning=True, channel=Channel.IMPORT) as mesh:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         for id_, reason in done.refusals[:_SHOWN]:
             output.say(f"[MemoryMesh] Refused {id_}: {reason}.")
         if done.memories.quarantined or done.skills.quarantined:
-            output.hint("Lessons and skills wait for review: memory-mesh review")
+            output.hint("Some lessons or skills wait for review: memory-mesh review")
     return 1 if done.memories.refused or done.skills.refused else 0
 
 
@@ -59,7 +59,7 @@ def _plain(tally: "Tally") -> dict[str, Json]:
 
 def _said(tally: "Tally") -> str:
     counts = {name: getattr(tally, name) for name in _COUNTS}
-    known = {"merged": "already here"}
+    known = {"merged": "already stored"}
     return ", ".join(
         f"{count} {known.get(name, name)}"
         for name, count in counts.items()

@@ -15,21 +15,21 @@ from memory_mesh.process.files import Skipped, texts
 from memory_mesh.process.keys import key_for
 
 EXAMPLE = "memory-mesh ingest-dir docs --extension .md --recursive"
-_BATCH = 32  # files per transaction: little is done again after an interruption
-_MAX_NAME_CHARS = 512  # characters of a name that are kept
-_NAMED = 20  # files that are named, of each sort that could not be stored
+_BATCH = 32  # files per transaction; an interruption repeats at most one batch
+_MAX_NAME_CHARS = 512  # characters of a file name that are stored
+_NAMED = 20  # file names printed per kind of failure
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What became of the files so far."""
+    """Counts of stored, known and refused files."""
 
     stored: int = 0
     known: int = 0
     refused: list[tuple[str, Sequence[str]]] = field(default_factory=list)
 
     def count(self, name: str, receipt: Receipt) -> None:
-        """One more."""
+        """Counts one receipt."""
         if receipt.outcome is Outcome.REFUSED:
             self.refused.append((name, receipt.reasons))
         elif receipt.again or receipt.outcome is Outcome.MERGED:
@@ -39,28 +39,34 @@ class _Tally:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all files."""
         return self.stored + self.known + len(self.refused)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument("path", help="a folder, or a single file")
     parser.add_argument(
-        "--extension", metavar="EXT", action="append", help="only such files; may be repeated"
+        "--extension",
+        metavar="EXT",
+        action="append",
+        help="only files with this extension; may be repeated",
     )
-    parser.add_argument("--type", metavar="TYPE", help="the memories' type")
-    parser.add_argument("--recursive", action="store_true", help="folders below it too")
+    parser.add_argument("--type", metavar="TYPE", help="type of the memories")
+    parser.add_argument("--recursive", action="store_true", help="also read subfolders")
     parser.add_argument(
-        "--global", action="store_true", dest="for_all", help="for every project, not only this one"
+        "--global",
+        action="store_true",
+        dest="for_all",
+        help="store for every project, not only this one",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Store every text file; run again, it stores only what is new or changed."""
+    """Stores every text file; a second run stores only new and changed files."""
     root = Path(options.path)
     if not root.exists():
-        raise NotFound(f"there is no folder or file {root}")
+        raise NotFound(f"the folder or file {root} does not exist")
     endings = [_ending(extension) for extension in options.extension or ()]
     found = texts(root, endings, recursive=options.recursive)
     tally = _Tally()
@@ -77,13 +83,13 @@ def run(options: argparse.Namespace) -> int:
 def _items(
     root: Path, found: Iterator[tuple[Path, str]], type_: str | None, scope: Scope, key: bytes
 ) -> Iterator[dict[str, object]]:
-    """One memory per file; its key makes a second run repeat the first one's receipt.
+    """Yields one memory per file, with an idempotency key so that a second run adds nothing.
 
-    The digest is keyed: nobody with the store alone can test guesses of what a file held.
+    The key is a keyed digest: somebody who has only the store cannot test guesses of the content.
     """
     for path, text in found:
         name = path.relative_to(root).as_posix() if path != root else path.name
-        name = os.fsencode(name).decode(errors="replace")  # a name may be any bytes
+        name = os.fsencode(name).decode(errors="replace")  # a file name may contain any bytes
         if not text.strip():
             continue
         message = f"{scope.project}\n{name}\n{text}".encode()

@@ -12,24 +12,27 @@ EXAMPLE = "memory-mesh ingest-skill --file skills/deploy.md"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument(
-        "--file", metavar="PATH", required=True, help="YAMO, or Markdown with frontmatter"
+        "--file", metavar="PATH", required=True, help="a YAMO file, or Markdown with frontmatter"
     )
-    parser.add_argument("--type", metavar="TYPE", help="what sort of skill, kept in its metadata")
+    parser.add_argument("--type", metavar="TYPE", help="type of the skill, stored in its metadata")
     parser.add_argument(
-        "--global", action="store_true", dest="for_all", help="for every project, not only this one"
+        "--global",
+        action="store_true",
+        dest="for_all",
+        help="store for every project, not only this one",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Keep the skill, and say under which id."""
+    """Stores the skill and prints its id."""
     path = Path(options.file)
     if not path.is_file():
-        raise NotFound(f"there is no file {path}")
+        raise NotFound(f"the file {path} does not exist")
     found = next(texts(path).found, None)
     if found is None:
-        raise InvalidInput(f"{path} is not UTF-8 text, or too large")
+        raise InvalidInput(f"{path} is not UTF-8 text, or it is too large")
     metadata = {"type": options.type} if options.type else None
     with cli_options.opened(options) as (mesh, reader):
         scope = Scope(None if options.for_all else reader.project, None, None)

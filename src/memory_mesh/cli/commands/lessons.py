@@ -8,16 +8,21 @@ EXAMPLE = 'memory-mesh lessons "talk to the payment service"'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("query", nargs="?", default="", help="what is about to be done")
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="at most (default: 10)")
+    """Adds the options of the command."""
+    parser.add_argument("query", nargs="?", default="", help="the task ahead")
     parser.add_argument(
-        "--min-confidence", type=float, metavar="0.0-1.0", help="leave out less certain rules"
+        "--limit", type=int, default=10, metavar="N", help="maximum number (default: 10)"
+    )
+    parser.add_argument(
+        "--min-confidence",
+        type=float,
+        metavar="0.0-1.0",
+        help="leave out rules with a lower confidence",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the rules that apply, worst first where no question is asked."""
+    """Prints the rules for a task, or all rules by severity if no task is given."""
     order = None if options.query.strip() else "severity DESC"
     with cli_options.mesh_of(options, meaning=bool(options.query.strip())) as mesh:
         found = mesh.query_lessons(

@@ -12,13 +12,13 @@ _WIDEST_TYPE = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     cli_options.add_view(parser, limit=100)
-    parser.add_argument("--cursor", metavar="CURSOR", help="go on where an earlier list ended")
+    parser.add_argument("--cursor", metavar="CURSOR", help="continue where an earlier list ended")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line per memory: aligned for a person, separated by tabs for a pipe."""
+    """Prints one line per memory: aligned on a terminal, separated by tabs in a pipe."""
     with cli_options.mesh_of(options) as mesh:
         page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh.config))
     if options.json:

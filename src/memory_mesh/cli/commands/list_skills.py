@@ -8,12 +8,14 @@ EXAMPLE = "memory-mesh list-skills --limit 20"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most (default 100)")
+    """Adds the options of the command."""
+    parser.add_argument(
+        "--limit", type=int, default=100, metavar="N", help="maximum number (default: 100)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the active skills, newest first."""
+    """Prints the active skills, newest first."""
     with cli_options.opened(options) as (mesh, reader):
         skills = mesh.list_skills(limit=options.limit, scope=reader)
     return output.answer(

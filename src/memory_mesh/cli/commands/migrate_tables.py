@@ -11,17 +11,17 @@ EXAMPLE = "memory-mesh migrate-tables ~/.yamo/memory"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument("path", help="a LanceDB directory of @yamo/memory-mesh")
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--rollback", action="store_true", help="bring the V1 table back instead")
+    instead.add_argument("--rollback", action="store_true", help="go back to the V1 table")
     instead.add_argument(
-        "--purge", action="store_true", help="remove the backup; not in its first 30 days"
+        "--purge", action="store_true", help="remove the backup, after 30 days at the earliest"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make a V1 table V2, with a backup to go back to; may be interrupted and run again."""
+    """Migrates a V1 table to V2 and keeps a backup; can be interrupted and run again."""
     from memory_mesh.compat.rfc11 import migrate
 
     verb = migrate.migrate
@@ -32,9 +32,9 @@ def run(options: argparse.Namespace) -> int:
     did = "is now" if done.changed else "was already"
     lines = [f"[MemoryMesh] The table {did} schema {done.schema}, {done.rows} rows."]
     if until is not None:
-        lines.append(f"[MemoryMesh] Its V1 backup is kept, at least until {until}.")
+        lines.append(f"[MemoryMesh] The V1 backup is kept until {until} at least.")
     if done.aside is not None:
-        lines.append(f"[MemoryMesh] What was written to the V2 table is in {done.aside}.")
+        lines.append(f"[MemoryMesh] Rows written to the V2 table were moved to {done.aside}.")
     return output.answer(
         {
             "schema": done.schema,

@@ -18,19 +18,28 @@ _PAUSE = 0.1  # seconds between two updates of the progress line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("action", choices=("list", "pull", "install"), help="what to do")
+    """Adds the options of the command."""
     parser.add_argument(
-        "what", nargs="?", metavar="NAME|FOLDER", help="the model to pull, the folder to install"
+        "action",
+        choices=("list", "pull", "install"),
+        help="list models, pull (download) one, or install one from a folder",
     )
-    parser.add_argument("--name", metavar="NAME", help="install: the name; default: the folder's")
     parser.add_argument(
-        "--base-url", metavar="URL", default=model_files.HUB, help="pull: the hub or a mirror of it"
+        "what", nargs="?", metavar="NAME|FOLDER", help="the model to pull or the folder to install"
+    )
+    parser.add_argument(
+        "--name", metavar="NAME", help="install: the model's name; default: the folder's name"
+    )
+    parser.add_argument(
+        "--base-url",
+        metavar="URL",
+        default=model_files.HUB,
+        help="pull: URL of the hub or of a mirror",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the models, fetch one, or take one from a folder; nothing is fetched unless asked."""
+    """Lists the models, downloads one, or installs one from a folder."""
     folder = load({"db_dir": options.db_dir}).models_dir
     if options.action == "list":
         return _list(folder, as_json=options.json)
@@ -39,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         done = model_files.pull(name, folder, base_url=options.base_url, progress=_Progress())
     else:
         if options.what is None:
-            raise UsageError("which folder? memory-mesh models install FOLDER")
+            raise UsageError("name the folder: memory-mesh models install FOLDER")
         source = Path(options.what).expanduser()
         done = model_files.install(source, folder, name=options.name, progress=_Progress())
     told = f"{done.name} is installed in {done}"
@@ -58,7 +67,7 @@ def _list(folder: Path, *, as_json: bool) -> int:
         output.say_json(known)
         return 0
     for name, size in sorted(every.items()):
-        state = _folder(here, name) or f"not here; fetch it: memory-mesh models pull {name}"
+        state = _folder(here, name) or f"not installed; download it: memory-mesh models pull {name}"
         print(
             f"{output.bold(name)}  {size / _MEGABYTE:.0f} MB  "
             f"{safe_text(state, keep_newlines=False)}"
@@ -71,7 +80,7 @@ def _folder(here: dict[str, model_files.Installed], name: str) -> str | None:
 
 
 class _Progress:
-    """A line on the terminal that counts along; silent when nobody watches."""
+    """Prints a progress line, on a terminal only."""
 
     def __init__(self) -> None:
         self._last = 0.0

@@ -9,11 +9,11 @@ EXAMPLE = "memory-mesh namespaces"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None but the common ones."""
+    """Adds nothing: only the common options apply."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the names, one per line."""
+    """Prints the names, one per line."""
     with cli_options.mesh_of(options) as mesh:
         names = mesh.namespaces()
     lines = [safe_text(name, keep_newlines=False) for name in names]

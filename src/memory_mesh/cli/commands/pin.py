@@ -8,13 +8,13 @@ EXAMPLE = "memory-mesh pin --id mem_1767225600000_0a1b2c"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     cli_options.add_id(parser)
-    parser.add_argument("--unpin", action="store_true", help="take the mark away")
+    parser.add_argument("--unpin", action="store_true", help="remove the mark")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Mark the memory, or take the mark away."""
+    """Pins or unpins the memory."""
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader),

@@ -8,16 +8,22 @@ EXAMPLE = 'memory-mesh reflect --topic "deployments" --lookback 20'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("--topic", metavar="TEXT", help="about what; without it, the newest")
+    """Adds the options of the command."""
+    parser.add_argument("--topic", metavar="TEXT", help="the topic; default: the newest memories")
     parser.add_argument(
-        "--lookback", type=int, default=10, metavar="N", help="memories looked at (default: 10)"
+        "--lookback",
+        type=int,
+        default=10,
+        metavar="N",
+        help="number of memories to read (default: 10)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show it, store nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the reflection without storing it"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Say what the memories agree on, with the ids it comes from."""
+    """Prints what the memories agree on, with their ids."""
     with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
         found = mesh.reflect(
             topic=options.topic,

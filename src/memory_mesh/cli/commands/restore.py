@@ -8,12 +8,12 @@ EXAMPLE = "memory-mesh restore --id mem_1767225600000_0a1b2c"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     cli_options.add_id(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Bring the memory back as it was."""
+    """Restores the memory as it was."""
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader),

@@ -9,30 +9,38 @@ from memory_mesh.model import Json, Memory, Scope, Skill
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
-_MAX_RESULTS = 1_000  # that one call may return
+_MAX_RESULTS = 1_000  # results of one call
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument(
-        "--id", metavar="ID", help="the memory or skill, shown if no verdict is given; else all"
+        "--id",
+        metavar="ID",
+        help="the memory or skill to show, approve or reject; default: list all",
     )
     verdict = parser.add_mutually_exclusive_group()
-    verdict.add_argument("--approve", action="store_true", help="let it in")
-    verdict.add_argument("--reject", action="store_true", help="archive it, and keep it out")
-    verdict.add_argument("--undo", action="store_true", help="take the last verdict back")
-    parser.add_argument("--source", metavar="NAME", help="all that waits from this source")
-    parser.add_argument("--reason", metavar="TEXT", help="why, for the audit block")
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="list at most")
+    verdict.add_argument("--approve", action="store_true", help="make it active")
+    verdict.add_argument(
+        "--reject", action="store_true", help="archive it and refuse the same value in future"
+    )
+    verdict.add_argument("--undo", action="store_true", help="undo the last review")
+    parser.add_argument(
+        "--source", metavar="NAME", help="everything from this source that waits for review"
+    )
+    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+    parser.add_argument(
+        "--limit", type=int, default=100, metavar="N", help="maximum number listed (default: 100)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """List what waits, show all of one, or decide on it."""
+    """Lists what waits for review, shows one item in full, or approves or rejects it."""
     decided = options.approve or options.reject
     if bool(options.id) == bool(options.source) and (decided or options.undo or options.source):
-        raise UsageError("say which: --id ID or --source NAME. See: memory-mesh review --help")
+        raise UsageError("give either --id ID or --source NAME. See: memory-mesh review --help")
     if options.source and not decided:
-        raise UsageError("say --approve or --reject. See: memory-mesh review --help")
+        raise UsageError("give --approve or --reject. See: memory-mesh review --help")
     with cli_options.opened(options) as (mesh, reader):
         if options.source:
             return _decide_all(mesh, reader, options)
@@ -52,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    """One verdict on everything that waits from one source."""
+    """Approves or rejects everything from one source that waits for review."""
     reason = options.reason or "reviewed by the caller"
     done = mesh.review_source(options.source, approve=options.approve, reason=reason, scope=reader)
     return output.answer(
@@ -64,21 +72,21 @@ def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) ->
 
 def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     memory = mesh.undo_review(options.id, scope=reader)
-    done = f"[MemoryMesh] {memory.id} waits again, as {memory.status.value}"
+    done = f"[MemoryMesh] {memory.id} waits for review again, now {memory.status.value}"
     return output.answer(_state(memory), done, as_json=options.json)
 
 
 def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    """The whole of one: nobody should approve what a listing cut off."""
+    """Prints one item in full, because a listing cuts texts off."""
     waiting = mesh.awaiting_review(limit=_MAX_RESULTS, scope=reader)
     item = next((item for item in waiting if item.id == options.id), None)
     if item is None:
-        raise NotFound(f"{options.id} does not wait for review")
+        raise NotFound(f"{options.id} does not wait for review. List what does: memory-mesh review")
     return output.answer(
         _plain(item),
         item.text,
         as_json=options.json,
-        remark=f"memory-mesh review --id {item.id} --approve, or --reject",
+        remark=f"To decide: memory-mesh review --id {item.id} --approve, or --reject",
     )
 
 

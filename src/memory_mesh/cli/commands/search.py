@@ -10,24 +10,24 @@ EXAMPLE = 'memory-mesh search "dark themes" --limit 5'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("query", nargs="+", help="the words to look for")
+    """Adds the options of the command."""
+    parser.add_argument("query", nargs="+", help="the words or the question to search for")
     cli_options.add_view(parser, limit=10)
     parser.add_argument(
-        "--keyword", action="store_true", help="look for words only and load no model"
+        "--keyword", action="store_true", help="search by keyword only, without a model"
     )
     parser.add_argument(
         "--min-relevance",
         type=float,
         default=0.0,
         metavar="0..1",
-        help="leave out what answers with a smaller chance; 0.1 keeps noise out",
+        help="leave out hits with a lower score; 0.1 removes noise",
     )
-    parser.add_argument("--explain", action="store_true", help="add the parts of each score")
+    parser.add_argument("--explain", action="store_true", help="print the parts of each score")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print RFC-0011 §9.2's text for the best memories."""
+    """Prints the best memories in the format of RFC-0011 §9.2."""
     with cli_options.mesh_of(options, meaning=not options.keyword) as mesh:
         view = cli_options.view_of(options, mesh.config)
         hits = mesh.search(
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if hits.explanation.to_reindex:
         output.hint(output.reindex_hint(hits.explanation.to_reindex))
     if not hits and view["scope"].project and not view["across"]:
-        output.hint(f"Only {view['scope'].project} was searched; try --all-projects.")
+        output.hint(f"Only the project {view['scope'].project} was searched; try --all-projects.")
     return 0
 
 
@@ -55,7 +55,7 @@ def _explanation(hits: Hits) -> str:
         "[EXPLANATION]",
         f"Profile: {how.profile} | Space: {how.space or 'none'}",
         f"Found by keyword: {how.found_by_keyword} | By meaning: {how.found_by_vector}",
-        f"Waiting for a vector: {how.pending}",
+        f"Without a vector: {how.pending}",
     ]
     lines += [f"Read as: {term} -> {', '.join(others)}" for term, others in how.read_as.items()]
     lines += [f"Note: {output.reindex_hint(how.to_reindex)}"] if how.to_reindex else []

@@ -8,13 +8,15 @@ EXAMPLE = 'memory-mesh search-skills "deploy the service" --limit 3'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("query", help="what the skill should do, or `Name: …` for one by name")
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="at most (default: 10)")
+    """Adds the options of the command."""
+    parser.add_argument("query", help="what the skill should do, or `Name: …` to search by name")
+    parser.add_argument(
+        "--limit", type=int, default=10, metavar="N", help="maximum number (default: 10)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the skills, best first."""
+    """Prints the matching skills, best first."""
     with cli_options.opened(options, meaning=True) as (mesh, reader):
         hits = mesh.search_skills(options.query, limit=options.limit, scope=reader)
     return output.answer(

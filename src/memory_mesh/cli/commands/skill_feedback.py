@@ -8,15 +8,15 @@ EXAMPLE = "memory-mesh skill-feedback --id skill_1767225600000_0a1b2c --success 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("--id", metavar="ID", required=True, help="the skill")
+    """Adds the options of the command."""
+    parser.add_argument("--id", metavar="ID", required=True, help="the skill's id")
     parser.add_argument(
         "--success", choices=("true", "false"), required=True, help="whether it worked"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Count the use and say how far the skill can be relied on now."""
+    """Records one use of the skill and prints its new reliability."""
     with cli_options.opened(options) as (mesh, reader):
         now = mesh.update_skill_reliability(options.id, options.success == "true", scope=reader)
     return output.answer(

@@ -8,18 +8,18 @@ EXAMPLE = "memory-mesh skill-prune --threshold 0.3"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument(
         "--threshold",
         type=float,
         default=0.3,
         metavar="0.0-1.0",
-        help="archive skills below it (default: 0.3)",
+        help="archive skills with a lower reliability (default: 0.3)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Archive what cannot be relied on; nothing is dropped."""
+    """Archives skills with a low reliability; deletes nothing."""
     with cli_options.opened(options) as (mesh, reader):
         done = mesh.prune_skills(options.threshold, scope=reader)
     return output.answer(

@@ -10,12 +10,12 @@ EXAMPLE = "memory-mesh stats --verbose"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument("--verbose", action="store_true", help="more figures")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print RFC-0011 §9.2's four lines; of a store that does not open, its path and that."""
+    """Prints RFC-0011 §9.2's four lines; if the store cannot be opened, its path and status."""
     mesh = cli_options.mesh_of(options)
     path = str(mesh.config.db_dir)
     try:

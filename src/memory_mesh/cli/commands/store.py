@@ -10,22 +10,29 @@ EXAMPLE = 'memory-mesh store --content "The user prefers dark themes" --type pre
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument(
         "--content", metavar="TEXT", required=True, help="the memory; - reads standard input"
     )
     cli_options.add_details(parser)
     parser.add_argument(
-        "--global", action="store_true", dest="for_all", help="for every project, not only this one"
+        "--global",
+        action="store_true",
+        dest="for_all",
+        help="store for every project, not only this one",
     )
-    parser.add_argument("--key", metavar="KEY", help="idempotency key: same key, same receipt")
     parser.add_argument(
-        "--allow-duplicate", action="store_true", help="store it even if the same text is known"
+        "--key", metavar="KEY", help="idempotency key: the same key returns the same receipt"
+    )
+    parser.add_argument(
+        "--allow-duplicate",
+        action="store_true",
+        help="store it even if the same text is stored already",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Store, and say under which id."""
+    """Stores the memory and prints its id."""
     content = cli_options.content_of(options) or ""
     said, metadata = cli_options.details_of(options), cli_options.metadata_of(options) or {}
     if options.key is not None:

@@ -8,15 +8,19 @@ EXAMPLE = 'memory-mesh synthesize --topic "release process"'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("--topic", metavar="TEXT", help="about what; without it, the newest")
+    """Adds the options of the command."""
+    parser.add_argument("--topic", metavar="TEXT", help="the topic; default: the newest memories")
     parser.add_argument(
-        "--lookback", type=int, default=20, metavar="N", help="memories looked at (default: 20)"
+        "--lookback",
+        type=int,
+        default=20,
+        metavar="N",
+        help="number of memories to read (default: 20)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Stage a skill from steps that recur; it is used once somebody approves it."""
+    """Stages a skill from recurring steps; it becomes active when somebody approves it."""
     with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
         made = mesh.synthesize(
             topic=options.topic,
@@ -27,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     if made.skill_id:
         staged = f"[MemoryMesh] Staged skill {made.skill_name} ({made.skill_id})"
         lines += [staged, made.yamo_text or ""]
-        use = f"Use it: memory-mesh review --id {made.skill_id} --approve"
+        use = f"To use it: memory-mesh review --id {made.skill_id} --approve"
     return output.answer(
         {
             "status": made.status,

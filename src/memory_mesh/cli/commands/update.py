@@ -9,19 +9,19 @@ EXAMPLE = 'memory-mesh update --id mem_1767225600000_0a1b2c --content "Light the
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     cli_options.add_id(parser)
     parser.add_argument("--content", metavar="TEXT", help="the new text; - reads standard input")
     cli_options.add_details(parser)
-    parser.add_argument("--reason", metavar="TEXT", help="why, for the audit block")
+    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Record a new version: what is given replaces, what is not stays."""
+    """Stores a new version of the memory; fields that are not given stay as they are."""
     content, metadata = cli_options.content_of(options), cli_options.metadata_of(options)
     said = cli_options.details_of(options)
     if content is None and not metadata and not said:
-        raise UsageError("nothing to change was given; for example --content or --tag")
+        raise UsageError("no change was given; use for example --content or --tag")
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader),
@@ -30,7 +30,8 @@ def run(options: argparse.Namespace) -> int:
             options.id,
             content,
             metadata,
-            merge=options.metadata is None,  # single fields; --metadata replaces the whole
+            # --meta changes single fields, --metadata replaces all
+            merge=options.metadata is None,
             reader=reader,
             reason=options.reason or "updated by the caller",
             **said,

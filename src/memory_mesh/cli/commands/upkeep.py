@@ -8,17 +8,17 @@ EXAMPLE = "memory-mesh upkeep"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument(
-        "--rebuild-index", action="store_true", help="make the index of large stores anew"
+        "--rebuild-index", action="store_true", help="delete and rebuild the index of large stores"
     )
     parser.add_argument(
-        "--rebuild-terms", action="store_true", help="read the words of every text anew"
+        "--rebuild-terms", action="store_true", help="compute the keyword terms of every text again"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Reindex, embed and grow the index where due; may be interrupted and run again."""
+    """Updates terms, vectors and the index where needed; can be interrupted and run again."""
     with cli_options.mesh_of(options, meaning=True) as mesh:
         rebuilt = mesh.rebuild_terms() if options.rebuild_terms else 0
         report = mesh.upkeep(progress=lambda count: output.progress(f"embedded {count} …"))

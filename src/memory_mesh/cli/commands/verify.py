@@ -11,17 +11,19 @@ EXAMPLE = "memory-mesh verify --checkpoint today.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Adds the options of the command."""
     parser.add_argument(
-        "--checkpoint", metavar="FILE", help="write the chain's head to a file, to keep elsewhere"
+        "--checkpoint",
+        metavar="FILE",
+        help="save the last block of the chain to a file, to keep elsewhere",
     )
     parser.add_argument(
-        "--against", metavar="FILE", help="hold the chain against an earlier checkpoint"
+        "--against", metavar="FILE", help="compare the chain with an earlier checkpoint"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Say what was checked, how many of each, and what is wrong; exit code 1 if anything is."""
+    """Prints what was checked and what is wrong; the exit code is 1 if anything is wrong."""
     with cli_options.mesh_of(options) as mesh:
         verification = mesh.verify(checkpoint=options.checkpoint, against=options.against)
     if options.json:

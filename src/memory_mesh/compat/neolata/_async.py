@@ -347,7 +347,7 @@ class MemoryGraph:
         """Vote against a memory's truth; three unsupported votes send it to review.
 
         Options:
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
         """
         return await self._threads.run(self._sync.dispute, memory_id, reason=reason)
 
@@ -369,7 +369,7 @@ class MemoryGraph:
 
         Options:
             action: activate or reject.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
         """
         return await self._threads.run(
             self._sync.review_quarantine, memory_id, action=action, reason=reason
@@ -401,7 +401,7 @@ class MemoryGraph:
         """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
 
         Options:
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
         """
         return await self._threads.run(
             self._sync.resolve_conflict, conflict_id, resolution, reason=reason

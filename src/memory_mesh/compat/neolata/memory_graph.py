@@ -437,7 +437,7 @@ class MemoryGraph:
         """Vote against a memory's truth; three unsupported votes send it to review.
 
         Options:
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
         """
         reader = self._held(memory_id).scope
         return self._one(self._mesh.dispute(memory_id, reason=reason, scope=reader))
@@ -460,7 +460,7 @@ class MemoryGraph:
 
         Options:
             action: activate or reject.
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
         """
         if action not in translate.ACTIONS:
             raise InvalidInput(f"action must be one of: {', '.join(translate.ACTIONS)}")
@@ -494,7 +494,7 @@ class MemoryGraph:
         """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
 
         Options:
-            reason: why, for the audit block.
+            reason: the reason, stored in the audit block.
         """
         newcomer = self._held(self._mesh._conflict(conflict_id).new)
         return self._mesh._resolve(conflict_id, newcomer.scope, resolution, reason)

@@ -80,7 +80,7 @@ def details_of(text: object, options: Mapping[str, object]) -> tuple[str, dict[s
     """The text and the details of a draft from what `store` was given."""
     content = check_text(text, "text")
     if len(content) > MAX_TEXT:
-        raise InvalidInput(f"the text has {len(content)} characters, at most {MAX_TEXT} fit")
+        raise InvalidInput(f"the text has {len(content)} characters; the limit is {MAX_TEXT}")
     said = {_SPELLINGS.get(name, name): value for name, value in options.items()}
     unknown = said.keys() - StoreOptions.__annotations__.keys()
     if unknown:

@@ -18,7 +18,7 @@ def stated(subject: str, predicate: str, value: str, *, exclusive: bool = True) 
         if not text.strip():
             raise InvalidInput(f"a claim needs a {name}")
         if len(text) > most:
-            raise InvalidInput(f"the {name} of a claim has at most {most} characters")
+            raise InvalidInput(f"the {name} of a claim is too long; the limit is {most} characters")
     return Claim(
         subject=key(subject) or subject.strip().casefold(),
         predicate=key(predicate) or predicate.strip().casefold(),

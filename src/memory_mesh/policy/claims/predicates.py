@@ -20,7 +20,9 @@ def schema_of(name: str, given: PredicateSchema | Mapping[str, str]) -> Predicat
     said = {_SPELLINGS.get(key, key): value for key, value in given.items()}
     unknown = said.keys() - set(_FIELDS)
     if unknown:
-        raise InvalidInput(f"the predicate {name!r} has no {min(unknown)}; it has {_FIELDS}")
+        raise InvalidInput(
+            f"the predicate {name!r}: unknown field {min(unknown)!r}; the fields are: {_FIELDS}"
+        )
     normalize = said.get("normalize", "none")
     if normalize not in NORMALIZERS:
         raise InvalidInput(f"normalize of {name!r} must be one of: {', '.join(NORMALIZERS)}")
@@ -42,5 +44,5 @@ def _member(name: str, kind: type[Member], value: str) -> Member:
         return kind(value)
     except ValueError:
         raise InvalidInput(
-            f"the predicate {name!r}: {value!r} is none of: {', '.join(kind)}"
+            f"the predicate {name!r}: {value!r} must be one of: {', '.join(kind)}"
         ) from None

@@ -78,14 +78,14 @@ def context_of(given: LessonContext | Mapping[str, object]) -> LessonContext:
     if isinstance(given, LessonContext):
         return given
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"a lesson's context is a LessonContext or a mapping, not {given!r:.80}")
+        raise InvalidInput(f"the context must be a LessonContext or a mapping, not {given!r:.80}")
     known = {field.name: field for field in fields(LessonContext)}
     said = {_humps().sub("_", str(key)).lower(): value for key, value in given.items()}
     unknown = said.keys() - known.keys()
     missing = known.keys() - said.keys() - {"inverse_lesson", "confidence"}
     if unknown or missing:
         what = f"has no {min(unknown)}" if unknown else f"needs {min(missing)}"
-        raise InvalidInput(f"a lesson's context {what}; it has: {', '.join(known)}")
+        raise InvalidInput(f"the lesson's context {what}; its fields are: {', '.join(known)}")
     plain: dict[str, Any] = dict(said)
     return LessonContext(**plain)
 
@@ -218,7 +218,7 @@ def _first(text: str, length: int) -> str:
 def _text(context: LessonContext, name: str) -> str:
     value = check_text(getattr(context, name), name)
     if len(value) > _MAX_FIELD_CHARS:
-        raise InvalidInput(f"{name} has {len(value)} characters, at most {_MAX_FIELD_CHARS} fit")
+        raise InvalidInput(f"{name} has {len(value)} characters; the limit is {_MAX_FIELD_CHARS}")
     return value
 
 

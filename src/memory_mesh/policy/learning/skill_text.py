@@ -28,13 +28,15 @@ class Described:
 def describe(text: str, given: Mapping[str, Json]) -> Described:
     """Name, intent and the rest: as given, else from the frontmatter, else from root lines."""
     if not text.strip():
-        raise InvalidInput("a skill needs a text")
+        raise InvalidInput("the text of the skill is empty")
     said = {**_root_lines(text), **_frontmatter(text), **given}
     name = _string(said.get("name")) or _unnamed(text)
     if len(name) > _MAX_NAME_CHARS:
-        raise InvalidInput(f"a skill's name has at most {_MAX_NAME_CHARS} characters")
+        raise InvalidInput(
+            f"the skill's name is too long; the limit is {_MAX_NAME_CHARS} characters"
+        )
     if _doubled().search(name):
-        raise InvalidInput(f"{name!r} is no name for a skill: say what it does")
+        raise InvalidInput(f"{name!r} is not a valid name; name the skill by what it does")
     description = _string(said.get("description"))
     intent = _string(said.get("intent")) or description or GENERAL
     known = {*_ROOT_KEYS, "agent"}

@@ -27,19 +27,20 @@ def _rule(number: int, table: Mapping[str, object]) -> Rule:
     name = table.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"privacy rule {number} needs a name of small letters, digits and _, not {name!r}"
+            f"privacy rule {number} needs a name of lower-case letters, digits and _, not {name!r}"
         )
     for key, value in table.items():
         if key not in _KNOWN:
             raise InvalidInput(
-                f"the privacy rule {name!r} has no key {key!r}; known are {', '.join(_KNOWN)}"
+                f"the privacy rule {name!r} has an unknown key {key!r};"
+                f" the keys are: {', '.join(_KNOWN)}"
             )
         if not isinstance(value, str):
             raise InvalidInput(
-                f"the {key} of the privacy rule {name!r} must be a text, not {value!r}"
+                f"the {key} of the privacy rule {name!r} must be text, not {value!r}"
             )
     if not table.get("pattern"):
-        raise InvalidInput(f"the privacy rule {name!r} needs a pattern in the syntax of RE2")
+        raise InvalidInput(f"the privacy rule {name!r} needs a pattern in RE2 syntax")
     label = str(table.get("label", name.upper()))
     if not _LABEL.fullmatch(label):
         raise InvalidInput(
@@ -65,11 +66,11 @@ def _compiled(name: str, pattern: str) -> Finder:
     except re2.error as error:
         reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error
         raise InvalidInput(
-            f"the pattern of the privacy rule {name!r} is not RE2: {reason}"
+            f"the pattern of the privacy rule {name!r} is not valid RE2: {reason}"
         ) from None
     if any(True for _ in compiled.finditer("")):
         raise InvalidInput(
             f"the pattern of the privacy rule {name!r} matches the empty text;"
-            " it must need at least one character"
+            " it must match at least one character"
         )
     return compiled

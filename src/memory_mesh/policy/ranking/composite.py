@@ -42,6 +42,6 @@ def composite_weights(given: Mapping[str, float]) -> dict[str, float]:
     unknown = given.keys() - COMPOSITE_WEIGHTS.keys()
     if unknown:
         raise InvalidInput(
-            f"there is no weight {min(unknown)!r}; there are {', '.join(COMPOSITE_WEIGHTS)}"
+            f"unknown weight {min(unknown)!r}; the weights are: {', '.join(COMPOSITE_WEIGHTS)}"
         )
     return dict(COMPOSITE_WEIGHTS) | dict(given)

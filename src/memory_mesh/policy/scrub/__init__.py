@@ -95,7 +95,7 @@ def _hidden(
         for start, stop, text in reversed(private):
             content = content[:start] + text + content[stop:]
         content = _cleaned(hide(content), settings, form, [])
-    raise InvalidInput("private data could not be taken out of the text; it was not stored")
+    raise InvalidInput("private data could not be removed from the text; nothing was stored")
 
 
 def _private(content: str, pieces: list[Piece], hide: Redact) -> list[Private]:

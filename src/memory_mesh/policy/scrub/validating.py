@@ -14,8 +14,8 @@ def checked(settings: Settings) -> Settings:
     ordered = 0 <= settings.min_tokens <= settings.max_tokens <= settings.hard_max_tokens
     if not ordered or settings.max_tokens < _LEAST_MAXIMUM:
         raise InvalidInput(
-            f"the limits of a chunk must rise from min_tokens through max_tokens (at least "
-            f"{_LEAST_MAXIMUM}) to hard_max_tokens, not {settings.min_tokens}, "
+            f"the limits of a chunk must increase: min_tokens, max_tokens (at least "
+            f"{_LEAST_MAXIMUM}), hard_max_tokens; not {settings.min_tokens}, "
             f"{settings.max_tokens}, {settings.hard_max_tokens}"
         )
     return settings
@@ -28,7 +28,7 @@ def validated(chunks: Iterable[Chunk], settings: Settings) -> tuple[tuple[Chunk,
     for chunk in chunks:
         if chunk.tokens > settings.hard_max_tokens:
             raise InvalidInput(
-                f"a chunk of {chunk.tokens} tokens is above the hard maximum of "
+                f"a chunk has {chunk.tokens} tokens, more than the hard maximum of "
                 f"{settings.hard_max_tokens}; it cannot be stored"
             )
         if not chunk.text.strip():

@@ -52,7 +52,7 @@ def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
     if not draft.text.strip():
         return Refuse("the text is empty")
     if len(draft.text) > MEMORY_CHARS:
-        return Refuse(f"the text has {len(draft.text)} characters, at most {MEMORY_CHARS} fit")
+        return Refuse(f"the text has {len(draft.text)} characters; the limit is {MEMORY_CHARS}")
     known = _known(draft, wording, standing)
     if known is not None:
         return known
@@ -73,7 +73,7 @@ def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
         verdict = Keep(status=Status.QUARANTINED, reason=draft.quarantine)
     waits = next((memory for memory in same if memory.status is Status.QUARANTINED), None)
     if waits and isinstance(verdict, Keep) and verdict.status is Status.QUARANTINED:
-        return Known(waits, f"{waits.id} says the same and waits for review")
+        return Known(waits, f"the same text waits for review as {waits.id}")
     return verdict
 
 
@@ -83,8 +83,8 @@ def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None
     if memory is None:
         return None
     if memory.text == wording.text:
-        return Known(memory, "it was brought here before")
-    return Refuse(f"{memory.id} is another memory here")
+        return Known(memory, "it was imported before")
+    return Refuse(f"the id {memory.id} is used by another memory in this store")
 
 
 def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
@@ -94,7 +94,8 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
     seen = [memory for memory in sources if memory and audience.sees(draft.scope, memory.scope)]
     if not suspects or len(seen) < len(suspects):
         return None
-    return Refuse(f"an echo of {', '.join(dict.fromkeys(memory.id for memory in seen))}")
+    ids = ", ".join(dict.fromkeys(memory.id for memory in seen))
+    return Refuse(f"the text was recalled from memory: {ids}")
 
 
 def contradicted(said: Memory, standing: Standing) -> list[Memory]:
@@ -185,10 +186,10 @@ def _weighed(
         if relation is Relation.UNSURE
     )
     if not found:
-        return Keep(reason="it may contradict what is known, which is on record", against=unsure)
+        return Keep(reason="stored; a possible conflict was recorded", against=unsure)
     if schema.conflict_policy is ConflictPolicy.KEEP_BOTH:
         both = tuple(replace(rival, resolution=Resolution.KEEP_BOTH) for rival in found)
-        return Keep(reason="it stands beside what contradicts it", against=(*both, *unsure))
+        return Keep(reason="stored beside the memory it contradicts", against=(*both, *unsure))
     stronger = [rival for rival in found if _stands(rival, new)]
     newer = [rival for rival in found if _is_newer(rival, draft, new)]
     if schema.conflict_policy is ConflictPolicy.REQUIRE_REVIEW:
@@ -196,12 +197,16 @@ def _weighed(
     if not stronger and not newer:
         superseded = tuple(replace(rival, resolution=Resolution.SUPERSEDE) for rival in found)
         old = tuple(rival.memory for rival in found)
-        return Keep(supersedes=old, reason="it takes the place of what it contradicts",
+        return Keep(supersedes=old, reason="stored; it replaces the memory it contradicts",
                     against=(*superseded, *unsure))  # fmt: skip
     if draft.keep_active:
-        return Keep(reason="it contradicts what is trusted more, and stays", against=tuple(found))
+        return Keep(
+            reason="stored, although it contradicts a more trusted memory", against=tuple(found)
+        )
     why = (
-        "is older than what it contradicts" if not stronger else "contradicts what is trusted more"
+        "is older than the memory it contradicts"
+        if not stronger
+        else "contradicts a more trusted memory"
     )
     return Keep(Status.QUARANTINED, (), f"it {why}", tuple(found))
 
@@ -268,7 +273,7 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
     active = [memory for memory in same if memory.status is Status.ACTIVE]
     for memory in active if trusted else same:
         if memory.lesson is not None and memory.lesson.confidence >= lesson.confidence:
-            return Known(memory, f"{memory.id} already teaches this, and no less certainly")
+            return Known(memory, f"{memory.id} teaches the same with at least the same confidence")
     if trusted:
         return Keep(supersedes=tuple(active))
     reason = f"a lesson from {draft.source.kind} waits for review"

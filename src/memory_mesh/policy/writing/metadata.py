@@ -39,7 +39,7 @@ class _Budget:
         self.characters -= characters
         if self.items < 0 or self.characters < 0:
             raise InvalidInput(
-                f"metadata is too large: at most {METADATA_ITEMS} values and "
+                f"metadata is too large; the limits are {METADATA_ITEMS} values and "
                 f"{METADATA_CHARS} characters"
             )
 
@@ -50,14 +50,16 @@ def _key(key: object, path: str) -> str:
         raise InvalidInput(f"the metadata key {text!r} is not allowed")
     if len(text) > METADATA_KEY_CHARS:
         raise InvalidInput(
-            f"a metadata key has {len(text)} characters, at most {METADATA_KEY_CHARS} fit"
+            f"a metadata key has {len(text)} characters; the limit is {METADATA_KEY_CHARS}"
         )
     return text
 
 
 def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
     if depth > METADATA_DEPTH:
-        raise InvalidInput(f"metadata is nested deeper than {METADATA_DEPTH} at {path[:80]!r}")
+        raise InvalidInput(
+            f"metadata is nested deeper than {METADATA_DEPTH} levels at {path[:80]!r}"
+        )
     if isinstance(value, str):
         budget.spend(len(value))
         return check_text(value, f"metadata {path!r}")
@@ -76,4 +78,4 @@ def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         budget.spend(1)
         return [_copy(item, path, depth + 1, budget) for item in value]
-    raise InvalidInput(f"metadata {path!r} holds {type(value).__name__}, which JSON cannot say")
+    raise InvalidInput(f"metadata {path!r} is a {type(value).__name__} that JSON cannot represent")

@@ -187,9 +187,9 @@ def test_spellings_of_one_amount_are_the_same():
         ("", "p", "v", "needs a subject"),
         ("s", " ", "v", "needs a predicate"),
         ("s", "p", "", "needs a value"),
-        ("s" * 101, "p", "v", "subject of a claim has at most 100"),
-        ("s", "p" * 101, "v", "predicate of a claim has at most 100"),
-        ("s", "p", "v" * 1001, "value of a claim has at most 1000"),
+        ("s" * 101, "p", "v", "subject of a claim is too long; the limit is 100 "),
+        ("s", "p" * 101, "v", "predicate of a claim is too long; the limit is 100 "),
+        ("s", "p", "v" * 1001, "value of a claim is too long; the limit is 1000 "),
     ],
 )
 def test_a_caller_s_claim_is_checked(subject, predicate, value, fault):

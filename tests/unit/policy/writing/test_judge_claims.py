@@ -322,7 +322,7 @@ def test_a_verdict_says_who_is_trusted_how_far_and_why():
     (rival,) = found.against
     assert (rival.new_trust, rival.old_trust) == (0.5, 1.0)
     assert rival.reason == "project budget: 9k against 5k"
-    assert found.reason == "it contradicts what is trusted more"
+    assert found.reason == "it contradicts a more trusted memory"
 
 
 def test_a_year_of_age_lets_a_newcomer_of_the_same_source_in():
