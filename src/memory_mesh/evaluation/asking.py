@@ -1,4 +1,4 @@
-"""One question through the real `search`, and what came back as one line of results."""
+"""Asks one question with the public `search` and records the result as one row."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _DECIMALS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What one system answered to one question, and what it should have answered.
+    """The result of one system for one question, and the expected result.
 
     Records that became one memory are called by the first of them, in gold and stale too.
     """
@@ -38,7 +38,7 @@ class Row:
 
 
 class Names:
-    """What the records of a tenant are called in results, and what stands for a memory."""
+    """Maps the records of a tenant to their names in results."""
 
     def __init__(self, records: Sequence[Record], held: Held | None, unit: str) -> None:
         memories = held.memories if held is not None else {}
@@ -52,39 +52,39 @@ class Names:
 
     @property
     def pool(self) -> int:
-        """How many different answers there are."""
+        """The number of different names."""
         return len(self._sessions) if self._by_session else len(self._first)
 
     def of(self, record: str) -> str:
-        """The name of a record; of a session where sessions are asked for."""
+        """Returns the name of a record, or of its session if the unit is session."""
         if self._by_session:
             return self._session.get(record, record)
         return self._first.get(self._memory.get(record, record), record)
 
     def known(self, name: str) -> bool:
-        """Whether there is such a record, or session where sessions are asked for."""
+        """True if the record, or the session if the unit is session, exists."""
         return name in self._session or (self._by_session and name in self._sessions)
 
     def of_memory(self, memory: str) -> str:
-        """The name of what a memory came from."""
+        """Returns the name of a memory's record."""
         first = self._first.get(memory, memory)
         return self._session.get(first, first) if self._by_session else first
 
     def gold(self, question: Question) -> tuple[str, ...]:
-        """What answers the question."""
+        """Returns the gold names of the question."""
         if self._by_session and question.gold_sessions:
             return question.gold_sessions
         named = tuple(self.of(record) for record in question.gold)
         return tuple(dict.fromkeys(named)) if self._by_session else named
 
     def stale(self, question: Question) -> tuple[str, ...]:
-        """What no longer does; not what was said anew and became the same memory."""
+        """Returns the stale names, without those merged into a gold memory."""
         gold = set(self.gold(question))
         return tuple(name for name in map(self.of, question.stale) if name not in gold)
 
 
 def ask(mesh: MemoryMesh, question: Question, options: Mapping[str, object], names: Names) -> Row:
-    """Ask, and note what came back and when."""
+    """Asks the question and returns the row."""
     told = search_options(options, question.scopes)
     hits, spent = timed(mesh, question.text, told)
     best: dict[str, float] = {}
@@ -106,7 +106,7 @@ def ask(mesh: MemoryMesh, question: Question, options: Mapping[str, object], nam
 
 
 def timed(mesh: MemoryMesh, text: str, told: Mapping[str, Any]) -> tuple[Hits, float]:
-    """All answers, and the milliseconds of a search for the first ten: few users ask for more."""
+    """Returns all hits, and the milliseconds of a search for ten."""
     start = time.perf_counter()
     hits = mesh.search(text, use_cache=False, **{**told, "limit": min(_SHOWN, told["limit"])})
     spent = round(1_000 * (time.perf_counter() - start), 3)
@@ -116,7 +116,7 @@ def timed(mesh: MemoryMesh, text: str, told: Mapping[str, Any]) -> tuple[Hits, f
 
 
 def search_options(options: Mapping[str, object], scopes: Sequence[str] = ()) -> dict[str, Any]:
-    """What `search` is told: the options, and the projects that the question is about."""
+    """Returns the arguments of `search`: the options and the question's projects."""
     told = {name: value for name, value in options.items() if name not in _SCOPE}
     told["scope"] = Scope(*(_text(options.get(part)) for part in _SCOPE))
     named = projects(scopes)
@@ -131,7 +131,7 @@ def search_options(options: Mapping[str, object], scopes: Sequence[str] = ()) ->
 
 
 def injected(hits: Sequence[Hit]) -> int:
-    """The tokens of the first ten, as an agent would be shown them."""
+    """Returns the tokens of the first ten hits in a prompt."""
     return sum(tokens.count(hit.excerpt) for hit in hits[:_SHOWN])
 
 

@@ -1,4 +1,4 @@
-"""How sure a figure is: resampled over questions, and over conversations taken whole.
+"""Computes confidence intervals by resampling questions and whole conversations.
 
 A resample is a weight for each question: how often it was drawn. Drawing conversations gives all
 questions of one the same weight. Every figure is a function of rows and weights, so that pooled
@@ -30,7 +30,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, or a difference of two, and where it lies in 95 of 100 resamples."""
+    """A figure or a difference, with its 95 % interval."""
 
     value: float
     questions: Interval
@@ -40,7 +40,7 @@ class Estimate:
 def estimates(
     rows: Sequence[Row], metrics: Sequence[str], *, seed: int, resamples: int = RESAMPLES
 ) -> dict[str, Estimate]:
-    """One system's figures; one that no question has a part in is left out."""
+    """Returns the intervals of one system's figures."""
     found = {metric: _statistic(rows, metric) for metric in _counted(rows, metrics)}
     return _resampled(rows, found, seed, resamples)
 
@@ -53,7 +53,7 @@ def differences(
     seed: int,
     resamples: int = RESAMPLES,
 ) -> dict[str, Estimate]:
-    """What the first system is better by, pair by pair, on the questions that both answered."""
+    """Returns the paired differences between two systems on their common questions."""
     by_id = {row.id: row for row in others}
     ours = [row for row in rows if row.id in by_id]
     theirs = [by_id[row.id] for row in ours]
@@ -105,7 +105,7 @@ def _drawn(
     resamples: int,
     home: "NDArray[np.int64] | None" = None,
 ) -> dict[str, Interval]:
-    """Where each figure lies when so many are drawn, each a question or all of a conversation."""
+    """Returns the interval of each figure over resampled questions or conversations."""
     import numpy as np
 
     found: dict[str, list[Floats]] = {metric: [] for metric in statistics}
@@ -117,7 +117,7 @@ def _drawn(
 
 
 def _weights(many: int, seed: int, resamples: int) -> "Iterator[Floats]":
-    """How often each of so many was drawn, a slice of resamples at a time."""
+    """Yields how often each item was drawn, for a slice of resamples at a time."""
     import numpy as np
 
     chance = np.random.default_rng(seed)
@@ -150,7 +150,7 @@ def _statistic(rows: Sequence[Row], metric: str) -> "Statistic":
 
 
 def _parts(rows: Sequence[Row], metric: str) -> "Floats":
-    """Each question's part of a mean; not a number where it has none."""
+    """Returns each question's contribution to a mean; NaN if it has none."""
     import numpy as np
 
     return np.array([evaluation_metrics.value(row, metric) for row in rows], dtype=np.float64)
@@ -172,7 +172,7 @@ def _mean(parts: "Floats") -> "Statistic":
 
 
 def _precision(rows: Sequence[Row]) -> "Statistic":
-    """Precision at recall .95 of each resample; 0 where no threshold reaches it."""
+    """Returns the precision at recall .95 of each resample; 0 if no threshold reaches it."""
     import numpy as np
 
     pairs = sorted(

@@ -1,4 +1,4 @@
-"""The figure that counts as bars, one per system, with how sure each is."""
+"""Draws the main figure of each system as a bar with its interval."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ _DPI = 150
 
 
 def draw(report: Report, files: Sequence[Path]) -> None:
-    """Write the chart in the form that each file's ending names."""
+    """Writes the chart in the format of each file's extension."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -65,7 +65,7 @@ def _bars(axes: "Axes", report: Report, split: str, place: tuple[int, int]) -> N
 
 
 def _reach(figures: Mapping[str, Json], metric: str, height: float) -> tuple[float, float]:
-    """How far the interval over questions goes down and up."""
+    """Returns the lower and upper error of the interval over questions."""
     intervals = figures.get("intervals")
     own = intervals.get(metric) if isinstance(intervals, Mapping) else None
     bounds = own.get("questions") if isinstance(own, Mapping) else None

@@ -1,4 +1,4 @@
-"""Two reports side by side: what changed from one to the other, and how sure that is."""
+"""Compares two reports, with intervals of the differences."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ _PLAIN = ("n", "goldless", "with_stale", "threshold", "tokens")  # no figure to 
 
 
 def compare(before: Path, after: Path, *, work: Path | None = None) -> list[Mapping[str, Json]]:
-    """What the second report is better by, with intervals where both have their results."""
+    """Returns the differences between two reports, with intervals if both have results."""
     old, new = Report.read(before), Report.read(after)
     if old.suite != new.suite:
         raise InvalidInput(f"one report is of {old.suite}, the other of {new.suite}")

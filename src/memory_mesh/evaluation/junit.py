@@ -1,4 +1,4 @@
-"""Bounds as test cases, in the form that CI servers read."""
+"""Writes the bounds as JUnit test cases for CI servers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ _SECONDS = len("2026-01-01T00:00:00")  # the form knows no zone
 
 
 def write(report: Report, file: Path, bounds: Mapping[str, float], split: str) -> None:
-    """One test case per bound of the first system; what is below fails."""
+    """Returns one test case per bound of the first system; it fails if the figure is below."""
     from xml.etree import ElementTree as ET  # only written here, never read
 
     system = next(iter(report.systems))

@@ -1,4 +1,4 @@
-"""The official LongMemEval file: a list of questions, each with a history of its own."""
+"""Reads the official LongMemEval file: a list of questions, each with its own history."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _DAY = re.compile(r"(\d{4})/(\d{2})/(\d{2})(?: \(\w+\))?(?: (\d{2}):(\d{2}))?")
 
 
 def read(file: Path) -> DataSet:
-    """The set in the file: each question is a tenant, each turn a record."""
+    """Returns the data set of the file: each question is a tenant, each turn a record."""
     questions = tuple(_unique(_items(file)))
     if not questions:
         raise InvalidInput(f"{file.name} holds no question")
@@ -57,7 +57,7 @@ def _question(item: Fields) -> Question:
 
 
 def _turns(item: Fields, tenant: str) -> Iterator[tuple[Record, bool]]:
-    """Every turn of the history, numbered within its session from 1, and whether it answers."""
+    """Yields every turn of the history, numbered in its session, and whether it answers."""
     names, dates = item.texts("haystack_session_ids"), item.texts("haystack_dates")
     sessions = item.get("haystack_sessions")
     if not isinstance(sessions, list) or len(sessions) != len(names) or len(dates) != len(names):
@@ -96,7 +96,7 @@ def _moment(item: Fields, name: str, date: str) -> datetime:
 
 
 def _items(file: Path) -> Iterator[Fields]:
-    """The objects of the file's list, one at a time: no more than one is held in memory."""
+    """Yields the objects of the file's list; only one is in memory at a time."""
     with file.open(encoding="utf-8-sig") as opened:
         try:
             for number, values in enumerate(_listed(opened), start=1):
@@ -108,7 +108,7 @@ def _items(file: Path) -> Iterator[Fields]:
 
 
 class _Broken(ValueError):
-    """The text is no list of JSON values."""
+    """The text is not a list of JSON values."""
 
 
 def _listed(opened: TextIO) -> Iterator[object]:

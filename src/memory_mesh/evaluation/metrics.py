@@ -1,4 +1,4 @@
-"""Figures from rows: what share of the evidence was found, how high, at what price.
+"""Computes the figures of a run from its rows: recall, ranks, latency, tokens.
 
 A question without gold has no recall: it counts where wrong answers count, in precision. A figure
 at k leaves out what cannot be asked: a pool of no more than k, an answer cut off before k.
@@ -19,17 +19,17 @@ _DECIMALS = 4
 _SLACK = 1e-9  # of a float
 
 Threshold: TypeAlias = tuple[float, float]
-"""A precision, and the score it is reached at."""
+"""A precision and its score threshold."""
 
 
 def metrics(suite: Suite) -> list[str]:
-    """The figures that are means over questions, in the order they are shown."""
+    """Returns the names of the figures that are means, in display order."""
     recall = [f"R@{k}" for k in suite.ks]
     return [*recall, f"all@{suite.cut}", "MRR", f"nDCG@{suite.cut}", NEWEST]
 
 
 def value(row: Row, metric: str) -> float | None:
-    """One question's part of a mean, or None where it has none."""
+    """Returns one question's contribution to a mean, or None."""
     if not row.gold:
         return None
     if metric == "MRR":
@@ -50,13 +50,13 @@ def value(row: Row, metric: str) -> float | None:
 
 
 def mean(rows: Sequence[Row], metric: str) -> float | None:
-    """The mean over the questions that have a part in it."""
+    """Returns the mean over the questions that contribute to it."""
     found = [part for row in rows if (part := value(row, metric)) is not None]
     return sum(found) / len(found) if found else None
 
 
 def summary(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
-    """Every figure of some rows, and the means of each category."""
+    """Returns every figure of the rows, and the means per category."""
     by_category = {
         category: _means([row for row in rows if row.category == category], suite)
         for category in sorted(dict.fromkeys(row.category for row in rows))
@@ -74,7 +74,7 @@ def summary(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
 
 
 def precision_at_recall(rows: Sequence[Row], wanted: float = RECALL_WANTED) -> Threshold | None:
-    """Precision at the highest threshold whose pooled recall is high enough; None if none is."""
+    """Returns the precision at the highest threshold that reaches the recall, or None."""
     pairs = sorted(pooled(rows), reverse=True)
     every = gold_count(rows)
     right = 0
@@ -87,7 +87,7 @@ def precision_at_recall(rows: Sequence[Row], wanted: float = RECALL_WANTED) -> T
 
 
 def pooled(rows: Sequence[Row]) -> list[tuple[float, bool]]:
-    """Every answer of every question: its score, and whether it is right."""
+    """Returns the score and the correctness of every hit of every question."""
     return [
         (score, name in row.gold)
         for row in rows
@@ -96,14 +96,14 @@ def pooled(rows: Sequence[Row]) -> list[tuple[float, bool]]:
 
 
 def scored(row: Row) -> Sequence[float]:
-    """The scores of the answers; where a system gives none, the place in the list has to do."""
+    """Returns the scores of the hits, or scores by rank if a system gives none."""
     if len(row.scores) == len(row.ranked):
         return row.scores
     return [1 / (place + 1) for place in range(len(row.ranked))]
 
 
 def gold_count(rows: Sequence[Row]) -> int:
-    """How many answers there are to be found, each memory counted once."""
+    """Returns the number of gold memories, each counted once."""
     return sum(len(set(row.gold)) for row in rows)
 
 
@@ -132,7 +132,7 @@ def _precision(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
 
 
 def _answered(rows: Sequence[Row], least: float | None) -> dict[str, Json]:
-    """Precision, recall and silence of the first ten, or of those that are relevant enough."""
+    """Returns precision, recall and unanswered share of the first ten hits above a score."""
     right = shown = silent = 0
     goldless = sum(not row.gold for row in rows)
     for row in rows:
@@ -153,7 +153,7 @@ def _answered(rows: Sequence[Row], least: float | None) -> dict[str, Json]:
 
 
 def _left_out(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
-    """How many questions had too small a pool, by k."""
+    """Returns the number of questions with too few records, by k."""
     counts = {str(k): sum(bool(row.gold) and row.pool <= k for row in rows) for k in suite.ks}
     return {k: count for k, count in counts.items() if count}
 
@@ -166,7 +166,7 @@ def _latency(rows: Sequence[Row]) -> dict[str, Json] | None:
 
 
 def percentile(ordered: Sequence[float], part: float) -> float:
-    """The smallest value that this part of all does not exceed."""
+    """Returns a percentile of the values."""
     return ordered[max(0, math.ceil(part / 100 * len(ordered)) - 1)]
 
 
@@ -181,7 +181,7 @@ def _first(ranked: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 def _newest(row: Row) -> float | None:
-    """Right when some gold is there and nothing stale stands above it."""
+    """Returns 1 if a gold record is found and no stale record ranks above it."""
     if not row.stale:
         return None
     gold, stale = _first(row.ranked, row.gold), _first(row.ranked, row.stale)
@@ -197,6 +197,6 @@ def _ndcg(row: Row, k: int) -> float:
 
 
 def shares(figures: Mapping[str, Json], metric: str) -> float | None:
-    """A figure of a summary, whether it is a mean or pooled."""
+    """Returns a figure of a summary."""
     found = figures.get(metric)
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None

@@ -1,4 +1,4 @@
-"""Questions to a user's own store: asked as it is, and nothing is written to it."""
+"""Asks questions of a user's own store without writing to it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,19 +12,19 @@ from memory_mesh.sync import MemoryMesh
 
 
 class QuestionsOnly:
-    """An embedder that reads questions: texts that wait for a vector in the store go on waiting."""
+    """An embedder for questions only, so that no text of the store gets a vector."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
-        """The vectors of questions."""
+        """Returns the vectors of questions."""
         if not query:
             raise EmbeddingError("nothing is written to a store that is evaluated")
         return self._embedder.embed(texts, query=True)
 
     def close(self) -> None:
-        """Leave the other one open."""
+        """Does nothing: the wrapped embedder stays open."""
 
 
 def answer(
@@ -33,7 +33,7 @@ def answer(
     embedder: Embedder | None,
     progress: Progress,
 ) -> Answers:
-    """Ask every question of the suite."""
+    """Asks every question of the suite."""
     folder = suite.store
     if folder is None or not folder.is_dir():
         raise NotFound(f"there is no store {folder}")
@@ -75,7 +75,7 @@ def _row(
 
 
 def _found(expected: str, hits: Sequence[Hit]) -> str:
-    """The first hit that is what was expected; itself, which is no id, where none is."""
+    """Returns the first hit that matches the expected text, or the text itself."""
     part = expected.casefold()
     return next(
         (hit.id for hit in hits if hit.id == expected or part in hit.content.casefold()), expected

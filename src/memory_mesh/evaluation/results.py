@@ -1,4 +1,4 @@
-"""Rows on disk: a file per tenant while a run goes on, one compressed file when it is done."""
+"""Stores rows on disk: one file per tenant during a run, one compressed file afterwards."""
 
 import gzip
 import hashlib
@@ -18,7 +18,7 @@ ENDING = ".results.jsonl.gz"
 
 
 def kept(file: Path) -> dict[str, Row]:
-    """The rows of an interrupted run by question; a line cut short is dropped from the file."""
+    """Returns the rows of an interrupted run by question; drops an incomplete last line."""
     if not file.is_file():
         return {}
     text = file.read_bytes().decode("utf-8", "replace")  # a line may end within a letter
@@ -36,13 +36,13 @@ def kept(file: Path) -> dict[str, Row]:
 
 
 def add(opened: TextIO, row: Row) -> None:
-    """One more row, on disk when this returns."""
+    """Appends one row and syncs it to disk."""
     opened.write(_line(row))
     opened.flush()
 
 
 def write(folder: Path, suite: str, rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> Path:
-    """All rows of a run by system and split, in a file called by what it holds."""
+    """Writes all rows of a run to a file named by their digest."""
     text = "".join(
         json.dumps({"system": system, "splits": splits, **_plain(row)}, ensure_ascii=False) + "\n"
         for system, parts in rows.items()
@@ -54,7 +54,7 @@ def write(folder: Path, suite: str, rows: Mapping[str, Mapping[str, Sequence[Row
 
 
 def read(file: Path) -> dict[str, dict[str, list[Row]]]:
-    """The rows that `write` kept, by system and split."""
+    """Reads the rows of `write`, by system and split."""
     if not file.is_file():
         raise NotFound(f"there is no file of results {file}")
     found: dict[str, dict[str, list[Row]]] = {}
@@ -72,14 +72,14 @@ def read(file: Path) -> dict[str, dict[str, list[Row]]]:
 
 
 def ranked(file: Path) -> dict[str, Fields]:
-    """Another system's rankings by question: id, ranked, perhaps scores, ms, tokens and limit."""
+    """Reads another system's rankings by question."""
     if not file.is_file():
         raise NotFound(f"there is no file of rankings {file}")
     return {line.text("id"): line for line in lines(file)}
 
 
 def added(line: Fields, question: Question, names: Names, limit: int) -> Row:
-    """The row of a question that another system ranked."""
+    """Returns the row of a question that another system ranked."""
     listed = line.texts("ranked")
     scores = _numbers(line, "scores")
     if scores and len(scores) != len(listed):
@@ -106,13 +106,13 @@ def added(line: Fields, question: Question, names: Names, limit: int) -> Row:
 
 
 def digest(parts: Iterable[object]) -> str:
-    """One name for many things; another as soon as one of them differs."""
+    """Returns a digest of the values."""
     text = json.dumps([str(part) for part in parts])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _with_splits(parts: Mapping[str, Sequence[Row]]) -> list[tuple[Row, list[str]]]:
-    """Each row once, with the splits it belongs to."""
+    """Returns each row once, with its splits."""
     found: dict[str, tuple[Row, list[str]]] = {}
     for split, rows in parts.items():
         for row in rows:

@@ -1,4 +1,4 @@
-"""Records become memories, through the same `add_many` that everybody uses."""
+"""Stores records as memories with the public `add_many`."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _BATCH = 256  # as many as add_many writes at a time
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Which memory each record became, and how many were stored, merged, held back and refused."""
+    """The memory of each record, and the counts of outcomes."""
 
     memories: Mapping[str, str]
     outcomes: Mapping[str, int]
@@ -29,7 +29,7 @@ class Held:
 def store(
     mesh: MemoryMesh, records: Sequence[Record], progress: Callable[[int], None] | None = None
 ) -> Held:
-    """Store the records in order; one that is known already is the memory it was merged into."""
+    """Stores the records in order; a merged record maps to the memory it was merged into."""
     memories: dict[str, str] = {}
     outcomes: dict[str, int] = {}
     for at in range(0, len(records), _BATCH):
@@ -44,14 +44,14 @@ def store(
 
 
 def joined(first: Held, second: Held) -> Held:
-    """What was stored before and what came after it."""
+    """Returns two stored sets combined."""
     names = {*first.outcomes, *second.outcomes}
     both = {name: first.outcomes.get(name, 0) + second.outcomes.get(name, 0) for name in names}
     return Held({**first.memories, **second.memories}, both)
 
 
 def item(record: Record) -> dict[str, object]:
-    """A record as `add_many` takes it; what is not known is left out."""
+    """Returns a record as an item of `add_many`, without unknown fields."""
     project = next(iter(projects(record.scopes)), None)
     role = (record.speaker or "").lower()
     ended = None
@@ -76,12 +76,12 @@ def item(record: Record) -> dict[str, object]:
 
 
 def projects(scopes: Sequence[str]) -> list[str]:
-    """The projects among the scopes of a record or question; what is for everyone names none."""
+    """Returns the projects among the scopes of a record or question."""
     return [scope.removeprefix(_PROJECT) for scope in scopes if scope != _EVERYWHERE]
 
 
 def read(file: Path) -> Held | None:
-    """What was stored by an earlier run, if it came to its end."""
+    """Reads what an earlier, completed run stored."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         return Held(dict(found["memories"]), dict(found["outcomes"]))
@@ -90,7 +90,7 @@ def read(file: Path) -> Held | None:
 
 
 def write(file: Path, held: Held) -> None:
-    """Say that everything is stored, in a file that appears whole."""
+    """Marks storing as complete by writing a file atomically."""
     partial = file.with_suffix(".partial")
     text = json.dumps({"memories": dict(held.memories), "outcomes": dict(held.outcomes)})
     partial.write_text(text, encoding="utf-8")

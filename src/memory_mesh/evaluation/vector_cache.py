@@ -1,4 +1,4 @@
-"""Vectors kept beside a run: what was embedded once is read from a file the next time."""
+"""Caches vectors in a file, so that each text is embedded once."""
 
 import hashlib
 import sqlite3
@@ -13,7 +13,7 @@ _FLOAT_BYTES = 4
 
 
 class KeptVectors:
-    """An embedder that asks another one only for texts it has not seen; safe in threads."""
+    """An embedder that calls another one only for texts not in the cache; thread-safe."""
 
     def __init__(self, embedder: Embedder, file: Path) -> None:
         self._embedder = embedder
@@ -26,7 +26,7 @@ class KeptVectors:
         self.computed = 0
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
-        """Vectors in the order of the texts, the unknown ones computed and kept."""
+        """Returns the vectors in the order of the texts; computes and stores missing ones."""
         keys = [self._key(text, query=query) for text in texts]
         with self._lock:
             found = {key: data for key in keys if (data := self._read(key)) is not None}
@@ -43,10 +43,10 @@ class KeptVectors:
         return Embedding(self._space, tuple(self._parts(found[key]) for key in keys))
 
     def close(self) -> None:
-        """Stay open: a mesh closes its embedder, and the next one of the run needs this again."""
+        """Does nothing: a mesh closes its embedder, but the next mesh of the run uses it again."""
 
     def release(self) -> None:
-        """Close the file and the embedder; the run is over."""
+        """Closes the file and the embedder at the end of the run."""
         self._db.close()
         self._embedder.close()
 

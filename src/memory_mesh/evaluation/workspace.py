@@ -1,4 +1,4 @@
-"""Where a run keeps what it may need again, and which code it is that runs."""
+"""The folder of an evaluation run, and the identity of the running code."""
 
 import hashlib
 import subprocess
@@ -23,7 +23,7 @@ _SOURCES = {".py", ".sql", ".md", ".json"}
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Where evaluations are kept by the platform's convention; all of it can be made again."""
+    """Returns the default work folder on this platform; it can be deleted."""
     home = Path(environment.get("HOME") or Path.home())
     if sys.platform == "win32":
         base = Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / APP / "cache"
@@ -35,7 +35,7 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
 
 
 def code_digest() -> str:
-    """What the answers depend on: all of the package but its command line and its reports."""
+    """Returns the digest of the code that results depend on: without command line and reports."""
     whole = hashlib.sha256()
     for file in sorted(_PACKAGE.rglob("*")):
         inside = file.relative_to(_PACKAGE)
@@ -49,7 +49,7 @@ def code_digest() -> str:
 
 
 def commit() -> tuple[str | None, bool | None]:
-    """The commit of the checkout this package lies in, and whether it was changed since."""
+    """Returns the commit of the checkout, and whether it has changes."""
     top = _git("rev-parse", "--show-toplevel")
     if top is None or Path(top).resolve() / "src" / "memory_mesh" != _PACKAGE:
         return None, None  # an installed package may lie in somebody else's checkout
@@ -58,7 +58,7 @@ def commit() -> tuple[str | None, bool | None]:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Keep a second run of the same suite out of the folder while this one goes on."""
+    """Locks the folder against a second run of the same suite."""
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / ".lock", wait=False) as mine:
         if not mine:

@@ -1,1 +1,1 @@
-"""Pure codecs between text and values."""
+"""Converts between text and values, without I/O."""

@@ -1,4 +1,4 @@
-"""YAML between `---` lines, read with suspicion: plain values only, no aliases, dates as text."""
+"""Reads YAML frontmatter between `---` lines: plain values only, no aliases, dates as text."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,7 +14,7 @@ MAX_CHARACTERS = 20_000
 
 
 def read(text: str) -> dict[str, Json]:
-    """The map a frontmatter holds; InvalidInput says where it is broken."""
+    """Returns the mapping of a frontmatter; InvalidInput says where it is invalid."""
     import yaml
 
     if len(text) > MAX_CHARACTERS:
@@ -46,11 +46,11 @@ def _aliased(text: str) -> bool:
 
 @cache
 def _loader() -> "type[yaml.CSafeLoader]":
-    """PyYAML's safe loader without its guess that a text is a date."""
+    """PyYAML's safe loader without the conversion of dates."""
     import yaml
 
     class Loader(yaml.CSafeLoader):
-        """Dates stay the text they were."""
+        """Returns a date as text."""
 
     Loader.yaml_implicit_resolvers = {
         first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]

@@ -1,4 +1,4 @@
-"""Memories as a part of a prompt: fenced, quoted and with nothing in them that could pose as ours.
+"""Formats memories for a prompt: fenced, quoted, and unable to imitate our own markup.
 
 ::
 
@@ -31,7 +31,7 @@ _WORD = 60  # characters of a type or an id in a heading
 
 
 def fenced(memories: Sequence[Shown], options: FormatOptions | None = None) -> str:
-    """The memories for a prompt, best first; those that do not fit are left out and counted."""
+    """Returns the memories for a prompt, best first; those that do not fit are counted."""
     options = options or FormatOptions()
     entries = [_entry(number, item, options) for number, item in enumerate(memories, start=1)]
     for kept in range(len(entries), 0, -1):
@@ -44,19 +44,19 @@ def fenced(memories: Sequence[Shown], options: FormatOptions | None = None) -> s
 
 
 def quoted(text: str) -> str:
-    """A text behind bars, without a line, marker or token that could be taken for ours."""
+    """Quotes a text, so that no line, marker or token in it looks like ours."""
     return "\n".join(f"{BAR}{harmless(line)}".rstrip() for line in safe_text(text).split("\n"))
 
 
 def harmless(line: str) -> str:
-    """One line whose markers of roles, tags and template tokens are only quoted; idempotent."""
+    """Neutralises role markers, tags and template tokens in one line; idempotent."""
     for pattern, rewrite in _rewrites():
         line = pattern.sub(rewrite, line)
     return line
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with each {name} filled in once; what is filled in is not read again."""
+    """Fills each {name} of the template once; inserted text is not expanded again."""
     return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), template)
 
 
@@ -80,7 +80,7 @@ def _word(text: str) -> str:
 
 @cache
 def _rewrites() -> Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]]:
-    """What could pose as a turn, a tag or an instruction, and what is written instead."""
+    """Patterns that look like a turn, a tag or an instruction, and their replacements."""
     roles = "user|assistant|system|human|developer|tool|function|model|ai|bot"
     ours = "memories|memory|memory context|attention directive|inst|instructions?|sys"
     tags = f"{roles}|{ours}|prompt|context|tool_use|tool_result|function_results?|s|bos|eos"

@@ -1,4 +1,4 @@
-"""RFC-0011's words for our values: metadata, memory_type, record times and result text."""
+"""Converts between our values and RFC-0011's metadata, and formats its result text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from memory_mesh.model.record import shown_source, shown_type
 
 
 def promote(draft: Draft, given: Mapping[str, Json], agent_id: str) -> Draft:
-    """Move RFC-0011's conventional metadata fields into the draft's own; the rest is extra."""
+    """Moves RFC-0011's metadata fields into the draft's own fields; the rest is extra."""
     rest = dict(given)
     label = _text(rest, "type") or draft.label
     kind = draft.kind
@@ -35,7 +35,7 @@ def promote(draft: Draft, given: Mapping[str, Json], agent_id: str) -> Draft:
 
 
 def results(hits: Sequence[Hit]) -> str:
-    """RFC-0011 §9.2's attention directive and memory context, ready for a prompt."""
+    """Returns RFC-0011 §9.2's attention directive and memory context for a prompt."""
     lines = [
         "[ATTENTION DIRECTIVE]",
         "- ALIGN attention to entries with [IMPORTANCE >= 0.8]",
@@ -53,7 +53,7 @@ def results(hits: Sequence[Hit]) -> str:
 
 
 def _line(text: str) -> str:
-    """The text on one line: no label or source may add a line that looks like ours."""
+    """Returns the text on one line, so that it cannot add a line that looks like ours."""
     return " ".join(text.splitlines())
 
 

@@ -13,7 +13,7 @@ _MORE_SELECTORS = ("\U000e0100", "\U000e01ef")
 
 
 def safe_text(text: str, *, keep_newlines: bool = True) -> str:
-    """The text with everything that could act on a terminal made visible; twice changes nothing."""
+    """Returns the text with control characters made visible; idempotent."""
     text = text.replace("\r\n", "\n").replace("\t", _TAB)
     if not keep_newlines:
         text = text.replace("\n", " ")
@@ -28,12 +28,12 @@ def safe_text(text: str, *, keep_newlines: bool = True) -> str:
 
 
 def _joins(char: str, before: str) -> bool:
-    """A joiner right after a letter or an emoji beyond ASCII, where scripts need it."""
+    """True for a joiner after a non-ASCII letter or an emoji, where scripts need it."""
     return char in _JOINERS and not before.isascii() and before.isprintable()
 
 
 def _visible(char: str) -> str:
-    """The character, a space for any other space, or its code when it cannot be seen."""
+    """Returns the character, a plain space for any space, or the code of an invisible one."""
     if char.isprintable() and not _hides(char):
         return char
     if char.isspace() and char > "\x9f" and char not in "\u2028\u2029":
@@ -45,7 +45,7 @@ def _visible(char: str) -> str:
 
 
 def _hides(char: str) -> bool:
-    """Printable by its category, but drawn as nothing."""
+    """True for characters that are printable by category but invisible."""
     return (
         char in _INVISIBLE
         or _SELECTORS[0] <= char <= _SELECTORS[1]

@@ -1,4 +1,4 @@
-"""YAMO blocks (RFC-0011 section 3): the text of one audit entry, to and from a value.
+"""Writes and parses YAMO blocks (RFC-0011 section 3), the text of an audit entry.
 
 `render` writes the section form of the RFC's examples; `parse` reads that and the ABNF form
 (`meta: key;value;` lines, `- body;` constraints). A value can hold anything: `;`, line ends and
@@ -50,7 +50,7 @@ class YamoBlock:
 
 
 def render(block: YamoBlock) -> str:
-    """The block's text, which `parse` reads back to an equal block."""
+    """Returns the block's text; `parse` returns an equal block from it."""
     lines = [
         f"agent: {_name(block.agent, 'agent')};",
         f"intent: {_name(block.intent, 'intent')};",
@@ -68,7 +68,7 @@ def render(block: YamoBlock) -> str:
 
 
 def parse(text: str) -> YamoBlock:
-    """The block a text holds, in section or ABNF form; BlockError names the line at fault."""
+    """Parses a block in section or ABNF form; BlockError names the invalid line."""
     lines = _Lines(text)
     block = YamoBlock(
         agent=lines.checked("agent", _name),
@@ -86,7 +86,7 @@ def parse(text: str) -> YamoBlock:
 
 
 def agent_name(agent_id: str) -> str:
-    """The agent line's name for an agent id: anything but letters, digits and _ becomes _."""
+    """Returns an agent id for the agent line: other characters than letters, digits, _ become _."""
     if _plain(agent_id):
         return "MemoryMesh_" + agent_id
     return "MemoryMesh_" + "".join(char if _plain(char) else "_" for char in agent_id)
@@ -101,7 +101,7 @@ def retain(
     at: datetime,
     hypothesis: str = HYPOTHESIS,
 ) -> YamoBlock:
-    """The block of a stored memory (RFC-0011 section 3.2)."""
+    """Returns the block of a stored memory (RFC-0011 section 3.2)."""
     when = timestamp(at)
     return YamoBlock(
         agent=agent_name(agent_id),
@@ -134,7 +134,7 @@ def recall(
     at: datetime,
     filter: str | None = None,
 ) -> YamoBlock:
-    """The block of a search (RFC-0011 section 3.3)."""
+    """Returns the block of a search (RFC-0011 section 3.3)."""
     when = timestamp(at)
     score = str(round(float(top_score), 4))
     return YamoBlock(
@@ -163,7 +163,7 @@ def change(
     reason: str,
     at: datetime,
 ) -> YamoBlock:
-    """The block of a changed memory, an operation of our own in the shape of the RFC's."""
+    """Returns the block of a changed memory, an operation that the RFC does not define."""
     if change not in CHANGES:
         raise BlockError(f"A change is one of {', '.join(CHANGES)}, not {change[:40]!a}.")
     when = timestamp(at)
@@ -178,19 +178,19 @@ def change(
 
 
 def timestamp(at: datetime) -> str:
-    """A moment as ISO 8601 in UTC with milliseconds and Z."""
+    """Returns a time as ISO 8601 in UTC with milliseconds and Z."""
     if at.tzinfo is None:
         raise BlockError("A block's time needs a time zone.")
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def preview(content: str) -> str:
-    """The first 60 characters on one line."""
+    """Returns the first 60 characters on one line."""
     return " ".join(content[:PREVIEW_CHARS].splitlines())
 
 
 def _section(name: str, pairs: Pairs) -> list[str]:
-    """The lines of one section, none when it is empty."""
+    """Returns the lines of one section; none if it is empty."""
     if not pairs:
         return []
     return [f"{name}:", *(_INDENT + _pair(name, key, value) for key, value in pairs)]
@@ -217,7 +217,7 @@ def _unescape(value: str) -> str:
 
 
 def _plain(name: str) -> bool:
-    """Letters, digits and _ and nothing else, at least one."""
+    """True for one or more letters, digits and _."""
     return name.isascii() and name.replace("_", "0").isalnum()
 
 
@@ -235,7 +235,7 @@ def _priority(value: str, line: str = "priority") -> str:
 
 
 class _Lines:
-    """The lines of a block, read in the order of the grammar; only LF ends a line."""
+    """Reads the lines of a block in the order of the grammar; only LF ends a line."""
 
     __slots__ = ("_at", "_lines")
 
@@ -254,21 +254,21 @@ class _Lines:
             raise BlockError(f"Line {self._at}: {error}") from None
 
     def single(self, name: str) -> str:
-        """The one value of a line such as `handoff: End;`."""
+        """Returns the value of a line such as `handoff: End;`."""
         fields = self.fields(name)
         if len(fields) != 1 or not fields[0]:
             raise BlockError(f"Line {self._at}: expected `{name}: value;`.")
         return fields[0]
 
     def fields(self, name: str) -> tuple[str, ...]:
-        """The values of a line such as `log: a;b;`."""
+        """Returns the values of a line such as `log: a;b;`."""
         prefix = f"{name}: "
         if not self.starts(prefix):
             self._fail(f"`{prefix}...;`")
         return self._split(prefix)
 
     def section(self, name: str) -> Pairs:
-        """The pairs below `name:`, none when the section is absent."""
+        """Returns the pairs below `name:`; none if the section is absent."""
         if not self.starts(f"{name}:"):
             return ()
         if self._lines[self._at] != f"{name}:":
@@ -280,7 +280,7 @@ class _Lines:
         return tuple(pairs) if pairs else self._fail(f"an indented line of {name}")
 
     def meta(self) -> Pairs:
-        """The pairs of the meta section or of the meta lines, at least one."""
+        """Returns the pairs of the meta section or lines; at least one is required."""
         if not self.starts("meta: "):
             return self.section("meta") or self._fail("a meta section")
         pairs: list[tuple[str, str]] = []

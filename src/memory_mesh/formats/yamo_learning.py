@@ -1,4 +1,4 @@
-"""The blocks of what is learned: lessons (RFC-0011 section 3.5), reflections (3.4), skills.
+"""YAMO blocks of learning: lessons (RFC-0011 section 3.5), reflections (3.4), skills.
 
 The RFC gives no form for a synthesized skill; ours is a reflection's, with another intent.
 """
@@ -14,7 +14,7 @@ REFLECTOR = "SubconsciousReflector"
 
 
 def lesson(lesson: Lesson, *, at: datetime) -> YamoBlock:
-    """The LessonLearned block of a lesson, the same one every time it is asked for."""
+    """Returns the LessonLearned block of a lesson; the same lesson gives the same block."""
     when, confidence = timestamp(at), number(lesson.confidence)
     return YamoBlock(
         agent=agent_name(lesson.agent),
@@ -60,7 +60,7 @@ def lesson(lesson: Lesson, *, at: datetime) -> YamoBlock:
 
 
 def read_lesson(block: YamoBlock) -> Lesson:
-    """A lesson from a block of another agent's; BlockError names the line that is missing."""
+    """Reads a lesson from another agent's block; BlockError names the missing line."""
     lines = dict((*block.context, *block.output, *block.meta))
     missing = [name for name in _REQUIRED if not lines.get(name)]
     if missing or block.handoff != REFLECTOR:
@@ -87,7 +87,7 @@ def read_lesson(block: YamoBlock) -> Lesson:
 
 
 def reflect(memory: Memory, *, agent_id: str, topic: str, sources: int) -> YamoBlock:
-    """The block of a reflection that was stored."""
+    """Returns the block of a stored reflection."""
     when, confidence = timestamp(memory.created), number(memory.confidence or 0.0)
     return YamoBlock(
         agent=agent_name(agent_id),
@@ -107,7 +107,7 @@ def reflect(memory: Memory, *, agent_id: str, topic: str, sources: int) -> YamoB
 
 
 def synthesize(skill: Skill, *, agent_id: str, sources: int, at: datetime) -> YamoBlock:
-    """The block of a skill made from memories, in the shape of a reflection's."""
+    """Returns the block of a skill made from memories, in the form of a reflection's."""
     when, confidence = timestamp(at), number(skill.reliability)
     return YamoBlock(
         agent=agent_name(agent_id),
@@ -128,7 +128,7 @@ def synthesize(skill: Skill, *, agent_id: str, sources: int, at: datetime) -> Ya
 
 
 def number(value: float) -> str:
-    """A fraction as the blocks write it: at least one digit after the point."""
+    """Formats a fraction with at least one digit after the point."""
     return str(round(float(value), 4))
 
 

@@ -1,4 +1,4 @@
-"""The text of a skill that was made from memories: one YAMO block, a constraint for each step."""
+"""Writes the text of a skill made from memories: one YAMO block, one constraint per step."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ _LONGEST_NAME = 60
 def skill_text(
     title: str, steps: Sequence[str], *, topic: str, sources: Sequence[str], confidence: float
 ) -> str:
-    """The skill as YAMO; the same steps from the same memories give the same text."""
+    """Returns the skill as YAMO; the same steps and memories give the same text."""
     name = slug(title)
     block = YamoBlock(
         agent=name,
@@ -32,6 +32,6 @@ def skill_text(
 
 
 def slug(title: str) -> str:
-    """A name of letters, digits and _ for a title in any script."""
+    """Returns a name of letters, digits and _ for a title in any script."""
     name = re.sub(r"[^A-Za-z0-9]+", "_", title).strip("_")[:_LONGEST_NAME].strip("_")
     return name or f"Procedure_{hashlib.sha256(title.encode()).hexdigest()[:8]}"

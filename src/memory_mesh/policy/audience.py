@@ -1,4 +1,4 @@
-"""Who may see a memory within a namespace."""
+"""Decides who may see a memory within a namespace."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def sees(reader: Scope, audience: Scope) -> bool:
-    """True when each part of the audience is empty or equal to the reader's."""
+    """True if each part of the audience is empty or equal to the reader's."""
     return (
         audience.project in {None, reader.project}
         and audience.agent in {None, reader.agent}
@@ -39,7 +39,7 @@ def lens_of(
     valid_at: datetime | str | None = None,
     any_validity: bool = False,
 ) -> Lens:
-    """What a read may see, from the options of `search`, `get` and `get_all`."""
+    """Builds the lens of a read from the options of `search`, `get` and `get_all`."""
     left_out = frozenset(across)
     if not left_out <= AUDIENCE:
         raise InvalidInput(f"across must name parts of the audience: {', '.join(sorted(AUDIENCE))}")
@@ -57,14 +57,14 @@ def lens_of(
 
 
 def parsed_filter(filter: str) -> "Filter":
-    """The tree of a filter's text."""
+    """Parses a filter into its tree."""
     from memory_mesh.policy.filters import parse  # most reads have none
 
     return parse(filter)
 
 
 def filter_text(lens: Lens) -> str | None:
-    """The filter of a lens as text, in one fixed form; None where it has none."""
+    """Returns the filter of a lens as canonical text, or None."""
     if lens.where is None:
         return None
     from memory_mesh.policy import filters

@@ -75,7 +75,7 @@ _HINTS = {
 
 
 def parse(text: str) -> Filter:
-    """The filter a text means; FilterError says where it stops making sense."""
+    """Parses a filter; FilterError names the position of the mistake."""
     if len(text) > MAX_LENGTH:
         raise FilterError(
             f"A filter has at most {MAX_LENGTH} characters; this one has {len(text)}."
@@ -87,7 +87,7 @@ def parse(text: str) -> Filter:
 
 
 def canonical(node: Filter) -> str:
-    """One text for all filters that differ only in spelling or order; it means the same rows."""
+    """Returns one text for all filters that differ only in spelling or order."""
     match node:
         case Compare(field, sign, value):
             return f"{field} {sign.value} {_literal(value)}"
@@ -108,13 +108,13 @@ def canonical(node: Filter) -> str:
 
 
 def _group(word: str, parts: tuple[Filter, ...]) -> str:
-    """The parts in one order, each once."""
+    """Returns the parts sorted, without duplicates."""
     texts = sorted({canonical(part) for part in parts})
     return texts[0] if len(texts) == 1 else f"({word.join(texts)})"
 
 
 def _literal(value: Value) -> str:
-    """The value as the grammar writes it."""
+    """Returns the value in the syntax of the grammar."""
     match value:
         case bool():
             return str(value).lower()
@@ -130,7 +130,7 @@ _Token: TypeAlias = tuple[str, str, int]  # kind, text, position
 
 
 class _Parser:
-    """A recursive descent over the tokens; depth and counts are bounded before they can hurt."""
+    """A recursive descent parser with limits on depth and counts."""
 
     __slots__ = ("_at", "_tests", "_tokens")
 
@@ -284,7 +284,7 @@ _KEYWORDS = frozenset(
 
 
 def _read(kind: str, text: str, type_: FieldType) -> Value | None:
-    """The value a token means for a field of that type, or None when it means none."""
+    """Returns the value of a token for a field of that type, or None if it does not fit."""
     if type_ is FieldType.NUMBER:
         return _number(text) if kind == "number" else None
     if type_ is FieldType.BOOL:
@@ -296,13 +296,13 @@ def _read(kind: str, text: str, type_: FieldType) -> Value | None:
 
 
 def _number(text: str) -> int | float | None:
-    """The number, if SQLite can hold it."""
+    """Returns the number, or None if SQLite cannot hold it."""
     number = float(text) if any(char in ".eE" for char in text) else int(text)
     return number if abs(number) <= MAX_INTEGER else None
 
 
 def _time(text: str) -> datetime | None:
-    """The moment an ISO 8601 text names, in UTC; without an offset it is UTC already."""
+    """Parses an ISO 8601 time; without an offset it is read as UTC."""
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
@@ -311,7 +311,7 @@ def _time(text: str) -> datetime | None:
 
 
 def _scan(text: str) -> list[_Token]:
-    """The tokens of a filter, ended by one of kind "end"."""
+    """Splits a filter into tokens; the last one is of kind "end"."""
     tokens: list[_Token] = []
     at = 0
     while at < len(text):
@@ -327,7 +327,7 @@ def _scan(text: str) -> list[_Token]:
 
 @lru_cache(maxsize=1)
 def _token_pattern() -> re.Pattern[str]:
-    """The words of the grammar; a text may hold anything but NUL and lone surrogates."""
+    """Pattern of the grammar's tokens; a text may contain anything but NUL and lone surrogates."""
     return re.compile(
         r"(?P<space>[ \t\r\n]+)"
         r"|(?P<text>'(?:[^'\x00\ud800-\udfff]|'')*')"
@@ -338,5 +338,5 @@ def _token_pattern() -> re.Pattern[str]:
 
 
 def _shown(text: str) -> str:
-    """A short, printable form of what the caller wrote."""
+    """Returns a short, printable form of a part of the filter."""
     return ascii(text[:40])

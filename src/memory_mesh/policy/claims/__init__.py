@@ -1,4 +1,4 @@
-"""Claims: what a statement says of whom, read from plain text or stated by a caller, and compared.
+"""Claims (subject, predicate, value): read from plain text or stated by a caller, and compared.
 
 ::
 
@@ -19,7 +19,7 @@ __all__ = ["NORMALIZERS", "Claim", "Relation", "compare", "normalised", "read", 
 
 
 def read(text: str, *, speaker: str | None = None) -> Claim | None:
-    """The claim of one short statement, or None; "I" is the speaker or the user."""
+    """Reads the claim of one short statement, or None; "I" is the speaker or the user."""
     from memory_mesh.policy.claims import reading
 
     return reading.read(text, speaker=speaker)

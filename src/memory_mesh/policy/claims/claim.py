@@ -1,4 +1,4 @@
-"""The claim itself, and the keys under which two claims meet."""
+"""Builds claims and the keys under which they are compared."""
 
 import unicodedata
 
@@ -12,7 +12,7 @@ _JOINTS = str.maketrans(dict.fromkeys('_-./:`"\u201c\u201d\u2018(),[]{}<>*', " "
 
 
 def stated(subject: str, predicate: str, value: str, *, exclusive: bool = True) -> Claim:
-    """A caller's claim; InvalidInput names the part that is empty or too long."""
+    """Builds a caller's claim; InvalidInput names the part that is empty or too long."""
     parts = (("subject", subject, MAX_KEY), ("predicate", predicate, MAX_KEY))
     for name, text, most in (*parts, ("value", value, MAX_VALUE)):
         if not text.strip():
@@ -28,7 +28,7 @@ def stated(subject: str, predicate: str, value: str, *, exclusive: bool = True) 
 
 
 def key(text: str) -> str:
-    """The words of a phrase: casefolded, without articles, joints and punctuation."""
+    """Returns the words of a phrase: casefolded, without articles, prepositions and punctuation."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     words = text.casefold().translate(_JOINTS).split()

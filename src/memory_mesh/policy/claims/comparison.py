@@ -1,4 +1,4 @@
-"""What two claims about one predicate of one subject are to each other."""
+"""Compares two claims about the same subject and predicate."""
 
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ _MEASURES = {unit: kind for kind in _KINDS for unit in kind.split()}  # told in 
 
 
 class Relation(StrEnum):
-    """How a newcomer stands to what is known."""
+    """How a new claim relates to a known one."""
 
     SAME = "same"
     CONFLICT = "conflict"
@@ -27,7 +27,7 @@ class Relation(StrEnum):
 
 
 def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
-    """How the newcomer stands to the old claim of the same subject and predicate.
+    """Returns how a new claim relates to an old one with the same subject and predicate.
 
     ======================================================  ===================================
     equal values                                            SAME
@@ -64,12 +64,12 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
 
 
 def _open(claim: Claim) -> bool:
-    """It may conflict at all: a caller's word that it is one of many stands."""
+    """True if the claim can conflict; a caller may state that it is one of many."""
     return claim.exclusive or claim.read
 
 
 def _said(claim: Claim, normalize: str, *, loose: bool) -> tuple[bool, str]:
-    """Whether the claim denies, and the value it speaks of."""
+    """Returns whether the claim is a denial, and its value."""
     denies = claim.value[: len(_NOT)].casefold() == _NOT
     value = claim.value[len(_NOT) :] if denies else claim.value
     plain = normalised(value, normalize)
@@ -77,7 +77,7 @@ def _said(claim: Claim, normalize: str, *, loose: bool) -> tuple[bool, str]:
 
 
 def _plain(value: str) -> str:
-    """A value without quotes, a leading article and, where it is only words, capitals.
+    """Returns a value without quotes, leading article and, if it is only words, capitals.
 
     Signs stay: `-5` is not `5`, and a code with digits means its capitals.
     """
@@ -89,13 +89,13 @@ def _plain(value: str) -> str:
 
 
 def _vaguer(new: str, old: str) -> bool:
-    """The newcomer says less of what may be the same: `Postgres` after `Postgres 16`."""
+    """True if the new value is less specific: `Postgres` after `Postgres 16`."""
     said, known = (set(value.casefold().replace(",", " ").split()) for value in (new, old))
     return said < known
 
 
 def _apart(new: str, old: str) -> bool:
-    """Both are numbers of something, and not of the same: nothing is said of the other."""
+    """True if both values count something, but different things."""
     one, other = _unit(new), _unit(old)
     if not one or not other or one == other:
         return False
@@ -103,7 +103,7 @@ def _apart(new: str, old: str) -> bool:
 
 
 def _unit(value: str) -> str:
-    """What a value counts: `MB` of `10 MB`; empty for anything but a number of something."""
+    """Returns the unit of a value: `MB` of `10 MB`; empty if there is none."""
     number, _, rest = value.partition(" ")
     if not rest or not number.replace(".", "").replace(",", "").isdecimal():
         return ""

@@ -1,4 +1,4 @@
-"""Values in one form, so that two spellings of one value are equal (003 §2)."""
+"""Normalises values, so that two spellings of one value are equal (003 §2)."""
 
 from collections.abc import Callable, Mapping
 
@@ -35,7 +35,7 @@ _GROUP = 3  # digits between two separators of thousands
 
 
 def normalised(value: str, how: str) -> str:
-    """The value as the named normalizer has it; InvalidInput names those there are."""
+    """Applies the named normalizer; InvalidInput lists the normalizers."""
     try:
         return NORMALIZERS[how](value)
     except KeyError:
@@ -44,7 +44,7 @@ def normalised(value: str, how: str) -> str:
 
 
 def _currency(value: str) -> str:
-    """An amount as code and plain number, `USD 1234.5`; what is no amount is only trimmed."""
+    """Returns an amount as `USD 1234.5`; a value that is not an amount is only trimmed."""
     text = value.strip()
     if len(text) > _LONGEST_AMOUNT:
         return text
@@ -54,7 +54,7 @@ def _currency(value: str) -> str:
 
 
 def _code(text: str) -> tuple[str, str]:
-    """The currency that stands before or after an amount, and the amount."""
+    """Splits an amount into its currency and its number."""
     sign, text = ("-", text[1:].lstrip()) if text.startswith("-") else ("", text)
     for mark, code in _SIGNS.items():
         if text.startswith(mark):
@@ -65,7 +65,7 @@ def _code(text: str) -> tuple[str, str]:
 
 
 def _number(text: str) -> str:
-    """A plain decimal without separators of thousands or idle zeros; empty when it is none."""
+    """Returns a decimal without separators and superfluous zeros; empty if it is not a number."""
     sign, text = ("-", text[1:]) if text.startswith("-") else ("", text)
     digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
     unit = text[len(digits) :].strip()
@@ -82,7 +82,7 @@ def _number(text: str) -> str:
 
 
 def _parts(digits: str) -> tuple[str, str]:
-    """What stands before and after the decimal sign; the last of two kinds of sign is that."""
+    """Splits a number at its decimal sign: the last of `.` and `,` if both occur."""
     comma, point = digits.rfind(","), digits.rfind(".")
     if comma < 0 and digits.count(".") < 2:  # noqa: PLR2004  # one point is the decimal sign
         whole, _, fraction = digits.partition(".")

@@ -1,4 +1,4 @@
-"""Lines of a key and its value: `deploy day: Friday`, `MAX_RETRIES=3`."""
+"""Reads lines of a key and a value: `deploy day: Friday`, `MAX_RETRIES=3`."""
 
 from memory_mesh.model import Claim
 from memory_mesh.policy.claims import words
@@ -17,7 +17,7 @@ _SPOKEN = frozenset(
 
 
 def pair(line: str) -> Claim | None:
-    """The claim of a key and its value; None when the line is a remark, a log line or code."""
+    """Reads the claim of a key and its value; None for a remark, a log line or code."""
     name, value, assigned = _split(line)
     if not name or not value or not _short(name, value, assigned=assigned):
         return None
@@ -52,7 +52,7 @@ def pair(line: str) -> Claim | None:
 
 
 def _split(line: str) -> tuple[str, str, bool]:
-    """Key, value, and whether they were joined by a sign of assignment."""
+    """Splits a line into key, value, and whether an assignment sign joins them."""
     name, colon, value = line.partition(": ")
     if colon:
         return name.strip(), value.strip(), False

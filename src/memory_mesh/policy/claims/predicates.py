@@ -1,4 +1,4 @@
-"""Predicate schemas as callers write them, checked."""
+"""Checks the predicate schemas that callers register."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,7 +14,7 @@ _FIELDS = ("cardinality", "conflict_policy", "normalize", "dedup_policy")
 
 
 def schema_of(name: str, given: PredicateSchema | Mapping[str, str]) -> PredicateSchema:
-    """A schema from a mapping in either spelling; InvalidInput names what is wrong."""
+    """Builds a schema from a mapping (snake_case or camelCase); InvalidInput says what is wrong."""
     if isinstance(given, PredicateSchema):
         return given
     said = {_SPELLINGS.get(key, key): value for key, value in given.items()}
@@ -35,7 +35,7 @@ def schema_of(name: str, given: PredicateSchema | Mapping[str, str]) -> Predicat
 
 
 def predicate_key(name: str) -> str:
-    """A predicate's name as claims are looked up by it."""
+    """Returns the key under which a predicate's schema is looked up."""
     return stated("x", name, "x").predicate
 
 

@@ -1,4 +1,4 @@
-"""Reading the claim of one short statement. Forms are tried in order; the first that fits speaks.
+"""Reads the claim of one short statement. Forms are tried in order; the first match is used.
 
 ::
 
@@ -29,7 +29,7 @@ _MAX_SURE = 8  # words of a value we are certain of
 
 
 def read(text: str, *, speaker: str | None = None) -> Claim | None:
-    """The claim of one short statement, or None; "I" is the speaker or the user."""
+    """Reads the claim of one short statement, or None; "I" is the speaker or the user."""
     line = statement(text)
     if line is None:
         return None
@@ -48,7 +48,7 @@ def read(text: str, *, speaker: str | None = None) -> Claim | None:
 
 
 def _story(rest: list[str]) -> bool:
-    """The value goes on to tell more: "Ana, and I live in Porto"."""
+    """True if the value contains a second statement: "Ana, and I live in Porto"."""
     if not words.STORIES.isdisjoint(rest):
         return True
     return "I" in rest[1:] and rest[rest.index("I", 1) - 1].endswith((",", "and"))
@@ -71,7 +71,7 @@ def _claim(cut: Clause, who: Subject) -> Claim | None:
 
 
 def _made(cut: Clause, who: Subject) -> Claim | None:
-    """It happened once: "was founded by", "was born in"."""
+    """Reads an event that happens once: "was founded by", "was born in"."""
     if len(cut.rest) < 3 or cut.rest[0] not in words.MADE:  # noqa: PLR2004  # participle, by, value
         return None
     if cut.rest[1] not in words.PREPOSITIONS:
@@ -83,7 +83,7 @@ def _made(cut: Clause, who: Subject) -> Claim | None:
 
 
 def _once(cut: Clause, who: Subject) -> Claim | None:
-    """It ended: "died in"; of past work only where its one place is named: "the city of"."""
+    """Reads an ending: "died in"; past work only if one place is named: "the city of"."""
     if cut.rest[0] not in words.PREPOSITIONS or len(cut.rest) == 1:
         return None
     value, kind = of_class(cut.rest[1:])
@@ -94,7 +94,7 @@ def _once(cut: Clause, who: Subject) -> Claim | None:
 
 
 def _is(cut: Clause, who: Subject) -> Claim | None:
-    """What "is" can say: what it is called, where it is, which it is, how it is."""
+    """Reads "is": a name, a place, an identity or a state."""
     first, second = cut.rest[0].casefold(), cut.rest[1] if len(cut.rest) > 1 else ""
     subject, noun = (who.owner, who.noun) if who.noun else (who.whole, "")
     if first in ("a", "an", "one", "another", "some", "among", "to"):
@@ -122,14 +122,14 @@ def _is(cut: Clause, who: Subject) -> Claim | None:
 
 
 def _among(cut: Clause, who: Subject, subject: str, noun: str) -> Claim | None:
-    """One of many: "is a V"; but a citizen is one of one state."""
+    """Reads a class: "is a V" is one of many; a citizenship is a single value."""
     if cut.rest[1:3] == ["citizen", "of"]:
         return _said(cut, who.whole, "citizen of", cut.rest[3:], many=who.many)
     return _said(cut, subject, noun or "is a", cut.rest, many=True)
 
 
 def _role(cut: Clause, who: Subject) -> Claim | None:
-    """What "Lima is the capital of Peru" says is that the capital of Peru is Lima."""
+    """Turns "Lima is the capital of Peru" into a claim about the capital of Peru."""
     rest = cut.rest
     if not who.named or who.noun or cut.denies or rest[0] != "the" or "of" not in rest[2:-1]:
         return None
@@ -148,7 +148,7 @@ def _role(cut: Clause, who: Subject) -> Claim | None:
 
 
 def _held(cut: Clause, who: Subject, subject: str, noun: str) -> Claim | None:
-    """A tie to something: "is based in V", "is married to V", "is good at V"."""
+    """Reads a relation: "is based in V", "is married to V", "is good at V"."""
     value, kind = of_class(cut.rest[2:])
     form = (cut.rest[0], cut.rest[1])
     known = words.HELD.get(form)
@@ -167,7 +167,7 @@ def _held(cut: Clause, who: Subject, subject: str, noun: str) -> Claim | None:
 
 
 def _which(cut: Clause, who: Subject, subject: str, noun: str) -> Claim | None:
-    """Which one it is where there is one; how it is where it may be much at once."""
+    """Reads an identity as a single value and a property as one of many."""
     predicate, one = noun or "is", who.head in words.ONE
     if who.many or who.head in words.MANY:
         return _said(cut, subject, predicate, cut.rest, many=True)
@@ -184,7 +184,7 @@ def _which(cut: Clause, who: Subject, subject: str, noun: str) -> Claim | None:
 
 
 def _use(cut: Clause, who: Subject) -> Claim | None:
-    """One X in "use X for Z" where Z is definite; "use X" names one of many."""
+    """Reads "use X for Z" as a single value if Z is definite; "use X" is one of many."""
     value, old = replaced(cut.rest)
     purpose: list[str] = []
     for word in ("for", "as"):
@@ -210,7 +210,7 @@ def _use(cut: Clause, who: Subject) -> Claim | None:
 
 
 def _changed(cut: Clause, who: Subject) -> Claim | None:
-    """A change told: "moved from X to Y", "replaced X with Y", "changed the port from X to Y"."""
+    """Reads a change: "moved from X to Y", "replaced X with Y", "changed the port from X to Y"."""
     rest, subject, predicate = cut.rest, who.whole, "use"
     joint, start = ("with", 0) if cut.verb == "replace" else ("to", 1)
     person = who.named and subject != WE
@@ -235,7 +235,7 @@ def _changed(cut: Clause, who: Subject) -> Claim | None:
 
 
 def _does(cut: Clause, who: Subject) -> Claim | None:
-    """What it does: "lives in V", "likes V", any known verb with its last value."""
+    """Reads a known verb with its last value: "lives in V", "likes V"."""
     first = cut.rest[0]
     value, kind = of_class(cut.rest[1:] if first in words.PREPOSITIONS else cut.rest)
     preposition = first if first in words.PREPOSITIONS else ""

@@ -1,4 +1,4 @@
-"""From a text to one plain statement, cut into subject, verb and rest; or to nothing."""
+"""Splits a text that is one plain statement into subject, verb and rest."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ _LONG_ENOUGH = 3  # `bus` is no plural
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Who, does what, of what; and the small words that turn its meaning."""
+    """Subject, verb, rest, and the adverbs and negations of one statement."""
 
     subject: list[str]
     verb: str
@@ -31,7 +31,7 @@ class Clause:
 
 
 def statement(text: str) -> str | None:
-    """The one sentence of the text without its full stop; None when it is more, or asks."""
+    """Returns the only sentence without its full stop; None for several or a question."""
     if len(text) > MAX_TEXT:
         return None
     line = text.strip().replace("\u2019", "'")  # the apostrophe of typesetters
@@ -46,7 +46,7 @@ def statement(text: str) -> str | None:
 
 
 def spoken(line: str) -> list[str] | None:
-    """Its words, with what is contracted at the start taken apart; None for two sentences."""
+    """Splits a sentence into words and expands a leading contraction; None for two sentences."""
     parts = line.split()
     if parts and parts[0] in _BULLETS:
         del parts[0]
@@ -58,7 +58,7 @@ def spoken(line: str) -> list[str] | None:
 
 
 def clause(parts: list[str]) -> Clause | None:
-    """The statement taken apart at its verb; None when it has none we know, or does not state."""
+    """Splits a statement at its verb; None if no known verb is found."""
     if not words.UNSTATED.isdisjoint(parts):
         return None
     if _order(parts):
@@ -103,7 +103,7 @@ def _shortened(part: str) -> bool:
 
 
 def _order(parts: list[str]) -> bool:
-    """It tells us what to do: "Use tabs", "Never deploy on Fridays"."""
+    """True for an instruction: "Use tabs", "Never deploy on Fridays"."""
     first = parts[0].casefold()
     if first not in _ORDERS or len(parts) == 1 or not parts[1][0].isalnum():
         return False
@@ -113,7 +113,7 @@ def _order(parts: list[str]) -> bool:
 
 
 def _turn(parts: list[str]) -> int | None:
-    """Where the subject ends: at the verb or at the adverbs before it."""
+    """Returns where the subject ends: at the verb or at the adverbs before it."""
     for at in range(1, len(parts)):
         word = parts[at]
         if word in _TURNS or (word == "no" and parts[at + 1 : at + 2] == ["longer"]):
@@ -129,7 +129,7 @@ def _turn(parts: list[str]) -> int | None:
 
 
 def _finite(parts: list[str], at: int) -> bool:
-    """The word is a verb here, not a noun of the same form."""
+    """True if the word is a verb here, not a noun of the same form."""
     before, following = parts[at - 1], parts[at + 1] if at + 1 < len(parts) else ""
     if following in words.COPULAS or (following in words.VERBS and _finite(parts, at + 1)):
         return False
@@ -144,7 +144,7 @@ def _finite(parts: list[str], at: int) -> bool:
 
 
 def _adverbs(parts: list[str], at: int, flags: set[str]) -> int:
-    """Take up the small words from here on; where they end."""
+    """Collects adverbs and negations from a position and returns where they end."""
     while at < len(parts):
         word = parts[at]
         if word == "no" and parts[at + 1 : at + 2] == ["longer"]:
@@ -182,7 +182,7 @@ def _verb(word: str) -> str | None:
 
 
 def _ending(rest: list[str], flags: set[str]) -> list[str]:
-    """The rest without a last "now", "too", "anymore"."""
+    """Returns the rest without a final "now", "too" or "anymore"."""
     while rest and (last := rest[-1].rstrip(",").casefold()) in ("now", "too", "anymore"):
         flags.add({"now": "now", "too": "also", "anymore": "ended"}[last])
         rest = rest[: -2 if rest[-2:-1] == ["for"] else -1]  # "for now"

@@ -1,4 +1,4 @@
-"""Of whom a statement speaks: a name, a thing, or one thing of another."""
+"""Reads the subject of a statement: a name, a thing, or a thing that belongs to another."""
 
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ _ASIDE = words.PREPOSITIONS | {"that", "where", "which", "who", "whose"}
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a statement is about; `noun` and `owner` where it is one thing of another.
+    """The subject of a statement; `noun` and `owner` if it belongs to something.
 
     `many`: there may be others of the kind. `definite`: the one and only. `plain`: no opening, no
     comma that could make it part of another sentence. `vague`: which one it is was said before.
@@ -31,7 +31,7 @@ class Subject:
 
 
 def subject_of(parts: list[str], speaker: str) -> Subject | None:
-    """The subject these words name; `speaker` is who says "I"."""
+    """Returns the subject that the words name; `speaker` replaces "I"."""
     first = parts[0].casefold()
     if len(parts) == 1 and first in ("i", "me"):
         return _named(speaker)
@@ -74,7 +74,7 @@ def _named(name: str) -> Subject:
 
 
 def _owned(body: list[str], speaker: str) -> Subject | None:
-    """The speaker's own thing, or a thing of that thing."""
+    """Returns the subject for something that belongs to the speaker."""
     whole = key(" ".join(body))
     if not whole:
         return None
@@ -95,7 +95,7 @@ def _owned(body: list[str], speaker: str) -> Subject | None:
 
 
 def _indefinite(first: str, parts: list[str]) -> bool:
-    """One among others: "a client", "one of ours", "another option"; no name ("A Day Out")."""
+    """True for one of many ("a client", "another option"), but not for a name ("A Day Out")."""
     following = parts[1] if len(parts) > 1 else ""
     if first == "one":
         return following == "of" or following[:1].islower()
@@ -103,7 +103,7 @@ def _indefinite(first: str, parts: list[str]) -> bool:
 
 
 def _of(body: list[str], *, article: bool) -> tuple[str, str] | None:
-    """Owner and noun of "the capital of Peru"."""
+    """Returns owner and noun of "the capital of Peru"."""
     if "of" not in body[1:-1]:
         return None
     at = body.index("of", 1)
@@ -114,7 +114,7 @@ def _of(body: list[str], *, article: bool) -> tuple[str, str] | None:
 
 
 def _possessed(body: list[str], speaker: str) -> tuple[str, str]:
-    """Owner and noun of "Peru's capital"; empty when nothing is possessed."""
+    """Returns owner and noun of "Peru's capital"; empty without a possessive."""
     for at, word in enumerate(body[:-1]):
         if word.endswith(("'s", "s'")) and all(part[:1].islower() for part in body[at + 1 :]):
             owner, noun = key(" ".join(body[: at + 1])), key(" ".join(body[at + 1 :]))
@@ -124,7 +124,7 @@ def _possessed(body: list[str], speaker: str) -> tuple[str, str]:
 
 
 def _plain(parts: list[str]) -> bool:
-    """It opens no other clause; a comma stands inside a name ("Albert, Prince Consort") only."""
+    """True if the words start no other clause; a comma is allowed only inside a name."""
     first = parts[0].casefold()
     if first in words.OPENINGS or first.rstrip(",") in words.OPENINGS:
         return False
@@ -134,7 +134,7 @@ def _plain(parts: list[str]) -> bool:
 
 
 def _vague(body: list[str]) -> bool:
-    """A bare "the file", "the next step": it points to one of many, and not to which."""
+    """True for "the file" or "the next step", which do not say which one of many."""
     bare = [word for word in body if word.casefold() not in words.ORDER]
     if len(bare) != 1 or not bare[0].islower() or bare[0] in words.SETTING:
         return not bare
@@ -142,13 +142,13 @@ def _vague(body: list[str]) -> bool:
 
 
 def _passing(whose: str, noun: str) -> bool:
-    """It is, or belongs to, one of those that follow each other, and that one is not named."""
+    """True if it is, or belongs to, an unnamed one of a sequence."""
     thing, _, more = whose.partition(" ")
     return thing in words.PASSING and (not more if noun else more in words.LABELS)
 
 
 def _one_of_many(owner: str, noun: str, head: str) -> bool:
-    """It belongs to somebody who may have more of the kind, or to one of a kind of many."""
+    """True if its owner may have several of the kind, or is itself one of many."""
     if not noun:
         return False
     kinds = {head, owner.rpartition(" ")[2], noun.partition(" ")[0]}
@@ -156,7 +156,7 @@ def _one_of_many(owner: str, noun: str, head: str) -> bool:
 
 
 def _head(phrase: str) -> str:
-    """The noun a phrase is about: its last word before an addition."""
+    """Returns the main noun of a phrase: its last word before an addition."""
     head = ""
     for word in phrase.split():
         if word in _ASIDE and head:

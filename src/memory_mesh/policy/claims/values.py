@@ -1,4 +1,4 @@
-"""The value at the end of a statement: where it begins, what kind it is, what it replaces."""
+"""Reads the value at the end of a statement: its start, its kind, what it replaces."""
 
 from memory_mesh.policy.claims import words
 from memory_mesh.policy.claims.claim import key
@@ -8,14 +8,14 @@ _INSTEAD = (("instead", "of"), ("rather", "than"))
 
 
 def of_class(rest: list[str]) -> tuple[list[str], str]:
-    """Value and class: "the city of Rome" is Rome, a city; any other value is of no class."""
+    """Returns value and class: "the city of Rome" is Rome, a city; other values have no class."""
     if rest[:1] == ["the"] and rest[2:3] == ["of"] and rest[1] in words.CLASSES and rest[3:]:
         return rest[3:], rest[1]
     return rest, ""
 
 
 def scale(predicate: str, value: list[str], kind: str) -> str:
-    """The predicate as it is meant of a value of that size: a town and its country do not clash."""
+    """Returns the predicate for the class of the value: a town and a country do not conflict."""
     if kind:
         return predicate if kind == "city" else f"{predicate} {kind}"
     if predicate not in words.PLACED or not value:
@@ -28,7 +28,7 @@ def scale(predicate: str, value: list[str], kind: str) -> str:
 
 
 def replaced(rest: list[str]) -> tuple[list[str], list[str]]:
-    """The value and what it stands instead of: "X, not Y", "X instead of Y", "X over Y"."""
+    """Returns the value and what it replaces: "X, not Y", "X instead of Y", "X over Y"."""
     for at in range(1, len(rest) - 1):
         word = rest[at]
         if word == "not" and rest[at - 1].endswith(","):
@@ -39,7 +39,7 @@ def replaced(rest: list[str]) -> tuple[list[str], list[str]]:
 
 
 def qualified(value: list[str], predicate: str) -> tuple[list[str], str]:
-    """The value, and what it is limited to: "five in project:x", "Friday for the web team".
+    """Returns the value and its restriction: "five in project:x", "Friday for the web team".
 
     A place in a place is one place, and "at 9:30" tells the rest of a time.
     """
@@ -58,7 +58,7 @@ def qualified(value: list[str], predicate: str) -> tuple[list[str], str]:
 
 
 def last_value(rest: list[str]) -> tuple[list[str], list[str]]:
-    """What leads to the last value, and that value: it follows the last preposition."""
+    """Splits off the last value, which follows the last preposition."""
     for at in range(len(rest) - 2, -1, -1):
         if rest[at] in words.PREPOSITIONS:
             return rest[: at + 1], rest[at + 1 :]
@@ -66,7 +66,7 @@ def last_value(rest: list[str]) -> tuple[list[str], list[str]]:
 
 
 def identifying(value: list[str]) -> bool:
-    """It names one thing: a name, a number, a path, something quoted."""
+    """True if the value names one thing: a name, a number, a path or a quoted text."""
     first = value[0] if value else ""
     if first in ("the", "our", "my") and len(value) > 1:
         first = value[1]

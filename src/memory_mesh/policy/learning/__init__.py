@@ -1,1 +1,1 @@
-"""What is learned from memories: lessons, beliefs, procedures, skills."""
+"""Learns from memories: lessons, beliefs, procedures, skills."""

@@ -1,4 +1,4 @@
-"""What some memories say together: beliefs in their own words, each with where it comes from.
+"""Summarises memories as beliefs: sentences that several memories agree on, with their ids.
 
 ::
 
@@ -41,7 +41,7 @@ _TRUSTED_FIRST = tuple(SourceKind)
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """One sentence, the memories that agree with it, and those that say it otherwise."""
+    """A sentence, the memories that agree with it, and those that contradict it."""
 
     text: str
     sources: tuple[str, ...]
@@ -49,7 +49,7 @@ class Belief:
 
     @property
     def confidence(self) -> float:
-        """One memory alone is 0.5; n that agree and m that say otherwise are n / (n + m + 1)."""
+        """Returns n / (n + m + 1) for n agreeing and m contradicting memories; 0.5 for one."""
         agreeing = len(self.sources)
         return agreeing / (agreeing + len(self.otherwise) + 1)
 
@@ -62,7 +62,7 @@ class _Sentence:
 
 
 def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MAX_BELIEFS) -> list[Belief]:
-    """At most so many beliefs, the best supported first, then in the order of the memories."""
+    """Returns the beliefs with the most support first, up to a maximum."""
     weights = _weights(memories)
     topical = _vector(analyze.terms(topic), weights)
     said = {memory.id: _said(memory, weights) for memory in memories}
@@ -90,7 +90,7 @@ def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MAX_BELIEFS
 
 
 def confidence(found: Sequence[Belief]) -> float:
-    """The beliefs' confidence, each weighing as much as the memories that agree with it."""
+    """Returns the mean confidence, weighted by the number of agreeing memories."""
     weight = sum(len(belief.sources) for belief in found)
     if not weight:
         return 0.0
@@ -98,12 +98,12 @@ def confidence(found: Sequence[Belief]) -> float:
 
 
 def wording(found: Sequence[Belief]) -> str:
-    """One line per belief, with the ids it comes from."""
+    """Returns one line per belief, with the ids of its memories."""
     return "\n".join(_line(belief) for belief in found)
 
 
 def clusters(vectors: Sequence[Vector], threshold: float = TOGETHER) -> list[list[int]]:
-    """Average linkage: the two nearest groups join until none are near enough; places in order."""
+    """Clusters by average linkage: joins the two nearest groups until none are near enough."""
     groups = {place: [place] for place in range(len(vectors))}
     near = {
         (one, other): cosine(vectors[one], vectors[other])
@@ -125,24 +125,24 @@ def clusters(vectors: Sequence[Vector], threshold: float = TOGETHER) -> list[lis
 
 
 def cosine(one: Vector, other: Vector) -> float:
-    """The cosine of two vectors of length 1."""
+    """Returns the cosine of two vectors of length 1."""
     if len(other) < len(one):
         one, other = other, one
     return sum(weight * other.get(term, 0.0) for term, weight in one.items())
 
 
 def figures(text: str) -> frozenset[str]:
-    """The numbers of a text."""
+    """Returns the numbers in a text."""
     return frozenset(found.rstrip(".,:/-") for found in _numbers().findall(text))
 
 
 def negations(text: str) -> int:
-    """How often a text says no."""
+    """Counts the negations in a text."""
     return len(_denials().findall(text))
 
 
 def clash(one: str, other: str) -> bool:
-    """True where each has a number that the other has not, or only one of them denies."""
+    """True if the numbers differ or only one text is negated."""
     numbers, others = figures(one), figures(other)
     if not (numbers <= others or others <= numbers):
         return True
@@ -150,7 +150,7 @@ def clash(one: str, other: str) -> bool:
 
 
 def _statements(said: Sequence[_Sentence]) -> list[_Sentence]:
-    """No questions, lead-ins or courtesies; short ones only where there is nothing else."""
+    """Drops questions, lead-ins and courtesies, and short sentences if others are left."""
     stated = [
         one for one in said if not asks(one.text) and not one.text.endswith(":") and says(one.text)
     ]
@@ -163,7 +163,7 @@ def _rank(
     said: Mapping[str, Sequence[_Sentence]],
     own: tuple[Vector, Vector],
 ) -> tuple[float, datetime]:
-    """How near a sentence is to what the others say, to its own memory and to the topic.
+    """Scores a sentence by its similarity to the others, to its memory and to the topic.
 
     Ties go to the newest.
     """
@@ -179,7 +179,7 @@ def _rank(
 
 
 def _settled(best: _Sentence, rest: Sequence[_Sentence]) -> _Sentence:
-    """Where others state it otherwise: the most trusted of them, then the newest."""
+    """Picks the most trusted, then the newest, of contradicting sentences."""
     return min(
         [best, *[one for one in rest if _differ(one, best)]],
         key=lambda one: (
@@ -190,12 +190,12 @@ def _settled(best: _Sentence, rest: Sequence[_Sentence]) -> _Sentence:
 
 
 def _agree(one: _Sentence, other: _Sentence) -> bool:
-    """Mostly the same words, and nothing in them that clashes."""
+    """True if two sentences share most words and do not contradict each other."""
     return cosine(one.vector, other.vector) >= AGREE and not clash(one.text, other.text)
 
 
 def _differ(one: _Sentence, other: _Sentence) -> bool:
-    """Word for word the same thing, with another number or with a denial."""
+    """True if two sentences have the same words but another number or a negation."""
     shared = one.vector.keys() & other.vector.keys()
     if len(shared) < 2 or not clash(one.text, other.text):  # noqa: PLR2004
         return False
@@ -228,12 +228,12 @@ def _line(belief: Belief) -> str:
 
 
 def _said(memory: Memory, weights: Vector) -> list[_Sentence]:
-    """Its sentences; numbers and denials are no part of what they are about."""
+    """Returns a memory's sentences with their terms, without numbers and negations."""
     return [_Sentence(one, memory, _vector(_words(one), weights)) for one in sentences(memory.text)]
 
 
 def _central(said: Sequence[_Sentence], near: tuple[Vector, Vector], most: int) -> list[_Sentence]:
-    """The sentences nearest to the topic, then to what their memory is about, in its order."""
+    """Returns the sentences nearest to the topic, then to their memory, in text order."""
     if len(said) <= most:
         return list(said)
 
@@ -245,7 +245,7 @@ def _central(said: Sequence[_Sentence], near: tuple[Vector, Vector], most: int) 
 
 
 def _weights(memories: Sequence[Memory]) -> dict[str, float]:
-    """1 for a term that all memories hold, a little more for one that few do."""
+    """Returns the weight of each term: 1 if all memories contain it, more if few do."""
     held = Counter(term for memory in memories for term in set(analyze.terms(memory.text)))
     return {term: 1 + _RARITY * math.log(len(memories) / count) for term, count in held.items()}
 

@@ -1,4 +1,4 @@
-"""What of a conversation is worth keeping: by what is said in it, never by how long it is.
+"""Decides which exchanges of a conversation to store, by their content, not their length.
 
 A user's wish to remember, a correction, a decision, a preference, a promise, an error with its fix
 and a stated fact are signals; each has a weight and a word for the reason. What an assistant says
@@ -29,7 +29,7 @@ ANSWER = 500  # characters of the assistant's answer that are kept
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One reason to keep something: its weight, and the kind of memory it makes."""
+    """A reason to store an exchange: its weight and the kind of memory."""
 
     name: str
     weight: float
@@ -38,7 +38,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether an exchange is worth keeping, how much it weighs, and every reason."""
+    """The decision on an exchange: its weight and all reasons."""
 
     importance: float
     kind: Kind
@@ -47,7 +47,7 @@ class Judgement:
 
     @property
     def worth_keeping(self) -> bool:
-        """True when nothing speaks against it."""
+        """True if there is no reason against storing it."""
         return not self.refusals
 
 
@@ -58,7 +58,7 @@ def judge(
     recalled: Sequence[str] = (),
     keep: float = KEEP,
 ) -> Judgement:
-    """What speaks for and against keeping an exchange; `recalled` is what the agent had read."""
+    """Decides whether to store an exchange; `recalled` are the memories the agent had read."""
     context = context or InteractionContext()
     prompt, response = (text.replace(phrases.CURLY, "'") for text in (prompt, response))
     found = sorted(signals(prompt, response, context), key=lambda one: -one.weight)
@@ -77,7 +77,7 @@ def judge(
 
 
 def signals(prompt: str, response: str, context: InteractionContext) -> list[Signal]:
-    """Every signal of an exchange, each once."""
+    """Returns the signals found in an exchange, without duplicates."""
     stated = " ".join(one for one in sentences(prompt) if not _only_asks(one))
     found = [signal for signal, pattern in _told_by() if pattern().search(stated)]
     looked = bool(context.tools_used or context.files)
@@ -94,13 +94,13 @@ def signals(prompt: str, response: str, context: InteractionContext) -> list[Sig
 
 
 def wording(prompt: str, response: str) -> str:
-    """The exchange as it is kept; no marker inside it can pass for one of ours."""
+    """Returns the text to store; markers inside it cannot imitate ours."""
     question, answer = (_tame(text) for text in (prompt, response[:ANSWER]))
     return f"[USER] {question}\n\n[ASSISTANT] {answer}" if answer else f"[USER] {question}"
 
 
 def near_twin(text: str, known: str, threshold: float = DUPLICATE) -> bool:
-    """True where a text says no more than a known one: its words, order, numbers, denials."""
+    """True if a text adds nothing to a known one: same words, order, numbers and negations."""
     if figures(text) != figures(known) or negations(text) != negations(known):
         return False
     one, other = analyze.terms(text), analyze.terms(known)
@@ -127,7 +127,7 @@ def _against(
 
 
 def _echoes(prompt: str, response: str, recalled: Sequence[str]) -> bool:
-    """Every statement of the exchange stands in one of the memories that were read before."""
+    """True if every statement of the exchange is in one of the recalled memories."""
     stated = [one for one in sentences(prompt) if not _only_asks(one) and says(one)]
     stated += [one for one in sentences(response) if not asks(one) and says(one)]
     return bool(stated and recalled) and all(_repeats(one, recalled) for one in stated)
@@ -144,14 +144,14 @@ def _repeats(sentence: str, recalled: Sequence[str]) -> bool:
 
 
 def _only_asks(sentence: str) -> bool:
-    """A question or a request; a wish to remember something is neither."""
+    """True for a question or a request, but not for a request to remember."""
     if phrases.asked_to_keep().search(sentence):
         return False
     return asks(sentence) or bool(phrases.requests().match(sentence))
 
 
 def _is_fact(sentence: str) -> bool:
-    """A statement that something is so, with a name, a number or a piece of code in it."""
+    """True for a statement with a name, a number or code in it."""
     if _only_asks(sentence) or not says(sentence) or not phrases.states().search(sentence):
         return False
     return bool(phrases.particulars().search(sentence[1:]))

@@ -1,4 +1,4 @@
-"""Memories of failures, read as lessons. Only what somebody stated becomes a rule.
+"""Turns memories of failures into lessons. Only a stated rule becomes a lesson.
 
 A failure names its pattern (`error_pattern`, or an exception in its text) and its rule
 (`preventative_rule`, else a sentence that tells what to do, else the fix). One without either is
@@ -37,7 +37,7 @@ _SPELLINGS = {
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """One memory's account of a failure."""
+    """A failure as one memory describes it."""
 
     memory: Memory
     pattern: str
@@ -47,7 +47,7 @@ class _Told:
 
 
 def lesson(context: LessonContext, lesson_id: str, agent: str) -> Lesson:
-    """A lesson from what `distill_lesson` was given; InvalidInput names the field at fault."""
+    """Builds a lesson from the arguments of `distill_lesson`; InvalidInput names a bad field."""
     required = ("situation", "error_pattern", "preventative_rule", "applicable_scope")
     texts = {name: _text(context, name) for name in (*required, "oversight", "fix")}
     empty = [name for name in required if not texts[name].strip()]
@@ -74,7 +74,7 @@ def lesson(context: LessonContext, lesson_id: str, agent: str) -> Lesson:
 
 
 def context_of(given: LessonContext | Mapping[str, object]) -> LessonContext:
-    """A lesson's context, from a mapping in either spelling too; InvalidInput names the field."""
+    """Builds a lesson's context from a mapping (snake_case or camelCase)."""
     if isinstance(given, LessonContext):
         return given
     if not isinstance(given, Mapping):
@@ -91,7 +91,7 @@ def context_of(given: LessonContext | Mapping[str, object]) -> LessonContext:
 
 
 def wording(lesson: Lesson) -> str:
-    """The memory's text: the rule first, then where it holds and what it comes from."""
+    """Returns the memory's text: the rule, where it applies and its failure."""
     lines = [
         lesson.rule,
         f"Applies to: {lesson.applies_to}",
@@ -106,7 +106,7 @@ def wording(lesson: Lesson) -> str:
 def candidates(
     memories: Sequence[Memory], since: datetime
 ) -> tuple[tuple[Failure, ...], tuple[str, ...]]:
-    """The failures worth a lesson, and the ids of those nobody stated a rule for.
+    """Returns the failures with a rule, and the ids of those without one.
 
     Worth one is a failure since then, one marked as a candidate, and one that came twice.
     """
@@ -132,13 +132,13 @@ def candidates(
 
 
 def _repeated(accounts: Sequence[_Told]) -> bool:
-    """True where two of them lie within a week."""
+    """True if two of the times are within a week."""
     times = sorted(told.memory.created for told in accounts)
     return any(later - earlier <= WEEK for earlier, later in pairwise(times))
 
 
 def _fresh(memory: Memory, since: datetime) -> bool:
-    """Marked as an error or a candidate, and recent; a bare pattern must come twice."""
+    """True for recent memories marked as an error; a pattern without a mark must occur twice."""
     marked = memory.extra.get("status") == "error" or "#lesson_learned_candidate" in memory.tags
     return marked and memory.created >= since
 
@@ -153,7 +153,7 @@ def _told(memory: Memory) -> _Told | None:
 
 
 def _rule(memory: Memory) -> tuple[str, float]:
-    """The rule and how sure it is; an empty one where none was said."""
+    """Returns the rule and its confidence; an empty rule if none was stated."""
     for text, certainty in (
         (_stated(memory.extra, "rule"), STATED),
         (_imperative(memory.text), READ),
@@ -185,7 +185,7 @@ def _failure(best: _Told, accounts: Sequence[_Told]) -> Failure:
 
 
 def _place(memory: Memory) -> str:
-    """Where a rule holds that nobody bounded: where its failure was seen."""
+    """Returns the scope of a rule without a stated one: where its failure occurred."""
     if memory.source.agent:
         return f"{memory.source.agent} execution"
     return f"project {memory.scope.project}" if memory.scope.project else "any task"
@@ -200,13 +200,13 @@ def _stated(extra: Mapping[str, Json], name: str) -> str:
 
 
 def _exception(text: str) -> str:
-    """An exception's name in the text, as a pattern: TimeoutError gives timeout_error."""
+    """Returns an exception's name in the text as a pattern: TimeoutError gives timeout_error."""
     found = _exceptions().search(text)
     return _humps().sub("_", found[0]).lower() if found else ""
 
 
 def _imperative(text: str) -> str:
-    """The first sentence that tells what to do."""
+    """Returns the first sentence that says what to do."""
     found = _orders().search(text)
     return _first(found[1].strip(), _MAX_FIELD_CHARS) if found else ""
 

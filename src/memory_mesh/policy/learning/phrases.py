@@ -1,4 +1,4 @@
-"""English phrases that tell what a sentence does: decide, correct, promise, ask, state.
+"""Patterns of English phrases that decide, correct, promise, ask or state.
 
 Each is a table of words in one expression; a curly apostrophe is written straight before they are
 looked for. They are made when the first conversation is judged.
@@ -12,7 +12,7 @@ CURLY = "\u2019"
 
 @cache
 def asked_to_keep() -> re.Pattern[str]:
-    """Remember this."""
+    """Pattern of requests to remember something."""
     return _any_of(
         "remember (?:that|this|to|my|our|the|i|we)|remember:|keep in mind|don't forget|"
         "do not forget|note (?:that|this|down)|make a note|"
@@ -23,7 +23,7 @@ def asked_to_keep() -> re.Pattern[str]:
 
 @cache
 def corrections() -> re.Pattern[str]:
-    """No, that is wrong."""
+    """Pattern of corrections."""
     return _any_of(
         "no, (?:it|that|the|we|i|not|use)|"
         "that(?:'s| is| was) (?:wrong|not right|incorrect|outdated)|"
@@ -34,7 +34,7 @@ def corrections() -> re.Pattern[str]:
 
 @cache
 def decisions() -> re.Pattern[str]:
-    """We have decided."""
+    """Pattern of decisions."""
     return _any_of(
         "(?:we|i)(?:'ve| have)? (?:decided|chose|agreed|settled)|let's (?:go with|use|stick)|"
         "(?:we|i)(?:'re| are|'m| am) (?:going with|switching|moving to|migrating)|"
@@ -45,7 +45,7 @@ def decisions() -> re.Pattern[str]:
 
 @cache
 def preferences() -> re.Pattern[str]:
-    """I would rather."""
+    """Pattern of preferences."""
     return _any_of(
         "i (?:prefer|like|love|hate|dislike|always|never|usually|want you to)|my favou?rite|"
         "from now on|(?:always|never) (?:use|write|add|do|call|answer|send|put)|i'd rather|"
@@ -55,7 +55,7 @@ def preferences() -> re.Pattern[str]:
 
 @cache
 def commitments() -> re.Pattern[str]:
-    """It will be done by then."""
+    """Pattern of commitments and deadlines."""
     return _any_of(
         "(?:i|we)(?:'ll| will) .{1,60} (?:by|before|until|on|tomorrow|next)|deadline|due (?:on|by)|"
         "remind me|(?:i|we) promised?|(?:i|we) committed to|must be (?:done|ready|finished) by"
@@ -64,7 +64,7 @@ def commitments() -> re.Pattern[str]:
 
 @cache
 def troubles() -> re.Pattern[str]:
-    """Something went wrong."""
+    """Pattern of failures."""
     return _any_of(
         "errors?|bugs?|fail(?:s|ed|ing|ure|ures)?|crash(?:es|ed)?|exceptions?|broken|outages?|"
         "timed? ?outs?|regressions?|leaks?"
@@ -73,7 +73,7 @@ def troubles() -> re.Pattern[str]:
 
 @cache
 def fixes() -> re.Pattern[str]:
-    """And this is why, or what helped."""
+    """Pattern of causes and remedies."""
     return _any_of(
         "fixed by|the fix (?:is|was)|fixes it|fixed it|root cause|(?:re)?solved by|turned out|"
         "the (?:cause|reason|problem) (?:is|was)|caused by|works? (?:now|again)|workaround"
@@ -82,7 +82,7 @@ def fixes() -> re.Pattern[str]:
 
 @cache
 def requests() -> re.Pattern[str]:
-    """A sentence that opens by asking for something."""
+    """Pattern of sentences that start with a request."""
     return re.compile(
         r"\s*(?:(?:hi|hey|hello|ok|okay|so|and|please|now),?\s+)*"
         r"(?:(?:can|could|would|will) you|explain|show|tell|write|give|list|help|find|translate|"
@@ -94,7 +94,7 @@ def requests() -> re.Pattern[str]:
 
 @cache
 def states() -> re.Pattern[str]:
-    """Somebody or something is, has or does."""
+    """Pattern of statements."""
     return _any_of(
         "is|are|was|were|am|has|have|had|i'm|it's|uses?|runs?|lives?|works?|needs?|listens?|stores?|"
         "costs?|takes?|starts?|ends?|belongs?|owns?|moved|expires?|means?|contains?|requires?|"
@@ -104,7 +104,7 @@ def states() -> re.Pattern[str]:
 
 @cache
 def particulars() -> re.Pattern[str]:
-    """A number, a name with a capital, or code."""
+    """Pattern of a number, a capitalised name or code."""
     return re.compile(r"\d|\b[A-Z][\w-]+|`[^`]+`|\b\w+[_/.]\w+")
 
 

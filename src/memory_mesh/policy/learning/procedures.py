@@ -1,4 +1,4 @@
-"""How something is done, read from memories: ordered steps, and those that recur.
+"""Finds procedures in memories: ordered steps that recur.
 
 A step is an item of a numbered list, a command, a sentence that tells what to do, or a part of one
 between `first`, `then` and `finally`. A prohibition is a rule, not a step. A procedure is what two
@@ -37,7 +37,7 @@ _VERBS = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do: its words, and the command in it if there is one."""
+    """A step: its words and its command, if it has one."""
 
     text: str
     terms: frozenset[str]
@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What one memory tells of doing something; `ordered` where it says what comes when."""
+    """The steps that one memory describes; `ordered` if it states their order."""
 
     memory: Memory
     title: str
@@ -56,7 +56,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """Steps in order, how many memories have each, and the memories."""
+    """Ordered steps, the number of memories with each, and the memories."""
 
     title: str
     steps: tuple[str, ...]
@@ -65,7 +65,7 @@ class Procedure:
 
 
 def recurring(memories: Sequence[Memory]) -> Procedure | None:
-    """The procedure most memories share, else the longest one that a memory lays out alone."""
+    """Returns the procedure that most memories share, else the longest of a single memory."""
     accounts = [account(memory) for memory in memories]
     shared = [found for one in accounts if (found := _shared(one, accounts)) is not None]
     if shared:
@@ -81,7 +81,7 @@ def recurring(memories: Sequence[Memory]) -> Procedure | None:
 
 
 def account(memory: Memory) -> Account:
-    """The steps of one memory, in order."""
+    """Returns the steps of one memory, in order."""
     found: list[Step] = []
     title, ordered, commands = "", False, 0
     for said, listed, coded in _units(memory.text):
@@ -102,7 +102,7 @@ def account(memory: Memory) -> Account:
 
 
 def same(one: Step, other: Step) -> bool:
-    """The same command, or mostly the same words; `do` and `do not` are never the same."""
+    """True for the same command or mostly the same words; `do` and `do not` differ."""
     if one.command or other.command:
         return one.command == other.command
     if bool(negations(one.text)) is not bool(negations(other.text)):
@@ -114,7 +114,7 @@ def same(one: Step, other: Step) -> bool:
 
 
 def _shared(seed: Account, accounts: Sequence[Account]) -> Procedure | None:
-    """The steps of one account that others have in the same order."""
+    """Returns the steps that other memories have in the same order."""
     support = [1] * len(seed.steps)
     sources = [seed.memory.id]
     for other in accounts:
@@ -137,7 +137,7 @@ def _shared(seed: Account, accounts: Sequence[Account]) -> Procedure | None:
 
 
 def _common(mine: Sequence[Step], others: Sequence[Step]) -> list[int]:
-    """The places of the longest run of my steps that the others have in that order."""
+    """Returns the positions of the longest common subsequence of steps."""
     best = [[0] * (len(others) + 1) for _ in range(len(mine) + 1)]
     alike = [[same(one, other) for other in others] for one in mine]
     for row in reversed(range(len(mine))):
@@ -158,7 +158,7 @@ def _common(mine: Sequence[Step], others: Sequence[Step]) -> list[int]:
 
 
 def _units(text: str) -> Iterator[tuple[str, bool, bool]]:
-    """Items of numbered lists, commands and sentences, in order."""
+    """Yields list items, commands and sentences in order."""
     plain: list[str] = []
     fence, shell = "", False
     for line in text.splitlines():
@@ -187,7 +187,7 @@ def _units(text: str) -> Iterator[tuple[str, bool, bool]]:
 
 
 def _led(sentence: str) -> tuple[str, str]:
-    """What a sentence announces before a colon, and the doing that follows."""
+    """Splits a sentence at a colon into its announcement and the action."""
     lead, colon, rest = sentence.partition(": ")
     if colon and len(lead) <= _TITLE and _told(_pieces(rest)[0] if rest else "", listed=False):
         return lead, rest
@@ -195,12 +195,12 @@ def _led(sentence: str) -> tuple[str, str]:
 
 
 def _pieces(sentence: str) -> list[str]:
-    """A sentence apart at its `then`s."""
+    """Splits a sentence at each `then`."""
     return [piece for piece in _joints().split(sentence) if piece.strip()]
 
 
 def _told(piece: str, *, listed: bool) -> Step | None:
-    """The piece as a step: an item of a list, or something that is told to be done."""
+    """Returns a list item or an instruction as a step."""
     opener = _openers().match(piece)
     bare = piece[opener.end() :] if opener else piece
     asked = _subjects().match(bare)
@@ -225,7 +225,7 @@ def _heading(text: str) -> str:
 
 
 def _titled(text: str) -> str:
-    """What is done, from a line such as `To release a version:`."""
+    """Returns the title from a line such as `To release a version:`."""
     plain = " ".join(text.split()).strip(" :.#*")
     plain = _leads().sub("", plain)[:_TITLE].strip()
     return plain[:1].upper() + plain[1:]

@@ -1,4 +1,4 @@
-"""Skills as values: how one is read from its text, scored for a question, and relied on."""
+"""Reads a skill's name, intent and other fields from its text."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ _ROOT_KEYS = ("name", "intent", "description", "tags")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a skill's text says about itself."""
+    """The fields read from a skill's text."""
 
     name: str
     intent: str
@@ -26,7 +26,7 @@ class Described:
 
 
 def describe(text: str, given: Mapping[str, Json]) -> Described:
-    """Name, intent and the rest: as given, else from the frontmatter, else from root lines."""
+    """Reads name, intent and other fields: as given, from the frontmatter, or from root lines."""
     if not text.strip():
         raise InvalidInput("the text of the skill is empty")
     said = {**_root_lines(text), **_frontmatter(text), **given}
@@ -50,13 +50,13 @@ def describe(text: str, given: Mapping[str, Json]) -> Described:
 
 
 def named_in(query: str) -> str | None:
-    """The skill that a query asks for by name: `Name: …`."""
+    """Returns the name in a query such as `Name: …`."""
     head, colon, rest = query.partition(":")
     return rest.strip() or None if colon and head.strip().lower() == "name" else None
 
 
 def _frontmatter(text: str) -> dict[str, Json]:
-    """The YAML between the first two `---` lines, where there is any."""
+    """Returns the YAML between the first two `---` lines, if there is any."""
     lines = text.lstrip("\ufeff").splitlines()
     if not lines or lines[0].strip() != "---":
         return {}
@@ -69,7 +69,7 @@ def _frontmatter(text: str) -> dict[str, Json]:
 
 
 def _root_lines(text: str) -> dict[str, Json]:
-    """Lines such as `name: Deploy;` or `name;Deploy;` that are not indented; the first counts."""
+    """Reads unindented lines such as `name: Deploy;` or `name;Deploy;`; the first one counts."""
     found: dict[str, Json] = {}
     for match in _lines().finditer(text):
         found.setdefault(match[1].lower(), match[2].strip().rstrip(";").strip())

@@ -1,4 +1,4 @@
-"""Personal data and secrets are found by documented rules and replaced by placeholders.
+"""Finds personal data and secrets by rules and replaces them by placeholders.
 
 A placeholder such as `[EMAIL_3f9a2c41b07d]` is the same for one value in one namespace, another one
 in the next, and says nothing without the store's key. The rules are loaded when a text first gives
@@ -35,24 +35,24 @@ RULES: tuple[Rule, ...]
 
 
 class Redactor:
-    """Redacts for one namespace; `extra` rules are tried before ours."""
+    """Redacts texts for one namespace; `extra` rules are tried before the built-in ones."""
 
     def __init__(self, key: bytes, namespace: str, extra: Sequence[Rule] = ()) -> None:
         self._key, self._namespace, self._extra = key, namespace.encode(), tuple(extra)
         self._scanner: Scanner | None = None
 
     def text(self, value: str) -> str:
-        """The text with a placeholder for everything found; redacting it again changes nothing."""
+        """Returns the text with a placeholder for every match; idempotent."""
         while found := self._find(value):
             value = _replaced(value, found, self._placeholder)
         return value
 
     def json(self, value: "Json") -> "Json":
-        """Every string and whole number in it, keys too; a key is context for its value."""
+        """Redacts every string and whole number of a JSON value; a key is context for its value."""
         return self._json(value, "")
 
     def find(self, value: str) -> list[Found]:
-        """What a first look finds, in the order of the text."""
+        """Returns the matches in the order of the text."""
         return [Found(part.rule.name, part.start, part.stop) for part in self._find(value)]
 
     def _find(self, value: str) -> "list[Taken]":
@@ -100,7 +100,7 @@ class Redactor:
         return result
 
     def _named(self, key: str, value: str) -> str:
-        """The text, read as what its key says it is."""
+        """Redacts a text with its key as context."""
         value = self.text(value)
         if not key:
             return value
@@ -119,7 +119,7 @@ class Redactor:
 
 
 def masked(text: str) -> str:
-    """The text for logs and error messages: a bare label for everything found, no key needed."""
+    """Returns the text for logs and errors: a label without digits for every match."""
     while suspicious(text) and (found := _scanner(()).find(text)):
         text = _replaced(text, found, lambda part: f"[{part.rule.label}]")
     return text
@@ -128,7 +128,7 @@ def masked(text: str) -> str:
 def user_rules(
     settings: Mapping[str, object] | Sequence[Mapping[str, object]],
 ) -> tuple[Rule, ...]:
-    """The rules a user wrote in the configuration, checked, or an error that names the bad one."""
+    """Builds and checks the rules of the configuration; InvalidInput names the bad one."""
     from memory_mesh.policy.privacy.user import read
 
     return read(settings)
@@ -160,13 +160,13 @@ def _replaced(
 
 
 def _spoken_of(value: "dict[str, Json]") -> str:
-    """What an object such as `{"name": "DB_PASSWORD", "value": …}` is about."""
+    """Returns the name in an object such as `{"name": "DB_PASSWORD", "value": …}`."""
     named = next((value[name] for name in ("name", "key") if name in value), "")
     return named if isinstance(named, str) else ""
 
 
 def _normal(kind: str, plain: str) -> bytes:
-    """The value without what its writers differ in: case, spaces, dashes."""
+    """Normalises a value: case, spaces and dashes do not matter."""
     if kind == "email":
         from unicodedata import normalize
 

@@ -1,4 +1,4 @@
-"""The cheap question before the rules: whether any of them could find something.
+"""A cheap test before the rules: it tells whether any of them can match.
 
 Every rule states what must be in a text before it is tried: one of its hints, enough digits, or a
 form only addresses and tokens have. All of that together is asked here, so a text that answers no
@@ -51,25 +51,25 @@ _WITHOUT_UNSEEN: dict[int, None] = dict.fromkeys(_UNSEEN)
 
 
 def fold(text: str) -> str:
-    """The text with wide digits, dashes, quotes and spaces as their plain ones, place for place."""
+    """Replaces wide digits, dashes, quotes and spaces by ASCII, character by character."""
     return text if text.isascii() else text.translate(_FOLDS)
 
 
 def visible(folded: str) -> tuple[str, list[int] | None]:
-    """The text without the characters nobody sees, and where each one left stood if any went."""
+    """Removes invisible characters and returns the original positions of the others."""
     if folded.isascii() or len(seen := folded.translate(_WITHOUT_UNSEEN)) == len(folded):
         return folded, None
     return seen, [at for at, letter in enumerate(folded) if ord(letter) not in _WITHOUT_UNSEEN]
 
 
 def suspicious(text: str) -> bool:
-    """Some rule might find something; False is certain for the rules that come with memory-mesh."""
+    """True if a rule may match; False is certain for the built-in rules."""
     folded = text if text.isascii() else fold(text).translate(_WITHOUT_UNSEEN)
     return has_number(folded) or has_long_word(folded) or has_hint(folded.lower())
 
 
 def has_number(folded: str) -> bool:
-    """Enough digits for an account, a person or a phone, or the dots and colons of an address."""
+    """True for enough digits for a number, or the dots and colons of an IP address."""
     digits = sum(map(folded.count, "0123456789"))
     if digits >= ENOUGH_DIGITS and re.search(_CLOSE, folded):
         return True
@@ -78,14 +78,14 @@ def has_number(folded: str) -> bool:
 
 
 def has_long_word(folded: str) -> bool:
-    """A dotted word so long that nobody wrote it by hand."""
+    """True for a dotted word that is too long to be written by hand."""
     if folded.count(".") < 2:  # noqa: PLR2004 - the token has three parts
         return False
     return any(len(word) >= LONG_WORD for word in folded.split())
 
 
 def has_hint(lowered: str) -> bool:
-    """One of the words and marks that go with a secret."""
+    """True if the text has one of the words or marks that occur with secrets."""
     for hint in HINTS:  # noqa: SIM110 - a third faster than any()
         if hint in lowered:
             return True

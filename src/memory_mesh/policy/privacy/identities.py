@@ -1,4 +1,4 @@
-"""National numbers of persons, each with its check digits.
+"""Rules for national identity numbers, with their check digits.
 
 A number that is told from others by its form stands alone; one that is bare digits needs a word for
 it near by. python-stdnum knows the check digits.
@@ -17,7 +17,7 @@ _EDGE, _END = r"(?<![0-9A-Za-z_].)(?<![0-9][.,/-].)", r"(?![0-9A-Za-z_]|[.,/-][0
 
 
 def _by(module: str) -> Check:
-    """The check of python-stdnum's module."""
+    """Returns the check function of python-stdnum's module."""
 
     def check(text: str, start: int, stop: int) -> Span | None:
         valid: Callable[[str], bool] = import_module(f"stdnum.{module}").is_valid
@@ -28,7 +28,7 @@ def _by(module: str) -> Check:
 
 
 def _dashless(text: str, start: int, stop: int) -> Span | None:
-    """A Finnish number of the last century, whose dash was left out."""
+    """Checks a Finnish number of the last century without its dash."""
     from stdnum.fi import hetu
 
     value = text[start:stop]
@@ -36,7 +36,7 @@ def _dashless(text: str, start: int, stop: int) -> Span | None:
 
 
 def _alone(name: str, module: str, pattern: str, why: str, example: str) -> Rule:
-    """A form no other number has; the pattern's first character stands before a blank."""
+    """Builds a rule for an unambiguous form; two blanks end the pattern's first character."""
     first, _, rest = pattern.partition("  ")
     return Rule(
         name=name,
@@ -51,7 +51,7 @@ def _alone(name: str, module: str, pattern: str, why: str, example: str) -> Rule
 
 
 def _named(name: str, check: str | Check, pattern: str, why: str, words: str) -> Rule:
-    """A form other numbers share, next to one of its names."""
+    """Builds a rule for a form that other numbers share: it needs a word for it nearby."""
     names = tuple(words.lower().split("|"))
     whole = [rf"{word}(?![a-z])" if len(word) <= _SHORT else word for word in names]
     return Rule(

@@ -1,4 +1,4 @@
-"""Keys and tokens in the forms their issuers describe."""
+"""Rules for keys and tokens in their issuers' formats."""
 
 import re
 
@@ -14,7 +14,7 @@ _EDGE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
 
 
 def private_key(text: str, start: int, stop: int) -> Span | None:
-    """From its first line to its last, or as far as a block that was cut off looks like a key."""
+    """Finds a whole key block, or as much of a truncated one as looks like a key."""
     end = text.find("-----END", stop)
     following = text.find("-----BEGIN", stop)
     if end >= 0 and (following < 0 or end < following):

@@ -1,4 +1,4 @@
-"""Secrets that nothing but their surroundings give away: headers, URLs, assignments, sentences."""
+"""Rules for secrets found by context: headers, URLs, assignments, sentences."""
 
 import re
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ _QUOTES, _BRACKETS = ('"', "'", "`"), ("(", "[", "{", "<")
 
 
 def secret(text: str, start: int, stop: int) -> Span | None:
-    """What follows was set by somebody; it is no mere word, variable, type or call."""
+    """Returns the span of a literal secret; None for a word, variable, type or call."""
     spoken = text[start:stop].lower()
     first = stop + (text[stop : stop + 1] == "\\")
     quoted = text[first : first + 1] in _QUOTES
@@ -77,7 +77,7 @@ def secret(text: str, start: int, stop: int) -> Span | None:
 
 
 def _is_code(text: str, said: Span, value: str, following: str) -> bool:
-    """A call, an attribute, one side of a comparison, or a variable in a literal's place."""
+    """True for a call, an attribute, a comparison, or a variable instead of a literal."""
     if (following != "</" and following[:1] in _BRACKETS) or re.fullmatch(_ATTRIBUTE, value):
         return True
     spoken = text[said[0] : said[1]]
@@ -88,13 +88,13 @@ def _is_code(text: str, said: Span, value: str, following: str) -> bool:
 
 
 def _goes_on(text: str, start: int, spoken: str) -> bool:
-    """The sentence goes on after the word for a secret: nothing is set, as it is after --token."""
+    """True if the word for a secret is part of a sentence and no value follows."""
     just_words = re.fullmatch(_JUST_WORDS, spoken)
     return bool(just_words) and not re.search(_FLAG, text[max(0, start - 24) : start])
 
 
 def _end(text: str, first: int, *, quoted: bool) -> int:
-    """Where the value ends: at its quote, or where a bare one must; a long one is cut."""
+    """Returns the end of the value: at its quote, or at the end of a bare value."""
     last = _closing(text, first) if quoted else -1
     if last >= 0 and "\n" not in text[first:last]:
         return first + len(text[first:last].rstrip("\\"))
@@ -107,7 +107,7 @@ def _end(text: str, first: int, *, quoted: bool) -> int:
 
 
 def _closing(text: str, first: int) -> int:
-    """Where the quote closes; an escaped one within does not, unless the first was escaped."""
+    """Returns the position of the closing quote; skips escaped quotes."""
     quote, escaped = text[first - 1], text[first - 2 : first - 1] == "\\"
     last = text.find(quote, first, first + _LONGEST)
     while last >= 0 and not escaped and text[last - 1] == "\\":
@@ -116,7 +116,7 @@ def _closing(text: str, first: int) -> int:
 
 
 def _uncut(text: str, first: int, last: int) -> int:
-    """The end of a value that is longer than what was looked at to judge it."""
+    """Returns the end of a value that is longer than the examined part."""
     if last - first < _LONGEST:
         return last
     run = re.match(_BARE, text[first:])
@@ -124,7 +124,7 @@ def _uncut(text: str, first: int, last: int) -> int:
 
 
 def _deliberate(text: str, said: Span, value: str, *, quoted: bool) -> bool:
-    """Letters alone are a secret in a literal or after a bare =, and a word elsewhere."""
+    """True if letters alone count as a secret here: in a literal or after a bare =."""
     if re.search(_WORDS, value, re.IGNORECASE) or " " in value or value in _PLAIN:
         return False
     before, after = text[max(0, said[0] - 40) : said[1]], text[said[1] + len(value) :][:1]
@@ -137,14 +137,14 @@ def _deliberate(text: str, said: Span, value: str, *, quoted: bool) -> bool:
 
 
 def bearer(text: str, start: int, stop: int) -> Span | None:
-    """A token, not the word that follows in a sentence."""
+    """Returns the span of a token; None if it is the next word of a sentence."""
     value = text[start:stop]
     random = bool(re.search("[0-9]", value)) or len(set(value)) > _RANDOM
     return (start, stop) if random else None
 
 
 def login(text: str, start: int, stop: int) -> Span | None:
-    """A name and a password, not the words for them."""
+    """Returns the span of a name and a password; None for the words for them."""
     name, _, password = text[start:stop].partition(":")
     if any(re.fullmatch(_STANDS_FOR_ONE, part) for part in (name, password)):
         return None
@@ -153,7 +153,7 @@ def login(text: str, start: int, stop: int) -> Span | None:
 
 
 class _Assignments:
-    """The names of secrets and what leads from them to their values, in any case."""
+    """Pattern of the names of secrets and what separates them from values, in any case."""
 
     _compiled: re.Pattern[str] | None = None
 

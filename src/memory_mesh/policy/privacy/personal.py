@@ -1,4 +1,4 @@
-"""Addresses, phones, cards and accounts: what belongs to a person."""
+"""Rules for e-mail and IP addresses, phones, cards and accounts."""
 
 import re
 
@@ -44,7 +44,7 @@ _VERSION = (
 
 
 def email(text: str, start: int, stop: int) -> Span | None:
-    """An address of a person: not a file name with an @ in it, not the address of a repository."""
+    """Returns the span of an e-mail address; None for a file name or a repository's address."""
     before = text[max(0, start - 64) : start]
     host = start + len(re.match(_AT, text[start:stop])[0])  # type: ignore[index]  # it begins so
     local = re.search(_LOCAL if text[host].isascii() else _ANY_LOCAL, before)
@@ -63,12 +63,12 @@ def email(text: str, start: int, stop: int) -> Span | None:
 
 
 def card(text: str, start: int, stop: int) -> Span | None:
-    """A number an issuer could have given out, with Luhn's check digit."""
+    """Returns the span of a card number with an issuer's prefix, length and Luhn check digit."""
     return _card(text, start, stop, _ISSUERS)
 
 
 def rare_card(text: str, start: int, stop: int) -> Span | None:
-    """The short and old forms, which other numbers share."""
+    """Returns the span of a short or old card number, whose form other numbers share."""
     return _card(text, start, stop, _RARE_ISSUERS)
 
 
@@ -82,7 +82,7 @@ def _card(text: str, start: int, stop: int, issuers: str) -> Span | None:
 
 
 def iban(text: str, start: int, stop: int) -> Span | None:
-    """As long as its country says, and right by its check digits."""
+    """Returns the span of an IBAN with its country's length and correct check digits."""
     from stdnum.iso7064 import mod_97_10
 
     country = _IBAN_LENGTHS.find(text[start : start + 2].upper())
@@ -98,7 +98,7 @@ def iban(text: str, start: int, stop: int) -> Span | None:
 
 
 def ip(text: str, start: int, stop: int) -> Span | None:
-    """A public address; private, local, reserved and documentation ones name nobody."""
+    """Returns the span of a public IP address; None for private, local and reserved ones."""
     from ipaddress import ip_address
 
     value = text[start:stop].rstrip(":")

@@ -1,4 +1,4 @@
-"""Phone numbers: international ones by their form, national ones by the words around them.
+"""Rules for phone numbers: international by form, national by the words nearby.
 
 The matcher of phonenumbers wants one country and spaces between words; here the candidates are
 found by form, next to any script, and phonenumbers says which of them can be dialled.
@@ -34,7 +34,7 @@ _NOT_A_PHONE = (
 
 
 def phone(text: str, start: int, stop: int) -> Span | None:
-    """A number that can be dialled from abroad, or one that is said to be a phone."""
+    """Returns the span of an international number, or of one with a word for a phone nearby."""
     start, stop = _balanced(text, start, stop)
     value = text[start:stop]
     digits = re.sub(r"\D", "", re.sub(_EXTENSION, "", value))
@@ -56,7 +56,7 @@ def phone(text: str, start: int, stop: int) -> Span | None:
 
 
 def _balanced(text: str, start: int, stop: int) -> Span:
-    """The span without a parenthesis that does not close within it."""
+    """Returns the span without an unbalanced parenthesis."""
     value = text[start:stop]
     if value.count("(") <= value.count(")"):
         return start, stop
@@ -76,12 +76,12 @@ def _said(text: str, start: int, value: str) -> bool:
 
 
 def _links(gap: str) -> bool:
-    """Nothing but small words between: an ungrouped number may count something else."""
+    """True if only short words are between the word and the number."""
     return all(word.lower() in _LINKS for word in re.findall(r"[A-Za-z]{4,}", gap))
 
 
 def _american(value: str) -> bool:
-    """The three groups of North America, which nothing else is written in."""
+    """True for the three groups of a North American number."""
     form = r"(?:1[-. ])?(?:\([2-9]\d\d\) ?|[2-9]\d\d([-. ]))[2-9]\d\d[-. ]\d{4}"
     return bool(re.fullmatch(form, re.sub(_EXTENSION, "", value))) and _valid(value)
 

@@ -1,4 +1,4 @@
-"""What a rule is, and what it finds."""
+"""The types of a privacy rule and its match."""
 
 from collections.abc import Callable, Iterable
 
@@ -11,24 +11,24 @@ Gate: TypeAlias = Literal["open", "number", "long word"]
 
 
 class Hit(Protocol):
-    """One place a finder points at."""
+    """One match of a finder."""
 
     def span(self) -> Span:
-        """Where it starts and stops."""
+        """Returns start and end of the match."""
         ...
 
 
 class Finder(Protocol):
-    """Anything that points at places in a text, as a compiled pattern does."""
+    """Finds matches in a text, like a compiled pattern."""
 
     def finditer(self, text: str, /) -> Iterable[Hit]:
-        """The places, in order."""
+        """Yields the matches, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One kind of thing that is redacted.
+    """One kind of value that is redacted.
 
     A pattern's group `value` is what is replaced, or all of it where there is none. `check` decides
     about a candidate and may move its ends; with a `context` one of its words has to stand near by.
@@ -48,7 +48,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a text holds something of a kind."""
+    """The kind and the position of a match."""
 
     kind: str
     start: int

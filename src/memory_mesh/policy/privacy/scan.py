@@ -1,4 +1,4 @@
-"""Try the rules on a text and settle which of them takes which part.
+"""Applies the rules to a text and resolves overlapping matches.
 
 Rules are tried in the order of the table, and what an earlier one took no later one gets. A rule is
 tried only when its gate is open, and its pattern is compiled when it is first tried.
@@ -17,7 +17,7 @@ BEFORE, AFTER = 48, 24  # how far a context word may stand from its number
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The part of a text a rule took, and how it reads in plain characters."""
+    """A part of a text that a rule matched, and its ASCII form."""
 
     rule: Rule
     plain: str
@@ -26,7 +26,7 @@ class Taken:
 
 
 class Scanner:
-    """The rules, ready to be tried."""
+    """The compiled rules."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = [_Prepared(rule) for rule in rules]
@@ -34,7 +34,7 @@ class Scanner:
         self._placeholder = rf"\[(?:{'|'.join(labels)})(?:_[0-9a-f]{{8}})?\]"
 
     def find(self, text: str) -> list[Taken]:
-        """What is found, in the order of the text."""
+        """Returns the matches in the order of the text."""
         seen, places = visible(fold(text))
         folded = self._without_placeholders(seen)
         gates = {"open": True, "number": has_number(folded), "long word": has_long_word(folded)}
@@ -52,7 +52,7 @@ class Scanner:
 
 
 class _Prepared:
-    """A rule and, once it was needed, what finds its candidates."""
+    """A rule and its pattern, compiled when first needed."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule, self._hints = rule, rule.hints
@@ -94,7 +94,7 @@ class _Prepared:
 
 
 def _placed(part: Taken, places: Sequence[int]) -> Taken:
-    """Where the part lies in the text that has unseen characters."""
+    """Maps a part to its position in the original text with invisible characters."""
     return replace(part, start=places[part.start], stop=places[part.stop - 1] + 1)
 
 
@@ -114,6 +114,6 @@ def _take(prepared: _Prepared, folded: str, taken: list[Taken]) -> None:
 
 
 def _overlaps(start: int, stop: int, others: Sequence[Span]) -> bool:
-    """One of the others, which are sorted and apart, has a part of it."""
+    """True if the part overlaps one of the sorted, disjoint others."""
     after = bisect_left(others, (stop, 0))
     return after > 0 and others[after - 1][1] > start

@@ -1,4 +1,4 @@
-"""Every rule, in the order they are tried: what is longest and surest comes first."""
+"""All built-in rules in the order they are tried: the longest and most certain first."""
 
 from memory_mesh.policy.privacy.identities import IDENTITIES
 from memory_mesh.policy.privacy.issuers import ISSUERS, PRIVATE_KEYS

@@ -17,7 +17,7 @@ _LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,39}")
 
 
 def read(settings: Mapping[str, object] | Sequence[Mapping[str, object]]) -> tuple[Rule, ...]:
-    """The rules of a list of tables, or of one table from name to pattern."""
+    """Builds rules from a list of tables, or from one table of names and patterns."""
     if isinstance(settings, Mapping):
         settings = [{"name": name, "pattern": pattern} for name, pattern in settings.items()]
     return tuple(_rule(number, table) for number, table in enumerate(settings, 1))

@@ -18,7 +18,7 @@ _DAY_SECONDS = 86_400
 
 
 def recency(memory: Memory, now: datetime) -> float:
-    """1 for what was said just now, half of it after 69 days."""
+    """Returns the recency from 0 to 1, with a half-life of 69 days."""
     days = max(0.0, (now - memory.recorded_from).total_seconds() / _DAY_SECONDS)
     return math.exp(-RECENCY_RATE_PER_DAY * days)
 
@@ -26,7 +26,7 @@ def recency(memory: Memory, now: datetime) -> float:
 def composite_score(
     fused: Fused, memory: Memory, now: datetime, weights: Mapping[str, float]
 ) -> Fused:
-    """The weighted sum of relevance, trust, recency and importance."""
+    """Returns the weighted sum of relevance, trust, recency and importance."""
     features = {
         "relevance": similarity(fused.parts),
         "confidence": trust_of(memory, now),
@@ -38,7 +38,7 @@ def composite_score(
 
 
 def composite_weights(given: Mapping[str, float]) -> dict[str, float]:
-    """The default weights with those that a caller gives; an unknown name is refused."""
+    """Merges the caller's weights into the defaults; an unknown name is an error."""
     unknown = given.keys() - COMPOSITE_WEIGHTS.keys()
     if unknown:
         raise InvalidInput(

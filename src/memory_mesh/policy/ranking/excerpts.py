@@ -1,4 +1,4 @@
-"""Which part of a long text answers a question, by the words they share or by meaning."""
+"""Finds the part of a long text that answers a question, by words or by meaning."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ _LEAST = 600  # characters of a part; shorter paragraphs are taken together
 
 
 def best(content: str, terms: Sequence[str]) -> Span | None:
-    """The paragraphs that hold most of the question's terms; None where there is one part only."""
+    """Returns the span with most of the question's terms; None if there is only one part."""
     parts = list(_parts(content))
     if len(parts) < 2:  # noqa: PLR2004
         return None
@@ -20,7 +20,7 @@ def best(content: str, terms: Sequence[str]) -> Span | None:
 
 
 def nearest(parts: Sequence[Part], vector: bytes) -> Span | None:
-    """The span whose vector is nearest; None where the text has but one part."""
+    """Returns the span with the nearest vector; None if the text has only one part."""
     import numpy as np
 
     placed = [part for part in parts if part.span is not None]
@@ -32,7 +32,7 @@ def nearest(parts: Sequence[Part], vector: bytes) -> Span | None:
 
 
 def _parts(content: str) -> Iterator[Span]:
-    """Whole paragraphs, as many together as make a part; what is left over joins the last."""
+    """Groups whole paragraphs into parts; a short remainder joins the last part."""
     start, stop, at = -1, -1, 0
     waiting: Span | None = None
     for line in content.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""What ranking looks at: for every candidate a row of numbers, each between about -1 and 1.
+"""Computes the features of ranking: numbers for each candidate, about -1 to 1 each.
 
 ::
 
@@ -53,20 +53,20 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One row for each candidate, one number for each of NAMES; votes of use stand beside."""
+    """The features of all candidates, one row each, and their usefulness."""
 
     versions: tuple[int, ...] = ()
     rows: tuple[tuple[float, ...], ...] = ()
     usefulness: tuple[float, ...] = ()
 
     def told(self, position: int) -> dict[str, float]:
-        """One candidate's features that say anything."""
+        """Returns the features of one candidate that are not 0."""
         found = zip(NAMES, self.rows[position], strict=True)
         return {name: round(value, 4) for name, value in found if value}
 
 
 def table(reading: Reading, matches: Matches, placed: Mapping[int, Placed]) -> Table:
-    """The features of every version that is placed."""
+    """Computes the features of every candidate."""
     if not placed:
         return Table()
     rows = list(placed.values())
@@ -113,7 +113,7 @@ def _by_words(
 
 
 class _Words:
-    """Sums over the terms of a question, for every candidate at once."""
+    """BM25 and coverage sums over the question's terms, for all candidates at once."""
 
     def __init__(self, lengths: Sequence[int], joined: Sequence[int]) -> None:
         count = len(lengths)
@@ -127,7 +127,7 @@ class _Words:
     def add(
         self, held: Sequence[float], idf: float, near: Places, before: Places, after: Places
     ) -> None:
-        """One term: how often each text holds it, and what it weighs."""
+        """Adds one term: its count in each text and its weight."""
         self.whole += idf
         for at, (own, b, a) in enumerate(zip(held, before, after, strict=True)):
             earlier = held[b] if b >= 0 else 0
@@ -171,7 +171,7 @@ def _by_meaning(rows: Sequence[Placed], before: Places, after: Places) -> dict[s
 
 
 def _spread(values: Column) -> Column:
-    """From 0 for the lowest to 1 for the highest."""
+    """Scales the values from 0 (lowest) to 1 (highest)."""
     low, range_ = min(values), (max(values) - min(values)) or 1.0
     return [(value - low) / range_ for value in values]
 
@@ -208,7 +208,7 @@ def _by_time(reading: Reading, rows: Sequence[Placed]) -> dict[str, Column]:
 
 
 def _by_session(rows: Sequence[Placed], columns: Mapping[str, Column]) -> Column:
-    """How good the best of a candidate's session are; 0 for one that stands alone."""
+    """Scores the best candidates of each session; 0 for a candidate without a session."""
     held: dict[str, list[float]] = {}
     for at, row in enumerate(rows):
         if row.session is not None:
@@ -223,7 +223,7 @@ def _by_session(rows: Sequence[Placed], columns: Mapping[str, Column]) -> Column
 
 
 def _counts(texts: Sequence[str], term: str, forms: Sequence[tuple[str, float]]) -> Sequence[float]:
-    """How often each text holds a term, another word for it by what that counts."""
+    """Counts a term in each text; synonyms count by their share."""
     own = f" {term} "
     if not forms:
         return [text.count(own) for text in texts]
@@ -254,7 +254,7 @@ def _highest(values: Column) -> Column:
 
 
 def _ranks(values: Column) -> Column:
-    """1 for the best, falling to 0 at the hundredth; equals share one, and nothing has none."""
+    """Returns ranks from 1 (best) to 0 (hundredth); equal values share a rank, 0 has none."""
     places: dict[float, float] = {}
     for place, value in enumerate(sorted(values, reverse=True)[:_RANKS]):
         places.setdefault(value, 1 - place / _RANKS)

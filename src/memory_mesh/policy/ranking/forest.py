@@ -1,4 +1,4 @@
-"""From features to one order and one relevance between 0 and 1.
+"""Orders candidates by their features and computes a relevance from 0 to 1.
 
 The order is that of a small forest of decision trees, learned from the dev conversations by
 `bench/training` and kept as plain code in `learned`: each tree asks a few features and adds a
@@ -21,7 +21,7 @@ _JUDGED = tuple(NAMES.index(name) for name in ABSOLUTE)
 
 
 def best(table: Table, limit: int, *, by_meaning: bool) -> list[Fused]:
-    """The best `limit` candidates, best first; ties go to the newer version."""
+    """Returns the best `limit` candidates, best first; in a tie the newer version wins."""
     margin_of = _forest_model.margin_by_meaning if by_meaning else _forest_model.margin_by_words
     odds_of = _forest_model.odds_by_meaning if by_meaning else _forest_model.odds_by_words
     margins = [

@@ -1,4 +1,4 @@
-"""Two ranked lists become one: `rrf` to the letter of RFC-0011 §5, or by weight.
+"""Merges two ranked lists: `rrf` as in RFC-0011 §5, or by weights.
 
 `composite` and `lane` reorder what the weighted sum lets through. The default profile does not
 fuse: it weighs candidates one by one, in `features` and `weighing`.
@@ -17,7 +17,7 @@ VECTOR_WEIGHT = 0.6  # best on the dev conversations; 0.7 suits long messages
 
 
 def fuse(profile: str, legs: Legs, limit: int) -> list[Fused]:
-    """The best `limit` versions, best first; ties go to the newer version."""
+    """Returns the best `limit` versions, best first; in a tie the newer version wins."""
     scored = rrf(legs) if profile == "rrf" else _weighted(legs)
     if len(scored) <= 2 * limit:
         return sorted(scored, key=_order)[:limit]
@@ -29,7 +29,7 @@ def _order(candidate: Fused) -> tuple[float, int]:
 
 
 def _weighted(legs: Legs) -> list[Fused]:
-    """Max-normalised BM25 and min-max cosine, summed: an order, which `ranking` then scores."""
+    """Sums max-normalised BM25 and min-max scaled cosine."""
     bm25 = {match.version: match.bm25 for match in legs.keyword.found}
     cosine = {near.version: near.cosine for near in legs.vector}
     relevance = leg_relevance(legs)

@@ -1,4 +1,4 @@
-"""Memory Lane's numbers: how much a type weighs, how a memory fades, what a question is after."""
+"""The profile `lane`: Memory Lane's weights of types, decay and intents."""
 
 import math
 from collections.abc import Mapping
@@ -33,13 +33,13 @@ _INTENTS: Mapping[str, tuple[Kind, ...]] = {
 
 
 def intents(question: str) -> frozenset[str]:
-    """The kinds a question is after, by its words; several words may ask for several kinds."""
+    """Returns the kinds of memory that the words of a question ask for."""
     words = "".join(char if char.isalnum() else " " for char in question.casefold()).split()
     return frozenset(kind for word in words for kind in _INTENTS.get(word, ()))
 
 
 def decay(memory: Memory, now: datetime) -> float:
-    """What time leaves of a memory: by its last use, or by its age where it was never used."""
+    """Returns the decay of a memory since its last use, or since its creation."""
     days = (now - memory.created).total_seconds() / _DAY
     if days >= LANE_DECAY_STEPS[0][0] and memory.last_used is not None:
         days = (now - memory.last_used).total_seconds() / _DAY
@@ -47,7 +47,7 @@ def decay(memory: Memory, now: datetime) -> float:
 
 
 def factors(memory: Memory, now: datetime, boosted: frozenset[str]) -> dict[str, float]:
-    """What similarity is multiplied by: type, decay, feedback and intent."""
+    """Returns the factors of the score: type, decay, feedback and intent."""
     return {
         "type_weight": LANE_KIND_WEIGHTS.get(memory.kind, LANE_OTHER_KIND_WEIGHT),
         "decay_factor": decay(memory, now),
@@ -57,7 +57,7 @@ def factors(memory: Memory, now: datetime, boosted: frozenset[str]) -> dict[str,
 
 
 def lane_score(fused: Fused, memory: Memory, now: datetime, boosted: frozenset[str]) -> Fused:
-    """Similarity times type, decay, feedback and intent."""
+    """Returns similarity times type, decay, feedback and intent."""
     times = factors(memory, now, boosted)
     score = similarity(fused.parts) * math.prod(times.values())
     return Fused(fused.version, score, dict(fused.parts) | times)

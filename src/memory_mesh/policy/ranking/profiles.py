@@ -14,9 +14,9 @@ RERANK_DEPTH = 1_000
 
 
 def depth(profile: str, limit: int, writes: int = 0) -> int:
-    """How many candidates each leg is asked for: twice the limit, or at least 100, or 1,000.
+    """Returns the candidates to request per search: twice the limit, at least 100 or 1,000.
 
-    Among very many memories the right one stands a little further down.
+    In very large stores the right memory ranks a little lower.
     """
     if profile == "rrf":
         return 2 * limit

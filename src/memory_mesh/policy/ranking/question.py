@@ -1,4 +1,4 @@
-"""A question taken apart: what it is about, whom it names, whether it asks for a time.
+"""Analyses a question: its terms, the names in it, and whether it asks for a time.
 
 Words that are structure, the name of somebody who speaks in the store above all, say who and not
 what. A turn addressed to Ann holds her name and Ann's own turns do not, so a vector of the whole
@@ -23,7 +23,7 @@ _WHEN = frozenset(("when", "date", "day", "month", "year", "long", "since", "wan
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A question as ranking sees it."""
+    """The analysed question."""
 
     text: str  # what is embedded
     terms: tuple[str, ...]  # what it is about
@@ -36,7 +36,7 @@ class Reading:
 
 
 def words(text: str) -> list[str]:
-    """The words of a question that could be somebody's name."""
+    """Returns the words of a question that could be a name."""
     found = (word for word in _word_pattern().findall(text) if len(word) > 1)
     if text != text.lower():  # who writes capitals writes names with them: a rose is not Rose
         found = (word for word in found if not word[0].islower())
@@ -45,7 +45,7 @@ def words(text: str) -> list[str]:
 
 
 def read(text: str, names: Collection[str], now: datetime) -> Reading:
-    """The question taken apart, its names as in `without_names`."""
+    """Removes the names of known speakers from a question, unless nothing else is left."""
     terms = analyze.query_terms(text)[:MAX_TERMS]
     about_time = not _WHEN.isdisjoint(text.lower().split()[:_OPENING])
     period = time_expressions.read(text, now)
@@ -67,7 +67,7 @@ def without_names(reading: Reading, names: Collection[str]) -> Reading:
 
 
 def names_speaker(names: Collection[str], speaker: str | None) -> bool:
-    """The question names this speaker, by the whole name or its first word."""
+    """True if the question names this speaker, by the whole name or its first word."""
     if not speaker or not names:
         return False
     lower = speaker.lower()

@@ -1,4 +1,4 @@
-"""Profiles that look at more than relevance: `composite` (neolata) and `lane` (Memory Lane).
+"""Applies the profiles that use more than relevance: `composite` and `lane`.
 
 Both reorder what the legs found; every part of a score is kept beside it. A threshold is on
 similarity, never on the product, or a light type could never be returned at all.
@@ -14,7 +14,7 @@ from memory_mesh.policy.ranking.relevance import similarity
 
 
 def rank(query: Query, found: Sequence[tuple[Fused, Memory]]) -> list[Fused]:
-    """What was found in the order of the query's profile, best first."""
+    """Returns the results in the order of the query's profile, best first."""
     now = query.lens.now
     near = [(fused, memory) for fused, memory in found if _similar_enough(query, fused)]
     if query.profile == "lane":

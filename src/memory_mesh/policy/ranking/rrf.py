@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion, to the letter of RFC-0011 section 5."""
+"""Reciprocal rank fusion as in RFC-0011 section 5."""
 
 from memory_mesh.model import Fused
 from memory_mesh.policy.ranking.relevance import (
@@ -11,7 +11,7 @@ K = 60  # Cormack et al. 2009
 
 
 def rrf(legs: Legs) -> list[Fused]:
-    """Each list adds 1 / (60 + rank + 1); first in both lists is 1 after normalisation.
+    """Adds 1 / (60 + rank + 1) for each list; first in both lists is 1 after normalisation.
 
     The part `similarity` is RFC-0011 §5.2's score of the vector leg.
     """

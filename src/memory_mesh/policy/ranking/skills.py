@@ -1,4 +1,4 @@
-"""How skills are scored."""
+"""Scores skills for a question."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ FIELD_WEIGHTS = (3, 2, 1, 1)  # name, intent, tags, description
 
 
 def score(candidate: Candidate, terms: Sequence[str]) -> SkillHit:
-    """0.7 of how well the words of each field match, 0.3 of how near the intent is."""
+    """Returns 0.7 of the keyword score plus 0.3 of the intent's similarity."""
     keyword = keyword_score(candidate.terms, terms)
     vector = max(0.0, min(1.0, candidate.cosine)) if candidate.cosine is not None else 0.0
     total = KEYWORD * keyword + VECTOR * vector
@@ -17,7 +17,7 @@ def score(candidate: Candidate, terms: Sequence[str]) -> SkillHit:
 
 
 def keyword_score(fields: Sequence[str], terms: Sequence[str]) -> float:
-    """The share of the question's terms each field holds, weighed 3, 2, 1, 1, from 0 to 1.
+    """Returns the weighted share (3, 2, 1, 1) of the question's terms in the fields, 0 to 1.
 
     A word found in a skill's name outweighs one found in its description; all words in all fields
     would be 1, and a field that is empty cannot be expected to hold any.

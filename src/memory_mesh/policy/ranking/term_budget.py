@@ -1,4 +1,4 @@
-"""Which words of a question are worth ranking by, and what each could add to a score."""
+"""Chooses the terms of a question that are searched, and computes their weights."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ _FLOOR = 1e-6  # FTS5's bm25() gives a term that more than half of the rows hold
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The terms to look for, and those that only add to what these find; the rarest first."""
+    """Splits terms into those that find candidates and those that only add to scores."""
 
     kept: tuple[str, ...]
     dropped: tuple[str, ...]
@@ -21,7 +21,7 @@ class Selection:
 
 
 def select(terms: Sequence[str], postings: Mapping[str, int], rows: int) -> Selection:
-    """Keep the rarest terms while their postings fit the budget; unknown terms cost nothing."""
+    """Keeps the rarest terms whose postings fit the budget; unknown terms cost nothing."""
     weights = {term: inverse_frequency(min(postings.get(term, 0), rows), rows) for term in terms}
     known = sorted(
         (term for term in weights if postings.get(term, 0) > 0),
@@ -38,5 +38,5 @@ def select(terms: Sequence[str], postings: Mapping[str, int], rows: int) -> Sele
 
 
 def inverse_frequency(postings: int, rows: int) -> float:
-    """BM25's weight of a term, as FTS5 computes it."""
+    """Returns the IDF of a term as FTS5 computes it."""
     return max(_FLOOR, math.log((rows - postings + 0.5) / (postings + 0.5)))

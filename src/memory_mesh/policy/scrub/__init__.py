@@ -1,4 +1,4 @@
-"""Layer 0: what a text goes through before it is stored and embedded (RFC-0011 section 6).
+"""Cleans a text and cuts it into chunks before it is stored and embedded (RFC-0011 section 6).
 
 ::
 
@@ -49,7 +49,7 @@ def scrub(
     source: str | None = None,
     at: datetime | None = None,
 ) -> Scrubbed:
-    """The text made ready to be stored and embedded; equal in, equal out, and twice is once."""
+    """Returns the content to store and the chunks to embed; deterministic and idempotent."""
     hide = _once(redact)
     removed: list[str] = []
     content = _cleaned(hide(text), checked(settings), form, removed)
@@ -59,13 +59,13 @@ def scrub(
 
 
 def chunks_of(content: str) -> tuple[Chunk, ...]:
-    """The chunks that scrubbing in the mesh made, from the content that it stored."""
+    """Returns the chunks of a stored content, the same as `scrub` returned."""
     chunks, _ = validated(annotated(chunking.pieces_of(content, IN_MESH)), IN_MESH)
     return chunks
 
 
 def _cleaned(text: str, settings: Settings, form: Form | None, removed: list[str]) -> str:
-    """Stages 1 to 3, until they find nothing more to do."""
+    """Runs stages 1 to 3 until they change nothing more."""
     if not settings.enabled:
         return text if text.strip() else ""
     for _ in range(_PASSES):
@@ -86,7 +86,7 @@ def _cleaned(text: str, settings: Settings, form: Form | None, removed: list[str
 def _hidden(
     content: str, settings: Settings, form: Form | None, hide: Redact
 ) -> tuple[str, list[Piece]]:
-    """The content and its pieces, such that neither, written or read, shows a private thing."""
+    """Returns content and pieces in which no private value shows, with or without markup."""
     for _ in range(_PASSES):
         pieces = chunking.pieces_of(content, settings)
         private = _private(content, pieces, hide)
@@ -99,7 +99,7 @@ def _hidden(
 
 
 def _private(content: str, pieces: list[Piece], hide: Redact) -> list[Private]:
-    """The stretches that only show a private thing without their markup, and what to put there."""
+    """Returns the spans that show a private value only without markup, and replacements."""
     shown = [piece for piece in pieces if hide(piece.text) != piece.text]
     if not shown:
         return []
@@ -114,7 +114,7 @@ def _private(content: str, pieces: list[Piece], hide: Redact) -> list[Private]:
 
 
 def _together(content: str, units: list[Unit], hide: Redact) -> list[Private]:
-    """Neighbours that only together show a private thing, which goes from where it stands."""
+    """Returns the spans of neighbouring units that show a private value only together."""
     found: list[Private] = []
     for one, other in pairwise(units):
         both = f"{one.text}\n{other.text}"
@@ -128,7 +128,7 @@ def _together(content: str, units: list[Unit], hide: Redact) -> list[Private]:
 
 
 def _differing(one: str, other: str) -> tuple[str, str]:
-    """Two texts without what both start and end with."""
+    """Removes the common start and end of two texts."""
     start = _alike(one, other)
     one, other = one[start:], other[start:]
     end = _alike(one[::-1], other[::-1])
@@ -136,13 +136,13 @@ def _differing(one: str, other: str) -> tuple[str, str]:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters both start with."""
+    """Returns the length of the common start."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _once(redact: Redact | None) -> Redact:
-    """Redaction that does not look again at what came out of it."""
+    """Returns a redact function that skips texts it has already redacted."""
     if redact is None:
         return _as_is
     known: dict[str, str] = {}

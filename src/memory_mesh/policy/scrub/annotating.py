@@ -1,4 +1,4 @@
-"""Stage 5, metadata annotation: where a chunk comes from, its section, its hash and its time."""
+"""Stage 5, annotation: adds source, section, hash and time to chunks."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -11,7 +11,7 @@ from memory_mesh.policy.scrub.parts import Chunk, Piece
 def annotated(
     pieces: Iterable[Piece], *, source: str | None = None, at: datetime | None = None
 ) -> list[Chunk]:
-    """The pieces as chunks; the time is the caller's, so that equal text gives equal chunks."""
+    """Returns the pieces as chunks, with the caller's time."""
     return [
         Chunk(
             text=piece.text,

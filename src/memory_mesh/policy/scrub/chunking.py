@@ -1,4 +1,4 @@
-"""Stage 4, chunking: units packed into pieces that the limits allow.
+"""Stage 4, chunking: packs units into pieces within the limits.
 
 A heading opens a new piece, code stays whole as long as it fits under the hard limit, and what is
 too long on its own is cut where a paragraph, a line, a sentence or a word ends, in that order.
@@ -16,7 +16,7 @@ _LEAST_CUT = 32  # tokens
 
 
 def pieces_of(content: str, settings: Settings) -> list[Piece]:
-    """The pieces of a content, in order; they hold every unit that says something."""
+    """Returns the pieces of a content in order, with every unit that has text."""
     if not content.strip():
         return []
     content = content.replace("\r", " ")  # of a text that was never cleaned
@@ -30,7 +30,7 @@ def pieces_of(content: str, settings: Settings) -> list[Piece]:
 
 
 def _small_enough(content: str, units: Iterable[Unit], settings: Settings) -> Iterator[Unit]:
-    """The units, those over their limit in parts; the first has room for the headings above it."""
+    """Splits units that are over the limit; the first leaves room for its headings."""
     above = 0
     for unit in units:
         cost = tokens.count(unit.text)
@@ -54,7 +54,7 @@ def _parts(content: str, unit: Unit, limit: int) -> Iterator[Unit]:
 
 
 def _reader(content: str, unit: Unit) -> Callable[[str], str]:
-    """What turns a part of the unit into plain text."""
+    """Returns the function that converts a part of the unit to plain text."""
     if unit.code:
         return _without_fences
     if not forms.looks_markdown(content):
@@ -74,7 +74,7 @@ def _without_fences(code: str) -> str:
 
 
 def _packed(units: Iterable[Unit], settings: Settings) -> Iterator[list[Unit]]:
-    """Units in groups up to the limit; a heading starts one when the last is long enough."""
+    """Groups units up to the limit; a heading starts a new group if the last is long enough."""
     group: list[Unit] = []
     spent = 0
     for unit in units:
@@ -92,7 +92,7 @@ def _packed(units: Iterable[Unit], settings: Settings) -> Iterator[list[Unit]]:
 
 
 def _joined(groups: Iterable[list[Unit]], settings: Settings) -> list[list[Unit]]:
-    """The groups, those below the minimum together with a neighbour."""
+    """Joins groups below the minimum with a neighbour."""
     found: list[list[Unit]] = []
     for group in groups:
         short = found and min(_cost(found[-1]), _cost(group)) < settings.min_tokens
@@ -115,7 +115,7 @@ def _piece(group: Sequence[Unit]) -> Piece:
 
 
 def _common(sections: Sequence[Section]) -> Section:
-    """The path that all of them share."""
+    """Returns the common section path."""
     first, last = min(sections), max(sections)
     same = 0
     while same < min(len(first), len(last)) and first[same] == last[same]:

@@ -1,4 +1,4 @@
-"""Stage 2, semantic filtering: a document without its boilerplate, repetitions and noise.
+"""Stage 2, filtering: removes boilerplate, repetitions and noise from a document.
 
 Only whole lines of documents go, never code, never the last text. A sentence about a sidebar or a
 privacy policy is no boilerplate: the line must be nothing else.
@@ -60,7 +60,7 @@ _BOILERPLATE = {
 
 
 def filtered(content: str, min_signal: float) -> tuple[str, list[str]]:
-    """The document without what carries no meaning, and the reason for each line that went."""
+    """Returns the filtered document and the reason for each removed line."""
     lines = content.split("\n")
     reasons: dict[int, str] = {}
     seen: set[str] = set()
@@ -80,7 +80,7 @@ def filtered(content: str, min_signal: float) -> tuple[str, list[str]]:
 
 
 def _paragraphs(lines: list[str]) -> Iterator[list[int]]:
-    """The numbers of the lines of each paragraph; code is in none."""
+    """Returns the line numbers of each paragraph, without code."""
     front = normalising.front_matter(lines)
     paragraph: list[int] = []
     for at, (line, in_code) in enumerate(zip(lines, forms.fenced(lines), strict=True)):
@@ -93,7 +93,7 @@ def _paragraphs(lines: list[str]) -> Iterator[list[int]]:
 
 
 def _is_repeated(paragraph: Sequence[str], seen: set[str]) -> bool:
-    """The paragraph stood before; short ones and headings may do so."""
+    """True if the paragraph is a repetition; short ones and headings may repeat."""
     said = normalising.closed_up(" ".join(paragraph))
     if len(said) < _LEAST_REPEATED or said.startswith("#"):
         return False
@@ -103,7 +103,7 @@ def _is_repeated(paragraph: Sequence[str], seen: set[str]) -> bool:
 
 
 def _meaningless(line: str, last: str, min_signal: float) -> str | None:
-    """Why a line carries no meaning."""
+    """Returns the reason to remove a line, or None."""
     if line == last and not _STRUCTURE(line):
         return "repetition"
     said = line.strip().lstrip("-*\u2022> \t").strip("*_ ")
@@ -117,7 +117,7 @@ def _meaningless(line: str, last: str, min_signal: float) -> str | None:
 
 
 def _signal(said: str) -> float:
-    """The share of characters that are more than punctuation and line drawing."""
+    """Returns the share of letters, digits and non-Latin characters."""
     signs = [character for character in said if not character.isspace()]
     return sum(map(_means, signs)) / len(signs) if signs else 1.0
 

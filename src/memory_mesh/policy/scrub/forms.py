@@ -1,4 +1,4 @@
-"""Which form a text has: plain text, Markdown, HTML or a document. In doubt it is plain text.
+"""Detects the form of a text: plain text, Markdown, HTML or document.
 
 A wrong guess must never cost meaning, so `vector<int>`, `2**10`, `- 5 degrees` and `> 3 retries` on
 their own are plain text: a text is Markdown or HTML only when its structure says so.
@@ -14,7 +14,7 @@ from memory_mesh.policy.scrub.parts import Span
 
 
 class Form(StrEnum):
-    """How a text is written."""
+    """The form of a text."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -49,7 +49,7 @@ _BULLETS = 2
 
 
 def form_of(text: str, declared: str | None = None) -> Form:
-    """The form that a metadata type, media type or file extension states, else the one it has."""
+    """Returns the form declared by type, media type or extension, else the detected one."""
     stated = _DECLARED.get((declared or "").lower().rpartition("/")[2].lstrip("."))
     if stated not in (None, Form.DOCUMENT):
         return stated
@@ -60,12 +60,12 @@ def form_of(text: str, declared: str | None = None) -> Form:
 
 
 def with_plain_line_ends(text: str) -> str:
-    """Every line ends the one way we use."""
+    """Converts all line ends to LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def looks_markdown(text: str) -> bool:
-    """The text has a heading, a code fence, a table, a list, a link or something bold."""
+    """True if the text has a heading, code fence, table, list, link or bold words."""
     if "**" in text and _bold().search(text):
         return True
     if "](" in text and _link().search(text):
@@ -79,7 +79,7 @@ def looks_markdown(text: str) -> bool:
 
 
 def looks_html(text: str) -> bool:
-    """The text is a page, or a part of one that several balanced block elements make up."""
+    """True if the text is an HTML page or consists of several closed block elements."""
     if "<" not in text or ">" not in text:
         return False
     body = text.lstrip("\ufeff \t\r\n")
@@ -101,12 +101,12 @@ def looks_html(text: str) -> bool:
 
 
 def has_markup(text: str) -> bool:
-    """There is an HTML tag outside of code."""
+    """True if there is an HTML tag outside code."""
     return "<" in text and next(_tags_of(text, _TAGS), None) is not None
 
 
 def without_markup(line: str) -> str:
-    """A line in which no HTML tag is read outside of code: a backslash stands before it."""
+    """Escapes HTML tags outside code with a backslash."""
     if "<" not in line:
         return line
     code = list(code_spans(line))
@@ -119,7 +119,7 @@ def without_markup(line: str) -> str:
 
 
 def fenced(lines: Sequence[str]) -> list[bool]:
-    """Which lines belong to a code fence, its first and last included."""
+    """Returns which lines belong to a code fence, including its delimiters."""
     inside, fence = list[bool](), ""
     for line in lines:
         found = _fence().match(line)
@@ -135,7 +135,7 @@ def fenced(lines: Sequence[str]) -> list[bool]:
 
 
 def code_spans(text: str) -> Iterator[Span]:
-    """Where text stands between equal runs of backticks."""
+    """Returns the spans between equal runs of backticks."""
     runs = [found.span() for found in _ticks().finditer(text)]
     later: dict[int, list[int]] = {}
     for index in range(len(runs) - 1, -1, -1):
@@ -150,7 +150,7 @@ def code_spans(text: str) -> Iterator[Span]:
 
 
 def _tags_of(text: str, names: frozenset[str]) -> Iterator["re.Match[str]"]:
-    """Every tag of these names outside of code."""
+    """Returns every tag with these names outside code."""
     hidden = _code(text) if "`" in text or "~~~" in text else []
     at = 0
     for tag in _tag().finditer(text):
@@ -162,7 +162,7 @@ def _tags_of(text: str, names: frozenset[str]) -> Iterator["re.Match[str]"]:
 
 
 def _code(text: str) -> list[Span]:
-    """Where code is: in fences, and between the backticks of one line."""
+    """Returns the spans of code: fences and backticks within a line."""
     found, start = list[Span](), 0
     lines = text.split("\n")
     for line, inside in zip(lines, fenced(lines), strict=True):
@@ -175,7 +175,7 @@ def _code(text: str) -> list[Span]:
 
 
 def _balanced(tags: Sequence["re.Match[str]"]) -> int:
-    """How many of the tags are closed again."""
+    """Counts the tags that are closed."""
     opened = Counter(tag[2].lower() for tag in tags if not tag[1])
     return (opened & Counter(tag[2].lower() for tag in tags if tag[1])).total()
 
@@ -197,7 +197,7 @@ def _page() -> "re.Pattern[str]":
 
 @cache
 def _component() -> "re.Pattern[str]":
-    """The start of a source file that has a part of a page in it."""
+    """Pattern of the start of a source file that contains HTML."""
     return re.compile(r"(?i)<(?:template|script|style)[\s>]")
 
 
@@ -225,7 +225,7 @@ def _heading() -> "re.Pattern[str]":
 
 @cache
 def _structure() -> "re.Pattern[str]":
-    """A fence, a heading at the start or after a blank line, the second row of a table."""
+    """Pattern of a fence, a heading or the second row of a table."""
     return re.compile(
         r"^[ \t]*(?:```|~~~)|(?:\A|\n[ \t]*\n|^#[^\n]*\n) {0,3}#{1,6}[ \t]+\S"
         r"|^[ \t]*(?:\|[ \t]*)?:?-{3,}:?[ \t]*\|[-:| \t]*$",

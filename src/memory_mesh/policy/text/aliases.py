@@ -1,4 +1,4 @@
-"""Other names of the same thing: k8s and Kubernetes, a PR and a pull request, Bob and Robert.
+"""Synonyms: k8s and Kubernetes, PR and pull request, Bob and Robert.
 
 One line is one thing. A name that means something else too carries a question mark: it counts half.
 A name of several words stands for the thing where its words stand close together.
@@ -247,7 +247,7 @@ _STEM = 3  # letters; no shorter word is stemmed
 
 
 def expand(terms: Sequence[str]) -> dict[str, tuple[Other, ...]]:
-    """For each term that is, or is part of, a known name: what else the thing is called."""
+    """Returns the synonyms of each term that is, or is part of, a known name."""
     if not any(map(_written, terms)):  # the table is made only for a question that needs it
         return {}
     place = {term: at for at, term in enumerate(terms)}
@@ -268,20 +268,20 @@ def expand(terms: Sequence[str]) -> dict[str, tuple[Other, ...]]:
 
 
 def _written(term: str) -> bool:
-    """Some name may begin with the term; a stem ends in another letter than its word at most."""
+    """True if a known name may begin with the term."""
     begun = term[:-1] if len(term) > _STEM else term
     return f" {begun}" in _ALL or f"\n{begun}" in _ALL
 
 
 def _close(name: Sequence[str], place: dict[str, int]) -> bool:
-    """Whether all words of a name were asked for, next to each other or nearly so."""
+    """True if the question contains all words of a name close together."""
     at = [place[word] for word in name if word in place]
     return len(at) == len(name) and max(at) - min(at) < len(name) + _SPREAD
 
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, list[tuple[tuple[str, ...], tuple[Other, ...]]]]:
-    """Every name's terms under the first of them, with the other names of the same thing."""
+    """Returns all names by their first term, with their synonyms."""
     found: dict[str, list[tuple[tuple[str, ...], tuple[Other, ...]]]] = {}
     for group in _groups():
         for name in group:

@@ -1,4 +1,4 @@
-"""Text to terms: what the keyword index stores of a text and what a query asks it for.
+"""Converts text to the terms of the keyword index, for texts and queries.
 
 ::
 
@@ -93,12 +93,12 @@ _SPACELESS = (
 
 
 def terms(text: str) -> list[str]:
-    """Every term of the text in order; stop words only when the text has nothing else."""
+    """Returns the terms of a text in order; stop words only if there is nothing else."""
     return _terms(_chunks(text))
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a query, in the order of their first occurrence.
+    """Returns the distinct terms of a query, in order of first occurrence.
 
     Of the two terms that Müller gives, a query asks for `mueller` alone: it would count twice.
     """
@@ -106,7 +106,7 @@ def query_terms(text: str) -> list[str]:
 
 
 def stem(word: str) -> str:
-    """The Snowball stem of a plain word; names with digits or signs stay as they are."""
+    """Returns the Snowball stem of a word; names with digits or signs are unchanged."""
     if not word.isascii():
         return _stem_beyond_ascii(word)
     if not (word.isascii() and word.isalpha()) or word in _NAMES_IN_S:
@@ -314,7 +314,7 @@ def _stem_beyond_ascii(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _chunk_pattern() -> re.Pattern[str]:
-    """Words held together by single connectors; 1,000 is one, and so is C++ with its sign."""
+    """Pattern of words joined by single connectors, such as 1,000, and of C++ with its sign."""
     run = r"[^\x00-/:-@\[-^`{-\x7f]+"  # what is not in ASCII, and its letters, digits and _
     return re.compile(
         rf"{run}(?:(?:://|::|[./\\:@'-]){run}|(?<=[0-9]),[0-9]{{3}}(?![0-9A-Za-z]))*"
@@ -324,5 +324,5 @@ def _chunk_pattern() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _hump_pattern() -> re.Pattern[str]:
-    """HTTPServer2Name is HTTP, Server2, Name."""
+    """Pattern that splits HTTPServer2Name into HTTP, Server2, Name."""
     return re.compile(r"[A-Z]{2,}(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+|[A-Z]")

@@ -1,4 +1,4 @@
-"""Sentences out of notes, chat and Markdown, in scripts with and without spaces.
+"""Splits notes, chat and Markdown into sentences, in scripts with and without spaces.
 
 A sentence ends at its mark, at the end of a list item or a paragraph, and at a line end that the
 next line does not carry on. What stands in a code fence is no sentence; a heading is one only
@@ -36,7 +36,7 @@ _WRAPPED = 60  # characters: a line as long as that was broken by an editor, not
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text in their order, each on one line."""
+    """Returns the sentences of a text in order, each on one line."""
     units = list(_units(text))
     found = [part for unit, heading in units if not heading for part in _split(unit)]
     return found or [part for unit, _ in units for part in _split(unit)]
@@ -48,7 +48,7 @@ def asks(sentence: str) -> bool:
 
 
 def says(sentence: str, least: int = 2) -> bool:
-    """True where there are so many words beside courtesies and words of grammar."""
+    """True if there are enough words besides courtesies and function words."""
     count = 0
     for word in sentence.split():
         if word.strip(_PUNCTUATION).casefold() in analyze.STOP_WORDS:
@@ -168,13 +168,13 @@ def _rules() -> re.Pattern[str]:
 
 @cache
 def _rows() -> re.Pattern[str]:
-    """A line of its own such as `port: 8080`."""
+    """Pattern of a line such as `port: 8080`."""
     return re.compile(r"[\w][\w .-]{0,30}:\s+\S")
 
 
 @cache
 def _markers() -> re.Pattern[str]:
-    """What opens a list item or a turn of ours."""
+    """Pattern of the start of a list item or of a stored turn."""
     return re.compile(
         r"(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|\[(?:USER|ASSISTANT)\]\s*)"
     )

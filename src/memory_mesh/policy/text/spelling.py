@@ -1,4 +1,4 @@
-"""Words that nobody stored: which stored words the asker may have meant.
+"""Finds stored words for misspelt words of a question.
 
 A misspelt word is one edit away from the right one, another form of a word begins alike, a long
 compound begins with a word of its own. Whoever calls has the stored words and offers some of them.
@@ -41,7 +41,7 @@ _ENDING = 3  # letters that a part may have beyond what it shares: Einstellung-e
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Another name for what was asked: the words of it, and what it counts beside the asked one."""
+    """A replacement for a term: its words and its weight."""
 
     words: tuple[str, ...]
     weight: float
@@ -57,7 +57,7 @@ def beginnings(term: str) -> tuple[str, ...]:
 
 
 def stand_ins(term: str, words: Iterable[str]) -> tuple[Other, ...]:
-    """Those of the words that a term may mean, the nearest first."""
+    """Returns the stored words that a term may mean, the nearest first."""
     spelt = [term.removesuffix(ending) for ending in _ENDINGS if term.endswith(ending)]
     weighed = [
         (_nearness(term, word, spelt), word) for word in words if word.isalpha() and word != term
@@ -119,7 +119,7 @@ def _nearness(term: str, word: str, spelt: Iterable[str]) -> float:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many letters two words begin with alike."""
+    """Returns the length of the common start of two words."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
@@ -129,7 +129,7 @@ def _shared(one: str, other: str) -> int:
 
 
 def _one_edit(term: str, word: str, shared: int) -> bool:
-    """Whether one letter too few, too many, wrong or swapped with the next makes the difference."""
+    """True if the words differ by one missing, extra, wrong or swapped letter."""
     if len(term) < LEAST or abs(len(term) - len(word)) > 1:
         return False
     left, right = term[shared:], word[shared:]

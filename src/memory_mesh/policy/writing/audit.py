@@ -1,4 +1,4 @@
-"""What a block hashes, and how a chain is checked.
+"""Computes and checks the hashes of audit blocks.
 
 digest = HMAC-SHA256(salt, wire text + LF + metadata); hash = SHA-256 of one JSON array: version,
 id, position, seq, operation, agent, milliseconds, memory ids, digest, previous hash. The first
@@ -23,19 +23,19 @@ _SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 
 
 def genesis(namespace: str) -> bytes:
-    """What the first block of a namespace follows."""
+    """Returns the previous hash of a namespace's first block."""
     import hashlib  # it loads OpenSSL, and a search has no use for it
 
     return hashlib.sha256(namespace.encode()).digest()
 
 
 def metadata_text(metadata: Mapping[str, Json]) -> str:
-    """A block's metadata in the one form that is stored and hashed."""
+    """Returns a block's metadata as canonical JSON, the form that is stored and hashed."""
     return _SORTED.encode(dict(metadata))
 
 
 def digest(wire: str | None, metadata: str, salt: bytes) -> bytes:
-    """The salted fingerprint of what a block says."""
+    """Returns the salted digest of a block's content."""
     import hmac
 
     return hmac.digest(salt, f"{wire or ''}\n{metadata}".encode(), "sha256")
@@ -44,7 +44,7 @@ def digest(wire: str | None, metadata: str, salt: bytes) -> bytes:
 def block_hash(
     entry: Entry, position: int, seq: int | None, digested: bytes, prev_hash: bytes
 ) -> bytes:
-    """The link of the chain: it covers the header, the digest and the block before."""
+    """Returns a block's hash over its header, its digest and the previous hash."""
     import hashlib
 
     form = [
@@ -63,7 +63,7 @@ def block_hash(
 
 
 def seal(entry: Entry, seq: int, position: int, prev_hash: bytes, salt: bytes) -> Block:
-    """The entry as a block at its place in the chain."""
+    """Returns the entry as a block at a position in the chain."""
     digested = digest(entry.wire, metadata_text(entry.metadata), salt)
     return Block(
         entry=entry,
@@ -77,7 +77,7 @@ def seal(entry: Entry, seq: int, position: int, prev_hash: bytes, salt: bytes) -
 
 
 def flaw(block: Block, position: int, prev_hash: bytes, *, stored: str | None = None) -> str | None:
-    """What is wrong with a block that should stand at this place, or None.
+    """Returns what is wrong with the block at this position, or None.
 
     `stored` is its metadata as the ledger holds it, where that need not be written anew.
     """
@@ -102,7 +102,7 @@ def flaw(block: Block, position: int, prev_hash: bytes, *, stored: str | None = 
 
 
 def checkpoint(head: Head, at: datetime) -> str:
-    """The end of the chain as text to keep elsewhere."""
+    """Returns the last block of the chain as the text of a checkpoint."""
     return json.dumps(
         {
             "namespace": head.namespace,
@@ -116,7 +116,7 @@ def checkpoint(head: Head, at: datetime) -> str:
 
 
 def read_checkpoint(text: str) -> Checkpoint:
-    """A checkpoint as `checkpoint` wrote it."""
+    """Parses the text of a checkpoint."""
     try:
         plain = json.loads(text)
         return Checkpoint(

@@ -1,4 +1,4 @@
-"""How a heritage chain grows from those of the memories something was made from."""
+"""Builds the heritage chain of a memory from those of its sources."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,7 +7,7 @@ from memory_mesh.model.record import _HERITAGE_KEYS
 
 
 def cut_to(heritage: Heritage, depth: int) -> Heritage:
-    """The newest `depth` links of each list; what goes is counted by the longest of them."""
+    """Keeps the newest `depth` links of each list and counts the links removed."""
     lists = {name: getattr(heritage, name) for name in _HERITAGE_KEYS}
     gone = max(0, *(len(links) - depth for links in lists.values()))
     kept = {name: links[max(0, len(links) - depth) :] for name, links in lists.items()}
@@ -20,7 +20,7 @@ _OWN = {"intents": "intent", "hypotheses": "hypothesis", "rationales": "rational
 def grown(
     parents: Iterable[Heritage | None], own: Mapping[str, Json], depth: int
 ) -> Heritage | None:
-    """The parents' links, then the memory's own intent, hypothesis and rationale; the newest."""
+    """Returns the parents' links followed by the memory's own, cut to the newest."""
     chains = [parent for parent in parents if parent is not None]
     links = {
         name: tuple(dict.fromkeys(link for chain in chains for link in getattr(chain, name)))

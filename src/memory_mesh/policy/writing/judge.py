@@ -1,4 +1,4 @@
-"""The verdict on a draft, given what the ledger holds at the moment of decision. Pure and total.
+"""Decides what happens to a draft, given what the ledger holds. Pure: no I/O.
 
 ::
 
@@ -43,7 +43,7 @@ _DEFAULT = PredicateSchema()
 
 
 def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
-    """Keep, merge into a twin, repeat an earlier answer, or refuse with a reason."""
+    """Returns the verdict on a draft: keep, merge, repeat an earlier receipt, or refuse."""
     seen = standing.keys.get(draft.key) if draft.key is not None else None
     if seen is not None:
         if (seen.hash, seen.memory.scope) != (wording.hash, draft.scope):
@@ -62,7 +62,7 @@ def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
 
 
 def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
-    """By its twins, then by what it claims; a writer's own doubt comes last."""
+    """Judges a draft by memories with the same text, then by its claim, then by its own doubt."""
     known = standing.twins.get((wording.hash, draft.scope), ())
     same = [memory for memory in known if _same(memory, draft, standing)]
     twin = next((memory for memory in same if memory.status is Status.ACTIVE), None)
@@ -78,7 +78,7 @@ def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
 
 
 def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None:
-    """What comes from another store and is here already, under its id."""
+    """Returns the verdict on an imported memory whose id is already in this store."""
     memory = standing.memories.get(draft.origin.id) if draft.origin is not None else None
     if memory is None:
         return None
@@ -88,7 +88,7 @@ def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None
 
 
 def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
-    """What memory itself said and is handed in again teaches nothing and corroborates nothing."""
+    """Refuses a text that was recalled from memory and is added again."""
     suspects = recited.suspects(draft, wording.echo)
     sources = [standing.echoes.get(suspect) for suspect in suspects]
     seen = [memory for memory in sources if memory and audience.sees(draft.scope, memory.scope)]
@@ -99,7 +99,7 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
 
 
 def contradicted(said: Memory, standing: Standing) -> list[Memory]:
-    """Active memories that cannot be true beside this one; its predicate may keep both."""
+    """Returns the active memories that contradict this one."""
     if said.claim is None:
         return []
     schema = standing.schemas.get(said.claim.predicate, _DEFAULT)
@@ -114,7 +114,7 @@ def contradicted(said: Memory, standing: Standing) -> list[Memory]:
 
 
 def taught_already(said: Memory, standing: Standing) -> list[Memory]:
-    """Other active lessons on the very same failure."""
+    """Returns other active lessons for the same failure pattern."""
     lesson = said.lesson
     if lesson is None:
         return []
@@ -129,7 +129,7 @@ def taught_already(said: Memory, standing: Standing) -> list[Memory]:
 
 
 def _judge_claim(draft: Draft, claim: Claim, standing: Standing) -> Verdict:
-    """Compare with each memory that claims something of the same; then trust decides."""
+    """Judges a claim against other claims with the same subject and predicate."""
     schema = standing.schemas.get(claim.predicate, _DEFAULT)
     against: list[tuple[Memory, Relation]] = []
     for memory in standing.claims.get((claim.subject, claim.predicate, draft.scope), ()):
@@ -143,7 +143,7 @@ def _judge_claim(draft: Draft, claim: Claim, standing: Standing) -> Verdict:
 
 
 def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
-    """What two claims on the same are to each other, before anybody is trusted."""
+    """Returns how two claims on one subject and predicate relate, without regard to trust."""
     other = memory.claim
     if other is None or not _overlap(said, memory):
         return Relation.BESIDE
@@ -165,7 +165,7 @@ def _weighed(
     against: list[tuple[Memory, Relation]],
     standing: Standing,
 ) -> Keep:
-    """All or nothing: one rival that stands keeps the newcomer out and everything as it was."""
+    """Decides a conflict by trust: the draft replaces all memories it contradicts, or none."""
     new = BASE[draft.source.kind]
     sources = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
     if sources:
@@ -212,7 +212,7 @@ def _weighed(
 
 
 def _stands(rival: Rival, new: float) -> bool:
-    """It is trusted more; and age alone lets nobody of a less trusted kind take its place."""
+    """True if the memory is trusted more, or would be if it were not for its age."""
     memory = rival.memory
     if BASE[memory.source.kind] <= new:
         return rival.old_trust > new
@@ -226,7 +226,7 @@ def _stands(rival: Rival, new: float) -> bool:
 
 
 def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
-    """It is as trusted, and what is brought from another store was said before it."""
+    """True if the memory is at least as trusted and newer than an imported draft."""
     memory, origin = rival.memory, draft.origin
     return (
         origin is not None and origin.created < memory.created and BASE[memory.source.kind] >= new
@@ -234,7 +234,7 @@ def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
 
 
 def _words(draft: Draft, memory: Memory) -> str:
-    """The contradiction in words."""
+    """Describes the contradiction in words."""
     new, old = draft.claim, memory.claim
     if new is None or old is None:
         return "two claims"
@@ -242,7 +242,7 @@ def _words(draft: Draft, memory: Memory) -> str:
 
 
 def _overlap(said: Statement, memory: Memory) -> bool:
-    """The times at which both are said to hold meet."""
+    """True if the valid times of both overlap."""
     begins_late = (
         said.valid_from is not None
         and memory.valid_until is not None
@@ -257,9 +257,9 @@ def _overlap(said: Statement, memory: Memory) -> bool:
 
 
 def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
-    """A lesson replaces a less certain one of its pattern; from low trust it waits for review.
+    """Judges a lesson: it replaces less certain lessons of its pattern, or waits for review.
 
-    One that waits changes nothing else, and gives way to any that is as certain.
+    A lesson that waits changes nothing else.
     """
     sources = [
         standing.memories[id_].source.kind for id_ in draft.derived_from if id_ in standing.memories
@@ -281,12 +281,12 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
 
 
 def same_pattern(one: Lesson, other: Lesson) -> bool:
-    """The hash has no separator between its two parts: ab + c must not be taken for a + bc."""
+    """True if pattern and scope are equal; their joint hash could mix up ab + c and a + bc."""
     return (one.error_pattern, one.applies_to) == (other.error_pattern, other.applies_to)
 
 
 def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
-    """The same once more, unless it holds at another time or states another claim."""
+    """True if the draft repeats the memory: same valid time and same stated claim."""
     if not _true_together(memory, draft):
         return False
     if draft.claim is None or draft.claim.read:
@@ -296,5 +296,5 @@ def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
 
 
 def _true_together(memory: Memory, said: Statement) -> bool:
-    """What holds at other times says something else: merging would make a true text vanish."""
+    """True if the valid times are equal; otherwise merging would lose a true text."""
     return (memory.valid_from, memory.valid_until) == (said.valid_from, said.valid_until)

@@ -1,4 +1,4 @@
-"""What is too much, in one place."""
+"""Size limits of memories, metadata and skills."""
 
 MEMORY_CHARS = 100_000  # of a memory's text: RFC-0011's implementation cuts off here
 METADATA_DEPTH = 16

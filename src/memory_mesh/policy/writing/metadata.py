@@ -1,4 +1,4 @@
-"""What metadata may hold: JSON of bounded depth and size, and no key that could bite a reader."""
+"""Checks metadata: JSON of limited depth and size, without dangerous keys."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ FORBIDDEN = frozenset({"__proto__", "constructor", "prototype"})
 
 
 def check_metadata(value: object) -> dict[str, Json]:
-    """The metadata as plain JSON values; raises InvalidInput and names the offending place."""
+    """Returns the metadata as plain JSON values; InvalidInput names the invalid place."""
     if not isinstance(value, Mapping):
         raise InvalidInput(
             f"metadata must be an object of keys and values, not {type(value).__name__}"
@@ -27,14 +27,14 @@ def check_metadata(value: object) -> dict[str, Json]:
 
 
 class _Budget:
-    """How much more one metadata object may hold."""
+    """Counts values and characters of one metadata object against the limits."""
 
     def __init__(self) -> None:
         self.items = METADATA_ITEMS
         self.characters = METADATA_CHARS
 
     def spend(self, characters: int) -> None:
-        """One more value of this length."""
+        """Counts one value of this length."""
         self.items -= 1
         self.characters -= characters
         if self.items < 0 or self.characters < 0:

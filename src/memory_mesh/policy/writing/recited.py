@@ -1,4 +1,4 @@
-"""Recognising what came from memory when it is handed in again.
+"""Recognises text that was recalled from memory and is added again.
 
 A fingerprint leaves out case, spacing and punctuation. A text in the form that our own results and
 prompts have is taken apart into the memories it shows.
@@ -15,7 +15,7 @@ _REPEATING = {Channel.MCP, Channel.ASSISTANT, Channel.EXTRACTION}
 
 
 def fingerprint(text: str) -> bytes:
-    """The same for texts that differ in case, spacing and punctuation only; empty for no words."""
+    """Returns a digest of the text's words that ignores case, spacing and punctuation."""
     words = "".join(char if char.isalnum() else " " for char in text.casefold()).split()
     if not words:
         return b""
@@ -23,7 +23,7 @@ def fingerprint(text: str) -> bytes:
 
 
 def suspects(draft: Draft, own: bytes) -> tuple[bytes, ...]:
-    """Fingerprints of what a draft may repeat: itself, where a model speaks, and what it shows."""
+    """Returns fingerprints of recalled texts that the draft may repeat."""
     shown = tuple(filter(None, map(fingerprint, entries(draft.text))))
     if shown:
         return shown
@@ -31,7 +31,7 @@ def suspects(draft: Draft, own: bytes) -> tuple[bytes, ...]:
 
 
 def entries(text: str) -> list[str]:
-    """The memories that a text in the form of our results shows; none where it has another form."""
+    """Returns the memories in a text that has the format of search results."""
     if not any(mark in text for mark in _SHOWN):
         return []
     found: list[list[str]] = []

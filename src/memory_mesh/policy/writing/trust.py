@@ -1,4 +1,4 @@
-"""How far a memory is believed. Stated provenance is lowered, never raised.
+"""Computes the trust of a memory. Stated provenance can be lowered, never raised.
 
 Each channel has a ceiling, and what is derived sinks to its least trusted source. Trust is computed
 from the source, from how many distinct origins said it, from votes on its truth and from its age.
@@ -35,22 +35,22 @@ _CEILINGS = {
 
 
 def lowered(stated: SourceKind, channel: Channel) -> SourceKind:
-    """The stated kind, or the channel's ceiling where that is lower."""
+    """Returns the stated source kind, or the channel's ceiling if that is lower."""
     return lowest((stated, _CEILINGS.get(channel, SourceKind.USER_EXPLICIT)))
 
 
 def lowest(kinds: Iterable[SourceKind]) -> SourceKind:
-    """The least trusted of some sources."""
+    """Returns the least trusted of the source kinds."""
     return max(kinds, key=_MOST_TRUSTED_FIRST.index)
 
 
 def is_authoritative(kind: SourceKind) -> bool:
-    """True where a lesson or skill is used at once; from any other source it waits for review."""
+    """True if lessons and skills of this source need no review."""
     return kind in {SourceKind.USER_EXPLICIT, SourceKind.SYSTEM}
 
 
 def allowed_importance(kind: SourceKind, importance: float | None) -> float | None:
-    """Importance as stated by the user or the system, at most medium from anybody else."""
+    """Limits the importance to medium unless the user or the system stated it."""
     if importance is None or is_authoritative(kind):
         return importance
     return min(importance, MEDIUM)
@@ -64,7 +64,7 @@ def trust(
     disputes: int = 0,
     age_days: float = 0.0,
 ) -> float:
-    """Trust from 0 to 1, by the numbers of neolata; votes weigh more the more there are."""
+    """Returns the trust from 0 to 1, computed from source, origins, votes and age as in neolata."""
     corroboration = min(MOST_CORROBORATED, CORROBORATED * max(0, origins - 1))
     votes = reinforcements + disputes
     share = (reinforcements - disputes) / votes if votes else 0.0
@@ -74,7 +74,7 @@ def trust(
 
 
 def trust_of(memory: Memory, at: datetime) -> float:
-    """How far a memory is believed at a moment."""
+    """Returns the trust of a memory at a time."""
     return trust(
         memory.source.kind,
         origins=memory.origins,
@@ -85,5 +85,5 @@ def trust_of(memory: Memory, at: datetime) -> float:
 
 
 def is_unsupported(reinforcements: int, disputes: int) -> bool:
-    """Disputed several times, and nobody ever stood up for it."""
+    """True if the memory was disputed several times and never reinforced."""
     return not reinforcements and disputes >= UNSUPPORTED
