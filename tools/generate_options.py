@@ -3,8 +3,8 @@
     python tools/generate_options.py            write them
     python tools/generate_options.py --check    exit 1 when a file is not what this makes
 
-Two sets of options are shared: the settings of a store (`Settings` and `DESCRIPTIONS` in config.py)
-and the details of a memory (`Details` and `DETAILS` in policy/writing/drafts.py). They are written
+Two sets of options are shared: the settings of a store (`SETTINGS` in config.py)
+and the details of a memory (`DETAILS` in policy/writing/drafts.py). They are written
 between the marks `# begin generated options (NAME)` and `# end generated options`. Every public
 method with keyword-only arguments gets a section `Options:` at the end of its docstring, one line
 each: from the shared sets, from SHARED below, or as the line stands in the docstring already.
@@ -38,7 +38,7 @@ LINE = re.compile(r" +(?P<name>\w+): (?P<about>.+)\.")
 NEW_ONLY = {"quarantine", "keep_active", "derived_from", "key", "allow_duplicate"}
 MAX_WIDTH = 100
 
-_SEEN_BY = drafts.DETAILS["scope"]
+_SEEN_BY = drafts.DETAILS["scope"][1]
 # What arguments of one name mean: in one method, in one class, or everywhere ("").
 SHARED: Mapping[str, Mapping[str, str]] = {
     "": {
@@ -125,10 +125,8 @@ def generate(source: str) -> str:
 
 def option_sets() -> dict[str, dict[str, str]]:
     """The parameters of each shared set: name, type and default as they are written."""
-    settings = _annotations("config.py", "Settings")
-    details = _annotations("policy/writing/drafts.py", "Details")
-    if settings.keys() != config.DESCRIPTIONS.keys() or details.keys() != drafts.DETAILS.keys():
-        raise CannotGenerate("each setting and each detail has one type and one description")
+    settings = {name: kind for name, (kind, _) in config.SETTINGS.items()}
+    details = {name: kind for name, (kind, _) in drafts.DETAILS.items()}
     return {
         "settings": {name: f"{kind} = None" for name, kind in settings.items()},
         "details": {
@@ -139,18 +137,6 @@ def option_sets() -> dict[str, dict[str, str]]:
             for name, kind in details.items()
             if name not in NEW_ONLY
         },
-    }
-
-
-def _annotations(file: str, name: str) -> dict[str, str]:
-    module = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
-    found = next(
-        node for node in module.body if isinstance(node, ast.ClassDef) and node.name == name
-    )
-    return {
-        node.target.id: ast.unparse(node.annotation)
-        for node in found.body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
 
 
@@ -202,11 +188,11 @@ def _documented(text: str, owner: str, node: ast.FunctionDef, signature: str) ->
 def _descriptions(name: str) -> Mapping[str, str]:
     """What each option of a shared set is; of a setting also its default, where it has one."""
     if name != "settings":
-        return drafts.DETAILS
+        return {name: about for name, (_, about) in drafts.DETAILS.items()}
     defaults = config.Config()
     return {
         setting: f"{about} (default {value!r})" if isinstance(value, str | int | float) else about
-        for setting, about in config.DESCRIPTIONS.items()
+        for setting, (_, about) in config.SETTINGS.items()
         for value in [getattr(defaults, setting)]
     }
 

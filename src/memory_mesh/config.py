@@ -7,13 +7,12 @@ Arguments override the environment, which overrides the file, which overrides th
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, field, fields, replace
 from memory_mesh.model import PredicateSchema
-from memory_mesh.typed import Any, TypedDict
+from memory_mesh.typed import Any
 
 APP = "memory-mesh"
 _ENVIRONMENT = {
@@ -91,77 +90,58 @@ class Config:
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
-DESCRIPTIONS = {  # one line for each setting, shown by `help` (tools/generate_options.py)
-    "db_dir": "the folder of the store; by default the data folder of the platform",
-    "namespace": "the part of the store to work in",
-    "agent_id": "the agent that reads and writes",
-    "project": "the project that reads and writes",
-    "session": "the session that reads and writes",
-    "allow_network_folder": "allow a store on a network drive",
-    "enable_yamo": "write an audit block for every write and every search",
-    "enable_memory": "keep the store on disk; else in a temporary folder",
-    "enable_llm": "allow the use of a language model",
-    "llm_provider": "the service of the language model; without one none is used",
-    "llm_model": "the name of the language model",
-    "llm_api_key": "the key of the language model's service",
-    "llm_base_url": "the address of the language model's service",
-    "llm_max_tokens": "the longest answer of the language model, in tokens",
-    "skill_directories": "folders whose skill files are read when the store is opened",
-    "enable_wisdom_distillation": "learn from failures during `upkeep`",
-    "lesson_min_confidence": "leave out lessons less certain than this, 0 to 1",
-    "lesson_retention_days": "leave out lessons older than this many days",
-    "enable_heritage_tracking": "record why memories were made",
-    "max_heritage_depth": "intents and rationales kept of each memory",
-    "embedder": "what makes vectors: local, fastembed, openai, ollama, cohere or none",
-    "embedder_model": "the name of the embedding model",
-    "embedder_api_key": "the key of the embedder's service",
-    "embedder_base_url": "the address of the embedder's service",
-    "embedder_dimension": "the length of the vectors",
-    "embedder_threads": "threads of the local model; 0 chooses by the machine",
-    "model_dir": "the folder of one local embedding model",
-    "models_dir": "the folder where local embedding models are installed",
-    "redact": "replace personal data and secrets before storing",
-    "privacy_rules": "rules of your own for what to replace",
-    "read_claims": 'read simple claims, such as "X is Y", out of texts',
-    "predicates": "how predicates of claims behave, by name",
+SETTINGS = {  # type and description of each setting (tools/generate_options.py)
+    "db_dir": (
+        "str | PathLike[str] | None",
+        "the folder of the store; by default the data folder of the platform",
+    ),
+    "namespace": ("str | None", "the part of the store to work in"),
+    "agent_id": ("str | None", "the agent that reads and writes"),
+    "project": ("str | None", "the project that reads and writes"),
+    "session": ("str | None", "the session that reads and writes"),
+    "allow_network_folder": ("bool | None", "allow a store on a network drive"),
+    "enable_yamo": ("bool | None", "write an audit block for every write and every search"),
+    "enable_memory": ("bool | None", "keep the store on disk; else in a temporary folder"),
+    "enable_llm": ("bool | None", "allow the use of a language model"),
+    "llm_provider": ("str | None", "the service of the language model; without one none is used"),
+    "llm_model": ("str | None", "the name of the language model"),
+    "llm_api_key": ("str | None", "the key of the language model's service"),
+    "llm_base_url": ("str | None", "the address of the language model's service"),
+    "llm_max_tokens": ("int | None", "the longest answer of the language model, in tokens"),
+    "skill_directories": (
+        "str | Sequence[str] | None",
+        "folders whose skill files are read when the store is opened",
+    ),
+    "enable_wisdom_distillation": ("bool | None", "learn from failures during `upkeep`"),
+    "lesson_min_confidence": ("float | None", "leave out lessons less certain than this, 0 to 1"),
+    "lesson_retention_days": ("int | None", "leave out lessons older than this many days"),
+    "enable_heritage_tracking": ("bool | None", "record why memories were made"),
+    "max_heritage_depth": ("int | None", "intents and rationales kept of each memory"),
+    "embedder": (
+        "str | None",
+        "what makes vectors: local, fastembed, openai, ollama, cohere or none",
+    ),
+    "embedder_model": ("str | None", "the name of the embedding model"),
+    "embedder_api_key": ("str | None", "the key of the embedder's service"),
+    "embedder_base_url": ("str | None", "the address of the embedder's service"),
+    "embedder_dimension": ("int | None", "the length of the vectors"),
+    "embedder_threads": ("int | None", "threads of the local model; 0 chooses by the machine"),
+    "model_dir": ("str | PathLike[str] | None", "the folder of one local embedding model"),
+    "models_dir": (
+        "str | PathLike[str] | None",
+        "the folder where local embedding models are installed",
+    ),
+    "redact": ("bool | None", "replace personal data and secrets before storing"),
+    "privacy_rules": (
+        "Sequence[Mapping[str, object]] | None",
+        "rules of your own for what to replace",
+    ),
+    "read_claims": ("bool | None", 'read simple claims, such as "X is Y", out of texts'),
+    "predicates": (
+        "Mapping[str, Mapping[str, str]] | None",
+        "how predicates of claims behave, by name",
+    ),
 }
-
-
-class Settings(TypedDict, total=False):
-    """The settings that the constructor accepts; an absent one or None means not given."""
-
-    db_dir: str | PathLike[str] | None
-    namespace: str | None
-    agent_id: str | None
-    project: str | None
-    session: str | None
-    allow_network_folder: bool | None
-    enable_yamo: bool | None
-    enable_memory: bool | None
-    enable_llm: bool | None
-    llm_provider: str | None
-    llm_model: str | None
-    llm_api_key: str | None
-    llm_base_url: str | None
-    llm_max_tokens: int | None
-    skill_directories: str | Sequence[str] | None
-    enable_wisdom_distillation: bool | None
-    lesson_min_confidence: float | None
-    lesson_retention_days: int | None
-    enable_heritage_tracking: bool | None
-    max_heritage_depth: int | None
-    embedder: str | None
-    embedder_model: str | None
-    embedder_api_key: str | None
-    embedder_base_url: str | None
-    embedder_dimension: int | None
-    embedder_threads: int | None
-    model_dir: str | PathLike[str] | None
-    models_dir: str | PathLike[str] | None
-    redact: bool | None
-    privacy_rules: Sequence[Mapping[str, object]] | None
-    read_claims: bool | None
-    predicates: Mapping[str, Mapping[str, str]] | None
 
 
 def load(

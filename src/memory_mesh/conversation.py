@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
 
-from memory_mesh.config import DESCRIPTIONS
+from memory_mesh.config import SETTINGS
 from memory_mesh.errors import Closed, MeshError
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.health import checkup
@@ -124,7 +124,7 @@ class MemoryContextManager:
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
             predicates: how predicates of claims behave, by name.
         """
-        settings = options_given(locals(), DESCRIPTIONS)
+        settings = options_given(locals(), SETTINGS)
         self._config = config or ContextManagerConfig()
         self._own = mesh is None
         self._mesh: MemoryMesh | None = MemoryMesh(**settings) if mesh is None else mesh

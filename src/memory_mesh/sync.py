@@ -124,7 +124,7 @@ class MemoryMesh(
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
             predicates: how predicates of claims behave, by name.
         """
-        config = configuration.load(options_given(locals(), configuration.DESCRIPTIONS))
+        config = configuration.load(options_given(locals(), configuration.SETTINGS))
         store = Store(config, clock=clock, sinks=sinks, embedder=custom_embedder, llm=custom_llm)
         super().__init__(store, config, channel, owner=True)
 

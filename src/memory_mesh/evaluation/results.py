@@ -107,8 +107,7 @@ def added(line: Fields, question: Question, names: Names, limit: int) -> Row:
 
 def digest(parts: Iterable[object]) -> str:
     """Returns a digest of the values."""
-    text = json.dumps([str(part) for part in parts])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps([*map(str, parts)]).encode()).hexdigest()[:16]
 
 
 def _with_splits(parts: Mapping[str, Sequence[Row]]) -> list[tuple[Row, list[str]]]:

@@ -23,7 +23,6 @@ class KeptVectors:
         self._db.execute("CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, data BLOB)")
         self._lock = threading.Lock()
         self._space = embedder.embed(["a"], query=True).space
-        self.computed = 0
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
         """Returns the vectors in the order of the texts; computes and stores missing ones."""
@@ -33,7 +32,6 @@ class KeptVectors:
             unknown = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
             if unknown:
                 fresh = self._embedder.embed(list(unknown.values()), query=query).vectors
-                self.computed += len(fresh)
                 for key, parts in zip(unknown, fresh, strict=True):
                     found[key] = b"".join(parts)
                 rows = [(key, found[key]) for key in unknown]

@@ -7,13 +7,13 @@ them it fades. Who wins over whom is decided by the mesh's rules, never by what 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh import config as configuration
 from memory_mesh.compat.lane import entities as slugs, translate, translate as words
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Hit, Json, Memory, Receipt, Scope, Status
 from memory_mesh.policy.ranking import profiles
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import Any
 
 LIMIT = 5
 _PAGE = 1_000  # blocks read at a time
@@ -30,7 +30,7 @@ class LaneSettings:
     min_score_threshold: float = profiles.LANE_MIN_SIMILARITY
     min_score_of_an_entity: float = profiles.LANE_MIN_ENTITY_SIMILARITY
 
-    def embedder(self) -> configuration.Settings:
+    def embedder(self) -> dict[str, Any]:
         """Settings of a mesh that asks LM Studio for its vectors: `MemoryMesh(**…)`."""
         return {
             "embedder": "openai",

@@ -22,9 +22,9 @@ from memory_mesh.model import Channel, Draft, Json, Kind, Memory, Origin, record
 from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.ranking import lane, profiles
 from memory_mesh.policy.ranking.usefulness import HARMFUL, HELPFUL
-from memory_mesh.policy.writing.drafts import Details, draft_of
+from memory_mesh.policy.writing.drafts import draft_of
 from memory_mesh.policy.writing.metadata import check_metadata
-from memory_mesh.typed import TypeAlias
+from memory_mesh.typed import Any, TypeAlias
 
 VERSION = "1.0.0"
 COLLECTION = "memory-lane"
@@ -77,7 +77,7 @@ def checked(given: object) -> dict[str, Json]:
     return found
 
 
-def details(content: str, given: object) -> tuple[dict[str, Json], Details]:
+def details(content: str, given: object) -> tuple[dict[str, Json], dict[str, Any]]:
     """What `add` is told of a memory: the metadata it keeps, and its promoted details."""
     said = checked(given)
     if said["supersedes"] or said["superseded_by"]:

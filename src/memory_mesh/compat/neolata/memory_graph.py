@@ -224,7 +224,7 @@ class MemoryGraph:
             clock=clock,
             sinks=sinks,
             custom_embedder=custom_embedder,
-            **options_given(locals(), configuration.DESCRIPTIONS),
+            **options_given(locals(), configuration.SETTINGS),
         )
         if predicate_schemas:
             self._mesh._add_predicates(predicate_schemas)

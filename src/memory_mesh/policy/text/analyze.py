@@ -299,8 +299,7 @@ def _bigrams(run: str) -> list[str]:
             letters.append(char)
         elif len(letters[-1]) < MAX_TERM // 2:
             letters[-1] += char
-    pairs = [left + right for left, right in pairwise(letters)]
-    return pairs or letters
+    return [left + right for left, right in pairwise(letters)] or letters
 
 
 def _stem_beyond_ascii(word: str) -> str:

@@ -21,65 +21,43 @@ from memory_mesh.model import (
 from memory_mesh.policy.arguments import check_share, check_text, member, moment
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.trust import lowered
-from memory_mesh.typed import Any, TypedDict
+from memory_mesh.typed import Any
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _INTEGER_LIMIT = 2**63  # SQLite's integers
 _MAX_NAME_CHARS = 512  # characters of a name: speaker, session, key …
 
 
-class Details(TypedDict, total=False):
-    """What may be said of a memory beside its text and metadata."""
-
-    scope: Scope
-    kind: Kind | str
-    speaker: str
-    role: str
-    order: int
-    occurred_at: datetime | str
-    valid_from: datetime | str | None
-    valid_until: datetime | str | None
-    importance: float | str
-    confidence: float
-    tags: Iterable[str]
-    tier: Tier | str
-    pinned: bool
-    source_kind: SourceKind | str
-    source_agent: str
-    source_ref: str
-    source_skill: str
-    claim: Claim | Mapping[str, object]
-    quarantine: str
-    keep_active: bool
-    derived_from: Iterable[str]
-    key: str
-    allow_duplicate: bool
-
-
-DETAILS = {  # one line for each, shown by `help` (tools/generate_options.py)
-    "scope": "the project, agent and session that may see it",
-    "kind": "the sort of knowledge, such as decision; any other word becomes a label",
-    "speaker": "who said it",
-    "role": "the role of the speaker, such as user or assistant",
-    "order": "its position in the session",
-    "occurred_at": "when it happened",
-    "valid_from": "start of the time in which it is true",
-    "valid_until": "end of the time in which it is true",
-    "importance": "0 to 1, or low, medium, high or critical",
-    "confidence": "how certain it is, 0 to 1",
-    "tags": "words to group it by",
-    "tier": "how long it is meant to live: short_term, long_term or system",
-    "pinned": "mark it as always wanted",
-    "source_kind": "where it comes from, such as user_explicit or document",
-    "source_agent": "the agent or system that it comes from",
-    "source_ref": "the file, page or message that it comes from",
-    "source_skill": "the id of the skill that it comes from",
-    "claim": "what it states: a mapping with subject, predicate and value",
-    "quarantine": "keep it for review, for the reason given here",
-    "keep_active": "keep it active beside a more trusted memory that contradicts it",
-    "derived_from": "the ids of the memories that it was made from",
-    "key": "an idempotency key: what is added again with the same key is stored once",
-    "allow_duplicate": "store it although the same text is stored already",
+DETAILS = {  # type and description of each detail (tools/generate_options.py)
+    "scope": ("Scope", "the project, agent and session that may see it"),
+    "kind": (
+        "Kind | str",
+        "the sort of knowledge, such as decision; any other word becomes a label",
+    ),
+    "speaker": ("str", "who said it"),
+    "role": ("str", "the role of the speaker, such as user or assistant"),
+    "order": ("int", "its position in the session"),
+    "occurred_at": ("datetime | str", "when it happened"),
+    "valid_from": ("datetime | str | None", "start of the time in which it is true"),
+    "valid_until": ("datetime | str | None", "end of the time in which it is true"),
+    "importance": ("float | str", "0 to 1, or low, medium, high or critical"),
+    "confidence": ("float", "how certain it is, 0 to 1"),
+    "tags": ("Iterable[str]", "words to group it by"),
+    "tier": ("Tier | str", "how long it is meant to live: short_term, long_term or system"),
+    "pinned": ("bool", "mark it as always wanted"),
+    "source_kind": ("SourceKind | str", "where it comes from, such as user_explicit or document"),
+    "source_agent": ("str", "the agent or system that it comes from"),
+    "source_ref": ("str", "the file, page or message that it comes from"),
+    "source_skill": ("str", "the id of the skill that it comes from"),
+    "claim": (
+        "Claim | Mapping[str, object]",
+        "what it states: a mapping with subject, predicate and value",
+    ),
+    "quarantine": ("str", "keep it for review, for the reason given here"),
+    "keep_active": ("bool", "keep it active beside a more trusted memory that contradicts it"),
+    "derived_from": ("Iterable[str]", "the ids of the memories that it was made from"),
+    "key": ("str", "an idempotency key: what is added again with the same key is stored once"),
+    "allow_duplicate": ("bool", "store it although the same text is stored already"),
 }
 
 

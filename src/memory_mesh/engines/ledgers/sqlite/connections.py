@@ -286,19 +286,19 @@ def translated() -> Iterator[None]:
         if code in _FAULTS:
             raise _FAULTS[code] from error
         if code in _REFUSED:
-            message = (
+            raise StoreError(
                 f"the disk refused: {error}. Nothing is half stored, but a write that failed at "
                 "its very end may be there: look before you repeat it, or repeat it with its key."
-            )
-            raise StoreError(message) from error
+            ) from error
         raise
     except OSError as error:
         if error.errno is None:  # not the file system's: an alarm of the caller, say
             raise
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise StoreIsFull from error
-        message = f"the store folder cannot be used: {error.strerror}. Check --db-dir."
-        raise StoreError(message) from error
+        raise StoreError(
+            f"the store folder cannot be used: {error.strerror}. Check --db-dir."
+        ) from error
 
 
 def connect(path: Path) -> Connection:

@@ -111,8 +111,7 @@ def _cursor(cursor: str | None) -> int | None:
     if cursor is None:
         return None
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > _LONGEST_CURSOR:
-        message = f"{cursor[:40]!r} is not a cursor that a listing gave"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{cursor[:40]!r} is not a cursor that a listing gave")
     return int(cursor)
 
 
