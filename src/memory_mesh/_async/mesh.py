@@ -282,7 +282,7 @@ class MemoryMesh:
         key: str | None = None,
         allow_duplicate: bool | None = None,
     ) -> Receipt:
-        """Store one memory; the receipt says what became of it and why.
+        """Stores one memory; the receipt says what became of it and why.
 
         `ingest` is an alias of `add`, kept for compatibility.
 
@@ -346,7 +346,7 @@ class MemoryMesh:
         *,
         progress: Callable[[int], None] | None = None,
     ) -> list[Receipt]:
-        """Store many in slices of 256, each one transaction; a receipt for each, in order.
+        """Stores many memories, 256 per transaction; returns one receipt per item, in order.
 
         An item is a text, or a mapping with `content`, `metadata` and any option of `add`. Give
         each a `key` and an interrupted load can simply be run again.
@@ -365,7 +365,7 @@ class MemoryMesh:
         valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> Memory | None:
-        """One memory, or None when there is none to see; opening it counts as use.
+        """Returns one memory, or None if there is none or it is not visible; counts as a use.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -386,7 +386,7 @@ class MemoryMesh:
         valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> list[Memory]:
-        """Those of the memories that can be seen, in the order asked.
+        """Returns the visible ones of these memories, in this order; counts as a use of each.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -410,7 +410,7 @@ class MemoryMesh:
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
     ) -> Page:
-        """Memories newest first, `limit` at a time; the list's `cursor` asks for the rest.
+        """Lists memories, newest first, `limit` at a time; `cursor` gets the next page.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -435,7 +435,7 @@ class MemoryMesh:
         )
 
     async def history(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
-        """Every recorded version of one memory, oldest first.
+        """Returns every recorded version of one memory, oldest first.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -470,7 +470,7 @@ class MemoryMesh:
         source_skill: str | NotGiven = NOT_GIVEN,
         claim: Claim | Mapping[str, object] | NotGiven = NOT_GIVEN,
     ) -> Memory:
-        """Record a new version; what is not given stays.
+        """Records a new version of a memory; options that are not given keep their value.
 
         None for `valid_from` or `valid_until` removes that limit.
 
@@ -528,7 +528,7 @@ class MemoryMesh:
     async def pin(
         self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None
     ) -> Memory:
-        """Mark a memory as always wanted, or take the mark away.
+        """Pins a memory, or unpins it.
 
         Options:
             pinned: False takes the mark away.
@@ -539,7 +539,7 @@ class MemoryMesh:
     async def delete(
         self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
     ) -> None:
-        """Hide a memory from every read of the present; restorable for 30 days.
+        """Deletes a memory: it is hidden at once and can be restored for 30 days.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -548,7 +548,7 @@ class MemoryMesh:
         await self._threads.run(self._sync.delete, memory_id, scope=scope, reason=reason)
 
     async def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Bring a deleted memory back as it was.
+        """Restores a deleted memory with the status it had.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -556,9 +556,9 @@ class MemoryMesh:
         return await self._threads.run(self._sync.restore, memory_id, scope=scope)
 
     async def mark_superseded(self, memory_id: str, *, by: str) -> bool:
-        """Close an imported memory that waits for review, because its source names a newer one.
+        """Marks an imported memory that waits for review as superseded by another one.
 
-        Returns False and changes nothing where the memory was approved meanwhile.
+        Returns False and changes nothing if the memory was approved in the meantime.
 
         Options:
             by: the id of the newer memory.
@@ -566,7 +566,7 @@ class MemoryMesh:
         return await self._threads.run(self._sync.mark_superseded, memory_id, by=by)
 
     async def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
-        """Say whether a recalled memory was of use; votes are counted, nothing else changes.
+        """Votes whether a recalled memory was helpful; votes change its rank and nothing else.
 
         Options:
             helpful: whether it was of use.
@@ -581,7 +581,7 @@ class MemoryMesh:
         *,
         scope: Scope | None = None,
     ) -> Memory:
-        """Give a memory the intents, hypotheses and rationales behind it; the newest are kept.
+        """Adds the intents, hypotheses and rationales behind a memory; only the newest are kept.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -606,9 +606,9 @@ class MemoryMesh:
         min_similarity: float | None = None,
         min_relevance: float = 0.0,
     ) -> Hits:
-        """The best memories for a question, best first, each with the parts of its score.
+        """Returns the best memories for a question, best first, each with the parts of its score.
 
-        A score is the chance that the memory answers: with `min_relevance` 0.1 or so, a question
+        A score estimates how likely the memory answers: with `min_relevance` 0.1 or so, a question
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
         how many memories still wait for their vector or for current keyword terms, and whether an
         embedder was down.
@@ -647,19 +647,19 @@ class MemoryMesh:
         )
 
     def format_results(self, results: Sequence[Hit]) -> str:
-        """RFC-0011's prompt text for search results."""
+        """Formats hits as RFC-0011's prompt text."""
         return self._sync.format_results(results)
 
     def clear_cache(self) -> None:
-        """Forget cached answers."""
+        """Clears the search cache."""
         self._sync.clear_cache()
 
     def get_cache_stats(self) -> CacheStats:
-        """How the search cache does."""
+        """Returns size, hits and misses of the search cache."""
         return self._sync.get_cache_stats()
 
     async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """The heartbeat: old terms, vectors for waiting texts, the index, the sinks, due lessons.
+        """Runs all maintenance: old keyword terms, missing vectors, index, sinks, due lessons.
 
         May be interrupted at any point and run again.
 
@@ -669,31 +669,31 @@ class MemoryMesh:
         return await self._threads.run(self._sync.upkeep, progress=progress)
 
     async def rebuild_index(self) -> list[Body]:
-        """Make the index anew from the ledger; nothing is ever lost with it."""
+        """Rebuilds the index from the ledger; the ledger holds everything the index holds."""
         return await self._threads.run(self._sync.rebuild_index)
 
     async def rebuild_terms(self) -> int:
-        """Write the keyword terms of every text and skill anew; how many there are."""
+        """Rewrites the keyword terms of every text and skill; returns how many there are."""
         return await self._threads.run(self._sync.rebuild_terms)
 
     async def stats(self) -> Stats:
-        """The namespace in numbers."""
+        """Returns the figures of the namespace."""
         return await self._threads.run(self._sync.stats)
 
     async def namespaces(self) -> list[str]:
-        """The names of all namespaces in the store, sorted."""
+        """Lists the names of all namespaces in the store."""
         return await self._threads.run(self._sync.namespaces)
 
     async def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
-        """The vectors that memories have in one of the spaces that `stats` lists."""
+        """Returns the vectors of memories in one of the spaces that `stats` lists."""
         return await self._threads.run(self._sync.vectors, ids, space)
 
     async def distill_lesson(
         self, context: "LessonContext | Mapping[str, object]", *, scope: Scope | None = None
     ) -> "LessonBlock":
-        """Teach one lesson from a failure; one that is known no less certainly is returned.
+        """Stores one lesson from a failure, or returns the stored one if it is as certain.
 
-        From a source other than the user or the system it is quarantined until `review`.
+        A lesson from a source other than the user or the system is quarantined until `review`.
 
         Options:
             scope: the project, agent and session that may see it.
@@ -703,7 +703,7 @@ class MemoryMesh:
     async def receive_lesson(
         self, wire_format: str, *, scope: Scope | None = None
     ) -> "LessonBlock":
-        """Learn from another agent's LessonLearned block; it waits for review before it counts.
+        """Stores a lesson from another agent's LessonLearned block; it is used after review.
 
         Options:
             scope: the project, agent and session that may see it.
@@ -720,7 +720,7 @@ class MemoryMesh:
         scope: Scope | None = None,
         filter: str | None = None,
     ) -> "list[LessonBlock]":
-        """Active lessons that answer a question, or all of them; certain and recent enough.
+        """Returns active lessons for a question, or all; old and uncertain ones are left out.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -742,7 +742,7 @@ class MemoryMesh:
     async def get_memories_by_pattern(
         self, pattern_id: str, *, scope: Scope | None = None, limit: int = 100
     ) -> list[Memory]:
-        """The lessons with this pattern id that can be seen, newest first.
+        """Returns the visible lessons with this pattern id, newest first.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -753,7 +753,7 @@ class MemoryMesh:
         )
 
     async def distill(self, *, scope: Scope | None = None) -> "Distillation":
-        """Make lessons of the failures of the last day and of those that came twice in a week.
+        """Makes lessons from failures of the last day, or that occurred twice in a week.
 
         May be interrupted at any point and run again; run twice, it changes nothing. The answer's
         `constraints` are what an agent should hear at the start of its next session.
@@ -764,7 +764,7 @@ class MemoryMesh:
         return await self._threads.run(self._sync.distill, scope=scope)
 
     async def distillation_due(self) -> bool:
-        """Whether a host's heartbeat should call `distill`: four times a day, if there is news."""
+        """True if `distill` should run: after six hours, if something was stored since."""
         return await self._threads.run(self._sync.distillation_due)
 
     async def ingest_skill(
@@ -775,9 +775,9 @@ class MemoryMesh:
         *,
         scope: Scope | None = None,
     ) -> SkillReceipt:
-        """Keep a skill, written in YAMO or in Markdown with frontmatter.
+        """Stores a skill written in YAMO or in Markdown with frontmatter.
 
-        The same text again changes nothing; another text under its name takes its place.
+        The same text again changes nothing; another text under the same name replaces it.
 
         Options:
             scope: the project, agent and session that may see it.
@@ -787,13 +787,13 @@ class MemoryMesh:
         )
 
     async def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
-        """Keep a skill that is a draft already, as importers make them."""
+        """Stores a skill from a ready draft, as importers make them."""
         return await self._threads.run(self._sync.add_skill, draft)
 
     async def search_skills(
         self, query: str, *, limit: int = 10, scope: Scope | None = None
     ) -> list[SkillHit]:
-        """Skills for a question, best first; `Name: …` asks for one by its name.
+        """Searches skills, best first; `Name: …` finds one skill by its name.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -810,7 +810,7 @@ class MemoryMesh:
         before: str | None = None,
         scope: Scope | None = None,
     ) -> list[Skill]:
-        """Active skills, the newest first.
+        """Lists active skills, newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -829,13 +829,13 @@ class MemoryMesh:
         )
 
     async def skill_vectors(self, skills: Sequence[Skill], space: Space) -> dict[str, bytes]:
-        """The vectors of skills in one of the spaces that `stats` lists."""
+        """Returns the vectors of skills in one of the spaces that `stats` lists."""
         return await self._threads.run(self._sync.skill_vectors, skills, space)
 
     async def update_skill_reliability(
         self, id: str, success: bool, *, scope: Scope | None = None
     ) -> Reliability:
-        """Say whether a skill worked: +0.10 or -0.20, from 0 to 1.
+        """Reports whether a skill worked; its reliability changes by +0.10 or -0.20, within 0 to 1.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -845,7 +845,7 @@ class MemoryMesh:
         )
 
     async def prune_skills(self, threshold: float = 0.3, *, scope: Scope | None = None) -> Pruned:
-        """Archive active skills whose reliability is below the threshold.
+        """Archives active skills whose reliability is below the threshold.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -855,15 +855,15 @@ class MemoryMesh:
     async def register_predicates(
         self, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
     ) -> None:
-        """Say how predicates behave: how many values, what a second one does, how they compare."""
+        """Registers how predicates behave: number of values, conflict policy, normalization."""
         await self._threads.run(self._sync.register_predicates, schemas)
 
     async def predicates(self) -> dict[str, PredicateSchema]:
-        """Every registered predicate."""
+        """Returns every registered predicate."""
         return await self._threads.run(self._sync.predicates)
 
     async def trust(self, memory_id: str, *, scope: Scope | None = None) -> float:
-        """How far a memory is believed now: by its source, its origins, votes and age.
+        """Returns the trust in a memory, 0 to 1, from its source, origins, votes and age.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -873,7 +873,7 @@ class MemoryMesh:
     async def reinforce(
         self, memory_id: str, boost: float = 0.1, *, scope: Scope | None = None
     ) -> Memory:
-        """Vote for a memory's truth; it gains trust and importance.
+        """Votes that a memory is true; this raises its trust and importance.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -883,7 +883,7 @@ class MemoryMesh:
     async def dispute(
         self, memory_id: str, *, reason: str = "disputed by the caller", scope: Scope | None = None
     ) -> Memory:
-        """Vote against a memory's truth; three unsupported votes send it to review.
+        """Votes that a memory is false; three such votes without a vote for it send it to review.
 
         Options:
             reason: the reason, stored in the audit block.
@@ -899,7 +899,7 @@ class MemoryMesh:
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
     ) -> Memory | Skill:
-        """Let what waits in quarantine in, or archive it and keep its value out.
+        """Approves or rejects a memory or skill in quarantine.
 
         What is let in takes the place of the memories it contradicts. Only where the user speaks
         is anything decided: no agent approves its own lesson, or bars what the user may say.
@@ -921,7 +921,7 @@ class MemoryMesh:
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
     ) -> list[Memory]:
-        """Decide on everything that waits and came from one source, by agent or reference.
+        """Approves or rejects everything in quarantine that came from one agent or reference.
 
         Options:
             approve: True lets it in, False archives it and keeps its value out.
@@ -933,7 +933,7 @@ class MemoryMesh:
         )
 
     async def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Take a review back: the memory waits again, and what it replaced is active again.
+        """Undoes a review: the memory waits again, and what it superseded is active again.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -943,7 +943,7 @@ class MemoryMesh:
     async def awaiting_review(
         self, *, limit: int = 100, scope: Scope | None = None
     ) -> list[Memory | Skill]:
-        """Memories and skills in quarantine, newest first, memories before skills.
+        """Lists what waits for review: memories, then skills, each newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -954,7 +954,7 @@ class MemoryMesh:
     async def conflicts(
         self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
     ) -> list[Conflict]:
-        """Contradictions on record, newest first: those that wait for a decision, or all.
+        """Lists conflicts, newest first: those that wait for a decision, or all.
 
         Options:
             pending: only those that wait for a decision.
@@ -973,7 +973,7 @@ class MemoryMesh:
         reason: str = "resolved by the caller",
         scope: Scope | None = None,
     ) -> Conflict:
-        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
+        """Resolves a conflict: `supersede` the old memory, `reject` the new one, or `keep_both`.
 
         Options:
             reason: the reason, stored in the audit block.
@@ -984,7 +984,7 @@ class MemoryMesh:
         )
 
     async def chain(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
-        """The memories that took each other's place, from the oldest known to the newest.
+        """Returns the memories that superseded each other, oldest first.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -999,10 +999,10 @@ class MemoryMesh:
         store: bool = True,
         scope: Scope | None = None,
     ) -> "Reflection":
-        """What the memories on a topic, or the newest, say together, each belief with its ids.
+        """Summarizes the memories on a topic, or the newest; each belief names its ids.
 
-        It is kept unless told not to. A language model words it where one is given; where that
-        fails, the memories' own words are the answer.
+        The reflection is stored unless `store` is False. A configured language model writes the
+        text; if it fails, the words of the memories are used.
 
         Options:
             topic: what the memories are about; by default the newest are taken.
@@ -1017,7 +1017,7 @@ class MemoryMesh:
     async def synthesize(
         self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
     ) -> "Synthesis":
-        """A skill from steps that recur in memories; it waits for `review` before it is used.
+        """Makes a skill from steps that recur in memories; it is used after `review` approves it.
 
         Options:
             topic: what the memories are about; by default the newest are taken.
@@ -1029,7 +1029,7 @@ class MemoryMesh:
         )
 
     async def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
-        """The audit chain's blocks, oldest first, whole writes only.
+        """Returns blocks of the audit chain, oldest first; a write's blocks are never split.
 
         Options:
             after_seq: start after the write with this number.
@@ -1038,7 +1038,9 @@ class MemoryMesh:
         return await self._threads.run(self._sync.blocks, after_seq=after_seq, limit=limit)
 
     async def recalls(self, *, limit: int = 100) -> list[Block]:
-        """The latest recall blocks, newest first; those that still wait in a process are not.
+        """Returns the latest recall blocks, newest first.
+
+        Blocks still buffered in another process are not included.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -1051,7 +1053,7 @@ class MemoryMesh:
         checkpoint: str | PathLike[str] | None = None,
         against: str | PathLike[str] | None = None,
     ) -> Verification:
-        """Check the chain and every invariant; write a checkpoint, or compare with one.
+        """Checks the audit chain and the store; can write a checkpoint or compare with one.
 
         Options:
             checkpoint: the file to write a checkpoint to.

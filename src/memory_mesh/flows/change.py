@@ -70,7 +70,7 @@ def update(
 
 
 def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
-    """Mark a memory as always wanted, or take the mark away."""
+    """Pins or unpins a memory."""
     change = Change("pin", "pinned by the caller" if pinned else "unpinned by the caller")
     if pinned and not is_authoritative(access.kind):
         raise InvalidInput("only the user can pin a memory")
@@ -78,7 +78,7 @@ def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memor
 
 
 def delete(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory:
-    """Hide a memory from every read of the present; it can be restored for 30 days."""
+    """Deletes a memory: hidden at once, restorable for 30 days."""
     change = Change("delete", reason)
     return _change(
         access, memory_id, reader, change, lambda old: replace(old, status=Status.DELETED)
@@ -102,7 +102,7 @@ def restore(access: Access, memory_id: str, reader: Scope) -> Memory:
 
 
 def inherit(access: Access, memory_id: str, reader: Scope, chain: Heritage, depth: int) -> Memory:
-    """Give a memory its heritage: the newest links, the cut ones counted."""
+    """Sets the heritage of a memory: the newest links, with a count of those cut off."""
     change = Change("heritage", "heritage given by the caller")
     kept = cut_to(chain, depth)
     return _change(
@@ -115,9 +115,9 @@ def inherit(access: Access, memory_id: str, reader: Scope, chain: Heritage, dept
 
 
 def mark_superseded(access: Access, old_id: str, new_id: str) -> bool:
-    """Let an imported memory that waits for review give way to the one its source names.
+    """Marks an imported memory that waits for review as superseded by another one.
 
-    A person may have approved the old one meanwhile: then it stays, and the answer is False.
+    Returns False if the memory was approved in the meantime; then it stays.
     """
 
     def decide(standing: Standing) -> Commit:
@@ -183,7 +183,7 @@ def _changed(
 
 
 def _bounded(memory: Memory, kind: SourceKind) -> Memory:
-    """No more trust, weight or permanence than who writes may give."""
+    """Limits source, importance and pin to what the writer's channel may set."""
     kind = lowest((memory.source.kind, kind))
     return replace(
         memory,
@@ -194,7 +194,7 @@ def _bounded(memory: Memory, kind: SourceKind) -> Memory:
 
 
 def _refuse_untrue(access: Access, new: Memory, standing: Standing) -> None:
-    """A change is no way around the judge: no rejected value, and no second truth, comes in."""
+    """Refuses a change that brings back a rejected value or contradicts an active memory."""
     if rejected(access, new, standing):
         raise InvalidInput(_REJECTED)
     claim, lesson, ask = new.claim, new.lesson, standing.claimed

@@ -45,7 +45,7 @@ BY_RULE = "by rule"  # why a conflict ended that nobody was asked about
 
 
 def wanted(worded: Sequence[Worded]) -> Wanted:
-    """What a verdict on these drafts depends on."""
+    """Lists what must be read from the ledger to judge these drafts."""
     drafts = [draft for draft, _ in worded]
     return Wanted(
         twins=tuple((wording.hash, draft.scope) for draft, wording in worded),
@@ -70,7 +70,7 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
 
 
 def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
-    """Judge draft after draft; what an earlier one of the slice stores is a rival of the later."""
+    """Judges the drafts in order; each is compared with what the earlier ones stored, too."""
     scene = _Scene(standing)
     parts: list[Commit] = []
     for draft, wording in worded:
@@ -128,7 +128,7 @@ class _Scene:
             self._claims[about] = (settled, *self._claims.get(about, ()))
 
     def _forget(self, gone: Memory) -> None:
-        """What is no longer active is nobody's twin and contradicts nobody."""
+        """Removes a memory that is no longer active from the comparisons."""
         for known in (self._twins, self._claims):
             for key, memories in list(known.items()):
                 if any(memory.id == gone.id for memory in memories):
@@ -139,7 +139,7 @@ class _Scene:
 
 
 def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:
-    """One put for each memory: a later one of the same commit is what it ends as."""
+    """Keeps one put per memory: the last state it has in this commit."""
     found: dict[str, Put] = {}
     for put in puts:
         before = found.get(put.memory.id)
@@ -173,7 +173,7 @@ def _settle(
 
 
 def _verdict(access: Access, draft: Draft, wording: Wording, standing: Standing) -> Verdict:
-    """The judge's, unless a person rejected this very value before."""
+    """Returns the judge's verdict, or Refuse if a person rejected the same value before."""
     verdict = judge(draft, wording, standing)
     if isinstance(verdict, Keep | Merge) and rejected(access, draft, standing):
         return Refuse("the same value was rejected in review")
@@ -189,7 +189,7 @@ def rejected(access: Access, said: Statement, standing: Standing) -> bool:
 
 
 def sealed_values(said: Statement) -> list[str]:
-    """What is remembered of a rejected memory, under the key: its words, and what it claimed."""
+    """Returns what a tombstone of a rejected memory is made of: its words and its claim."""
     found = [f"text:{recited.fingerprint(said.text).hex()}:{said.scope}"]
     if said.claim is not None:
         claim = said.claim
@@ -201,7 +201,7 @@ def sealed_values(said: Statement) -> list[str]:
 def on_record(
     access: Access, memory: Memory, rival: Rival, standing: Standing, why: str = BY_RULE
 ) -> Conflict:
-    """A contradiction on record; what is decided already is resolved at once."""
+    """Makes the record of a conflict; one that a rule decided is resolved at once."""
     decided = rival.resolution is not None
     return Conflict(
         id=access.ids.draw("conflict"),
@@ -285,7 +285,7 @@ def superseded(access: Access, old: Memory, new: Memory, standing: Standing) -> 
 def _observation(
     access: Access, memory_id: str, wording: Wording, outcome: Outcome, draft: Draft
 ) -> Observation:
-    """Who said it: where the user does not speak, the channel and its agent, whatever is stated."""
+    """Records who said it; only the user's channels may state another origin."""
     origin = f"{draft.source.channel}:{access.agent}"
     if is_authoritative(lowered(SourceKind.USER_EXPLICIT, draft.source.channel)):
         origin = draft.source.ref or draft.source.agent or origin
@@ -297,7 +297,7 @@ def _receipt(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
 
 
 def _repeated(draft: Draft, seen: Seen) -> Receipt:
-    """The first answer once more, and what became of the memory since."""
+    """Returns the receipt of the first write with this key, and the memory's status since."""
     reasons = ["this key was used before for the same text"]
     if seen.memory.status is not Status.ACTIVE:
         reasons.append(f"the memory is now {seen.memory.status}")
@@ -305,7 +305,7 @@ def _repeated(draft: Draft, seen: Seen) -> Receipt:
 
 
 def _not_taken(draft: Draft, into: Memory) -> list[str]:
-    """A merge changes nothing of the known memory; the receipt says what was left behind."""
+    """Lists the fields of the draft that the merge did not take over."""
     plain = Draft(text=draft.text)
     left = [
         "metadata" if name == "extra" else name

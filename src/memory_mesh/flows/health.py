@@ -15,7 +15,7 @@ _BACK = (1, 16, 256, 4096)  # commits in which the last block is looked for
 
 
 def checkup(access: Access, now: datetime) -> HealthStatus:
-    """Opens, writes, searches, embeds, and ends in the block that its chain says it ends in."""
+    """Checks that the store opens, writes, searches and embeds, and checks its last block."""
     try:
         with access.ledger.read(access.namespace) as snapshot:
             head = snapshot.head()
@@ -27,7 +27,7 @@ def checkup(access: Access, now: datetime) -> HealthStatus:
 
 
 def _writes(access: Access) -> Check:
-    """An empty commit takes the lock and opens the transaction that a write would."""
+    """Makes an empty commit, which takes the lock and begins a transaction like a write."""
     try:
         access.ledger.commit(access.namespace, Wanted(), lambda _: Commit())
     except StoreError as error:
@@ -36,7 +36,7 @@ def _writes(access: Access) -> Check:
 
 
 def _chain(access: Access, head: Head) -> Check:
-    """The last block alone; `verify` walks all of them."""
+    """Checks the last block only; `verify` checks all of them."""
     if not head.position:
         return Check("chain", Health.HEALTHY, "no block yet")
     for back in _BACK:
@@ -59,7 +59,7 @@ def _chain(access: Access, head: Head) -> Check:
 
 
 def _searches(access: Access, now: datetime) -> Check:
-    """By keyword; the question leaves no recall block."""
+    """Searches by keyword without recording the search."""
     quiet = replace(access, yamo=False, embedder=None)
     try:
         hits = recall(quiet, Query("health", Lens(now), 1, keyword_only=True), use_cache=False)

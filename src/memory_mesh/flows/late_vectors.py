@@ -19,7 +19,7 @@ CATCH_UP_TEXTS = 32  # waiting texts one search embeds at most
 
 
 def catch_up(access: Access, space: Space, waiting: Sequence[tuple[int, str]]) -> None:
-    """Give these texts, stored without a vector, one before they are looked for."""
+    """Embeds these texts, which were stored without a vector."""
     if access.embedder is None:
         return
     with suppress(EmbeddingError, StoreError):  # they go on waiting, and the answer counts them
@@ -30,7 +30,7 @@ _PROBE = "which space is this"
 
 
 def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> int:
-    """Give every text that waits its vector in the embedder's space; how many got one."""
+    """Embeds every text that has no vector in the embedder's space; returns how many."""
     if access.embedder is None:
         return 0
     space = access.embedder.embed([_PROBE], query=True).space
@@ -48,7 +48,7 @@ def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> 
 def embed_waiting(
     ledger: Ledger, namespace: str, embedder: Embedder, space: Space, limit: int
 ) -> int:
-    """Give texts that wait in a space their vectors, at most `limit`; how many got them."""
+    """Embeds at most `limit` texts that have no vector in a space; returns how many."""
     with ledger.read(namespace) as snapshot:
         waiting = snapshot.pending(space, limit).texts
     return _embed(ledger, namespace, embedder, space, waiting) if waiting else 0

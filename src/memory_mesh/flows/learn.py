@@ -63,7 +63,7 @@ def reflect(
     llm: LLM | None = None,
     max_tokens: int | None = None,
 ) -> Reflection:
-    """What the memories on a topic say together, in their own words or a model's, and keep it."""
+    """Summarizes the memories on a topic, in their words or a model's, and stores it."""
     topic = _cleaned(access, topic)
     memories = _gathered(access, lens, topic, lookback)
     asked = _prompt(topic, memories)
@@ -85,7 +85,7 @@ def reflect(
 def synthesize(
     access: Access, lens: Lens, *, topic: str | None = None, lookback: int = WIDER
 ) -> Synthesis:
-    """The procedure that memories share, as a skill that waits for review."""
+    """Makes a skill from a procedure that recurs in memories; it waits for review."""
     topic = _cleaned(access, topic)
     memories = _gathered(access, lens, topic, lookback)
     found = procedures.recurring(memories)
@@ -121,14 +121,14 @@ def synthesize(
 
 
 def _cleaned(access: Access, topic: str | None) -> str | None:
-    """The topic as it may be kept; a blank one is none."""
+    """Returns the redacted topic, or None if it is blank."""
     if topic is None or not topic.strip():
         return None
     return redact(access, topic)
 
 
 def _gathered(access: Access, lens: Lens, topic: str | None, lookback: int) -> list[Memory]:
-    """The memories on a topic, best first, or the newest; never what was itself reflected."""
+    """Returns the memories on a topic, best first, or the newest; leaves out reflections."""
     if type(lookback) is not int or not 1 <= lookback <= FARTHEST:
         raise InvalidInput(f"lookback must be a whole number from 1 to {FARTHEST}")
     own = Not(Compare("memory_type", Sign.EQUAL, "reflection"))
@@ -153,7 +153,7 @@ def _prompt(topic: str | None, memories: Sequence[Memory]) -> str:
 
 
 def _by_model(found: Reflection, llm: LLM, max_tokens: int | None) -> Reflection:
-    """The model's answer, if it gives one that names no memory it was not shown."""
+    """Returns the model's answer, unless it names a memory that it was not shown."""
     given = {memory.id for memory in found.context}
     try:
         answer = llm.complete(found.prompt, max_tokens=max_tokens).strip()

@@ -59,7 +59,7 @@ LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
 
 def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
-    """The best memories for a question, from best to worst, and how they were found."""
+    """Returns the best memories for a query, best first, and how they were found."""
     if query.profile not in (*profiles.PROFILES, *profiles.RANKED):
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
         raise InvalidInput(f"there is no profile {query.profile!r}; choose one of: {known}")
@@ -116,7 +116,7 @@ def _caught_up(access: Access, space: Space | None) -> Iterator[tuple[Snapshot, 
 
 
 def looked_at(access: Access, query: Query) -> tuple[features.Table, dict[int, Memory]]:
-    """All candidates of a question and what ranking would look at: for those who train it."""
+    """Returns all candidates of a query with their ranking features, for training."""
     with access.ledger.read(access.namespace) as snapshot:
         reading = name_speakers(snapshot, query, read_question(query))
     prepared = embed_question(access, query, reading)
@@ -127,7 +127,7 @@ def looked_at(access: Access, query: Query) -> tuple[features.Table, dict[int, M
 
 
 def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory]:
-    """Memories by id; opening one counts as use, and the record is written before it returns."""
+    """Returns memories by id and records the use before it returns."""
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.get(ids, lens)
     if found and lens.as_of is None:
@@ -168,7 +168,7 @@ def _answer(
 
 
 def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
-    """How words were read, told by the hits alone: others may be of memories nobody should see."""
+    """Says how words were read, as far as the hits show it; other memories may be hidden."""
     from memory_mesh.policy.text import spelling
 
     shown = (hit.memory for hit in hits[:READ_AS_HITS])
@@ -178,7 +178,7 @@ def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[st
 def _weighed(
     search: Search, query: Query, prepared: PreparedQuery, legs: relevance.Legs
 ) -> features.Table:
-    """What both legs found and its neighbours, with everything that ranking looks at."""
+    """Returns the candidates of both legs and their neighbours with their ranking features."""
     versions = [match.version for match in legs.keyword.found]
     versions += [near.version for near in legs.vector]
     question = None if prepared.space is None else Question(prepared.space, prepared.vector, 0)
@@ -192,7 +192,7 @@ def _weighed(
 
 
 def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]) -> list[Fused]:
-    """By a profile that looks at the memories themselves."""
+    """Ranks with a profile that looks at the memories themselves."""
     from memory_mesh.policy.ranking import rerank
 
     pairs = [(fused, memories[fused.version]) for fused in found]
@@ -202,7 +202,7 @@ def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]
 def _spans(
     search: Search, prepared: PreparedQuery, query: Query, memories: Mapping[int, Memory]
 ) -> dict[int, Span | None]:
-    """Of each long text the part that answers best: by meaning, or by the words it holds."""
+    """Finds the best part of each long text, by vector or by words."""
     long = [version for version, memory in memories.items() if len(memory.text) > LONG_TEXT_CHARS]
     if not long:
         return {}
@@ -219,14 +219,14 @@ def _spans(
 
 
 def _may_be_kept(query: Query) -> bool:
-    """False where the answer moves while the seq does not: with time, or with counters of use."""
+    """False if the answer can change without a write: with time, or with use counters."""
     where = filter_text(query.lens) or ""
     by_use = "access_count" in where or "last_accessed" in where
     return query.profile not in profiles.RANKED and not by_use
 
 
 def _cache_key(head: Head, query: Query, reading: Reading) -> tuple[object, ...]:
-    """RFC-0011's query, limit and filter, and all else that can change the answer."""
+    """Returns all that can change the answer: RFC-0011's query, limit and filter, and more."""
     lens = query.lens
     where = filter_text(lens)
     return (

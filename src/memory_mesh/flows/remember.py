@@ -33,7 +33,7 @@ from memory_mesh.policy.writing.limits import WRITE_SLICE
 def remember(
     access: Access, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
 ) -> list[Receipt]:
-    """Store the drafts in slices, each one transaction; one receipt per draft, in order."""
+    """Stores the drafts in slices, one transaction each; returns one receipt per draft."""
     receipts: list[Receipt] = []
     for part in _slices(drafts):
         receipts += _remember_slice(access, part)
@@ -52,7 +52,7 @@ def _remember_slice(access: Access, drafts: Sequence[Draft]) -> tuple[Receipt, .
 
 
 def _news(access: Access, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool]:
-    """Which drafts are worth embedding: not those that are known; the transaction asks again."""
+    """Says which drafts need a vector: those that are not stored yet."""
     if access.embedder is None:
         return [False] * len(cleaned)
     with access.ledger.read(access.namespace) as snapshot:

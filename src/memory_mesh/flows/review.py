@@ -48,7 +48,7 @@ _MIDDLE = 0.5  # importance of a memory nobody weighed
 
 
 def register(access: Access, schemas: Mapping[str, PredicateSchema]) -> None:
-    """Say how predicates behave, from now on and for every process."""
+    """Registers predicates for this namespace, for every process."""
 
     def decide(standing: Standing) -> Commit:
         entries = tuple(
@@ -64,9 +64,9 @@ def register(access: Access, schemas: Mapping[str, PredicateSchema]) -> None:
 
 
 def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Memory:
-    """One vote for a memory's truth; it weighs more from now on.
+    """Records a vote that a memory is true, and raises its importance.
 
-    No model, tool or page vouches for what its own kind said.
+    A vote from a channel does not count for memories of the same channel.
     """
 
     def decide(standing: Standing) -> Commit:
@@ -88,7 +88,7 @@ def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Me
 
 
 def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory:
-    """One vote against a memory's truth; unsupported ones wait for review after a few."""
+    """Records a vote that a memory is false; after three unsupported ones it waits for review."""
     reason = redact(access, reason)
 
     def decide(standing: Standing) -> Commit:
@@ -110,7 +110,7 @@ def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memor
 
 
 def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
-    """End a memory's quarantine: it takes the place of its rivals, or is archived for good."""
+    """Approves a memory, which supersedes what it contradicts, or archives it."""
     reason = redact(access, reason)
 
     def decide(standing: Standing) -> Commit:
@@ -123,7 +123,7 @@ def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reas
 
 
 def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
-    """Take a review back: the memory waits again, what it replaced is active again."""
+    """Undoes a review: the memory waits again, what it superseded is active again."""
     with access.ledger.read(access.namespace) as snapshot:
         on_record = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
     ended = [each for each in on_record if each.new == memory_id and each.why != BY_RULE]
@@ -150,7 +150,7 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
 
 
 def _revived(old: Memory, ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
-    """What a review replaced, active again; refused where another holds its place by now."""
+    """Makes superseded memories active again; refuses if another memory contradicts them now."""
     found: list[Memory] = []
     for other in (standing.memories.get(each.existing) for each in ended):
         if other is None or other.status is not Status.SUPERSEDED or other.successor != old.id:
@@ -170,7 +170,7 @@ def _revived(old: Memory, ended: Sequence[Conflict], standing: Standing) -> list
 def resolve(
     access: Access, conflict_id: str, reader: Scope, resolution: Resolution, reason: str
 ) -> Conflict:
-    """End a pending conflict: the newcomer wins, is rejected, or both stay."""
+    """Resolves a pending conflict: supersede the old memory, reject the new one, or keep both."""
     reason = redact(access, reason)
     found = conflict(access, conflict_id)
 
@@ -244,7 +244,7 @@ def _seen(standing: Standing, memory_id: str, reader: Scope, *, deleted: bool = 
 
 
 def _heard(access: Access, standing: Standing, memory: Memory, change: Change) -> Commit:
-    """A vote that does not count is on record all the same."""
+    """Records a vote that does not count."""
     return Commit(entries=(change_entry(access, standing, memory.id, change, {}),), after=memory)
 
 
@@ -269,7 +269,7 @@ def _decided(
 
 
 def _bearing_on(access: Access, memory_id: str, *also: Conflict) -> Wanted:
-    """What a decision on a memory looks at: its conflicts, their other sides, its rivals."""
+    """Lists what a decision on a memory must read: its conflicts and the memories in them."""
     with access.ledger.read(access.namespace) as snapshot:
         asked = [
             each
@@ -297,7 +297,7 @@ def _bearing_on(access: Access, memory_id: str, *also: Conflict) -> Wanted:
 def _reviewed(
     access: Access, standing: Standing, old: Memory, *, approve: bool, reason: str
 ) -> Commit:
-    """A newcomer is let in in place of all it contradicts by now, or kept out for good."""
+    """Approves a memory in place of everything it contradicts, or rejects it."""
     pending = [each for each in standing.conflicts.values() if each.pending and each.new == old.id]
     new = _turned(old, Status.ACTIVE if approve else Status.ARCHIVED, standing)
     done = _decided(access, standing, [(new, Change("review", reason))])
@@ -319,7 +319,7 @@ def _reviewed(
 
 
 def _rival(new: Memory, old: Memory, standing: Standing) -> Rival:
-    """Somebody who was not there when the newcomer was judged."""
+    """Compares the memory with one that was stored after it was judged."""
     ours, theirs = trust_of(new, standing.at), trust_of(old, standing.at)
     return Rival(old, ours, theirs, "it stood there at the review", Resolution.SUPERSEDE)
 
@@ -327,7 +327,7 @@ def _rival(new: Memory, old: Memory, standing: Standing) -> Rival:
 def _both(
     access: Access, standing: Standing, newcomer: Memory, now: Conflict, reason: str
 ) -> Commit:
-    """Both stay; a newcomer that waited for this decision alone is let in."""
+    """Keeps both; a memory that waited for this decision only becomes active."""
     others = [
         each
         for each in standing.conflicts.values()
@@ -347,7 +347,7 @@ def _both(
 
 
 def _unasked(access: Access, new: Memory, now: Conflict, standing: Standing) -> list[Conflict]:
-    """Contradictions with memories that came since: each of them is a question of its own."""
+    """Makes conflicts with memories stored since; each needs its own decision."""
     asked = {each.existing for each in standing.conflicts.values() if each.new == new.id}
     return [
         on_record(access, new, replace(_rival(new, memory, standing), resolution=None), standing)
@@ -381,7 +381,7 @@ def _resolved(
 
 
 def _sealed(access: Access, memory: Memory, why: str) -> tuple[tuple[bytes, str], ...]:
-    """What must not come back, as keyed digests."""
+    """Returns keyed digests of the rejected text and claim, so that they are refused later."""
     if access.seal is None:
         return ()
     return tuple((access.seal(value), why) for value in sealed_values(memory))

@@ -27,14 +27,14 @@ from memory_mesh.ports import Snapshot
 
 
 def read_question(query: Query) -> Reading:
-    """The question taken apart; profiles of other makers ask it as it stands."""
+    """Analyses the question; only the profile `mesh` reads times and speakers from it."""
     if query.profile != profiles.MESH:
         return Reading(query.text, tuple(analyze.query_terms(query.text)))
     return ranking_question.read(query.text, (), query.lens.now)
 
 
 def name_speakers(snapshot: Snapshot, query: Query, reading: Reading) -> Reading:
-    """The reading, with those of its words that name somebody whose words the lens sees."""
+    """Adds the speakers that the question names, if their memories are visible."""
     words = ranking_question.words(query.text) if query.profile == profiles.MESH else ()
     if not words:
         return reading
@@ -44,7 +44,7 @@ def name_speakers(snapshot: Snapshot, query: Query, reading: Reading) -> Reading
 def gather(
     access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery, pending: int = 0
 ) -> tuple[relevance.Legs, Explanation]:
-    """Both legs, each as deep as the profile wants; `pending` texts wait for a vector."""
+    """Runs keyword and vector search to the profile's depth; `pending` texts have no vector."""
     head = snapshot.head()
     depth = profiles.depth(query.profile, query.limit, head.position)
     literal = query.profile == "rrf"  # RFC-0011 knows no other names of a word
@@ -74,7 +74,7 @@ def gather(
 
 
 def question_terms(query: Query) -> list[str]:
-    """Profile `rrf` looks up RFC-0011's tokens, the others every term of ours."""
+    """Returns the search terms: RFC-0011's tokens for profile `rrf`, else our analyzer's."""
     if query.profile == "rrf":
         return analyze.query_terms(" ".join(analyze.rfc_tokens(query.text)))
     return analyze.query_terms(query.text)
@@ -83,7 +83,7 @@ def question_terms(query: Query) -> list[str]:
 def body_search(
     access: Access, prepared: PreparedQuery, space: Space
 ) -> Callable[[Body, int], list[tuple[int, float]] | None] | None:
-    """How the ledger asks the index, while it checks what it finds."""
+    """Returns the function with which the ledger asks the index, or None without an index."""
     index = access.index()
     if index is None:
         return None

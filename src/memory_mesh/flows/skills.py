@@ -49,7 +49,7 @@ CATCH_UP = 32  # skills without a vector that one search embeds at most
 
 
 def ingest(access: Access, draft: SkillDraft) -> SkillReceipt:
-    """Keep a skill; the receipt says whether it is stored, merged or staged, and why."""
+    """Stores a skill; the receipt says whether it is stored, merged or staged, and why."""
     if len(draft.text) > SKILL_CHARS:
         raise InvalidInput(f"the skill is too long; the limit is {SKILL_CHARS} characters")
     draft = redact_skill(access, draft)
@@ -84,7 +84,7 @@ def ingest(access: Access, draft: SkillDraft) -> SkillReceipt:
 
 
 def _same(access: Access, draft: SkillDraft, name: str) -> SkillReceipt | None:
-    """The skill that has this very text, before anything slow is done; asked again in the end."""
+    """Finds the skill with the same text before slow work; the transaction checks again."""
     statuses = {Status.ACTIVE, Status.QUARANTINED}
     if draft.watched or not _trusted(draft):
         statuses.add(Status.ARCHIVED)  # only a trusted word brings it back
@@ -124,7 +124,7 @@ def _merged(known: Skill) -> SkillReceipt:
 
 
 def search(access: Access, query: str, scope: Scope, limit: int) -> list[SkillHit]:
-    """Active skills for a question, best first; `Name: …` asks for one skill and finds it."""
+    """Returns active skills for a question, best first; `Name: …` finds one by its name."""
     query = redact(access, query)
     name = skill_text.named_in(query)
     if name is not None:
@@ -173,7 +173,7 @@ def prune(access: Access, reader: Scope, threshold: float) -> Pruned:
 
 
 def review(access: Access, skill_id: str, reader: Scope, *, approve: bool, reason: str) -> Skill:
-    """Put a staged skill to use in the place of its namesake, or archive it."""
+    """Approves a staged skill, which replaces the one with its name, or archives it."""
 
     def alter(skill: Skill, _at: datetime) -> Skill:
         if skill.status is not Status.QUARANTINED:
@@ -221,7 +221,7 @@ def _new_skill(
 
 
 def _inherited(skill: Skill, known: Skill) -> Skill:
-    """A skill relied on as far as the one whose place it takes."""
+    """Gives a skill the reliability of the skill that it replaces."""
     return replace(skill, reliability=known.reliability, uses=known.uses, last_used=known.last_used)
 
 
@@ -313,7 +313,7 @@ def _archive(
 
 
 class _Spared(Exception):
-    """The skill is above the threshold after all."""
+    """Raised when the skill's reliability is no longer below the threshold."""
 
 
 def _asked(access: Access, query: str, scope: Scope) -> tuple[Space, bytes] | None:

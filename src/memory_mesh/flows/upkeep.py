@@ -38,7 +38,7 @@ _OTHER_TERMS = "has other terms than it gives today; run `memory-mesh upkeep --r
 def reindex(
     ledger: Ledger, namespace: str, *, everything: bool = False, at_once: int = WRITE_SLICE
 ) -> int:
-    """Write keyword terms of an earlier analyzer anew, or all; of how many texts and skills.
+    """Rewrites keyword terms of an earlier analyzer, or all; returns how many texts and skills.
 
     Terms are read outside of the lock, newest first; each slice is a short transaction of its own.
     """
@@ -53,7 +53,7 @@ def reindex(
 
 
 def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
-    """Take tails that outgrew a scan into the index, and dead rows out of it."""
+    """Moves large tails into the index and removes dead rows from it."""
     return [
         body
         for state in ledger.stats(namespace).spaces
@@ -69,7 +69,7 @@ def worth_an_index(state: SpaceState) -> bool:
 
 
 def rebuild(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
-    """Make every index anew from the ledger, whatever its size."""
+    """Rebuilds every index from the ledger, whatever its size."""
     bodies = []
     for state in ledger.stats(namespace).spaces:
         ledger.absorbed(namespace, state.space, state.body, None)
@@ -80,14 +80,14 @@ def rebuild(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
 
 
 def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float) -> bool:
-    """Hand every sink what it has not heard, for at most this long; True when all is told."""
+    """Delivers new blocks to every sink, for at most this long; True if all were delivered."""
     end = time.monotonic() + seconds
     told = [_drain_one(ledger, namespace, sink, end) for sink in sinks]
     return all(told)
 
 
 def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
-    """The ledger's own check, held against a checkpoint kept elsewhere if there is one."""
+    """Runs the ledger's check, and compares with a checkpoint if one is given."""
     mark = None if against is None else audit.read_checkpoint(against)
     if mark is not None and mark.namespace != namespace:
         raise InvalidInput(

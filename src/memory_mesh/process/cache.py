@@ -18,7 +18,7 @@ LIFETIME = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """How the cache does."""
+    """Figures of the cache."""
 
     size: int
     max_size: int
@@ -27,7 +27,7 @@ class CacheStats:
 
 
 class SearchCache:
-    """Least recently used of 500; safe in threads."""
+    """Keeps the 500 most recently used answers; safe in threads."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[tuple[object, ...], tuple[datetime, datetime, Hits]]
@@ -36,7 +36,7 @@ class SearchCache:
         self._mutex = threading.Lock()
 
     def get(self, key: tuple[object, ...], now: datetime) -> Hits | None:
-        """The answer, if it still holds."""
+        """Returns the cached answer if it is still valid."""
         with self._mutex:
             found = self._entries.get(key)
             if found is None or not found[0] <= now < found[1]:  # a clock may go back, too
@@ -58,7 +58,7 @@ class SearchCache:
                 self._entries.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget everything, the counters too."""
+        """Clears the cache and its counters."""
         with self._mutex:
             self._entries.clear()
             self._hits = self._misses = 0

@@ -21,7 +21,7 @@ _PATIENCE = 10.0  # seconds a fork waits for running statements; then it goes ah
 
 
 class _Gate:
-    """Many may be inside at once; fork waits for the others and keeps newcomers out."""
+    """Threads that use SQLite pass this gate; fork waits until the others have left it."""
 
     def __init__(self) -> None:
         self.start_anew()
@@ -93,7 +93,7 @@ def _after_fork_in_child() -> None:
 
 
 def bury(inherited: Sequence[object]) -> None:
-    """Keep what is the parent's referenced for ever: closing a connection here could harm it."""
+    """Keeps the parent's objects referenced: closing a connection here could harm the parent."""
     if inherited:
         import ctypes
 

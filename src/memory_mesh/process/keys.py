@@ -40,7 +40,7 @@ class Key:
 
     @property
     def line(self) -> str:
-        """How it is written."""
+        """Returns the key as a line of the file."""
         return f"{self.id} {self.secret.hex()} {self.made}\n"
 
 
@@ -81,7 +81,7 @@ class KeyFile:
         return [self._parsed(line) for line in lines]
 
     def rotate(self) -> Key:
-        """Put a new key to use; placeholders made before stay as they are."""
+        """Adds a new key for new placeholders; old placeholders stay as they are."""
         self.keys()
         key, whole = _new_key(), self.path.read_bytes().endswith(b"\n")
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
@@ -181,7 +181,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _publish(path: Path, content: str) -> None:
-    """Bring a whole file into being, unless another process was first."""
+    """Creates the whole file, unless another process created it first."""
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     _write_new(draft, content)
     try:

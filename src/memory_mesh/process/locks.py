@@ -24,7 +24,7 @@ class FairLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Wait for the turn, hold, and let go whatever happens."""
+        """Waits for the lock, holds it, and always releases it."""
         with self._threads:
             descriptor = self._open()
             _lock(descriptor, wait=True)
@@ -34,7 +34,7 @@ class FairLock:
                 _unlock(descriptor)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Closes the lock file."""
         with self._threads:
             if self._descriptor is not None:
                 os.close(self._descriptor)
@@ -56,7 +56,7 @@ class FairLock:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold this file for a while; False when another holds it and we do not wait.
+    """Locks a file; yields False if another process holds it and `wait` is off.
 
     The holder may remove the file: whoever waited for it then makes a new one.
     """

@@ -14,10 +14,10 @@ from memory_mesh.view import View
 
 
 class AuditVerbs(View):
-    """The verbs of the audit chain."""
+    """Methods that read and check the audit chain."""
 
     def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
-        """The audit chain's blocks, oldest first, whole writes only.
+        """Returns blocks of the audit chain, oldest first; a write's blocks are never split.
 
         Options:
             after_seq: start after the write with this number.
@@ -26,7 +26,9 @@ class AuditVerbs(View):
         return self._opened().ledger.blocks(self._config.namespace, after_seq, limit)
 
     def recalls(self, *, limit: int = 100) -> list[Block]:
-        """The latest recall blocks, newest first; those that still wait in a process are not.
+        """Returns the latest recall blocks, newest first.
+
+        Blocks still buffered in another process are not included.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -39,7 +41,7 @@ class AuditVerbs(View):
         checkpoint: str | PathLike[str] | None = None,
         against: str | PathLike[str] | None = None,
     ) -> Verification:
-        """Check the chain and every invariant; write a checkpoint, or compare with one.
+        """Checks the audit chain and the store; can write a checkpoint or compare with one.
 
         Options:
             checkpoint: the file to write a checkpoint to.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LearnVerbs(View):
-    """The verbs that make something new of memories."""
+    """Methods that derive reflections and skills from memories."""
 
     def reflect(
         self,
@@ -23,10 +23,10 @@ class LearnVerbs(View):
         store: bool = True,
         scope: Scope | None = None,
     ) -> "Reflection":
-        """What the memories on a topic, or the newest, say together, each belief with its ids.
+        """Summarizes the memories on a topic, or the newest; each belief names its ids.
 
-        It is kept unless told not to. A language model words it where one is given; where that
-        fails, the memories' own words are the answer.
+        The reflection is stored unless `store` is False. A configured language model writes the
+        text; if it fails, the words of the memories are used.
 
         Options:
             topic: what the memories are about; by default the newest are taken.
@@ -47,7 +47,7 @@ class LearnVerbs(View):
     def synthesize(
         self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
     ) -> "Synthesis":
-        """A skill from steps that recur in memories; it waits for `review` before it is used.
+        """Makes a skill from steps that recur in memories; it is used after `review` approves it.
 
         Options:
             topic: what the memories are about; by default the newest are taken.

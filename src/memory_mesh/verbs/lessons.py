@@ -24,14 +24,14 @@ _WORST_FIRST = "severity desc"
 
 
 class LessonVerbs(View):
-    """RFC-0011's lessons (sections 4.1 and 8)."""
+    """Methods for lessons (RFC-0011, sections 4.1 and 8)."""
 
     def distill_lesson(
         self, context: "LessonContext | Mapping[str, object]", *, scope: Scope | None = None
     ) -> "LessonBlock":
-        """Teach one lesson from a failure; one that is known no less certainly is returned.
+        """Stores one lesson from a failure, or returns the stored one if it is as certain.
 
-        From a source other than the user or the system it is quarantined until `review`.
+        A lesson from a source other than the user or the system is quarantined until `review`.
 
         Options:
             scope: the project, agent and session that may see it.
@@ -44,7 +44,7 @@ class LessonVerbs(View):
         )
 
     def receive_lesson(self, wire_format: str, *, scope: Scope | None = None) -> "LessonBlock":
-        """Learn from another agent's LessonLearned block; it waits for review before it counts.
+        """Stores a lesson from another agent's LessonLearned block; it is used after review.
 
         Options:
             scope: the project, agent and session that may see it.
@@ -63,7 +63,7 @@ class LessonVerbs(View):
         scope: Scope | None = None,
         filter: str | None = None,
     ) -> "list[LessonBlock]":
-        """Active lessons that answer a question, or all of them; certain and recent enough.
+        """Returns active lessons for a question, or all; old and uncertain ones are left out.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -89,7 +89,7 @@ class LessonVerbs(View):
     def get_memories_by_pattern(
         self, pattern_id: str, *, scope: Scope | None = None, limit: int = 100
     ) -> list[Memory]:
-        """The lessons with this pattern id that can be seen, newest first.
+        """Returns the visible lessons with this pattern id, newest first.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -102,7 +102,7 @@ class LessonVerbs(View):
             return list(snapshot.page(lens, check_limit(limit), None))
 
     def distill(self, *, scope: Scope | None = None) -> "Distillation":
-        """Make lessons of the failures of the last day and of those that came twice in a week.
+        """Makes lessons from failures of the last day, or that occurred twice in a week.
 
         May be interrupted at any point and run again; run twice, it changes nothing. The answer's
         `constraints` are what an agent should hear at the start of its next session.
@@ -118,5 +118,5 @@ class LessonVerbs(View):
         return replace(done, constraints=tuple(block.preventative_rule for block in worst))
 
     def distillation_due(self) -> bool:
-        """Whether a host's heartbeat should call `distill`: four times a day, if there is news."""
+        """True if `distill` should run: after six hours, if something was stored since."""
         return flows.lessons.due(self._access(), self._now())

@@ -27,7 +27,7 @@ from memory_mesh.view import View
 
 
 class MemoryVerbs(View):
-    """The verbs of single memories."""
+    """Methods that add, read, change and delete memories."""
 
     def add(
         self,
@@ -60,7 +60,7 @@ class MemoryVerbs(View):
         allow_duplicate: bool | None = None,
         # end generated options
     ) -> Receipt:
-        """Store one memory; the receipt says what became of it and why.
+        """Stores one memory; the receipt says what became of it and why.
 
         `ingest` is an alias of `add`, kept for compatibility.
 
@@ -100,7 +100,7 @@ class MemoryVerbs(View):
         *,
         progress: Callable[[int], None] | None = None,
     ) -> list[Receipt]:
-        """Store many in slices of 256, each one transaction; a receipt for each, in order.
+        """Stores many memories, 256 per transaction; returns one receipt per item, in order.
 
         An item is a text, or a mapping with `content`, `metadata` and any option of `add`. Give
         each a `key` and an interrupted load can simply be run again.
@@ -120,7 +120,7 @@ class MemoryVerbs(View):
         valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> Memory | None:
-        """One memory, or None when there is none to see; opening it counts as use.
+        """Returns one memory, or None if there is none or it is not visible; counts as a use.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -142,7 +142,7 @@ class MemoryVerbs(View):
         valid_at: datetime | str | None = None,
         include: Iterable[Status | str] = (),
     ) -> list[Memory]:
-        """Those of the memories that can be seen, in the order asked.
+        """Returns the visible ones of these memories, in this order; counts as a use of each.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -165,7 +165,7 @@ class MemoryVerbs(View):
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
     ) -> Page:
-        """Memories newest first, `limit` at a time; the list's `cursor` asks for the rest.
+        """Lists memories, newest first, `limit` at a time; `cursor` gets the next page.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -189,7 +189,7 @@ class MemoryVerbs(View):
             return snapshot.page(lens, check_limit(limit), cursor)
 
     def history(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
-        """Every recorded version of one memory, oldest first.
+        """Returns every recorded version of one memory, oldest first.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -229,7 +229,7 @@ class MemoryVerbs(View):
         claim: Claim | Mapping[str, object] | NotGiven = NOT_GIVEN,
         # end generated options
     ) -> Memory:
-        """Record a new version; what is not given stays.
+        """Records a new version of a memory; options that are not given keep their value.
 
         None for `valid_from` or `valid_until` removes that limit.
 
@@ -263,7 +263,7 @@ class MemoryVerbs(View):
         )
 
     def pin(self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None) -> Memory:
-        """Mark a memory as always wanted, or take the mark away.
+        """Pins a memory, or unpins it.
 
         Options:
             pinned: False takes the mark away.
@@ -274,7 +274,7 @@ class MemoryVerbs(View):
     def delete(
         self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
     ) -> None:
-        """Hide a memory from every read of the present; restorable for 30 days.
+        """Deletes a memory: it is hidden at once and can be restored for 30 days.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -283,7 +283,7 @@ class MemoryVerbs(View):
         flows.change.delete(self._access(), memory_id, self._reader(scope), reason)
 
     def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Bring a deleted memory back as it was.
+        """Restores a deleted memory with the status it had.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -291,9 +291,9 @@ class MemoryVerbs(View):
         return flows.change.restore(self._access(), memory_id, self._reader(scope))
 
     def mark_superseded(self, memory_id: str, *, by: str) -> bool:
-        """Close an imported memory that waits for review, because its source names a newer one.
+        """Marks an imported memory that waits for review as superseded by another one.
 
-        Returns False and changes nothing where the memory was approved meanwhile.
+        Returns False and changes nothing if the memory was approved in the meantime.
 
         Options:
             by: the id of the newer memory.
@@ -301,7 +301,7 @@ class MemoryVerbs(View):
         return flows.change.mark_superseded(self._access(), memory_id, by)
 
     def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
-        """Say whether a recalled memory was of use; votes are counted, nothing else changes.
+        """Votes whether a recalled memory was helpful; votes change its rank and nothing else.
 
         Options:
             helpful: whether it was of use.
@@ -320,7 +320,7 @@ class MemoryVerbs(View):
         *,
         scope: Scope | None = None,
     ) -> Memory:
-        """Give a memory the intents, hypotheses and rationales behind it; the newest are kept.
+        """Adds the intents, hypotheses and rationales behind a memory; only the newest are kept.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.

@@ -22,22 +22,22 @@ from memory_mesh.view import View
 
 
 class ReviewVerbs(View):
-    """Contradictions resolved by rules, and the decisions that rules leave to people."""
+    """Methods for claims, trust, conflicts and review."""
 
     def register_predicates(
         self, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
     ) -> None:
-        """Say how predicates behave: how many values, what a second one does, how they compare."""
+        """Registers how predicates behave: number of values, conflict policy, normalization."""
         self._may_decide()
         self._register(self._opened(), schemas)
 
     def predicates(self) -> dict[str, PredicateSchema]:
-        """Every registered predicate."""
+        """Returns every registered predicate."""
         with self._read() as snapshot:
             return snapshot.schemas()
 
     def trust(self, memory_id: str, *, scope: Scope | None = None) -> float:
-        """How far a memory is believed now: by its source, its origins, votes and age.
+        """Returns the trust in a memory, 0 to 1, from its source, origins, votes and age.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -54,7 +54,7 @@ class ReviewVerbs(View):
     def reinforce(
         self, memory_id: str, boost: float = 0.1, *, scope: Scope | None = None
     ) -> Memory:
-        """Vote for a memory's truth; it gains trust and importance.
+        """Votes that a memory is true; this raises its trust and importance.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -66,7 +66,7 @@ class ReviewVerbs(View):
     def dispute(
         self, memory_id: str, *, reason: str = "disputed by the caller", scope: Scope | None = None
     ) -> Memory:
-        """Vote against a memory's truth; three unsupported votes send it to review.
+        """Votes that a memory is false; three such votes without a vote for it send it to review.
 
         Options:
             reason: the reason, stored in the audit block.
@@ -83,7 +83,7 @@ class ReviewVerbs(View):
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
     ) -> Memory | Skill:
-        """Let what waits in quarantine in, or archive it and keep its value out.
+        """Approves or rejects a memory or skill in quarantine.
 
         What is let in takes the place of the memories it contradicts. Only where the user speaks
         is anything decided: no agent approves its own lesson, or bars what the user may say.
@@ -107,7 +107,7 @@ class ReviewVerbs(View):
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
     ) -> list[Memory]:
-        """Decide on everything that waits and came from one source, by agent or reference.
+        """Approves or rejects everything in quarantine that came from one agent or reference.
 
         Options:
             approve: True lets it in, False archives it and keeps its value out.
@@ -124,7 +124,7 @@ class ReviewVerbs(View):
         ]
 
     def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Take a review back: the memory waits again, and what it replaced is active again.
+        """Undoes a review: the memory waits again, and what it superseded is active again.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -135,7 +135,7 @@ class ReviewVerbs(View):
     def awaiting_review(
         self, *, limit: int = 100, scope: Scope | None = None
     ) -> list[Memory | Skill]:
-        """Memories and skills in quarantine, newest first, memories before skills.
+        """Lists what waits for review: memories, then skills, each newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -151,7 +151,7 @@ class ReviewVerbs(View):
     def conflicts(
         self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
     ) -> list[Conflict]:
-        """Contradictions on record, newest first: those that wait for a decision, or all.
+        """Lists conflicts, newest first: those that wait for a decision, or all.
 
         Options:
             pending: only those that wait for a decision.
@@ -168,7 +168,7 @@ class ReviewVerbs(View):
         reason: str = "resolved by the caller",
         scope: Scope | None = None,
     ) -> Conflict:
-        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
+        """Resolves a conflict: `supersede` the old memory, `reject` the new one, or `keep_both`.
 
         Options:
             reason: the reason, stored in the audit block.
@@ -178,7 +178,7 @@ class ReviewVerbs(View):
         return self._resolve(conflict_id, self._reader(scope), resolution, reason)
 
     def chain(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
-        """The memories that took each other's place, from the oldest known to the newest.
+        """Returns the memories that superseded each other, oldest first.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -186,7 +186,7 @@ class ReviewVerbs(View):
         return flows.review.chain(self._access(), self._lens(scope), memory_id)
 
     def _may_decide(self) -> None:
-        """No agent decides on what it said itself, or on how it is judged."""
+        """Raises InvalidInput unless this channel speaks for the user."""
         if not is_authoritative(self._source().kind):
             raise InvalidInput(
                 f"only the user can decide this, not a writer through {self._channel}"

@@ -19,7 +19,7 @@ from memory_mesh.view import View
 
 
 class SearchVerbs(View):
-    """The verbs of search."""
+    """Methods that search."""
 
     def search(
         self,
@@ -39,9 +39,9 @@ class SearchVerbs(View):
         min_similarity: float | None = None,
         min_relevance: float = 0.0,
     ) -> Hits:
-        """The best memories for a question, best first, each with the parts of its score.
+        """Returns the best memories for a question, best first, each with the parts of its score.
 
-        A score is the chance that the memory answers: with `min_relevance` 0.1 or so, a question
+        A score estimates how likely the memory answers: with `min_relevance` 0.1 or so, a question
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
         how many memories still wait for their vector or for current keyword terms, and whether an
         embedder was down.
@@ -82,19 +82,19 @@ class SearchVerbs(View):
         return self._recall(question, use_cache=use_cache)
 
     def format_results(self, results: Sequence[Hit]) -> str:
-        """RFC-0011's prompt text for search results."""
+        """Formats hits as RFC-0011's prompt text."""
         return rfc11.results(results)
 
     def clear_cache(self) -> None:
-        """Forget cached answers."""
+        """Clears the search cache."""
         self._opened().cache.clear()
 
     def get_cache_stats(self) -> CacheStats:
-        """How the search cache does."""
+        """Returns size, hits and misses of the search cache."""
         return self._opened().cache.stats()
 
     def _recall(self, query: Query, *, use_cache: bool = True, recorded: bool = True) -> Hits:
-        """The answer to a ready query; one that is not recorded leaves no recall block."""
+        """Runs a ready query; if it is not recorded, it leaves no recall block."""
         access = self._access()
         if not recorded:
             access = replace(access, yamo=False)

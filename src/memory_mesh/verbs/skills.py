@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class SkillVerbs(View):
-    """RFC-0011's skill management."""
+    """Methods for skills (RFC-0011)."""
 
     def ingest_skill(
         self,
@@ -39,9 +39,9 @@ class SkillVerbs(View):
         *,
         scope: Scope | None = None,
     ) -> SkillReceipt:
-        """Keep a skill, written in YAMO or in Markdown with frontmatter.
+        """Stores a skill written in YAMO or in Markdown with frontmatter.
 
-        The same text again changes nothing; another text under its name takes its place.
+        The same text again changes nothing; another text under the same name replaces it.
 
         Options:
             scope: the project, agent and session that may see it.
@@ -50,7 +50,7 @@ class SkillVerbs(View):
         return self.add_skill(self._skill_draft(yamo_text, metadata, ref, scope))
 
     def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
-        """Keep a skill that is a draft already, as importers make them."""
+        """Stores a skill from a ready draft, as importers make them."""
         return flows.skills.ingest(
             self._access(), replace(draft, scope=self._stored_scope(draft.scope))
         )
@@ -58,7 +58,7 @@ class SkillVerbs(View):
     def search_skills(
         self, query: str, *, limit: int = 10, scope: Scope | None = None
     ) -> list[SkillHit]:
-        """Skills for a question, best first; `Name: …` asks for one by its name.
+        """Searches skills, best first; `Name: …` finds one skill by its name.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -76,7 +76,7 @@ class SkillVerbs(View):
         before: str | None = None,
         scope: Scope | None = None,
     ) -> list[Skill]:
-        """Active skills, the newest first.
+        """Lists active skills, newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -96,7 +96,7 @@ class SkillVerbs(View):
         return flows.skills.listed(self._access(), query)
 
     def skill_vectors(self, skills: Sequence[Skill], space: Space) -> dict[str, bytes]:
-        """The vectors of skills in one of the spaces that `stats` lists."""
+        """Returns the vectors of skills in one of the spaces that `stats` lists."""
         ids = tuple(skill.id for skill in skills)
         query = SkillQuery(Scope(), len(ids), ids=ids, statuses=frozenset(Status), space=space)
         everyone = replace(query, across=AUDIENCE)
@@ -107,7 +107,7 @@ class SkillVerbs(View):
     def update_skill_reliability(
         self, id: str, success: bool, *, scope: Scope | None = None
     ) -> Reliability:
-        """Say whether a skill worked: +0.10 or -0.20, from 0 to 1.
+        """Reports whether a skill worked; its reliability changes by +0.10 or -0.20, within 0 to 1.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -117,7 +117,7 @@ class SkillVerbs(View):
         return flows.skills.feedback(self._access(), id, self._reader(scope), success=success)
 
     def prune_skills(self, threshold: float = 0.3, *, scope: Scope | None = None) -> Pruned:
-        """Archive active skills whose reliability is below the threshold.
+        """Archives active skills whose reliability is below the threshold.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -126,7 +126,7 @@ class SkillVerbs(View):
         return flows.skills.prune(self._access(), self._reader(scope), share)
 
     def _watch_skills(self) -> None:
-        """Take in what is new or changed in the configured directories."""
+        """Stores new and changed skill files of the configured directories."""
         from memory_mesh.process.files import texts
 
         for directory in self._config.skill_directories:
@@ -139,7 +139,7 @@ class SkillVerbs(View):
                 self._watch_skill(file, text)
 
     def _watch_skill(self, file: Path, text: str) -> None:
-        """Take in one file; one that is no skill must not keep the store from opening."""
+        """Stores one skill file; logs a warning and goes on if the file is not a skill."""
         try:
             self.add_skill(replace(self._skill_draft(text, None, str(file), None), watched=True))
         except InvalidInput as error:

@@ -17,10 +17,10 @@ _UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
 
 
 class UpkeepVerbs(LessonVerbs):
-    """The verbs of maintenance."""
+    """Methods that maintain a store and report its figures."""
 
     def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """The heartbeat: old terms, vectors for waiting texts, the index, the sinks, due lessons.
+        """Runs all maintenance: old keyword terms, missing vectors, index, sinks, due lessons.
 
         May be interrupted at any point and run again.
 
@@ -43,7 +43,7 @@ class UpkeepVerbs(LessonVerbs):
         )
 
     def rebuild_index(self) -> list[Body]:
-        """Make the index anew from the ledger; nothing is ever lost with it."""
+        """Rebuilds the index from the ledger; the ledger holds everything the index holds."""
         parts = self._opened()
         index = parts.index()
         if index is None:
@@ -51,18 +51,18 @@ class UpkeepVerbs(LessonVerbs):
         return flows.upkeep.rebuild(parts.ledger, index, self._config.namespace)
 
     def rebuild_terms(self) -> int:
-        """Write the keyword terms of every text and skill anew; how many there are."""
+        """Rewrites the keyword terms of every text and skill; returns how many there are."""
         return flows.upkeep.reindex(self._opened().ledger, self._config.namespace, everything=True)
 
     def stats(self) -> Stats:
-        """The namespace in numbers."""
+        """Returns the figures of the namespace."""
         return self._opened().ledger.stats(self._config.namespace)
 
     def namespaces(self) -> list[str]:
-        """The names of all namespaces in the store, sorted."""
+        """Lists the names of all namespaces in the store."""
         return list(self._opened().ledger.namespaces())
 
     def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
-        """The vectors that memories have in one of the spaces that `stats` lists."""
+        """Returns the vectors of memories in one of the spaces that `stats` lists."""
         with self._read() as snapshot:
             return snapshot.vectors(space, list(ids))

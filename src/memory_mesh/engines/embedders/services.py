@@ -84,9 +84,8 @@ class HttpEmbedder:
         if query:
             cuts = [windows.for_query(cut) for cut in cuts]
         found = self._vectors([window for cut in cuts for window in cut], query=query)
-        return Embedding(
-            self._space(), vectors.grouped(found, cuts, query=query)
-        )  # the first answer says how long vectors are
+        grouped = vectors.grouped(found, cuts, query=query)
+        return Embedding(self._space(), grouped)  # the first answer says how long vectors are
 
     def close(self) -> None:
         """Nothing is held open."""
