@@ -100,7 +100,10 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     "project": ("str | None", "the project that reads and writes"),
     "session": ("str | None", "the session that reads and writes"),
     "allow_network_folder": ("bool | None", "allow a store on a network drive"),
-    "enable_yamo": ("bool | None", "write an audit block for every write and every search"),
+    "enable_yamo": (
+        "bool | None",
+        "write wire text into audit blocks, and record searches",
+    ),
     "enable_memory": ("bool | None", "keep the store on disk; else in a temporary folder"),
     "enable_llm": ("bool | None", "allow the use of a language model"),
     "llm_provider": ("str | None", "the service of the language model; without one none is used"),
@@ -110,7 +113,7 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     "llm_max_tokens": ("int | None", "the longest answer of the language model, in tokens"),
     "skill_directories": (
         "str | Sequence[str] | None",
-        "folders whose skill files are read when the store is opened",
+        "folders whose skill files `init` and `with` read",
     ),
     "enable_wisdom_distillation": ("bool | None", "learn from failures during `upkeep`"),
     "lesson_min_confidence": ("float | None", "leave out lessons less certain than this, 0 to 1"),
@@ -149,8 +152,9 @@ def load(
 ) -> Config:
     """Returns the effective configuration; a stated value of None means not given."""
     environment = os.environ if environment is None else environment
-    path = config_path(environment)
-    folder = data_folder(environment)
+    path, folder = config_path(environment), data_folder(environment)
+    if environment.get(CONFIG_FILE) and not path.is_file():
+        raise InvalidInput(f"{CONFIG_FILE} names {path}, and there is no such file")
     layers: list[tuple[str, Mapping[str, object]]] = [
         ("default", {"db_dir": folder, "models_dir": folder / "models"}),
         (f"file {path}", _from_file(path)),

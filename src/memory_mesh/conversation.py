@@ -97,7 +97,7 @@ class MemoryContextManager:
             project: the project that reads and writes.
             session: the session that reads and writes.
             allow_network_folder: allow a store on a network drive (default False).
-            enable_yamo: write an audit block for every write and every search (default True).
+            enable_yamo: write wire text into audit blocks, and record searches (default True).
             enable_memory: keep the store on disk; else in a temporary folder (default True).
             enable_llm: allow the use of a language model (default True).
             llm_provider: the service of the language model; without one none is used.
@@ -105,7 +105,7 @@ class MemoryContextManager:
             llm_api_key: the key of the language model's service.
             llm_base_url: the address of the language model's service.
             llm_max_tokens: the longest answer of the language model, in tokens.
-            skill_directories: folders whose skill files are read when the store is opened.
+            skill_directories: folders whose skill files `init` and `with` read.
             enable_wisdom_distillation: learn from failures during `upkeep` (default False).
             lesson_min_confidence: leave out lessons less certain than this, 0 to 1 (default 0.7).
             lesson_retention_days: leave out lessons older than this many days (default 365).

@@ -7,7 +7,9 @@
       └── any number of views (view.py): namespace, scope and channel, no files of their own
 """
 
+import os
 import threading
+import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -86,14 +88,14 @@ class OpenStore:
     ) -> None:
         self._config = config
         self.clock, self.sinks = clock, tuple(sinks)
-        self._cleanup = ExitStack()
+        self._temporary: weakref.finalize[[Path, int], OpenStore] | None = None
         self.folder = config.db_dir if config.enable_memory else self._temporary_folder()
         self.ledger: Ledger = SqliteLedger(
             self.folder, clock, allow_network=config.allow_network_folder
         )
         self.ids = MonotonicIds(clock)
         self.cache = SearchCache()
-        self.registered: set[str] = set()  # namespaces that know the configured predicates
+        self.registered: set[tuple[str, ...]] = set()  # namespaces, each with known predicates
         self.used: set[str] = set()  # namespaces whose sinks `close` feeds
         self._redactors: dict[str, StoreRedactor] = {}
         self._embedder = _checked(embedder)
@@ -108,13 +110,14 @@ class OpenStore:
         """The redactor of a namespace: its placeholders are its own; None if redaction is off."""
         if not self._config.redact:
             return None
-        found = self._redactors.get(namespace)
-        if found is None:
-            found = StoreRedactor(namespace, self.folder, self._config.privacy_rules)
-            self._redactors[namespace] = found
-            while len(self._redactors) > KEPT_REDACTORS:
-                self._redactors.pop(next(iter(self._redactors)), None)
-        return found
+        with self._choosing:
+            found = self._redactors.pop(namespace, None)
+            if found is None:
+                found = StoreRedactor(namespace, self.folder, self._config.privacy_rules)
+            self._redactors[namespace] = found  # the last one is the most recently used
+            if len(self._redactors) > KEPT_REDACTORS:
+                del self._redactors[next(iter(self._redactors))]
+            return found
 
     def sealer(self, namespace: str) -> Sealer:
         """Makes keyed digests of values that must not come back to a namespace."""
@@ -171,23 +174,33 @@ class OpenStore:
             flows.upkeep.drain(self.ledger, namespace, self.sinks, max(0.0, end - time.monotonic()))
 
     def close(self) -> None:
-        """Release everything."""
-        with self._cleanup:
-            self.ledger.close()
-            if self._embedder is not None:
-                self._embedder.close()
-            if self._index is not None:
-                self._index.close()
+        """Release everything, whatever fails."""
+        with ExitStack() as stack:
+            if self._temporary is not None:
+                stack.callback(self._temporary)
+            for engine in (self._index, self._embedder, self.ledger):
+                if engine is not None:
+                    stack.callback(engine.close)
 
     def after_fork(self) -> None:
         """Give the child process a lock of its own."""
         self._choosing = threading.Lock()
 
     def _temporary_folder(self) -> Path:
-        """A folder that is removed on close, for a store without persistence."""
+        """A folder that is removed on close or at exit, for a store without persistence."""
         import tempfile
 
-        return Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="memory-mesh-")))
+        folder = Path(tempfile.mkdtemp(prefix="memory-mesh-"))
+        self._temporary = weakref.finalize(self, _remove, folder, os.getpid())
+        return folder
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Removes the folder in the process that made it; a forked child leaves it to its parent."""
+    if os.getpid() == owner:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def configured_embedder(config: Config, clock: Clock) -> Embedder | None:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from memory_mesh import flows
 from memory_mesh.config import Config
-from memory_mesh.errors import Closed
+from memory_mesh.errors import Closed, InvalidInput
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import prepare
 from memory_mesh.flows.access import Access
@@ -24,6 +24,7 @@ from memory_mesh.model import (
     SourceKind,
     Status,
 )
+from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.audience import lens_of
 from memory_mesh.policy.writing.trust import lowered
 from memory_mesh.ports import Redactor, Snapshot
@@ -46,10 +47,12 @@ class View:
         self, namespace: str | None, scope: Scope | None, channel: Channel | None
     ) -> Self:
         """Another view of the same store; what is not given stays as it is here."""
+        if namespace is not None and not check_text(namespace, "namespace"):
+            raise InvalidInput("namespace must not be empty; leave it out to stay in this one")
         given = scope or Scope()
         config = replace(
             self._config,
-            namespace=namespace or self._config.namespace,
+            namespace=self._config.namespace if namespace is None else namespace,
             project=given.project or self._config.project,
             agent_id=given.agent or self._config.agent_id,
             session=given.session or self._config.session,
@@ -62,10 +65,10 @@ class View:
         if self._closed:
             raise Closed
         opened = self._store.opened()
-        namespace = self._config.namespace
-        if self._config.predicates and namespace not in opened.registered:
+        known = (self._config.namespace, *sorted(self._config.predicates))
+        if self._config.predicates and known not in opened.registered:
             self._register(opened, self._config.predicates)
-            opened.registered.add(namespace)
+            opened.registered.add(known)
         return opened
 
     def _read(self) -> AbstractContextManager[Snapshot]:
@@ -88,7 +91,8 @@ class View:
     def _access_to(self, opened: OpenStore) -> Access:
         config = self._config
         namespace, redactor = config.namespace, opened.redactor(config.namespace)
-        opened.used.add(namespace)
+        if opened.sinks:
+            opened.used.add(namespace)
         return Access(
             ledger=opened.ledger,
             ids=opened.ids,

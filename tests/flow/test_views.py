@@ -1,6 +1,8 @@
 """A process opens a store once; views of it are cheap, share its engines and keep users apart."""
 
 import gc
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -138,6 +140,47 @@ def test_the_sinks_hear_of_every_namespace_when_the_store_closes(tmp_path):
         mesh.add("one")
         mesh.view(namespace="other").add("two")
     assert sorted(heard) == [("default", 1), ("other", 1)]
+
+
+def test_a_copied_namespace_never_gets_the_answers_of_the_original(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, embedder="none", namespace="alice") as mesh:
+        memory = mesh.add("the code is red").id or ""
+        folder = mesh.folder / "namespaces"
+    shutil.copy(folder / "alice.db", folder / "bob.db")
+    with MemoryMesh(db_dir=tmp_path, embedder="none", namespace="alice") as alice:
+        bob = alice.view(namespace="bob")
+        alice.update(memory, "the code is green")
+        bob.update(memory, "the code is blue")
+        assert alice.stats().seq == bob.stats().seq
+        assert [hit.content for hit in alice.search("code")] == ["the code is green"]
+        assert [hit.content for hit in bob.search("code")] == ["the code is blue"]
+
+
+@pytest.mark.parametrize("namespace", ["", 5])
+def test_a_view_of_no_namespace_is_refused(mesh, namespace):
+    with pytest.raises(InvalidInput, match="namespace"):
+        mesh.view(namespace=namespace)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_does_not_remove_the_folder_of_a_temporary_store():
+    mesh = MemoryMesh(enable_memory=False, embedder="none")
+    mesh.add("tea")
+    folder = mesh.folder
+    child = os.fork()
+    if child == 0:
+        mesh.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert len(mesh.search("tea")) == 1
+    mesh.close()
+    assert not folder.exists()
+
+
+def test_predicates_named_after_the_first_use_are_registered_too(mesh):
+    mesh.add("tea")
+    mesh._add_predicates({"port": {"cardinality": "single"}})
+    assert "port" in mesh.predicates()
 
 
 def test_an_async_view_shares_the_threads_of_its_mesh(tmp_path):

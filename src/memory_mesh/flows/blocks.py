@@ -1,4 +1,4 @@
-"""Where and by whom is written, and the block that each kind of write leaves."""
+"""The audit block of each kind of write and read."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

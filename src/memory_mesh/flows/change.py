@@ -18,6 +18,7 @@ from memory_mesh.model import (
     Draft,
     Heritage,
     Json,
+    Lens,
     Memory,
     Put,
     Scope,
@@ -30,9 +31,9 @@ from memory_mesh.model import (
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing.heritage import cut_to
 from memory_mesh.policy.writing.judge import contradicted, taught_already
+from memory_mesh.policy.writing.limits import RESTORABLE_DAYS
 from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowest
 
-RESTORABLE = timedelta(days=30)
 _LESS_TRUSTED = (
     "the memory comes from a more trusted source than this channel may change; add what you know "
     "as a memory of its own"
@@ -92,13 +93,23 @@ def restore(access: Access, memory_id: str, reader: Scope) -> Memory:
         old = standing.memories.get(memory_id)
         if old is None or not audience.sees(reader, old.scope):
             raise NotFound
-        if old.status is not Status.DELETED or standing.at - old.recorded_from > RESTORABLE:
+        if old.status is not Status.DELETED or standing.at - old.recorded_from > timedelta(
+            days=RESTORABLE_DAYS
+        ):
             raise NotRestorable
         before = standing.history(memory_id)[-2]
         new = replace(old, status=before.status, recorded_from=standing.at)
         return _changed(access, standing, old, new, Change("restore", "restored by the caller"))
 
     return _commit_change(access, memory_id, decide)
+
+
+def rate(access: Access, memory_id: str, lens: Lens, *, helpful: bool) -> None:
+    """Counts one vote on whether a visible memory was helpful."""
+    with access.ledger.read(access.namespace) as snapshot:
+        if not snapshot.get([memory_id], lens):
+            raise NotFound
+    access.ledger.vote(access.namespace, memory_id, helpful=helpful)
 
 
 def inherit(access: Access, memory_id: str, reader: Scope, chain: Heritage, depth: int) -> Memory:

@@ -270,7 +270,7 @@ def _kept(
 
 
 def superseded(access: Access, old: Memory, new: Memory, standing: Standing) -> tuple[Put, Entry]:
-    """The closing of a memory that another one takes the place of."""
+    """Marks `old` as superseded by `new`."""
     closed = replace(
         old,
         status=Status.SUPERSEDED,

@@ -1,4 +1,4 @@
-"""Whether a store does what it is for, told part by part; nothing is remembered by looking."""
+"""Health checks, one per part; they record nothing."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Reflection and synthesis: what memories say together, and what they say how to do.
+"""Reflections (summaries of memories) and skills made from them.
 
 ::
 

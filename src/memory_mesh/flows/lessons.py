@@ -1,4 +1,4 @@
-"""Lessons (RFC-0011 sections 3.5 and 8): one is taught, many are found, failures become some.
+"""Lessons (RFC-0011 sections 3.5 and 8): store lessons, find them, derive them from failures.
 
 ::
 
@@ -116,7 +116,7 @@ def lens_on_lessons(
 
 
 def cycle(access: Access, now: datetime, reader: Scope, channel: Channel) -> Distillation:
-    """SCAN, DEDUPLICATE and DISTILL; what no rule can be read from is named, not invented.
+    """SCAN, DEDUPLICATE and DISTILL; failures that state no rule are returned as unclear.
 
     It serves the whole namespace, each failure for its own audience, and tells the reader of those
     that the reader may see.

@@ -94,7 +94,7 @@ def embed(access: Access, cleaned: Sequence[Clean], *, news: Sequence[bool]) -> 
 
 
 def embed_question(access: Access, query: Query, reading: Reading) -> PreparedQuery:
-    """The query's vector; without one the words alone are asked, and the answer says why."""
+    """Embeds the query; on failure returns the reason and no vector."""
     if access.embedder is None or query.keyword_only or not query.text.strip():
         return PreparedQuery(reading=reading)
     try:
@@ -149,7 +149,7 @@ def redact_statement(access: Access, said: Said) -> Said:
 
 
 def redact_skill(access: Access, draft: SkillDraft) -> SkillDraft:
-    """A skill without personal data and secrets, its text as it was but for them."""
+    """Redacts a skill; the rest of its text is unchanged."""
     if (redactor := access.redactor) is None:
         return draft
     metadata = redactor.json(dict(draft.metadata))

@@ -18,7 +18,7 @@
       ▼
     features ──▶ weigh ──▶ best `limit` ──▶ load ──▶ Hits(Hit(memory, score, parts) …, explanation)
       │
-    note a recall block                        recorded soon, never chained, nobody waits
+    note a recall block                        buffered; every 64th search writes the buffer
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,12 +78,12 @@ def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:
     """
     reading = read_question(query)
     with access.ledger.read(access.namespace) as snapshot:
-        key = _cache_key(snapshot.head(), query, reading)
+        key = _cache_key(access.namespace, snapshot.head(), query, reading)
         cached = access.cache.get(key, query.lens.now) if use_cache else None
         if cached is not None:
             return Hits(cached, cached.explanation)
         reading = name_speakers(snapshot, query, reading)
-        if access.embedder is None or query.keyword_only:
+        if access.embedder is None or query.keyword_only or not query.text.strip():
             hits = _answer(access, snapshot, query, PreparedQuery(reading=reading))
             if use_cache:
                 access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens.now))
@@ -92,7 +92,11 @@ def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:
     with _caught_up(access, prepared.space) as (snapshot, pending):
         hits = _answer(access, snapshot, query, prepared, pending)
         complete = not pending and prepared.note is None
-        if use_cache and complete and key == _cache_key(snapshot.head(), query, reading):
+        if (
+            use_cache
+            and complete
+            and key == _cache_key(access.namespace, snapshot.head(), query, reading)
+        ):
             access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens.now))
     return hits
 
@@ -225,12 +229,12 @@ def _may_be_kept(query: Query) -> bool:
     return query.profile not in profiles.RANKED and not by_use
 
 
-def _cache_key(head: Head, query: Query, reading: Reading) -> tuple[object, ...]:
+def _cache_key(namespace: str, head: Head, query: Query, reading: Reading) -> tuple[object, ...]:
     """Returns all that can change the answer: RFC-0011's query, limit and filter, and more."""
     lens = query.lens
     where = filter_text(lens)
     return (
-        "search", query.text, query.limit, where, head.identity, head.seq, query.profile,
+        "search", namespace, query.text, query.limit, where, head.identity, head.seq, query.profile,
         query.keyword_only, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
         lens.any_validity, tuple(sorted(query.weights.items())), query.min_similarity,
         query.min_relevance, reading.period,

@@ -7,7 +7,7 @@
       ledger.commit(wanted, decide)                             lock, one transaction
                         │  standing: twins, keys, the memories named by id
                         ▼
-                     judge ──▶ Keep | Known | Merge | Repeat | Refuse      (settling.py)
+                     judge ──▶ Keep | Known | Merge | Repeat | Refuse      (decide.py)
                         ▼
                      Commit(puts, observations, links, conflicts, entries) ──▶ Receipt
 

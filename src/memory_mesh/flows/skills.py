@@ -102,7 +102,7 @@ def _same(access: Access, draft: SkillDraft, name: str) -> SkillReceipt | None:
 
 
 def _settles(draft: SkillDraft, known: Skill, used: Skill | None = None) -> bool:
-    """Whether the same text is all there is to it; one that waits gives way to a trusted one.
+    """True if the stored skill makes this one redundant.
 
     A file whose skill gave way to one from elsewhere is left; one that went back to what it said
     before is news.
@@ -240,7 +240,7 @@ def _brought(skill: Skill, origin: SkillOrigin, standing: Standing) -> Skill:
 def _replaced(
     access: Access, known: Skill | None, skill: Skill, standing: Standing
 ) -> list[tuple[SkillPut, Entry]]:
-    """A skill in use gives way only to one that is; one that waits, to any of its name."""
+    """Replaces an active skill only by an active one, a staged skill by any of its name."""
     if known is None or (known.status is Status.ACTIVE and skill.status is not Status.ACTIVE):
         return []
     change = Change("supersede", f"replaced by {skill.id}")

@@ -58,7 +58,7 @@ class SourceKind(StrEnum):
 
 
 class Channel(StrEnum):
-    """The door a memory came in by; it is set by the surface, never by the payload."""
+    """The channel of a write; set by the surface, never by the payload."""
 
     LIBRARY = "library"
     CLI = "cli"

@@ -21,7 +21,7 @@ class Space:
 
     @property
     def name(self) -> str:
-        """One text that no other space has."""
+        """A string that identifies the space."""
         parts = (self.provider, self.model, self.revision, str(self.dimension))
         prefixes = f"|{self.query_prefix}|{self.text_prefix}" if self.query_prefix else ""
         return "/".join(parts) + prefixes

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh import flows
-from memory_mesh.errors import NotFound
 from memory_mesh.model import (
     Claim,
     Draft,
@@ -307,11 +306,7 @@ class MemoryVerbs(View):
             helpful: whether it was of use.
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        lens = self._lens(scope)
-        with self._read() as snapshot:
-            if not snapshot.get([memory_id], lens):
-                raise NotFound
-        self._opened().ledger.vote(self._config.namespace, memory_id, helpful=helpful)
+        flows.change.rate(self._access(), memory_id, self._lens(scope), helpful=helpful)
 
     def insert_heritage(
         self,

@@ -231,7 +231,7 @@ def test_the_stated_folder_wins_over_the_installed_one(source, tmp_path):
 def test_the_command_installs_lists_and_says_what_is_wrong(source, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MEMORY_MESH_MODELS_DIR", str(tmp_path / "here"))
     assert main.run(["models", "list"]) == 0
-    assert "fetch it: memory-mesh models pull all-MiniLM-L6-v2" in capsys.readouterr().out
+    assert "download it: memory-mesh models pull all-MiniLM-L6-v2" in capsys.readouterr().out
     assert main.run(["models", "install", str(source)]) == 0
     assert capsys.readouterr().out == f"tiny is installed in {tmp_path / 'here' / 'tiny'}\n"
     assert main.run(["models", "list", "--json"]) == 0

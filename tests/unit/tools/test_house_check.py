@@ -4,7 +4,7 @@ import pytest
 
 from tools import house_check
 
-COMMIT = "only flows/ may commit to a ledger"
+COMMIT = "only flows/ may write to a ledger"
 REDACTOR = "only flows/prepare.py may use a redactor"
 REDACT = "only flows/prepare.py may redact"
 SQLITE = "only engines/ledgers/ may import sqlite3"
@@ -23,6 +23,7 @@ def whys(source, place="verbs/x.py"):
         ("held = self.anything\nheld.commit(*arguments)", [COMMIT]),
         ("write = access.ledger.commit", [COMMIT]),
         ("run(self._ledger().commit, 'n')", [COMMIT]),
+        ("opened.ledger.vote(namespace, id_, helpful=True)", [COMMIT]),
         ("revision = workspace.commit()", []),
         ("print(results.commit)", []),
         ("text = redact(access.redactor, text)", [REDACTOR]),
@@ -32,6 +33,7 @@ def whys(source, place="verbs/x.py"):
         ("scrub(text, redact=redactor.text)", [REDACT]),
         ("kept = make_redactor().json(value)", [REDACT]),
         ("kept = access.redactor.text(text)", [REDACT, REDACTOR]),
+        ("kept = StoreRedactor(namespace, folder).text(text)", [REDACT]),
         ("kept = redact(access, draft.text)", []),
         ("import sqlite3", [SQLITE]),
         ("import json, sqlite3.dbapi2 as db", [SQLITE]),

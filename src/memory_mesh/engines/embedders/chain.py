@@ -63,7 +63,7 @@ class Chain:
             service.close()
 
     def after_fork(self) -> None:
-        """A child starts with its own locks; a model looks after itself."""
+        """Gives a child new locks; each embedder resets its own model."""
         for service in self._services:
             service.cache.after_fork()
 

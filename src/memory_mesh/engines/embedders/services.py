@@ -31,7 +31,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How one provider is asked, by default which model of its, and what its key is known as."""
+    """A provider's request format, default model and key variable."""
 
     base_url: str
     path: str

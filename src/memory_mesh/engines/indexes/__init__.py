@@ -1,1 +1,1 @@
-"""Vector indexes: what was absorbed from the ledger, made fast; lost without loss, built anew."""
+"""Vector indexes; they can be deleted and rebuilt from the ledger."""

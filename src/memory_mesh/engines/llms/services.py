@@ -1,6 +1,6 @@
 """A language model behind an HTTP service: OpenAI and what speaks like it, Ollama, Cohere.
 
-One request, one answer. What a model is asked for is always done without it when it fails.
+One request, one answer. If the model fails, the caller continues without it.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _LIMITS = Limits(read_seconds=60.0, total_seconds=90.0, attempts=2)
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How one provider is asked, and where its answer stands."""
+    """A provider's request format, and where its response has the answer."""
 
     base_url: str
     path: str

@@ -1,1 +1,1 @@
-"""Things that hear of every write, at least once, from their own cursor."""
+"""Sinks: receive the blocks of every write at least once."""

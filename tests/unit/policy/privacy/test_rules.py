@@ -171,4 +171,4 @@ def test_no_text_keeps_a_pattern_busy(name):
     REDACTOR.text("a@b.de +44 20 7946 0958 password=hunter22")
     start = time.process_time()
     REDACTOR.text(TEXTS[name])
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 10  # a pattern that grows with the square takes minutes

@@ -157,7 +157,7 @@ class LanceIndex:
         return self._settle(place, dataset, base)
 
     def _settle(self, place: Place, dataset: "LanceDataset", base: Body | None) -> Body:
-        """On the disk before the ledger hears of it, and old versions gone but those in use."""
+        """Syncs the dataset before the ledger refers to it, then removes unused old versions."""
         with loading.writing():
             place.sync()
             gone = _outlived(dataset, datetime.now(UTC) - self._keep)
@@ -230,7 +230,7 @@ def _outlived(dataset: "LanceDataset", before: datetime) -> set[int]:
 
 
 def _tables(batches: Iterable[Rows], floor: int, dimension: int) -> Iterator["pa.Table"]:
-    """Rows above the floor in large tables, read in the caller's thread: a ledger may insist."""
+    """Reads rows above the floor in the caller's thread, because a ledger may require it."""
     waiting: list[tuple[int, bytes]] = []
     for batch in batches:
         waiting += [row for row in batch if row[0] > floor]

@@ -118,7 +118,7 @@ def _meanings(
 def _unknown(
     db: sqlite3.Connection, tables: Sequence[str], meaning: Meaning, visible: Visible
 ) -> bool:
-    """No text that this reader sees holds the word: what others keep must not tell him."""
+    """True if no text that this reader sees contains the word; hidden texts do not count."""
     if meaning.postings > _MAX_CHECKED_TEXTS:
         return False
     for table in tables if meaning.postings else ():
@@ -176,7 +176,7 @@ def _postings(db: sqlite3.Connection, tables: Sequence[str], asked: str, texts: 
 
 
 def _counted(db: sqlite3.Connection, table: str, expression: str, texts: int) -> int:
-    """How many hold it: exact up to the budget, beyond it judged by where that ended."""
+    """Counts matches: exact up to the budget, estimated above it."""
     asked = (expression,)
     if texts > BUDGET:
         beyond = db.execute(

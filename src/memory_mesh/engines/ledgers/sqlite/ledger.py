@@ -65,7 +65,7 @@ class SqliteLedger(SqliteAudit):
     def read(self, namespace: str) -> Iterator[Snapshot]:
         """One read transaction; a namespace that does not exist reads as empty."""
         with self._files.reading(namespace) as db:
-            yield SqliteSnapshot(db, self._tails)
+            yield SqliteSnapshot(db, self._tails, namespace)
 
     def note(self, namespace: str, entry: Entry) -> None:
         """Record a recall block soon: with the next commit, when 64 wait, or at close."""
@@ -139,7 +139,7 @@ class SqliteLedger(SqliteAudit):
             self._files.close()
 
     def _flush(self, namespace: str) -> None:
-        """Recall blocks are worth a write, never a failed read: a full disk drops them."""
+        """Writes buffered recall blocks; drops them if the store refuses."""
         if not self._files.exists(namespace):  # never make a file to say it was empty
             self._waiting.drop(namespace)
             return

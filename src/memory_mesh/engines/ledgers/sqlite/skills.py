@@ -177,7 +177,7 @@ def _add_vector(db: sqlite3.Connection, number: int, space: Space, vector: bytes
 
 
 def _worded(db: sqlite3.Connection, asked: SkillQuery) -> list[int]:
-    """The best by their words among those the reader sees: no other takes one's place."""
+    """Returns the best skills by words; hidden skills do not use up the limit."""
     if not asked.terms:
         return []
     quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in asked.terms)

@@ -1,4 +1,4 @@
-"""One read transaction: searches, claims and what upkeep works on; lookups are in lookup.py.
+"""One read transaction: searches, lookups, claims and what upkeep works on.
 
 Numbers go in as one JSON array, so that a statement is prepared once for any count.
 """
@@ -121,9 +121,9 @@ _LIVE = frozenset({Status.ACTIVE})
 class SqliteSnapshot(SqliteLookup):
     """Implements `ports.Snapshot`: a namespace at one moment."""
 
-    def __init__(self, db: sqlite3.Connection, tails: Tails) -> None:
+    def __init__(self, db: sqlite3.Connection, tails: Tails, namespace: str) -> None:
         self._db = db
-        self._tails = tails
+        self._tails, self._namespace = tails, namespace
         self._head: Head | None = None  # read once: it cannot change inside a transaction
 
     def head(self) -> Head:
@@ -146,7 +146,7 @@ class SqliteSnapshot(SqliteLookup):
 
     def near(self, question: Question, lens: Lens) -> Nearest:
         """The best versions by meaning, exact above the body that the question may ask."""
-        identity = self.head().identity
+        identity = f"{self._namespace} {self.head().identity}"  # a file may be copied
         return vectors.near(self._db, self._tails, identity, question, self._visible(lens))
 
     def around(

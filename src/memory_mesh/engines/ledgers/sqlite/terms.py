@@ -103,7 +103,7 @@ def _replace_skill(db: sqlite3.Connection, number: int, terms: Sequence[str]) ->
 def _replace_row(
     db: sqlite3.Connection, table: str, number: int, columns: Mapping[str, tuple[str, str]]
 ) -> None:
-    """The old and the new of each column; a contentless table is told what it takes out."""
+    """Old and new terms per column; a contentless FTS table needs the old ones to delete them."""
     names, marks = ", ".join(columns), ", ".join("?" * len(columns))
     old, new = zip(*columns.values(), strict=True)
     db.execute(

@@ -155,7 +155,7 @@ def _read(row: rows.Row, position: int, before: bytes) -> tuple[Block | None, st
 
 
 def _texts(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Iterator[Finding]:
-    """Every text has the hash it was stored under; blocks tell of these texts and no others."""
+    """Checks each text's hash, and that blocks and texts match one to one."""
     there: set[int] = set()
     for number, content, stored, memory in db.execute(
         "SELECT t.number, t.content, t.hash, m.id FROM text t JOIN memory m ON m.number = t.memory "
