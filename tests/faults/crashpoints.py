@@ -36,7 +36,7 @@ from tests.faults.truthcases import TRUTH
 State = dict[str, list[tuple[object, ...]]] | None
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "default"
-MANY = 300  # an operation with more events is sampled where a share is asked for
+MANY = 40  # an operation with more events is sampled where a share is asked for
 _ID = re.compile(r"[a-z]+_\d{13}_[0-9a-f]{6}")
 _CALLS = ("pwrite64", "fdatasync", "fsync", "ftruncate", "unlink")
 _TRACED = ("first write", "add", "update text", "delete", "close with a sink")

@@ -5,7 +5,7 @@ import pytest
 from tests.faults import crash, crashpoints
 
 SEED = 20260301
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
 
 
 @pytest.mark.parametrize("writers", [1, 3])

@@ -4,7 +4,7 @@ import pytest
 
 from tests.faults import distilling
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 def test_killed_at_a_step_and_run_again_it_ends_the_same(tmp_path):

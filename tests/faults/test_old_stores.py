@@ -16,7 +16,7 @@ from tests.stores import FOUND, NAMES, held, unpacked
 POINTS = 16  # kills for each store, spread over all statements and file operations
 AT_ONCE = 3  # texts in a slice, so that there are several
 TABLES = ("live", "rest", "skill_live")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
 
 
 @pytest.mark.parametrize("name", NAMES)
