@@ -12,7 +12,7 @@
                      Commit(puts, observations, links, conflicts, entries) ──▶ Receipt
 
 A change of a memory (update, pin, delete, restore) is the same story with one memory as its rival.
-Nothing is silent: every write leaves a block, and every draft gets a receipt with its reasons.
+Every write leaves a block, and every draft gets a receipt with its reasons.
 """
 
 from collections.abc import Callable, Iterator, Sequence
