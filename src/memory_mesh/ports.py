@@ -117,8 +117,23 @@ class Claims(Protocol):
     def standing(self, wanted: Wanted) -> Standing:
         """What bears on a write as it is now, for work worth doing before the transaction."""
 
-    def conflicts(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Conflict]:
-        """Conflicts on record, the newest first: those that wait, or all; of a newcomer, or any."""
+    def conflicts(
+        self,
+        limit: int,
+        *,
+        pending: bool,
+        decided: bool = True,
+        memory: str | None = None,
+        existing: str | None = None,
+    ) -> list[Conflict]:
+        """Conflicts on record, the newest first: those that wait, or all.
+
+        Without `decided` those that a person decided are left out. `memory` asks for those that a
+        memory came with, `existing` for those that came upon it.
+        """
+
+    def guesses(self, ids: Sequence[str], limit: int) -> list[Conflict]:
+        """Guesses that order these memories, the newest first."""
 
     def schemas(self) -> dict[str, PredicateSchema]:
         """Every registered predicate."""

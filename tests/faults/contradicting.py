@@ -84,7 +84,7 @@ def _looked_at(here: Path, told: list[Told]) -> list[tuple[str, str]]:
             memory.id for memory in line[1:]
         ]:
             found.append(("forked", f"the line of supersessions has {len(line)} memories"))
-        if mesh.conflicts(limit=1_000):
+        if mesh.conflicts(limit=1_000, pending=True):
             found.append(("pending", "a rule decides these; nobody has to"))
         found += [("findings", str(finding)) for finding in mesh.verify().findings]
     return found

@@ -122,7 +122,7 @@ def stored(mesh: MemoryMesh) -> Stored:
     memory = mesh.add("the door is red", claim={"subject": "d", "predicate": "p", "value": "red"})
     rival = {"subject": "d", "predicate": "p", "value": "blue"}
     mesh.add("it is blue", claim=rival, source_kind="inference")
-    conflict = mesh.conflicts(pending=False)[0].id
+    conflict = mesh.conflicts(decided=True)[0].id
     skill = mesh.ingest_skill("---\nname: Deploy\nintent: deploy\n---\n1. run make ship\n")
     return Stored(memory.id or "", conflict, skill.id)
 

@@ -51,7 +51,7 @@ def test_what_is_let_in_takes_the_place_of_what_it_contradicts(mesh, waiting):
     assert let_in.status is Status.ACTIVE
     assert active(mesh) == ["port two"]
     assert mesh.get(known, include=["superseded"]).successor == newcomer
-    (conflict,) = mesh.conflicts(pending=False)
+    (conflict,) = mesh.conflicts(decided=True)
     assert (conflict.resolution, conflict.why) == (Resolution.SUPERSEDE, "measured")
     assert mesh.conflicts() == []
     assert mesh.verify().ok
@@ -88,7 +88,7 @@ def test_a_rejected_memory_is_archived_and_its_rival_stays(mesh, waiting):
     _, newcomer = waiting
     assert mesh.review(newcomer, approve=False, reason="a rumour").status is Status.ARCHIVED
     assert active(mesh) == ["port one"]
-    (conflict,) = mesh.conflicts(pending=False)
+    (conflict,) = mesh.conflicts(decided=True)
     assert (conflict.resolution, conflict.why) == (Resolution.REJECT, "a rumour")
 
 
@@ -175,7 +175,7 @@ def test_what_is_gone_since_does_not_come_back_by_a_resolution(mesh):
     mesh.add("port two", **port("2", **guess(keep_active=True)))
     mesh.add("port three", **port("3"))
     assert active(mesh) == ["port three"]
-    (pending,) = mesh.conflicts()
+    (pending,) = mesh.conflicts(pending=True)
     with pytest.raises(InvalidInput, match="superseded"):
         mesh.resolve_conflict(pending.id, "supersede")
     mesh.resolve_conflict(pending.id, "keep_both")
@@ -216,7 +216,7 @@ def test_conflicts_of_other_projects_are_neither_shown_nor_in_the_way(tmp_path):
             mesh.resolve_conflict(ids["one"], "reject")
     with MemoryMesh(db_dir=tmp_path, project="one") as mesh:
         assert [each.id for each in mesh.conflicts(limit=1)] == [ids["one"]]
-        assert [each.id for each in mesh.conflicts(limit=50, pending=False)] == [ids["one"]]
+        assert [each.id for each in mesh.conflicts(limit=50, decided=True)] == [ids["one"]]
         assert len(mesh.awaiting_review()) == 1
     with MemoryMesh(db_dir=tmp_path) as mesh:
         assert mesh.conflicts() == []

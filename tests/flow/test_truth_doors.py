@@ -57,9 +57,9 @@ def test_keeping_both_does_not_answer_for_who_came_since(mesh):
     mesh.add("port one", **port("1"))
     newcomer = id_of(mesh.add("port two", **guess("2")))
     third = id_of(mesh.add("port three", **port("3")))
-    mesh.resolve_conflict(mesh.conflicts()[0].id, "keep_both")
+    mesh.resolve_conflict(mesh.conflicts(pending=True)[0].id, "keep_both")
     assert active(mesh) == ["port three"]
-    (asked,) = mesh.conflicts()
+    (asked,) = mesh.conflicts(pending=True)
     assert (asked.new, asked.existing) == (newcomer, third)
     mesh.resolve_conflict(asked.id, "keep_both")
     assert active(mesh) == ["port three", "port two"]

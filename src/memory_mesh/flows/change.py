@@ -11,7 +11,7 @@ from memory_mesh.errors import InvalidInput, NotFound, NotRestorable
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
-from memory_mesh.flows.decide import rejected, superseded
+from memory_mesh.flows.decide import on_record, rejected, superseded
 from memory_mesh.flows.prepare import clean, embed, redact_statement, retagged, tagged
 from memory_mesh.model import (
     Commit,
@@ -29,8 +29,9 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.policy import audience
+from memory_mesh.policy.writing.contradictions import contradicted, guesses, keys_of
 from memory_mesh.policy.writing.heritage import cut_to
-from memory_mesh.policy.writing.judge import contradicted, taught_already
+from memory_mesh.policy.writing.judge import taught_already
 from memory_mesh.policy.writing.limits import RESTORABLE_DAYS
 from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowest
 
@@ -173,8 +174,9 @@ def _changed(
     """The new version and its block; nothing at all when nothing differs."""
     new = replace(new, status_today=new.status)
     said = any(getattr(old, name) != getattr(new, name) for name in _TRUTH)
-    if said and new.status is Status.ACTIVE:
-        _refuse_untrue(access, new, standing)
+    others = _others(new, standing) if said and new.status is Status.ACTIVE else None
+    if others is not None:
+        _refuse_untrue(access, new, others)
     differing: list[Json] = [
         name
         for name in (*_STATED, "status")
@@ -190,7 +192,15 @@ def _changed(
         metadata["content_sha256"] = wording.hash.hex()
         wording = tagged(wording, new.tags)
     entry = change_entry(access, standing, new.id, change, metadata)
-    return Commit(puts=(Put(new, wording),), entries=(entry,), after=new)
+    reread = (new.text, new.claim, new.scope) != (old.text, old.claim, old.scope)
+    guessed = guesses(new, others) if reread and others is not None else []
+    return Commit(
+        puts=(Put(new, wording),),
+        entries=(entry,),
+        reread=(new.id,) if reread else (),
+        conflicts=tuple(on_record(access, new, rival, standing) for rival in guessed),
+        after=new,
+    )
 
 
 def _bounded(memory: Memory, kind: SourceKind) -> Memory:
@@ -204,17 +214,21 @@ def _bounded(memory: Memory, kind: SourceKind) -> Memory:
     )
 
 
+def _others(new: Memory, standing: Standing) -> Standing:
+    """What stands beside the changed memory: claims on the same, lessons of the same pattern."""
+    claim, lesson = new.claim, new.lesson
+    if standing.claimed is None or (claim is None and lesson is None):
+        return standing
+    about = keys_of(new)
+    patterns = () if lesson is None else ((lesson.pattern_id, new.scope),)
+    return standing.claimed(Wanted(claims=about, patterns=patterns))
+
+
 def _refuse_untrue(access: Access, new: Memory, standing: Standing) -> None:
     """Refuses a change that brings back a rejected value or contradicts an active memory."""
     if rejected(access, new, standing):
         raise InvalidInput(_REJECTED)
-    claim, lesson, ask = new.claim, new.lesson, standing.claimed
-    if ask is None or (claim is None and lesson is None):
-        return
-    about = () if claim is None else ((claim.subject, claim.predicate, new.scope),)
-    patterns = () if lesson is None else ((lesson.pattern_id, new.scope),)
-    others = ask(Wanted(claims=about, patterns=patterns))
-    against = [*contradicted(new, others), *taught_already(new, others)]
+    against = [*contradicted(new, standing), *taught_already(new, standing)]
     if against:
         raise InvalidInput(
             f"the change contradicts {against[0].id}: {against[0].text[:80]!r}; delete that "

@@ -11,6 +11,7 @@ from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.blocks import Change, change_entry, kept_entry
 from memory_mesh.flows.prepare import Worded
 from memory_mesh.model import (
+    BY_RULE,
     Commit,
     Conflict,
     Draft,
@@ -26,6 +27,7 @@ from memory_mesh.model import (
     Receipt,
     Refuse,
     Repeat,
+    Resolution,
     Rival,
     Seen,
     SourceKind,
@@ -38,10 +40,9 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing import heritage, recited
+from memory_mesh.policy.writing.contradictions import keys_of
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowered, lowest
-
-BY_RULE = "by rule"  # why a conflict ended that nobody was asked about
 
 
 def wanted(worded: Sequence[Worded]) -> Wanted:
@@ -58,11 +59,7 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
         patterns=tuple(
             (draft.lesson.pattern_id, draft.scope) for draft in drafts if draft.lesson is not None
         ),
-        claims=tuple(
-            (draft.claim.subject, draft.claim.predicate, draft.scope)
-            for draft in drafts
-            if draft.claim is not None
-        ),
+        claims=tuple(key for draft in drafts for key in keys_of(draft)),
         echoes=tuple(
             echo for draft, wording in worded for echo in recited.suspects(draft, wording.echo)
         ),
@@ -203,17 +200,18 @@ def on_record(
 ) -> Conflict:
     """Makes the record of a conflict; one that a rule decided is resolved at once."""
     decided = rival.resolution is not None
+    older, newer = (memory, rival.memory) if rival.precedes else (rival.memory, memory)
     return Conflict(
         id=access.ids.draw("conflict"),
-        new=memory.id,
-        existing=rival.memory.id,
-        new_trust=rival.new_trust,
-        existing_trust=rival.old_trust,
+        new=newer.id,
+        existing=older.id,
+        new_trust=rival.old_trust if rival.precedes else rival.new_trust,
+        existing_trust=rival.new_trust if rival.precedes else rival.old_trust,
         reason=rival.reason,
         created=standing.at,
         resolved_at=standing.at if decided else None,
         resolution=rival.resolution,
-        why=why if decided else None,
+        why=why if decided or rival.guessed else None,
     )
 
 
@@ -254,6 +252,11 @@ def _kept(
     receipt = replace(
         _receipt(memory, outcome, keep.reason),
         superseded=tuple(old.id for old in keep.supersedes),
+        newer_than=tuple(
+            rival.memory.id
+            for rival in keep.against
+            if rival.resolution is Resolution.NEWER_THAN and not rival.precedes
+        ),
         conflicts=tuple(conflict.id for conflict in conflicts),
     )
     return Commit(

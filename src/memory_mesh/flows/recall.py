@@ -32,6 +32,7 @@ from memory_mesh.flows.late_vectors import CATCH_UP_TEXTS, catch_up
 from memory_mesh.flows.prepare import PreparedQuery, embed_question, redact
 from memory_mesh.flows.search_plan import gather, name_speakers, read_question
 from memory_mesh.model import (
+    Conflict,
     Fused,
     Head,
     Hit,
@@ -54,6 +55,8 @@ from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
 from memory_mesh.ports import Search, Snapshot
 
+MOST_BROUGHT = 32  # newer statements that are brought along with the hits of one search
+MOST_GUESSES = 256  # guesses read for the hits of one search
 READ_AS_HITS = 10  # hits that tell how a word was read
 LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
@@ -166,9 +169,36 @@ def _answer(
         for found in best
         if found.score >= query.min_relevance
     ]
+    hits = newest_first(snapshot, query, hits)
     if legs.keyword.read_as:
         explanation = replace(explanation, read_as=_read_as(legs.keyword.read_as, hits))
     return Hits(hits, explanation)
+
+
+def newest_first(snapshot: Snapshot, query: Query, hits: list[Hit]) -> list[Hit]:
+    """Returns the hits with the newer statement of each directly above it, found or not."""
+    memories = {hit.id: hit.memory for hit in hits}
+    guesses: dict[str, Conflict] = {}
+    asked = list(memories)
+    while asked and len(memories) < len(hits) + MOST_BROUGHT:
+        found = snapshot.guesses(asked, MOST_GUESSES)
+        guesses |= {guess.id: guess for guess in found if _known_by(guess, query.lens)}
+        wanted = [guess.new for guess in guesses.values() if guess.existing in memories]
+        wanted += [guess.existing for guess in guesses.values() if guess.pending]
+        asked = [id_ for id_ in dict.fromkeys(wanted) if id_ not in memories]
+        brought = snapshot.get(asked, query.lens) if asked else []
+        memories |= {memory.id: memory for memory in brought}
+        asked = [memory.id for memory in brought]
+    if len(hits) < 2 and not guesses:  # noqa: PLR2004  # nothing to put in order
+        return hits
+    from memory_mesh.policy.ranking import newer_first  # a write has no use for it
+
+    question = query.text if query.profile == profiles.MESH else None
+    return newer_first.place(hits, guesses.values(), memories, question)[: query.limit]
+
+
+def _known_by(guess: Conflict, lens: Lens) -> bool:
+    return lens.as_of is None or guess.created <= lens.as_of
 
 
 def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:

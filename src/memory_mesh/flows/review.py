@@ -11,7 +11,7 @@ from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
-from memory_mesh.flows.decide import BY_RULE, on_record, sealed_values, superseded
+from memory_mesh.flows.decide import on_record, sealed_values, superseded
 from memory_mesh.flows.prepare import redact
 from memory_mesh.model import (
     Commit,
@@ -30,7 +30,8 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.policy import audience
-from memory_mesh.policy.writing.judge import contradicted, taught_already
+from memory_mesh.policy.writing.contradictions import contradicted
+from memory_mesh.policy.writing.judge import taught_already
 from memory_mesh.policy.writing.trust import (
     BASE,
     allowed_importance,
@@ -44,6 +45,7 @@ MAX_CONFLICTS = 100  # conflicts of one memory that a decision on it settles
 DISPUTED_BELOW = 0.3
 _WAITING = frozenset({Status.QUARANTINED, Status.DISPUTED})
 _REVIEWED = frozenset({Status.ACTIVE, Status.ARCHIVED})
+_UNDECIDED = (None, Resolution.KEEP_BOTH, Resolution.NEWER_THAN)
 _MIDDLE = 0.5  # importance of a memory nobody weighed
 
 
@@ -123,44 +125,81 @@ def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reas
 
 
 def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
-    """Undoes a review: the memory waits again, what it superseded is active again."""
+    """Undoes a review, or else what a rule decided about a memory.
+
+    After a review the memory waits again and what it superseded is active again. What a rule
+    decided is undone from either side: both memories are kept.
+    """
     with access.ledger.read(access.namespace) as snapshot:
-        on_record = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
-    ended = [each for each in on_record if each.new == memory_id and each.why != BY_RULE]
+        came_with = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
+        came_upon = snapshot.conflicts(MAX_CONFLICTS, pending=False, existing=memory_id)
+    reviewed = [each for each in came_with if not each.by_rule]
+    ruled = [each for each in (*came_with, *came_upon) if _is_undoable(each)]
 
     def decide(standing: Standing) -> Commit:
         old = _seen(standing, memory_id, reader)
         before = [version.status for version in standing.history(memory_id)][:-1]
-        if not before or before[-1] not in _WAITING or old.status not in _REVIEWED:
-            raise InvalidInput(f"there is no review of {memory_id} to undo")
-        again = [(_turned(old, before[-1], standing), Change("review", "the review was undone"))]
-        again += [
-            (revived, Change("restore", "the review was undone"))
-            for revived in _revived(old, ended, standing)
-        ]
-        reopened = tuple(
-            replace(each, resolution=None, resolved_at=None, why=None) for each in ended
-        )
-        archived = old.status is Status.ARCHIVED
-        forgiven = tuple(digest for digest, _ in _sealed(access, old, "")) if archived else ()
-        return replace(_decided(access, standing, again), conflicts=reopened, forgiven=forgiven)
+        if before and before[-1] in _WAITING and old.status in _REVIEWED:
+            return _review_undone(access, standing, old, before[-1], reviewed)
+        if ruled:
+            return _rule_undone(access, standing, old, ruled)
+        raise InvalidInput(f"there is no review of {memory_id} and no rule's decision to undo")
 
-    wanted = Wanted(ids=(memory_id, *(each.existing for each in ended)))
-    return _after(access, memory_id, wanted, decide)
+    others = (id_ for each in (*reviewed, *ruled) for id_ in (each.new, each.existing))
+    return _after(access, memory_id, Wanted(ids=(memory_id, *others)), decide)
 
 
-def _revived(old: Memory, ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
+def _is_undoable(conflict: Conflict) -> bool:
+    """True if a rule, not a person, decided the conflict so that it had an effect."""
+    return conflict.is_guess or (conflict.by_rule and conflict.resolution is Resolution.SUPERSEDE)
+
+
+def _review_undone(
+    access: Access, standing: Standing, old: Memory, before: Status, ended: Sequence[Conflict]
+) -> Commit:
+    """The memory waits again; what it superseded is active again."""
+    again = [(_turned(old, before, standing), Change("review", "the review was undone"))]
+    again += [
+        (revived, Change("restore", "the review was undone"))
+        for revived in _revived(ended, standing)
+    ]
+    reopened = tuple(replace(each, resolution=None, resolved_at=None, why=None) for each in ended)
+    archived = old.status is Status.ARCHIVED
+    forgiven = tuple(digest for digest, _ in _sealed(access, old, "")) if archived else ()
+    return replace(_decided(access, standing, again), conflicts=reopened, forgiven=forgiven)
+
+
+def _rule_undone(
+    access: Access, standing: Standing, old: Memory, ruled: Sequence[Conflict]
+) -> Commit:
+    """Both memories of each conflict are kept; what was superseded is active again."""
+    why = "what a rule decided was undone"
+    back = {revived.id: revived for revived in _revived(ruled, standing)}
+    done = _decided(
+        access, standing, [(revived, Change("restore", why)) for revived in back.values()]
+    )
+    said = change_entry(access, standing, old.id, Change("review", why), {})
+    return replace(
+        done,
+        entries=(*done.entries, said),
+        conflicts=_resolved(ruled, Resolution.KEEP_BOTH, why, standing),
+        after=back.get(old.id, old),
+    )
+
+
+def _revived(ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
     """Makes superseded memories active again; refuses if another memory contradicts them now."""
     found: list[Memory] = []
-    for other in (standing.memories.get(each.existing) for each in ended):
-        if other is None or other.status is not Status.SUPERSEDED or other.successor != old.id:
+    for each in ended:
+        other = standing.memories.get(each.existing)
+        if other is None or other.status is not Status.SUPERSEDED or other.successor != each.new:
             continue
         revived = replace(_turned(other, Status.ACTIVE, standing), successor=None)
         now = revived
         if revived.claim is not None and standing.claimed is not None:
             about = (revived.claim.subject, revived.claim.predicate, revived.scope)
             there = contradicted(revived, standing.claimed(Wanted(claims=(about,))))
-            now = next((memory for memory in there if memory.id != old.id), revived)
+            now = next((memory for memory in there if memory.id != each.new), revived)
         if now is not revived:
             raise InvalidInput(f"{now.id} has replaced {other.id} in the meantime; delete it first")
         found.append(revived)
@@ -170,16 +209,22 @@ def _revived(old: Memory, ended: Sequence[Conflict], standing: Standing) -> list
 def resolve(
     access: Access, conflict_id: str, reader: Scope, resolution: Resolution, reason: str
 ) -> Conflict:
-    """Resolves a pending conflict: supersede the old memory, reject the new one, or keep both."""
+    """Resolves a conflict that waits or that a rule decided.
+
+    Supersedes the old memory, rejects the new one, or keeps both.
+    """
     reason = redact(access, reason)
     found = conflict(access, conflict_id)
 
     def decide(standing: Standing) -> Commit:
         now = standing.conflicts[conflict_id]
-        if not now.pending:
+        if not now.pending and not _is_undoable(now):
             raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")
         newcomer = _seen(standing, now.new, reader, deleted=True)
         existing = _seen(standing, now.existing, reader, deleted=True)
+        if now.resolution is Resolution.SUPERSEDE:
+            anew = replace(now, resolution=resolution, resolved_at=standing.at, why=reason)
+            return _overruled(access, standing, newcomer, now, anew)
         if resolution is Resolution.KEEP_BOTH:
             return _both(access, standing, newcomer, now, reason)
         if resolution is Resolution.REJECT and newcomer.status not in (*_WAITING, Status.ACTIVE):
@@ -198,6 +243,28 @@ def resolve(
 
     done = access.ledger.commit(access.namespace, _bearing_on(access, found.new, found), decide)
     return next(each for each in done.conflicts if each.id == conflict_id)
+
+
+def _overruled(
+    access: Access, standing: Standing, newcomer: Memory, now: Conflict, anew: Conflict
+) -> Commit:
+    """A person decides anew what a rule decided: the superseded memory may be active again."""
+    why = anew.why or ""
+    change = Change("review", why)
+    changed = []
+    if anew.resolution is not Resolution.SUPERSEDE:
+        changed = [(back, Change("restore", why)) for back in _revived([now], standing)]
+    rejects = anew.resolution is Resolution.REJECT
+    if rejects and newcomer.status is Status.ACTIVE:
+        changed.insert(0, (_turned(newcomer, Status.ARCHIVED, standing), change))
+    done = _decided(access, standing, changed)
+    said = change_entry(access, standing, newcomer.id, change, {})
+    return replace(
+        done,
+        entries=(*done.entries, said),
+        conflicts=(anew,),
+        tombstones=_sealed(access, newcomer, why) if rejects else (),
+    )
 
 
 def conflict(access: Access, conflict_id: str) -> Conflict:
@@ -219,13 +286,15 @@ def waiting(access: Access, lens: Lens, limit: int) -> list[Memory]:
         )
 
 
-def conflicts(access: Access, lens: Lens, limit: int, *, pending: bool) -> list[Conflict]:
+def conflicts(
+    access: Access, lens: Lens, limit: int, *, pending: bool, decided: bool
+) -> list[Conflict]:
     """Conflicts between memories that the lens sees, newest first."""
     every = replace(lens, statuses=frozenset(Status), any_validity=True)
     with access.ledger.read(access.namespace) as snapshot:
         looked_at = limit
         while True:
-            found = snapshot.conflicts(looked_at, pending=pending)
+            found = snapshot.conflicts(looked_at, pending=pending, decided=decided)
             ids = list(dict.fromkeys(id_ for each in found for id_ in (each.new, each.existing)))
             seen = {memory.id for memory in snapshot.get(ids, every)}
             visible = [each for each in found if {each.new, each.existing} <= seen]
@@ -264,7 +333,7 @@ def _decided(
         puts=tuple(Put(memory, None) for memory, _ in changed),
         entries=tuple(entries),
         votes=votes,
-        after=changed[0][0],
+        after=changed[0][0] if changed else None,
     )
 
 
@@ -274,7 +343,7 @@ def _bearing_on(access: Access, memory_id: str, *also: Conflict) -> Wanted:
         asked = [
             each
             for each in snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
-            if each.new == memory_id and each.resolution in (None, Resolution.KEEP_BOTH)
+            if each.new == memory_id and each.resolution in _UNDECIDED
         ]
         memory = snapshot.standing(Wanted(ids=(memory_id,))).memories.get(memory_id)
     claim = memory.claim if memory is not None else None
@@ -298,7 +367,11 @@ def _reviewed(
     access: Access, standing: Standing, old: Memory, *, approve: bool, reason: str
 ) -> Commit:
     """Approves a memory in place of everything it contradicts, or rejects it."""
-    pending = [each for each in standing.conflicts.values() if each.pending and each.new == old.id]
+    pending = [
+        each
+        for each in standing.conflicts.values()
+        if each.new == old.id and (each.pending or each.is_guess)
+    ]
     new = _turned(old, Status.ACTIVE if approve else Status.ARCHIVED, standing)
     done = _decided(access, standing, [(new, Change("review", reason))])
     if not approve:

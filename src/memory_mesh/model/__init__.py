@@ -7,6 +7,8 @@ Nothing here decides, reads a clock or touches a file.
 
 from memory_mesh.model.block import Block, Checkpoint, Cursor, Entry, Finding, Head, Verification
 from memory_mesh.model.claim import (
+    BY_RULE,
+    DECISIONS,
     Cardinality,
     Claim,
     Conflict,
@@ -77,6 +79,8 @@ from memory_mesh.model.vector import Body, Embedding, Part, Space, Span, TextVec
 from memory_mesh.model.verdict import Keep, Known, Merge, Refuse, Repeat, Rival, Verdict
 
 __all__ = [
+    "BY_RULE",
+    "DECISIONS",
     "Block",
     "Body",
     "Candidate",

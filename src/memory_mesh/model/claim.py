@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from memory_mesh.fastdataclass import dataclass
 
+BY_RULE = "by rule"  # why a conflict ended that nobody was asked about
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
@@ -61,6 +63,10 @@ class Resolution(StrEnum):
     SUPERSEDE = "supersede"
     REJECT = "reject"
     KEEP_BOTH = "keep_both"
+    NEWER_THAN = "newer_than"  # a guess: both stay, and the newer stands above the older
+
+
+DECISIONS = (Resolution.SUPERSEDE, Resolution.REJECT, Resolution.KEEP_BOTH)  # of a person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,3 +95,13 @@ class Conflict:
     def pending(self) -> bool:
         """Nobody has decided yet."""
         return self.resolution is None
+
+    @property
+    def by_rule(self) -> bool:
+        """A rule decided, or proposes, and nobody was asked."""
+        return self.why == BY_RULE
+
+    @property
+    def is_guess(self) -> bool:
+        """The claims were read from texts; the two memories are ordered and both stay."""
+        return self.by_rule and self.resolution in {None, Resolution.NEWER_THAN}

@@ -108,6 +108,7 @@ class Receipt:
     outcome: Outcome
     reasons: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
+    newer_than: tuple[str, ...] = ()  # memories that it seems to update; both stay
     conflicts: tuple[str, ...] = ()
     again: bool = False  # this very write was answered before, and nothing was written now
 
@@ -137,6 +138,7 @@ class Commit:
     tombstones: tuple[tuple[bytes, str], ...] = ()  # a value that must not come back, and why
     forgiven: tuple[bytes, ...] = ()  # tombstones that are taken away again
     votes: tuple["Vote", ...] = ()
+    reread: tuple[str, ...] = ()  # memories whose text changed: what was guessed from it lapses
     terms: "Terms | None" = None
 
 

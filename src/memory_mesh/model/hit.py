@@ -107,6 +107,7 @@ class Hit:
     score: float
     parts: Mapping[str, float]
     span: tuple[int, int] | None = None  # of a long text: the part that answers best
+    newer: str | None = None  # the id of a memory that seems to update this one
 
     @property
     def excerpt(self) -> str:

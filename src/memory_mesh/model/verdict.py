@@ -26,6 +26,8 @@ class Rival:
     old_trust: float
     reason: str
     resolution: Resolution | None = None
+    guessed: bool = False  # the claims were read from texts: order the two, hide neither
+    precedes: bool = False  # the newcomer is the older of the two
 
 
 @dataclass(frozen=True, slots=True)

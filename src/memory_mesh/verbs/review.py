@@ -6,6 +6,7 @@ from memory_mesh import flows
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
+    DECISIONS,
     Conflict,
     Lens,
     Memory,
@@ -124,7 +125,10 @@ class ReviewVerbs(View):
         ]
 
     def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Undoes a review: the memory waits again, and what it superseded is active again.
+        """Undoes a review, or what a rule decided about a memory.
+
+        After a review the memory waits again, and what it superseded is active again. A rule's
+        decision is undone from either side: give the new memory or the old one, and both are kept.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -149,16 +153,25 @@ class ReviewVerbs(View):
         return found[:limit]
 
     def conflicts(
-        self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
+        self,
+        *,
+        pending: bool = False,
+        decided: bool = False,
+        limit: int = 100,
+        scope: Scope | None = None,
     ) -> list[Conflict]:
-        """Lists conflicts, newest first: those that wait for a decision, or all.
+        """Lists conflicts, newest first: those that wait, and those that a rule decided.
+
+        `resolve_conflict` decides one that waits, and overrules one that a rule decided.
 
         Options:
             pending: only those that wait for a decision.
+            decided: also those that a person decided.
             limit: the largest number of results, 1 to 1,000.
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        return self._conflicts(self._lens(scope), limit, pending=pending)
+        lens = self._lens(scope)
+        return self._conflicts(lens, limit, pending=pending, decided=decided)
 
     def resolve_conflict(
         self,
@@ -169,6 +182,9 @@ class ReviewVerbs(View):
         scope: Scope | None = None,
     ) -> Conflict:
         """Resolves a conflict: `supersede` the old memory, `reject` the new one, or `keep_both`.
+
+        One that a rule decided can be decided anew: `keep_both` makes a superseded memory active
+        again.
 
         Options:
             reason: the reason, stored in the audit block.
@@ -199,8 +215,12 @@ class ReviewVerbs(View):
         said = check_text(reason, "reason")
         return flows.review.review(self._access(), memory_id, reader, approve=approve, reason=said)
 
-    def _conflicts(self, lens: Lens, limit: int, *, pending: bool) -> list[Conflict]:
-        return flows.review.conflicts(self._access(), lens, check_limit(limit), pending=pending)
+    def _conflicts(
+        self, lens: Lens, limit: int, *, pending: bool, decided: bool = True
+    ) -> list[Conflict]:
+        return flows.review.conflicts(
+            self._access(), lens, check_limit(limit), pending=pending, decided=decided
+        )
 
     def _conflict(self, conflict_id: str) -> Conflict:
         return flows.review.conflict(self._access(), conflict_id)
@@ -208,8 +228,8 @@ class ReviewVerbs(View):
     def _resolve(
         self, conflict_id: str, reader: Scope, resolution: Resolution | str, reason: str
     ) -> Conflict:
-        if resolution not in set(Resolution):
-            raise InvalidInput(f"resolution must be one of: {', '.join(Resolution)}")
+        if resolution not in DECISIONS:
+            raise InvalidInput(f"resolution must be one of: {', '.join(DECISIONS)}")
         said = check_text(reason, "reason")
         return flows.review.resolve(
             self._access(), conflict_id, reader, Resolution(resolution), said

@@ -4,7 +4,7 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
-from memory_mesh.model import Conflict, Json, Resolution, Scope
+from memory_mesh.model import DECISIONS, Conflict, Json, Scope
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = "memory-mesh conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both"
@@ -12,14 +12,18 @@ EXAMPLE = "memory-mesh conflicts --id conflict_1767225600000_0a1b2c --resolve ke
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("--all", action="store_true", help="also list resolved conflicts")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--pending", action="store_true", help="list only those that wait for a decision"
+    )
+    which.add_argument("--all", action="store_true", help="also list those that a person decided")
     parser.add_argument(
         "--limit", type=int, default=50, metavar="N", help="maximum number listed (default: 50)"
     )
     parser.add_argument("--id", metavar="ID", help="the conflict to resolve")
     parser.add_argument(
         "--resolve",
-        choices=[each.value for each in Resolution],
+        choices=[each.value for each in DECISIONS],
         help="supersede: the new memory replaces the old; reject: archive the new one; keep_both",
     )
     parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
@@ -32,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
     with cli_options.opened(options) as (mesh, reader):
         if options.id:
             return _resolve(mesh, reader, options)
-        found = mesh.conflicts(pending=not options.all, limit=options.limit, scope=reader)
+        found = mesh.conflicts(
+            pending=options.pending, decided=options.all, limit=options.limit, scope=reader
+        )
     return output.answer(
         [_plain(conflict) for conflict in found],
         f"[MemoryMesh] {len(found)} conflicts.",

@@ -11,11 +11,20 @@ for a question to a person, never for an answer.
 """
 
 from memory_mesh.model import Claim
-from memory_mesh.policy.claims.claim import stated
+from memory_mesh.policy.claims.claim import ANYTHING, stated
 from memory_mesh.policy.claims.comparison import Relation, compare
 from memory_mesh.policy.claims.normal import NORMALIZERS, normalised
 
-__all__ = ["NORMALIZERS", "Claim", "Relation", "compare", "normalised", "read", "stated"]
+__all__ = [
+    "NORMALIZERS",
+    "Claim",
+    "Relation",
+    "compare",
+    "normalised",
+    "predicates_of",
+    "read",
+    "stated",
+]
 
 
 def read(text: str, *, speaker: str | None = None) -> Claim | None:
@@ -23,3 +32,12 @@ def read(text: str, *, speaker: str | None = None) -> Claim | None:
     from memory_mesh.policy.claims import reading
 
     return reading.read(text, speaker=speaker)
+
+
+def predicates_of(claim: Claim) -> tuple[str, ...]:
+    """Returns the predicates under which an earlier statement of the same may be filed."""
+    if claim.replaces != ANYTHING:
+        return (claim.predicate,)
+    from memory_mesh.policy.claims import changes
+
+    return changes.predicates_of(claim)

@@ -7,6 +7,7 @@ from memory_mesh.model import Claim
 
 MAX_KEY = 100  # characters of a subject and of a predicate
 MAX_VALUE = 1_000
+ANYTHING = "*"  # what a claim replaces that tells of a change but not of the old value
 ARTICLES = frozenset(("a", "an", "the", "our"))
 _JOINTS = str.maketrans(dict.fromkeys('_-./:`"\u201c\u201d\u2018(),[]{}<>*', " ") | {"\u2019": "'"})
 

@@ -1,8 +1,10 @@
 """Compares two claims about the same subject and predicate."""
 
+import re
 from enum import StrEnum
 
 from memory_mesh.model import Claim
+from memory_mesh.policy.claims.claim import ANYTHING
 from memory_mesh.policy.claims.normal import normalised
 
 _NOT = "not "
@@ -15,6 +17,10 @@ _KINDS = (
     "g gram kg kilo kilogram lb pound ton tonne",
 )
 _MEASURES = {unit: kind for kind in _KINDS for unit in kind.split()}  # told in each other
+
+
+_HOURS = frozenset(("noon", "midnight", "morning", "afternoon", "evening", "night"))
+_CLOCK = re.compile(r"\d{1,2}[:.h]\d\d|\d ?(?:am|pm|o'clock)\b|^\d{1,2}(?:st|nd|rd|th)\b")
 
 
 class Relation(StrEnum):
@@ -32,13 +38,15 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
     ======================================================  ===================================
     equal values                                            SAME
     a value the newcomer says it replaces                   CONFLICT
+    the newcomer tells of a change, values of one kind      CONFLICT
     a caller says either is one of many                     BESIDE
     one says what the other says is not                     CONFLICT, or UNSURE if either is
     one says what is not, the other something else          BESIDE
     the old is one of many, the newcomer says "now"         UNSURE
     either is one of many                                   BESIDE
-    either is not certain, or the newcomer is only vaguer   UNSURE
+    the newcomer is only vaguer                             UNSURE
     they count different things: "3 projects", "10 users"   UNSURE
+    either is not certain, and they are no times or counts  UNSURE
     two values                                              CONFLICT
     ======================================================  ===================================
     """
@@ -47,7 +55,7 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
     old_denies, old_value = _said(old, normalize, loose=loose)
     if new_value == old_value and new_denies == old_denies:
         return Relation.SAME
-    if new.replaces is not None and not old_denies and _plain(new.replaces) == _plain(old.value):
+    if not old_denies and _is_replaced(new, old, new_value, old_value):
         return Relation.CONFLICT
     if not _open(new) or not _open(old):
         return Relation.BESIDE
@@ -58,9 +66,10 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
         return Relation.UNSURE if doubt else Relation.CONFLICT
     if not (new.exclusive and old.exclusive):
         return Relation.UNSURE if new.exclusive else Relation.BESIDE
-    if doubt or (loose and (_vaguer(new_value, old_value) or _apart(new_value, old_value))):
-        return Relation.UNSURE
-    return Relation.CONFLICT
+    vague = loose and (_vaguer(new_value, old_value) or _apart(new_value, old_value))
+    if doubt and new.predicate != "is":  # the same words before two times or two counts
+        doubt = not (_kind(new_value) == _kind(old_value) in {"time", "count"})
+    return Relation.UNSURE if vague or doubt else Relation.CONFLICT
 
 
 def _open(claim: Claim) -> bool:
@@ -86,6 +95,33 @@ def _plain(value: str) -> str:
         del words[0]
     text = " ".join(words)
     return text if any(map(str.isdigit, text)) else text.casefold()
+
+
+def _is_replaced(new: Claim, old: Claim, new_value: str, old_value: str) -> bool:
+    """True if the newcomer names the old value, or tells of a change to a value of its kind."""
+    if new.replaces == ANYTHING:
+        return old.exclusive and _of_one_kind(new_value, old_value)
+    return new.replaces is not None and _plain(new.replaces) == _plain(old.value)
+
+
+def _of_one_kind(new: str, old: str) -> bool:
+    """True if both values are times, or both counts of the same thing, or both names."""
+    return _kind(new) == _kind(old) and not _apart(new, old)
+
+
+def _kind(value: str) -> str:
+    """Returns what a value is: a time, a day of every week, a count or a name."""
+    from memory_mesh.policy.claims import words  # loaded with the first text that is read
+
+    lower = value.casefold()
+    parts = [part.strip(".") for part in lower.replace(",", " ").split()]
+    if any(part.endswith("days") and part[:-1] in words.TIMES for part in parts):
+        return "weekly"  # there may be another one
+    if _CLOCK.search(lower) or not (words.TIMES | _HOURS).isdisjoint(parts):
+        return "time"
+    if parts and parts[0].lstrip("$€£~<>")[:1].isdigit():
+        return "count"
+    return "name" if parts else ""
 
 
 def _vaguer(new: str, old: str) -> bool:

@@ -48,7 +48,18 @@ def pair(line: str) -> Claim | None:
     text = " ".join(said).strip("`\"'“”")
     if not text or head in words.FLEETING or len(predicate) > MAX_KEY:
         return None
-    return Claim(subject=subject, predicate=predicate, value=text, certain=sure, read=True)
+    return Claim(
+        subject=subject,
+        predicate=predicate,
+        value=text,
+        certain=sure and not _is_bare(name),
+        read=True,
+    )
+
+
+def _is_bare(name: str) -> bool:
+    """True for one plain word: whose `port` it is, the line does not say."""
+    return name.isalpha() and (name.islower() or name.isupper() or name.istitle())
 
 
 def _split(line: str) -> tuple[str, str, bool]:

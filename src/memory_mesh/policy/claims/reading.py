@@ -10,11 +10,14 @@ A question, a condition, a quotation, a story and more than one sentence are no 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Claim
 from memory_mesh.policy.claims import words
-from memory_mesh.policy.claims.claim import MAX_KEY, key
+from memory_mesh.policy.claims.changes import change
+from memory_mesh.policy.claims.claim import ANYTHING, MAX_KEY, key
 from memory_mesh.policy.claims.pairs import pair
 from memory_mesh.policy.claims.sentences import Clause, clause, spoken, statement
+from memory_mesh.policy.claims.snippets import snippet
 from memory_mesh.policy.claims.subjects import WE, Subject, subject_of
 from memory_mesh.policy.claims.values import (
+    describing,
     identifying,
     last_value,
     of_class,
@@ -30,15 +33,24 @@ _MAX_SURE = 8  # words of a value we are certain of
 
 def read(text: str, *, speaker: str | None = None) -> Claim | None:
     """Reads the claim of one short statement, or None; "I" is the speaker or the user."""
+    if "\n" in text.strip():
+        return snippet(text)
     line = statement(text)
     if line is None:
         return None
     if not text[0].isspace() and (found := pair(line)) is not None:
         return found
-    parts = spoken(line)
-    if not parts or (cut := clause(parts)) is None or not cut.rest:
+    parts, who_speaks = spoken(line), key(speaker or "") or USER
+    if parts and (found := change(parts, who_speaks)) is not None:
+        return found if _fits(found) else None
+    return _sentence(parts, who_speaks) if parts else None
+
+
+def _sentence(parts: list[str], speaker: str) -> Claim | None:
+    """Reads the claim of subject, verb and rest."""
+    if (cut := clause(parts)) is None or not cut.rest:
         return None
-    who = subject_of(cut.subject, key(speaker or "") or USER)
+    who = subject_of(cut.subject, speaker)
     if who is None or _story(cut.rest):
         return None
     claim = _claim(cut, who)
@@ -175,7 +187,8 @@ def _which(cut: Clause, who: Subject, subject: str, noun: str) -> Claim | None:
         return _said(cut, subject, predicate, cut.rest, certain=False)
     shown = identifying(cut.rest) or cut.now
     if noun or (one and who.definite):
-        return _said(cut, subject, predicate, cut.rest, certain=one or shown)
+        many = not shown and describing(cut.rest)
+        return _said(cut, subject, predicate, cut.rest, many=many, certain=one or shown)
     if (who.named and not one) or not shown:
         return _said(cut, subject, predicate, cut.rest, many=True)
     return _said(
@@ -291,9 +304,16 @@ def _said(
         value=f"not {text}" if cut.denies else text,
         exclusive=not (many or cut.also),
         certain=certain and len(value) <= _MAX_SURE,
-        replaces=" ".join(old).strip('`"“”') or None if old else None,
+        replaces=_replaced_by(cut, old, single=not (many or cut.also)),
         read=True,
     )
+
+
+def _replaced_by(cut: Clause, old: list[str], *, single: bool) -> str | None:
+    """Returns the old value where it is named; "now" says that there was one."""
+    if old:
+        return " ".join(old).strip('`"“”') or None
+    return ANYTHING if cut.now and single and not cut.denies else None
 
 
 def _fits(claim: Claim) -> bool:

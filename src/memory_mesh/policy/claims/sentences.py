@@ -1,5 +1,6 @@
 """Splits a text that is one plain statement into subject, verb and rest."""
 
+import re
 from itertools import pairwise
 
 from memory_mesh.fastdataclass import dataclass
@@ -15,7 +16,28 @@ _ONCE = {"died": "die", "worked": "worked", "replaced": "replace"}
 _QUOTED = "\"'\u201c\u2018\u00ab>"  # somebody else's words
 _BULLETS = frozenset(("-", "*", "•"))
 _MARKS = frozenset("*<>{}[]|=\\")  # of a table, a page or code
+_NO_MORE = frozenset((("any", "more"), ("any", "longer"), ("at", "all")))
+_AS_WELL = ("as", "well")
 _LONG_ENOUGH = 3  # `bus` is no plural
+
+
+_OPENER = re.compile(
+    r"(?:(?P<change>from now on|as of (?:now|today)|effective immediately|from today(?: on)?"
+    r"|correction|update|starting (?:now|today|tomorrow))"
+    r"|btw|by the way|fyi|for the record|just so (?:you|we|nobody|everyone)\b[^,:]{0,30}(?=[,:])"
+    r"|(?:ok(?:ay)?|so|well|hey|oh|alright|right)(?:,? so)?(?=,? )"
+    r"|(?:please )?(?:remember|note)(?: that)?|remember|heads[- ]up|reminder|quick (?:update|note)"
+    r"|decision|fact|edit|actually|just to note it(?: somewhere)?|for the [\w ]{1,20}(?=:)"
+    r")(?:,|:| [-\u2013])?\s+",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"(?:,| [-\u2013\u2014])\s+(?:so|in case|because|which|please|pls|just|but|though"
+    r"|don't|keep|as|ask|tag"
+    r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b.*$"
+    r"|\s+(?:these days|nowadays|at the moment|for the time being)[.!]*$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +61,25 @@ def statement(text: str) -> str | None:
         return None
     if len(line.splitlines()) > 1:
         return None
-    head, colon, tail = line.partition(": ")
-    if colon and head.casefold() in words.ANNOUNCED:
-        line = tail.strip()
+    line = _without_aside(_opened(line))
     return line.rstrip("!").removesuffix(".").rstrip() or None
+
+
+def _opened(line: str) -> str:
+    """Returns the sentence without how it is introduced; "from now on" is kept as "now"."""
+    changed = False
+    while found := _OPENER.match(line):
+        changed = changed or found["change"] is not None
+        line = line[found.end() :]
+    if changed and line:
+        line = f"{line.rstrip('.!')} now"
+    return line
+
+
+def _without_aside(line: str) -> str:
+    """Returns the sentence without a remark at its end: ", so …", ", in case …", "(…)"."""
+    found = _ASIDE.search(line)
+    return line[: found.start()] if found and found.start() > 0 else line
 
 
 def spoken(line: str) -> list[str] | None:
@@ -182,7 +219,11 @@ def _verb(word: str) -> str | None:
 
 
 def _ending(rest: list[str], flags: set[str]) -> list[str]:
-    """Returns the rest without a final "now", "too" or "anymore"."""
+    """Returns the rest without a final "now", "too", "anymore" or "any more"."""
+    final = tuple(word.casefold() for word in rest[-2:])
+    if final in _NO_MORE or final == _AS_WELL:
+        flags.update({"also"} if final == _AS_WELL else ())
+        rest = rest[:-2]
     while rest and (last := rest[-1].rstrip(",").casefold()) in ("now", "too", "anymore"):
         flags.add({"now": "now", "too": "also", "anymore": "ended"}[last])
         rest = rest[: -2 if rest[-2:-1] == ["for"] else -1]  # "for now"

@@ -73,3 +73,11 @@ def identifying(value: list[str]) -> bool:
     if first[:1].isupper() or first.startswith(_MARKS):
         return True
     return any(any(sign.isdigit() or sign in "/@_=" for sign in part) for part in value)
+
+
+def describing(value: list[str]) -> bool:
+    """True if the value tells how a thing is, not which one: "tight", "very late", "approved"."""
+    first = value[0].casefold().rstrip(",") if value else ""
+    if first in words.DESCRIBING:
+        return True
+    return len(value) == 1 and first.isalpha() and first.endswith(words.DESCRIBING_ENDS)

@@ -5,7 +5,8 @@ either, the claim is not certain.
 """
 
 
-def _set(words: str) -> frozenset[str]:
+def word_set(words: str) -> frozenset[str]:
+    """Returns the words of a text as a set."""
     return frozenset(words.split())
 
 
@@ -57,12 +58,12 @@ _NOTES = """
     ref reference reminder result retro reviewer risk rule see session source speaker step summary
     system tag task test tip todo topic trace trial update url user warn warning
 """
-ONE = _set(_SINGLE)  # a thing has one of these at a time
-MANY = _set(_MANY)  # of these a thing may have many
-FLEETING = _set(_FLEETING)  # true of a moment: two values need not disagree
-NOTES = _set(_NOTES)  # `Note: …` heads a remark, no value of something
+ONE = word_set(_SINGLE)  # a thing has one of these at a time
+MANY = word_set(_MANY)  # of these a thing may have many
+FLEETING = word_set(_FLEETING)  # true of a moment: two values need not disagree
+NOTES = word_set(_NOTES)  # `Note: …` heads a remark, no value of something
 # Of a record that the line alone does not name.
-FIELDS = _set(
+FIELDS = word_set(
     """
     name title date time price id type role location default unit size status description amount
     year day length format password language file folder directory path branch version package
@@ -73,9 +74,11 @@ FIELDS = _set(
     """
 )
 # As a line of its own (`Deadline: Friday`) of some task, change or run that it does not name.
-RECORDED = _set("assignee build commit deadline due hash job pr priority run severity sha ticket")
+RECORDED = word_set(
+    "assignee build commit deadline due hash job pr priority run severity sha ticket"
+)
 # One follows another: "the function", "line number", "the author of the PR" do not tell which.
-PASSING = _set(
+PASSING = word_set(
     """
     appointment article build bug call case class column commit container customer document error
     event exit feature file flight function image input interview invoice issue job key line link
@@ -83,16 +86,34 @@ PASSING = _set(
     report request response row run script session status table task test ticket token variable
     """
 )
-LABELS = _set("code date file id message name number path priority size status title type")
+LABELS = word_set("code date file id message name number path priority size status title type")
 # Of these a project, a household, a conversation has one: "the app" is enough to know which.
-SETTING = _set(
+SETTING = word_set(
     """
     user api app service site website docs logs codebase company team office project backend
     frontend server system database business household family
     """
 )
-ORDER = _set("current next latest last first previous new old final other same")
+ORDER = word_set("current next latest last first previous new old final other same")
 ANNOUNCED = frozenset(("update", "correction", "fyi", "remember", "decision", "fact", "edit"))
+
+# Behind `is` they tell how a thing is, not which one it is: "my wife is pregnant".
+DESCRIBING = word_set(
+    """
+    able absent afraid alone amazing angry annoying asleep away awesome bad best better big bored
+    brand broken busy calm cheap clean clear close cold cool correct crazy cute dead deep
+    different difficult dirty done due dumb early easy empty enough excellent exact expensive fair
+    fast final fine firm fixed flat free fresh full fun funny gone good great happy hard harsh heavy
+    high home hot huge hungry ill important in it late lazy likely little local long lost loud
+    low lovely mad messy missing more much nasty near neat new nice odd ok okay old open out
+    over perfect plain poor pretty proud quick quiet quite rare ready real really rich right
+    rough rude sad safe scary short shut sick silly simple slow small smart soft soon sorry strange
+    strict strong stuck stupid sure sweet tall terrible thin tight tiny tired too tough true ugly
+    unclear unknown unfair up upset urgent vague very warm weak weird wet wild worse worst wrong
+    young still always never so rather pretty fairly extremely super way
+    """
+)
+DESCRIBING_ENDS = ("ful", "less", "ous", "able", "ible", "ish", "ant", "ing", "ed", "ive")
 
 STATES = {
     word: f"{first} or {second}"
@@ -119,7 +140,7 @@ STATES = {
 }
 
 # Passed once and never undone: one maker, one place, one day.
-MADE = _set(
+MADE = word_set(
     """
     born founded created written developed performed directed invented designed composed established
     built published produced discovered painted incorporated formed
@@ -159,7 +180,7 @@ HELD = {
     ("kept", "for"): "kept for",
 }
 # Of these a thing may have many, behind `is`.
-SHARED = _set(
+SHARED = word_set(
     """
     famous known good bad interested allergic fluent certified available trained walked used read
     reviewed experienced skilled keen fond afraid aware responsible compatible tagged covered
@@ -184,14 +205,14 @@ SINGLE_VERBS = {
     "open": ("at",),
     "close": ("at",),
 }
-MANY_VERBS = _set(
+MANY_VERBS = word_set(
     """
     like love enjoy prefer dislike hate speak play know own have has collect include contain support
     depend export import follow visit learn need want eat drink watch read hold require provide
     offer cover carry feed study recommend avoid accept see mention sell buy
     """
 )
-OTHER_VERBS = _set(
+OTHER_VERBS = word_set(
     """
     happen run go take keep store deploy ship send arrive stay sit stand meet fly travel use occur
     serve target build return last get sleep commute release log write pay receive host drive start
@@ -213,7 +234,7 @@ AUXILIARIES = frozenset(("do", "does", "don't", "doesn't"))
 NOW = frozenset(("now", "currently", "nowadays"))
 ALSO = frozenset(("also", "additionally", "sometimes", "often", "usually", "mostly", "partly"))
 ADVERBS = NOW | ALSO | {"always", "still", "actually", "officially", "really", "only", "both"}
-PREPOSITIONS = _set(
+PREPOSITIONS = word_set(
     """
     in at on to for by with from under after before every until of as about via into per
     """
@@ -222,7 +243,7 @@ PREPOSITIONS = _set(
 QUALIFIERS = frozenset(("in", "on", "for", "at", "during", "within", "inside"))
 LOCAL = frozenset(("locally", "remotely"))
 STATED_HOW = frozenset(("stored in", "kept in"))  # a place, or a manner
-CLASSES = _set(
+CLASSES = word_set(
     """
     city country continent sport religion language position field state town village region province
     planet genre year
@@ -231,21 +252,21 @@ CLASSES = _set(
 PLACED = frozenset(("live in", "born in", "founded in", "created in", "formed in", "die in", "in"))
 
 # A value with one of these goes on to tell.
-STORIES = _set(
+STORIES = word_set(
     """
     that who which i we you he she they it I'm I've it's you're we're they're i've going trying
     where so me us him them myself
     """
 )
 # A sentence with one of these is no plain statement of what is.
-UNSTATED = _set(
+UNSTATED = word_set(
     """
     would could might may should will shall said says say told tells claims claimed thinks believes
     suggests suggested asked asks wonders if whether unless because although though when while but
     however maybe perhaps probably possibly except used wants
     """
 )
-OPENINGS = _set(
+OPENINGS = word_set(
     """
     if when while once suppose assuming imagine maybe perhaps let lets let's remind first, then next
     finally yesterday today tomorrow tonight after before during since in on at with for from by as
@@ -256,13 +277,13 @@ OPENINGS = _set(
     """
 )
 INDEFINITE = frozenset(("a", "an", "another", "some", "each", "every", "any", "many", "several"))
-SHORTENED = _set(
+SHORTENED = word_set(
     """
     dr. mr. mrs. ms. st. jr. sr. prof. inc. co. corp. ltd. bros. no. vs. mt. ft. gen. col. lt. sgt.
     capt. gov. sen. rep. rev. hon. dept. univ. est. approx. fig. vol. ed. op. bd.
     """
 )
-COUNTRIES = _set(
+COUNTRIES = word_set(
     """
     afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan
     bahamas bahrain bangladesh barbados belarus belgium belize benin bhutan bolivia botswana brazil
@@ -294,7 +315,7 @@ COUNTRIES = _set(
     "north america",
     "south america",
 }
-TIMES = _set(
+TIMES = word_set(
     """
     january february march april may june july august september october november december jan feb
     mar apr jun jul aug sep oct nov dec monday tuesday wednesday thursday friday saturday sunday

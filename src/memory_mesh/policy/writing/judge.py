@@ -10,11 +10,7 @@ Rules come before trust, and trust before time. A newcomer that has to wait chan
 """
 
 from memory_mesh.errors import IdempotencyConflict
-from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
-    Cardinality,
-    Claim,
-    ConflictPolicy,
     DedupPolicy,
     Draft,
     Keep,
@@ -22,24 +18,20 @@ from memory_mesh.model import (
     Lesson,
     Memory,
     Merge,
-    PredicateSchema,
     Refuse,
     Repeat,
     Resolution,
     Rival,
     Standing,
-    Statement,
     Status,
     Verdict,
     Wording,
 )
 from memory_mesh.policy import audience
-from memory_mesh.policy.claims import Relation, compare, normalised
 from memory_mesh.policy.writing import recited
+from memory_mesh.policy.writing.contradictions import judge_claim, schema_for, true_together
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
-from memory_mesh.policy.writing.trust import BASE, is_authoritative, lowest, trust, trust_of
-
-_DEFAULT = PredicateSchema()
+from memory_mesh.policy.writing.trust import is_authoritative, lowest
 
 
 def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
@@ -68,7 +60,7 @@ def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
     twin = next((memory for memory in same if memory.status is Status.ACTIVE), None)
     if twin is not None and not draft.allow_duplicate:
         return Merge(twin)
-    verdict = Keep() if draft.claim is None else _judge_claim(draft, draft.claim, standing)
+    verdict = Keep() if draft.claim is None else judge_claim(draft, draft.claim, standing)
     if draft.quarantine is not None and isinstance(verdict, Keep):
         verdict = Keep(status=Status.QUARANTINED, reason=draft.quarantine)
     waits = next((memory for memory in same if memory.status is Status.QUARANTINED), None)
@@ -98,21 +90,6 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
     return Refuse(f"the text was recalled from memory: {ids}")
 
 
-def contradicted(said: Memory, standing: Standing) -> list[Memory]:
-    """Returns the active memories that contradict this one."""
-    if said.claim is None:
-        return []
-    schema = standing.schemas.get(said.claim.predicate, _DEFAULT)
-    if schema.conflict_policy is ConflictPolicy.KEEP_BOTH:
-        return []
-    about = (said.claim.subject, said.claim.predicate, said.scope)
-    return [
-        memory
-        for memory in standing.claims.get(about, ())
-        if memory.id != said.id and _relation(said, said.claim, memory, schema) is Relation.CONFLICT
-    ]
-
-
 def taught_already(said: Memory, standing: Standing) -> list[Memory]:
     """Returns other active lessons for the same failure pattern."""
     lesson = said.lesson
@@ -126,134 +103,6 @@ def taught_already(said: Memory, standing: Standing) -> list[Memory]:
         and memory.lesson is not None
         and same_pattern(memory.lesson, lesson)
     ]
-
-
-def _judge_claim(draft: Draft, claim: Claim, standing: Standing) -> Verdict:
-    """Judges a claim against other claims with the same subject and predicate."""
-    schema = standing.schemas.get(claim.predicate, _DEFAULT)
-    against: list[tuple[Memory, Relation]] = []
-    for memory in standing.claims.get((claim.subject, claim.predicate, draft.scope), ()):
-        relation = _relation(draft, claim, memory, schema)
-        if relation is Relation.SAME and schema.dedup_policy is DedupPolicy.CORROBORATE:
-            if not draft.allow_duplicate:
-                return Merge(memory)
-        elif relation in {Relation.CONFLICT, Relation.UNSURE}:
-            against.append((memory, relation))
-    return _weighed(draft, schema, against, standing) if against else Keep()
-
-
-def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
-    """Returns how two claims on one subject and predicate relate, without regard to trust."""
-    other = memory.claim
-    if other is None or not _overlap(said, memory):
-        return Relation.BESIDE
-    if normalised(claim.value, schema.normalize) == normalised(other.value, schema.normalize):
-        stated = not (claim.read or other.read)
-        return Relation.SAME if stated and _true_together(memory, said) else Relation.BESIDE
-    if schema.cardinality is Cardinality.MULTI:
-        return Relation.BESIDE
-    if not (claim.read or other.read):
-        both = claim.exclusive and other.exclusive
-        return Relation.CONFLICT if both else Relation.BESIDE
-    found = compare(claim, other, normalize=schema.normalize)
-    return Relation.BESIDE if found is Relation.SAME else found
-
-
-def _weighed(
-    draft: Draft,
-    schema: PredicateSchema,
-    against: list[tuple[Memory, Relation]],
-    standing: Standing,
-) -> Keep:
-    """Decides a conflict by trust: the draft replaces all memories it contradicts, or none."""
-    new = BASE[draft.source.kind]
-    sources = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
-    if sources:
-        new = BASE[lowest((draft.source.kind, *(each.source.kind for each in sources)))]
-    found = [
-        Rival(memory, new, trust_of(memory, standing.at), _words(draft, memory))
-        for memory, relation in against
-        if relation is Relation.CONFLICT
-    ]
-    unsure = tuple(
-        Rival(
-            memory,
-            new,
-            trust_of(memory, standing.at),
-            f"possible conflict: {_words(draft, memory)}",
-        )
-        for memory, relation in against
-        if relation is Relation.UNSURE
-    )
-    if not found:
-        return Keep(reason="stored; a possible conflict was recorded", against=unsure)
-    if schema.conflict_policy is ConflictPolicy.KEEP_BOTH:
-        both = tuple(replace(rival, resolution=Resolution.KEEP_BOTH) for rival in found)
-        return Keep(reason="stored beside the memory it contradicts", against=(*both, *unsure))
-    stronger = [rival for rival in found if _stands(rival, new)]
-    newer = [rival for rival in found if _is_newer(rival, draft, new)]
-    if schema.conflict_policy is ConflictPolicy.REQUIRE_REVIEW:
-        return Keep(Status.QUARANTINED, (), "its predicate requires review", tuple(found))
-    if not stronger and not newer:
-        superseded = tuple(replace(rival, resolution=Resolution.SUPERSEDE) for rival in found)
-        old = tuple(rival.memory for rival in found)
-        return Keep(supersedes=old, reason="stored; it replaces the memory it contradicts",
-                    against=(*superseded, *unsure))  # fmt: skip
-    if draft.keep_active:
-        return Keep(
-            reason="stored, although it contradicts a more trusted memory", against=tuple(found)
-        )
-    why = (
-        "is older than the memory it contradicts"
-        if not stronger
-        else "contradicts a more trusted memory"
-    )
-    return Keep(Status.QUARANTINED, (), f"it {why}", tuple(found))
-
-
-def _stands(rival: Rival, new: float) -> bool:
-    """True if the memory is trusted more, or would be if it were not for its age."""
-    memory = rival.memory
-    if BASE[memory.source.kind] <= new:
-        return rival.old_trust > new
-    ageless = trust(
-        memory.source.kind,
-        origins=memory.origins,
-        reinforcements=memory.reinforcements,
-        disputes=memory.disputes,
-    )
-    return ageless > new
-
-
-def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
-    """True if the memory is at least as trusted and newer than an imported draft."""
-    memory, origin = rival.memory, draft.origin
-    return (
-        origin is not None and origin.created < memory.created and BASE[memory.source.kind] >= new
-    )
-
-
-def _words(draft: Draft, memory: Memory) -> str:
-    """Describes the contradiction in words."""
-    new, old = draft.claim, memory.claim
-    if new is None or old is None:
-        return "two claims"
-    return f"{new.subject} {new.predicate}: {new.value} against {old.value}"[:400]
-
-
-def _overlap(said: Statement, memory: Memory) -> bool:
-    """True if the valid times of both overlap."""
-    begins_late = (
-        said.valid_from is not None
-        and memory.valid_until is not None
-        and memory.valid_until <= said.valid_from
-    )
-    ends_early = (
-        said.valid_until is not None
-        and memory.valid_from is not None
-        and said.valid_until <= memory.valid_from
-    )
-    return not (begins_late or ends_early)
 
 
 def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
@@ -275,9 +124,23 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
         if memory.lesson is not None and memory.lesson.confidence >= lesson.confidence:
             return Known(memory, f"{memory.id} teaches the same with at least the same confidence")
     if trusted:
-        return Keep(supersedes=tuple(active))
+        return Keep(supersedes=tuple(active), against=tuple(_outdone(active, lesson)))
     reason = f"a lesson from {draft.source.kind} waits for review"
     return Keep(status=Status.QUARANTINED, reason=reason)
+
+
+def _outdone(active: list[Memory], lesson: Lesson) -> list[Rival]:
+    """Returns the lessons of the same pattern that a more certain one replaces."""
+    return [
+        Rival(
+            memory,
+            lesson.confidence,
+            memory.lesson.confidence if memory.lesson is not None else 0.0,
+            f"the same failure pattern, taught with more confidence: {lesson.error_pattern}"[:400],
+            Resolution.SUPERSEDE,
+        )
+        for memory in active
+    ]
 
 
 def same_pattern(one: Lesson, other: Lesson) -> bool:
@@ -287,14 +150,9 @@ def same_pattern(one: Lesson, other: Lesson) -> bool:
 
 def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
     """True if the draft repeats the memory: same valid time and same stated claim."""
-    if not _true_together(memory, draft):
+    if not true_together(memory, draft):
         return False
     if draft.claim is None or draft.claim.read:
         return True
-    schema = standing.schemas.get(draft.claim.predicate, _DEFAULT)
+    schema = schema_for(draft.claim, standing)
     return schema.dedup_policy is DedupPolicy.CORROBORATE and memory.claim == draft.claim
-
-
-def _true_together(memory: Memory, said: Statement) -> bool:
-    """True if the valid times are equal; otherwise merging would lose a true text."""
-    return (memory.valid_from, memory.valid_until) == (said.valid_from, said.valid_until)

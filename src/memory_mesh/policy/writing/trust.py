@@ -7,7 +7,7 @@ from the source, from how many distinct origins said it, from votes on its truth
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from memory_mesh.model import Channel, Memory, SourceKind
+from memory_mesh.model import Channel, Memory, SourceKind, Statement
 
 BASE: Mapping[SourceKind, float] = {
     SourceKind.USER_EXPLICIT: 1.0,
@@ -47,6 +47,13 @@ def lowest(kinds: Iterable[SourceKind]) -> SourceKind:
 def is_authoritative(kind: SourceKind) -> bool:
     """True if lessons and skills of this source need no review."""
     return kind in {SourceKind.USER_EXPLICIT, SourceKind.SYSTEM}
+
+
+def is_less_trusted(newer: Statement, older: Statement) -> bool:
+    """True if the newer of two statements comes from a less trusted source, or is disputed."""
+    if BASE[newer.source.kind] != BASE[older.source.kind]:
+        return BASE[newer.source.kind] < BASE[older.source.kind]
+    return isinstance(newer, Memory) and newer.disputes > newer.reinforcements
 
 
 def allowed_importance(kind: SourceKind, importance: float | None) -> float | None:

@@ -242,7 +242,7 @@ def test_what_holds_elsewhere_is_another_question(old, new):
         ("My address is 12 Elm Street", "My address is 9 Oak Avenue", CONFLICT),
         ("The error code is 500", "The error code is 404", UNSURE),
         ("The author of the PR is Ana", "The author of the PR is Ben", UNSURE),
-        ("The ticket's priority is high", "The ticket's priority is low", UNSURE),
+        ("The ticket's priority is high", "The ticket's priority is low", BESIDE),
         ("commit: abc123", "commit: def456", UNSURE),
         ("Deadline: Friday", "Deadline: Monday", UNSURE),
         ("line number: 12", "line number: 40", UNSURE),

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import rows
 from memory_mesh.model import (
+    BY_RULE,
     Cardinality,
     Commit,
     Conflict,
@@ -29,6 +30,16 @@ _CLAIMS = (
     "AND v.project IS ? AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
     "AND v.status = 'active' {} ORDER BY v.number DESC LIMIT ?"
 )
+_GUESSED = f"why = '{BY_RULE}' AND (resolution IS NULL OR resolution = '{Resolution.NEWER_THAN}')"
+_ASKED = "(SELECT number FROM memory WHERE id IN (SELECT value FROM json_each(?)))"
+_GUESSES = (
+    f"SELECT {_CONFLICT} FROM {_CONFLICTS} WHERE c.number IN ("  # noqa: S608  # own names
+    f"SELECT number FROM conflict WHERE new IN {_ASKED} AND {_GUESSED} "
+    f"UNION SELECT number FROM conflict WHERE existing IN {_ASKED} AND {_GUESSED}) "
+    "ORDER BY c.number DESC LIMIT ?"
+)
+_OPEN = f"(c.resolution IS NULL OR c.why = '{BY_RULE}')"
+_LAPSED = "the text was changed"  # why a guess no longer holds
 _MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are compared, the newest
 
 
@@ -53,6 +64,12 @@ def tombstoned(db: sqlite3.Connection) -> Callable[[bytes], bool] | None:
 
 def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> None:
     """Conflicts, schemas, tombstones and votes of a commit."""
+    for id_ in commit.reread:
+        db.execute(
+            "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? WHERE "  # noqa: S608
+            f"(SELECT number FROM memory WHERE id = ?) IN (new, existing) AND {_GUESSED}",
+            (seq, rows.micros(at), Resolution.KEEP_BOTH, _LAPSED, id_),
+        )
     for conflict in commit.conflicts:
         _put_conflict(db, conflict, seq)
     for name, schema in commit.schemas.items():
@@ -82,19 +99,33 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> Non
 
 
 def conflicts(
-    db: sqlite3.Connection, limit: int, *, pending: bool, memory: str | None
+    db: sqlite3.Connection,
+    limit: int,
+    *,
+    pending: bool,
+    decided: bool = True,
+    memory: str | None = None,
+    existing: str | None = None,
 ) -> list[Conflict]:
-    """Conflicts, the newest first: those that wait, or all; of one newcomer, or of any."""
-    condition = "c.resolution IS NULL" if pending else "1"
+    """Conflicts, the newest first: those that wait, or all; of one memory, or of any."""
+    condition = "c.resolution IS NULL" if pending else "1" if decided else _OPEN
     values: list[object] = []
-    if memory is not None:
-        condition += " AND c.new = (SELECT number FROM memory WHERE id = ?)"
-        values.append(memory)
+    for column, id_ in (("new", memory), ("existing", existing)):
+        if id_ is not None:
+            condition += f" AND c.{column} = (SELECT number FROM memory WHERE id = ?)"  # noqa: S608
+            values.append(id_)
     found = db.execute(
         f"SELECT {_CONFLICT} FROM {_CONFLICTS} WHERE {condition} "  # noqa: S608  # own names
         "ORDER BY c.number DESC LIMIT ?",
         (*values, limit),
     )
+    return [_conflict(row) for row in found]
+
+
+def guesses(db: sqlite3.Connection, ids: Sequence[str], limit: int) -> list[Conflict]:
+    """Guesses that order these memories, the newest first."""
+    asked = rows.dumped(ids)
+    found = db.execute(_GUESSES, (asked, asked, limit))
     return [_conflict(row) for row in found]
 
 

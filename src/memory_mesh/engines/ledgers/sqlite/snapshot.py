@@ -181,9 +181,23 @@ class SqliteSnapshot(SqliteLookup):
 
         return terms.indexed(self._db, of, up_to, limit)
 
-    def conflicts(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Conflict]:
-        """Conflicts on record, the newest first; those of one newcomer, or of any."""
-        return sqlite_conflicts.conflicts(self._db, limit, pending=pending, memory=memory)
+    def conflicts(
+        self,
+        limit: int,
+        *,
+        pending: bool,
+        decided: bool = True,
+        memory: str | None = None,
+        existing: str | None = None,
+    ) -> list[Conflict]:
+        """Conflicts on record, the newest first; those of one memory, or of any."""
+        return sqlite_conflicts.conflicts(
+            self._db, limit, pending=pending, decided=decided, memory=memory, existing=existing
+        )
+
+    def guesses(self, ids: Sequence[str], limit: int) -> list[Conflict]:
+        """Guesses that order these memories, the newest first."""
+        return sqlite_conflicts.guesses(self._db, ids, limit)
 
     def schemas(self) -> dict[str, PredicateSchema]:
         """Every registered predicate."""

@@ -1,0 +1,128 @@
+"""Orders hits that seem to update each other: the newer stands directly above the older.
+
+A guess hides nothing. Of two memories that a rule read as an old and a new statement, the newer
+comes directly above the older, found or not; directly below it if its source is trusted less. Of
+two that contradict each other for different audiences, the narrower comes first in the same way.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import Conflict, Hit, Memory
+from memory_mesh.policy.audience import sees
+from memory_mesh.policy.claims import Relation, compare
+from memory_mesh.policy.ranking import updates
+from memory_mesh.policy.writing.trust import is_less_trusted
+
+LOOKED_AT = 10  # hits among which one may update another
+
+
+def place(
+    hits: Sequence[Hit],
+    guesses: Iterable[Conflict],
+    memories: Mapping[str, Memory],
+    question: str | None = None,
+) -> list[Hit]:
+    """Returns the hits with what updates them; `memories` has every memory the reader may see.
+
+    With a question, a hit that likely updates one above it is moved there, too.
+    """
+    order = _Order({hit.id: hit for hit in hits}, memories)
+    for guess in guesses:
+        if guess.new in memories and guess.existing in memories:
+            order.pair(memories[guess.new], memories[guess.existing], guessed=True)
+    for narrow, wide in _across(hits):
+        order.pair(narrow, wide, guessed=False)
+    for newer, older in _likely(question, hits) if question is not None else ():
+        if not order.knows(newer, older):
+            order.pair(newer, older, guessed=False)
+    for hit in hits:
+        order.emit(hit.id, hit.score)
+    return order.placed
+
+
+class _Order:
+    """Which memory stands above which, and the hits placed so far."""
+
+    def __init__(self, hits: Mapping[str, Hit], memories: Mapping[str, Memory]) -> None:
+        self.placed: list[Hit] = []
+        self._hits, self._memories = hits, memories
+        self._above: dict[str, list[str]] = {}
+        self._below: dict[str, list[str]] = {}
+        self._newer: dict[str, str] = {}
+        self._seen: set[str] = set()
+
+    def pair(self, newer: Memory, older: Memory, *, guessed: bool) -> None:
+        """Takes note of one pair; `newer` goes above unless it is trusted less."""
+        weaker = is_less_trusted(newer, older)
+        upper, lower = (older, newer) if weaker else (newer, older)
+        self._above.setdefault(lower.id, []).append(upper.id)
+        if weaker:
+            self._below.setdefault(older.id, []).append(newer.id)
+        elif guessed:
+            self._newer.setdefault(older.id, newer.id)
+
+    def knows(self, one: Memory, other: Memory) -> bool:
+        """True if the two are in an order already."""
+        return other.id in self._above.get(one.id, ()) or one.id in self._above.get(other.id, ())
+
+    def emit(self, memory_id: str, score: float) -> None:
+        """Places a memory once, behind what stands above it, before what stands below it."""
+        if memory_id in self._seen:
+            return
+        self._seen.add(memory_id)
+        for upper in self._above.get(memory_id, ()):
+            self.emit(upper, score)
+        self.placed.append(self._hit(memory_id, score))
+        for lower in self._below.get(memory_id, ()):
+            self.emit(lower, score)
+
+    def _hit(self, memory_id: str, score: float) -> Hit:
+        hit = self._hits.get(memory_id)
+        if hit is None:
+            hit = Hit(self._memories[memory_id], score, {})
+        return replace(hit, score=max(hit.score, score), newer=self._newer.get(memory_id))
+
+
+def _likely(question: str, hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
+    """Returns pairs of the first hits, newer and older, of which the newer is an update."""
+    first = hits[:LOOKED_AT]
+    asked = updates.asked(question)
+    counted = [updates.answer(asked, hit.content, hit.parts) for hit in first]
+    return [
+        (first[below].memory, first[above].memory)
+        for above in range(len(first))
+        for below in range(above + 1, len(first))
+        if _is_later(first[below].memory, first[above].memory)
+        and updates.likely(asked, counted[above], counted[below])
+    ]
+
+
+def _is_later(one: Memory, other: Memory) -> bool:
+    """True if one may update the other: it is newer, and for the same audience."""
+    if one.scope != other.scope:
+        return False
+    if one.occurred_at is not None and other.occurred_at is not None:
+        return one.occurred_at > other.occurred_at
+    return one.created > other.created
+
+
+def _across(hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
+    """Returns pairs of hits, narrow and wide audience, that contradict each other."""
+    about: dict[tuple[str, str], list[Memory]] = {}
+    for hit in hits:
+        if (claim := hit.memory.claim) is not None:
+            about.setdefault((claim.subject, claim.predicate), []).append(hit.memory)
+    return [
+        (one, other)
+        for memories in about.values()
+        for one in memories
+        for other in memories
+        if one.scope != other.scope and sees(one.scope, other.scope) and _opposed(one, other)
+    ]
+
+
+def _opposed(one: Memory, other: Memory) -> bool:
+    if one.claim is None or other.claim is None:
+        return False
+    return compare(one.claim, other.claim) is Relation.CONFLICT

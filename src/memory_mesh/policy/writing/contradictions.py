@@ -1,0 +1,271 @@
+"""Decides what a claim does to the claims it contradicts. Pure: no I/O.
+
+::
+
+    stated on both sides, or a predicate that is registered ▶ the newer supersedes the older,
+        or waits for review if its source is trusted less
+    read from a text ▶ a guess: both stay, the conflict is recorded as `newer_than`, and a search
+        shows the newer directly above the older; below it if its source is trusted less
+"""
+
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import (
+    Cardinality,
+    Claim,
+    ConflictPolicy,
+    DedupPolicy,
+    Draft,
+    Keep,
+    Memory,
+    Merge,
+    PredicateSchema,
+    Resolution,
+    Rival,
+    Scope,
+    Standing,
+    Statement,
+    Status,
+    Verdict,
+)
+from memory_mesh.policy.claims import Relation, compare, normalised, predicates_of
+from memory_mesh.policy.writing.trust import BASE, is_less_trusted, lowest, trust, trust_of
+
+MAX_GUESSES = 16  # older memories that one memory is recorded as newer than, the newest ones
+_DEFAULT = PredicateSchema()
+_OPPOSED = frozenset({Relation.CONFLICT, Relation.UNSURE})
+
+
+def schema_for(claim: Claim, standing: Standing) -> PredicateSchema:
+    """Returns the registered schema of a claim's predicate, or the default."""
+    return standing.schemas.get(claim.predicate, _DEFAULT)
+
+
+def judge_claim(draft: Draft, claim: Claim, standing: Standing) -> Verdict:
+    """Judges a claim against other claims with the same subject and predicate."""
+    schema = schema_for(claim, standing)
+    against: list[tuple[Memory, Relation]] = []
+    for memory in _rivals(draft, standing):
+        relation = _relation(draft, claim, memory, schema)
+        if relation is Relation.SAME and schema.dedup_policy is DedupPolicy.CORROBORATE:
+            if not draft.allow_duplicate:
+                return Merge(memory)
+        elif relation in _OPPOSED:
+            against.append((memory, relation))
+    return _weighed(draft, claim, against, standing) if against else Keep()
+
+
+def contradicted(said: Memory, standing: Standing) -> list[Memory]:
+    """Returns the active memories that contradict this one by a stated claim."""
+    return [memory for memory in _opposed(said, standing) if not _guessed(said, memory, standing)]
+
+
+def guesses(said: Memory, standing: Standing) -> list[Rival]:
+    """Returns the active memories that this one seems to update."""
+    return [
+        _guess(said, memory, standing)
+        for memory in _opposed(said, standing)
+        if _guessed(said, memory, standing)
+    ][:MAX_GUESSES]
+
+
+def keys_of(said: Statement) -> tuple[tuple[str, str, Scope], ...]:
+    """Returns under which subject, predicate and audience rivals of a claim are filed."""
+    claim = said.claim
+    if claim is None:
+        return ()
+    return tuple((claim.subject, name, said.scope) for name in predicates_of(claim))
+
+
+def _rivals(said: Statement, standing: Standing) -> list[Memory]:
+    """Returns the memories that claim something of the same."""
+    return [memory for about in keys_of(said) for memory in standing.claims.get(about, ())]
+
+
+def true_together(memory: Memory, said: Statement) -> bool:
+    """True if the valid times are equal; otherwise merging would lose a true text."""
+    return (memory.valid_from, memory.valid_until) == (said.valid_from, said.valid_until)
+
+
+def _opposed(said: Memory, standing: Standing) -> list[Memory]:
+    if said.claim is None:
+        return []
+    schema = schema_for(said.claim, standing)
+    if schema.conflict_policy is ConflictPolicy.KEEP_BOTH:
+        return []
+    return [
+        memory
+        for memory in _rivals(said, standing)
+        if memory.id != said.id and _relation(said, said.claim, memory, schema) is Relation.CONFLICT
+    ]
+
+
+def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
+    """Returns how two claims on one subject and predicate relate, without regard to trust."""
+    other = memory.claim
+    if other is None or not _overlap(said, memory):
+        return Relation.BESIDE
+    if normalised(claim.value, schema.normalize) == normalised(other.value, schema.normalize):
+        stated = not (claim.read or other.read)
+        return Relation.SAME if stated and true_together(memory, said) else Relation.BESIDE
+    if schema.cardinality is Cardinality.MULTI:
+        return Relation.BESIDE
+    if not (claim.read or other.read):
+        both = claim.exclusive and other.exclusive
+        return Relation.CONFLICT if both else Relation.BESIDE
+    found = compare(claim, other, normalize=schema.normalize)
+    return Relation.BESIDE if found is Relation.SAME else found
+
+
+def _guessed(said: Statement, memory: Memory, standing: Standing) -> bool:
+    """True if either claim was read from a text and the user did not register the predicate."""
+    new, old = said.claim, memory.claim
+    if new is None or old is None:
+        return True
+    return (new.read or old.read) and new.predicate not in standing.schemas
+
+
+def _weighed(
+    draft: Draft, claim: Claim, against: list[tuple[Memory, Relation]], standing: Standing
+) -> Keep:
+    """Decides a conflict: a guess orders the two, a stated claim replaces or waits."""
+    schema, new = schema_for(claim, standing), _trust_in(draft, standing)
+    unsure = tuple(
+        _rival(draft, memory, new, standing, "possible conflict: ")
+        for memory, relation in against
+        if relation is Relation.UNSURE
+    )
+    conflicting = [memory for memory, relation in against if relation is Relation.CONFLICT]
+    found = [
+        _rival(draft, memory, new, standing)
+        for memory in conflicting
+        if not _guessed(draft, memory, standing)
+    ]
+    guessed = () if schema.conflict_policy is ConflictPolicy.KEEP_BOTH else tuple(
+        _guess(draft, memory, standing)
+        for memory in conflicting
+        if _guessed(draft, memory, standing)
+    )[:MAX_GUESSES]  # fmt: skip
+    beside = (*guessed, *unsure)
+    if found:
+        return _decided(draft, schema, found, new, beside)
+    if guessed:
+        return Keep(reason=_ordered(guessed), against=beside)
+    if not unsure:
+        return Keep()
+    return Keep(reason="stored; a possible conflict was recorded", against=unsure)
+
+
+def _decided(
+    draft: Draft, schema: PredicateSchema, found: list[Rival], new: float, beside: tuple[Rival, ...]
+) -> Keep:
+    """Decides a stated conflict by trust: the draft replaces all it contradicts, or none."""
+    if schema.conflict_policy is ConflictPolicy.KEEP_BOTH:
+        both = tuple(replace(rival, resolution=Resolution.KEEP_BOTH) for rival in found)
+        return Keep(reason="stored beside the memory it contradicts", against=(*both, *beside))
+    stronger = [rival for rival in found if _stands(rival, new)]
+    newer = [rival for rival in found if _is_newer(rival, draft, new)]
+    if schema.conflict_policy is ConflictPolicy.REQUIRE_REVIEW:
+        return Keep(Status.QUARANTINED, (), "its predicate requires review", tuple(found))
+    if not stronger and not newer:
+        superseded = tuple(replace(rival, resolution=Resolution.SUPERSEDE) for rival in found)
+        old = tuple(rival.memory for rival in found)
+        return Keep(supersedes=old, reason="stored; it replaces the memory it contradicts",
+                    against=(*superseded, *beside))  # fmt: skip
+    if draft.keep_active:
+        return Keep(
+            reason="stored, although it contradicts a more trusted memory", against=tuple(found)
+        )
+    why = (
+        "is older than the memory it contradicts"
+        if not stronger
+        else "contradicts a more trusted memory"
+    )
+    return Keep(Status.QUARANTINED, (), f"it {why}", tuple(found))
+
+
+def _guess(said: Statement, memory: Memory, standing: Standing) -> Rival:
+    """Returns the older memory as a guess; it waits for a decision if it is trusted more."""
+    new = _trust_in(said, standing)
+    rival = replace(_rival(said, memory, new, standing), guessed=True)
+    older, newer = (said, memory) if _precedes(said, memory) else (memory, said)
+    weaker = is_less_trusted(newer, older)
+    return replace(
+        rival,
+        resolution=None if weaker else Resolution.NEWER_THAN,
+        precedes=older is said,
+    )
+
+
+def _precedes(said: Statement, memory: Memory) -> bool:
+    """True if the newcomer tells of an earlier time: it was imported or says when it happened."""
+    if said.occurred_at is not None and memory.occurred_at is not None:
+        return said.occurred_at < memory.occurred_at
+    origin = said.origin if isinstance(said, Draft) else None
+    return origin is not None and origin.created < memory.created
+
+
+def _ordered(guessed: tuple[Rival, ...]) -> str:
+    """Says in the receipt what became of a guess."""
+    if all(rival.precedes for rival in guessed):
+        return "stored; a newer memory seems to update it"
+    if all(rival.resolution is None for rival in guessed):
+        return "stored; it seems to contradict a more trusted memory, which stands above it"
+    return "stored; it seems to update an older memory, which stays"
+
+
+def _trust_in(said: Statement, standing: Standing) -> float:
+    """Returns the trust of a newcomer: that of its source, or of its least trusted parent."""
+    derived = said.derived_from if isinstance(said, Draft) else ()
+    parents = [standing.memories[id_] for id_ in derived if id_ in standing.memories]
+    return BASE[lowest((said.source.kind, *(parent.source.kind for parent in parents)))]
+
+
+def _rival(
+    said: Statement, memory: Memory, new: float, standing: Standing, prefix: str = ""
+) -> Rival:
+    return Rival(memory, new, trust_of(memory, standing.at), f"{prefix}{_words(said, memory)}")
+
+
+def _stands(rival: Rival, new: float) -> bool:
+    """True if the memory is trusted more, or would be if it were not for its age."""
+    memory = rival.memory
+    if BASE[memory.source.kind] <= new:
+        return rival.old_trust > new
+    ageless = trust(
+        memory.source.kind,
+        origins=memory.origins,
+        reinforcements=memory.reinforcements,
+        disputes=memory.disputes,
+    )
+    return ageless > new
+
+
+def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
+    """True if the memory is at least as trusted and newer than an imported draft."""
+    memory, origin = rival.memory, draft.origin
+    return (
+        origin is not None and origin.created < memory.created and BASE[memory.source.kind] >= new
+    )
+
+
+def _words(said: Statement, memory: Memory) -> str:
+    """Describes the contradiction in words."""
+    new, old = said.claim, memory.claim
+    if new is None or old is None:
+        return "two claims"
+    return f"{new.subject} {new.predicate}: {new.value} against {old.value}"[:400]
+
+
+def _overlap(said: Statement, memory: Memory) -> bool:
+    """True if the valid times of both overlap."""
+    begins_late = (
+        said.valid_from is not None
+        and memory.valid_until is not None
+        and memory.valid_until <= said.valid_from
+    )
+    ends_early = (
+        said.valid_until is not None
+        and memory.valid_from is not None
+        and said.valid_until <= memory.valid_from
+    )
+    return not (begins_late or ends_early)

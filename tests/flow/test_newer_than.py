@@ -1,0 +1,170 @@
+"""A claim that was read from a text orders two memories and hides neither."""
+
+from datetime import timedelta
+
+import pytest
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.model import Channel, Resolution, Scope, Status
+from memory_mesh.testing import FrozenClock
+from tests.receipts import id_of
+
+OLD, NEW = "The API timeout is 30 seconds", "The API timeout was raised to 60 seconds"
+QUESTION = "What is the API timeout?"
+
+
+@pytest.fixture
+def pair(mesh):
+    return id_of(mesh.add(OLD)), id_of(mesh.add(NEW))
+
+
+def found(mesh, **options):
+    return [hit.content for hit in mesh.search(QUESTION, **options)]
+
+
+def test_both_stay_and_the_newer_stands_above(mesh):
+    old, receipt = mesh.add(OLD), mesh.add(NEW)
+    assert receipt.newer_than == (old.id,)
+    assert receipt.superseded == ()
+    assert found(mesh) == [NEW, OLD]
+    older = mesh.search(QUESTION)[1]
+    assert (older.newer, mesh.get(old.id).status) == (receipt.id, Status.ACTIVE)
+    (conflict,) = mesh.conflicts()
+    assert (conflict.resolution, conflict.by_rule) == (Resolution.NEWER_THAN, True)
+    assert mesh.verify().ok
+
+
+def test_a_newer_statement_comes_along_though_it_was_not_found(mesh):
+    mesh.add("The default branch is master")
+    mesh.add("The default branch is now main")
+    hits = mesh.search("master", keyword_only=True)
+    assert [hit.content for hit in hits] == [
+        "The default branch is now main",
+        "The default branch is master",
+    ]
+    assert hits[0].score >= hits[1].score
+
+
+def test_the_limit_keeps_the_newer(mesh, pair):
+    assert found(mesh, limit=1) == [NEW]
+
+
+def test_three_statements_stand_in_the_order_of_time(mesh):
+    texts = [f"The build number is {number}" for number in (11, 12, 13)]
+    for text in texts:
+        mesh.add(text)
+    assert [hit.content for hit in mesh.search("build number")] == texts[::-1]
+
+
+def test_a_less_trusted_newer_one_stands_below_and_waits_for_a_decision(mesh):
+    old = mesh.add(OLD, role="user")
+    agent = mesh.view(channel=Channel.ASSISTANT)
+    receipt = agent.add(NEW)
+    assert receipt.newer_than == ()
+    assert found(mesh) == [OLD, NEW]
+    (conflict,) = mesh.conflicts(pending=True)
+    assert (conflict.new, conflict.existing) == (receipt.id, old.id)
+    mesh.resolve_conflict(conflict.id, "supersede")
+    assert found(mesh) == [NEW]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_undoing_keeps_both_as_they_are_found(mesh, pair, side):
+    mesh.undo_review(pair[side])
+    assert mesh.conflicts() == []
+    assert [hit.newer for hit in mesh.search(QUESTION)] == [None, None]
+    with pytest.raises(InvalidInput, match="no rule"):
+        mesh.undo_review(pair[side])
+
+
+@pytest.mark.parametrize(
+    ("resolution", "left"),
+    [("keep_both", {OLD, NEW}), ("supersede", {NEW}), ("reject", {OLD})],
+)
+def test_a_person_decides_a_guess_anew(mesh, pair, resolution, left):
+    mesh.resolve_conflict(mesh.conflicts()[0].id, resolution)
+    assert set(found(mesh)) == left
+    assert mesh.conflicts() == []
+    assert mesh.verify().ok
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_stated_claim_that_superseded_is_undone_from_either_side(mesh, side):
+    def port(value):
+        return {"claim": {"subject": "service", "predicate": "port", "value": value}}
+
+    ids = [id_of(mesh.add(f"port {value}", **port(value))) for value in ("one", "two")]
+    assert [memory.text for memory in mesh.get_all()] == ["port two"]
+    mesh.undo_review(ids[side])
+    assert {memory.text for memory in mesh.get_all()} == {"port one", "port two"}
+    assert mesh.get(ids[0]).successor is None
+    assert mesh.conflicts() == []
+
+
+@pytest.mark.parametrize(
+    ("resolution", "left"),
+    [
+        ("keep_both", {"port one", "port two"}),
+        ("reject", {"port one"}),
+        ("supersede", {"port two"}),
+    ],
+)
+def test_a_person_overrules_what_a_rule_superseded(mesh, resolution, left):
+    for value in ("one", "two"):
+        claim = {"subject": "service", "predicate": "port", "value": value}
+        mesh.add(f"port {value}", claim=claim)
+    mesh.resolve_conflict(mesh.conflicts()[0].id, resolution)
+    assert {memory.text for memory in mesh.get_all()} == left
+    assert mesh.conflicts() == []
+
+
+def test_a_registered_predicate_supersedes_though_it_was_read(mesh):
+    mesh.register_predicates({"is": {"cardinality": "single"}})
+    old = mesh.add(OLD)
+    assert mesh.add("The API timeout is 60 seconds").superseded == (old.id,)
+
+
+def test_a_changed_text_is_read_again(mesh, pair):
+    old, _ = pair
+    mesh.update(old, "The cache timeout is 30 seconds")
+    assert mesh.conflicts() == []
+    mesh.update(old, "The API timeout is 90 seconds")
+    (conflict,) = mesh.conflicts()
+    assert (conflict.new, conflict.resolution) == (old, Resolution.NEWER_THAN)
+    assert found(mesh)[0] == "The API timeout is 90 seconds"
+
+
+def test_what_happened_earlier_is_not_newer(mesh):
+    late = mesh.add("The API timeout is 60 seconds", occurred_at="2026-05-01")
+    early = mesh.add(OLD, occurred_at="2026-01-01")
+    assert early.newer_than == ()
+    assert [hit.id for hit in mesh.search(QUESTION)] == [late.id, early.id]
+
+
+def test_as_of_a_day_before_the_newer_one_only_the_older_is_there(mesh):
+    clock = mesh._opened().clock
+    assert isinstance(clock, FrozenClock)
+    mesh.add(OLD)
+    before = clock.now()
+    clock.advance(timedelta(days=1))
+    mesh.add(NEW)
+    assert found(mesh, as_of=before) == [OLD]
+
+
+def test_the_narrower_audience_stands_above(mesh):
+    project = Scope(project="shop")
+    mesh.add("The API timeout is 60 seconds", scope=project)
+    wide = mesh.add(OLD)
+    assert wide.newer_than == ()
+    assert found(mesh, scope=project) == ["The API timeout is 60 seconds", OLD]
+    assert found(mesh) == [OLD]
+    assert mesh.conflicts(scope=project) == []
+
+
+def test_a_newer_one_that_the_reader_may_not_see_is_not_brought(mesh):
+    private = Scope(session="s1")
+    mesh.add(OLD, scope=private)
+    mesh.add(NEW, scope=private)
+    assert found(mesh) == []
+    assert found(mesh, scope=private) == [NEW, OLD]
+    assert found(mesh, scope=private, filter="content LIKE '%30%'") == [OLD]
