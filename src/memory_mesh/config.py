@@ -12,6 +12,7 @@ from pathlib import Path
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, field, fields, replace
 from memory_mesh.model import PredicateSchema
+from memory_mesh.policy.users import check_plain_namespace
 from memory_mesh.typed import Any
 
 APP = "memory-mesh"
@@ -272,7 +273,7 @@ def _fitted(name: str, value: object) -> object:
         return float(value)
     if expected is not type(None) and not isinstance(value, expected):
         raise InvalidInput(f"must be {_KINDS[expected]}, not {value!r}")
-    return value
+    return check_plain_namespace(value) if name == "namespace" else value
 
 
 def _paths(value: object) -> tuple[str, ...]:

@@ -199,8 +199,9 @@ class MemoryMesh:
     ) -> "MemoryMesh":
         """Another view of the same open store; what is not given stays as it is here.
 
-        A view costs microseconds and no memory to speak of, so make one per user, project or
-        request. Closing a view leaves the store open; the mesh that opened the store closes it.
+        A view costs microseconds and no memory to speak of, so make one per project or
+        request; `for_user` makes one per user. Closing a view leaves the store open; the mesh that
+        opened the store closes it.
 
         Options:
             namespace: the part of the store to work in.
@@ -209,6 +210,18 @@ class MemoryMesh:
         """
         made = MemoryMesh.__new__(MemoryMesh)
         made._sync = self._sync.view(namespace=namespace, scope=scope, channel=channel)
+        made._threads = self._threads.shared()
+        return made
+
+    def for_user(self, user_id: str) -> "MemoryMesh":
+        """The memories of one user of this store: a view of a namespace of that user's own.
+
+        Any text of 1 to 128 bytes in UTF-8 is a user id, such as a number, a name or an e-mail
+        address; case matters. The namespace is made at the first write, and the id is readable in
+        its file name. Project, agent, session and channel stay as they are here.
+        """
+        made = MemoryMesh.__new__(MemoryMesh)
+        made._sync = self._sync.for_user(user_id)
         made._threads = self._threads.shared()
         return made
 
@@ -681,8 +694,12 @@ class MemoryMesh:
         return await self._threads.run(self._sync.stats)
 
     async def namespaces(self) -> list[str]:
-        """Lists the names of all namespaces in the store."""
+        """Lists the names of all namespaces in the store; that of a user is `user.` and the id."""
         return await self._threads.run(self._sync.namespaces)
+
+    async def users(self) -> list[str]:
+        """Lists the ids of the users who have memories in the store; `for_user` opens them."""
+        return await self._threads.run(self._sync.users)
 
     async def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
         """Returns the vectors of memories in one of the spaces that `stats` lists."""

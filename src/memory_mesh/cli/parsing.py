@@ -47,7 +47,7 @@ COMMANDS = {
     "config": "show the settings and where each comes from",
     "completion": "print a completion script for a shell",
 }
-_VALUED = {"--db-dir", "--namespace", "--project", "--session", "--agent"}
+_VALUED = {"--db-dir", "--namespace", "--user", "--project", "--session", "--agent"}
 _FLAGS = {"--json", "--version", "--help", "-h"}
 
 
@@ -100,6 +100,9 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     common = parser.add_argument_group("common options")
     common.add_argument("--db-dir", metavar="DIR", help="the store's folder")
     common.add_argument("--namespace", metavar="NAME", help="the namespace, one file of the store")
+    common.add_argument(
+        "--user", metavar="ID", help="the user whose memories are meant, instead of a namespace"
+    )
     common.add_argument(
         "--project",
         metavar="NAME",
