@@ -32,6 +32,7 @@ from memory_mesh.policy import audience
 from memory_mesh.policy.writing.heritage import cut_to
 from memory_mesh.policy.writing.judge import contradicted, taught_already
 from memory_mesh.policy.writing.limits import RESTORABLE_DAYS
+from memory_mesh.policy.writing.persons import persons
 from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowest
 
 _LESS_TRUSTED = (
@@ -173,6 +174,7 @@ def _changed(
     """The new version and its block; nothing at all when nothing differs."""
     new = replace(new, status_today=new.status)
     said = any(getattr(old, name) != getattr(new, name) for name in _TRUTH)
+    said = said or persons(old) != persons(new)
     if said and new.status is Status.ACTIVE:
         _refuse_untrue(access, new, standing)
     differing: list[Json] = [

@@ -39,6 +39,7 @@ from memory_mesh.model import (
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing import heritage, recited
 from memory_mesh.policy.writing.judge import judge
+from memory_mesh.policy.writing.persons import asked_for, rejected_for
 from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowered, lowest
 
 BY_RULE = "by rule"  # why a conflict ended that nobody was asked about
@@ -185,17 +186,22 @@ def rejected(access: Access, said: Statement, standing: Standing) -> bool:
     asked, seal = standing.tombstoned, access.seal
     if asked is None or seal is None:
         return False
-    return any(asked(seal(value)) for value in sealed_values(said))
+    return any(asked(seal(value)) for value in _of_persons(said, asked_for(said)))
 
 
 def sealed_values(said: Statement) -> list[str]:
-    """Returns what a tombstone of a rejected memory is made of: its words and its claim."""
+    """Returns what the tombstones of a rejected memory are made of."""
+    return _of_persons(said, rejected_for(said))
+
+
+def _of_persons(said: Statement, marks: Sequence[str]) -> list[str]:
+    """Returns the words and the claim of a statement, each with every mark."""
     found = [f"text:{recited.fingerprint(said.text).hex()}:{said.scope}"]
     if said.claim is not None:
         claim = said.claim
         value = recited.fingerprint(claim.value).hex()
         found.append(f"claim:{claim.subject}:{claim.predicate}:{value}:{said.scope}")
-    return found
+    return [value + mark for value in found for mark in marks]
 
 
 def on_record(

@@ -37,6 +37,7 @@ from memory_mesh.policy import audience
 from memory_mesh.policy.claims import Relation, compare, normalised
 from memory_mesh.policy.writing import recited
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
+from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import BASE, is_authoritative, lowest, trust, trust_of
 
 _DEFAULT = PredicateSchema()
@@ -91,7 +92,14 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
     """Refuses a text that was recalled from memory and is added again."""
     suspects = recited.suspects(draft, wording.echo)
     sources = [standing.echoes.get(suspect) for suspect in suspects]
-    seen = [memory for memory in sources if memory and audience.sees(draft.scope, memory.scope)]
+    plain = suspects == (wording.echo,)  # not in the form of search results: others may say it too
+    seen = [
+        memory
+        for memory in sources
+        if memory
+        and audience.sees(draft.scope, memory.scope)
+        and not (plain and said_by_different(draft, memory))
+    ]
     if not suspects or len(seen) < len(suspects):
         return None
     ids = ", ".join(dict.fromkeys(memory.id for memory in seen))
@@ -145,7 +153,7 @@ def _judge_claim(draft: Draft, claim: Claim, standing: Standing) -> Verdict:
 def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
     """Returns how two claims on one subject and predicate relate, without regard to trust."""
     other = memory.claim
-    if other is None or not _overlap(said, memory):
+    if other is None or not _overlap(said, memory) or said_by_different(said, memory):
         return Relation.BESIDE
     if normalised(claim.value, schema.normalize) == normalised(other.value, schema.normalize):
         stated = not (claim.read or other.read)
@@ -286,8 +294,8 @@ def same_pattern(one: Lesson, other: Lesson) -> bool:
 
 
 def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
-    """True if the draft repeats the memory: same valid time and same stated claim."""
-    if not _true_together(memory, draft):
+    """True if the draft repeats the memory: same person, valid time and stated claim."""
+    if said_by_different(memory, draft) or not _true_together(memory, draft):
         return False
     if draft.claim is None or draft.claim.read:
         return True
