@@ -236,7 +236,7 @@ def _aliases(blocking: ast.ClassDef, methods: Iterable[Method]) -> Iterator[ast.
 
 
 def _refuse_unknown_forms(method: Method, face: Face) -> None:
-    known = {"classmethod", "overload", "property", "staticmethod"}
+    known = {"classmethod", "names_no_user", "overload", "property", "staticmethod"}
     if unknown := method.decorators - known:
         raise CannotGenerate(f"{method.name}: unknown decorator {', '.join(sorted(unknown))}")
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(method.node)):

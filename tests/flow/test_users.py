@@ -1,6 +1,7 @@
 """Users of one store have memories of their own."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -76,3 +77,50 @@ def test_the_async_mesh_has_users_too(tmp_path):
             return await mesh.users(), contents(found)
 
     assert asyncio.run(story()) == (["alice", "bob"], ["I live in Oslo"])
+
+
+@pytest.mark.parametrize("word", ["user_id", "userId", "user"])
+def test_a_user_given_as_an_option_is_refused_with_the_call_to_use(mesh, word):
+    calls = [
+        lambda given: mesh.add("I live in Oslo", **given),
+        lambda given: mesh.ingest("I live in Oslo", {"note": 1}, **given),
+        lambda given: mesh.add_many(["I live in Oslo"], **given),
+        lambda given: mesh.add_many([{"content": "I live in Oslo", **given}]),
+        lambda given: mesh.search("Oslo", **given),
+        lambda given: mesh.get_all(**given),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidInput, match=r'mesh\.for_user\("alice"\)') as caught:
+            call({word: "alice"})
+        assert word in str(caught.value)
+    assert mesh.get_all() == []
+
+
+def test_a_user_given_to_the_async_mesh_is_refused_when_awaited(tmp_path):
+    given: dict[str, Any] = {"user_id": "alice"}
+
+    async def story():
+        async with AsyncMesh(db_dir=tmp_path, embedder="none") as mesh:
+            calls = [
+                mesh.add("tea", **given),
+                mesh.add_many(["tea"], **given),
+                mesh.add_many([{"content": "tea", **given}]),
+                mesh.search("tea", **given),
+                mesh.get_all(**given),
+            ]
+            for call in calls:
+                with pytest.raises(InvalidInput, match=r'mesh\.for_user\("alice"\)'):
+                    await call
+            return await mesh.get_all()
+
+    assert asyncio.run(story()) == []
+    assert asyncio.iscoroutinefunction(AsyncMesh.add)
+
+
+@pytest.mark.req("R-000-030")
+def test_a_user_in_metadata_is_kept(mesh):
+    given = {"user_id": "alice", "userId": 7, "user": {"name": "Alice"}}
+    stored = mesh.get(mesh.add("I live in Oslo", given).id)
+    assert stored.metadata == given
+    item = {"content": "I live in Rome", "metadata": {"user": "bob"}}
+    assert mesh.get(mesh.add_many([item])[0].id).metadata == {"user": "bob"}

@@ -49,6 +49,7 @@ from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.process.cache import CacheStats
 from memory_mesh.typed import Self
+from memory_mesh.verbs.users import names_no_user
 
 if TYPE_CHECKING:
     from memory_mesh.model.learning import (
@@ -266,6 +267,7 @@ class MemoryMesh:
         finally:
             self._threads.end()
 
+    @names_no_user
     async def add(
         self,
         content: str,
@@ -353,6 +355,7 @@ class MemoryMesh:
             allow_duplicate=allow_duplicate,
         )
 
+    @names_no_user
     async def add_many(
         self,
         items: Iterable[str | Mapping[str, object] | Draft],
@@ -411,6 +414,7 @@ class MemoryMesh:
             self._sync.get_many, ids, scope=scope, as_of=as_of, valid_at=valid_at, include=include
         )
 
+    @names_no_user
     async def get_all(
         self,
         *,
@@ -601,6 +605,7 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.insert_heritage, memory_id, heritage, scope=scope)
 
+    @names_no_user
     async def search(
         self,
         query: str,

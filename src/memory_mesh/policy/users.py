@@ -6,10 +6,13 @@ same name, on file systems that ignore case either, and the id can be read back.
 must not begin with `user.`, so that none of them is a user's.
 """
 
+from collections.abc import Mapping
+
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.arguments import check_text
 
 PREFIX = "user."
+USER_WORDS = ("user_id", "userId", "user")  # as others name a user: options, keys of metadata
 MAX_USER_BYTES = 128  # of an id in UTF-8; in base 32 it still fits into a file name
 _READABLE_CHARS = 75  # an encoded id longer than this is written in base 32
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
@@ -58,11 +61,22 @@ def check_plain_namespace(name: object) -> str:
     return namespace
 
 
+def refuse_user_option(options: Mapping[str, object]) -> None:
+    """Refuses options that name a user, and says what to call instead."""
+    for word in USER_WORDS:
+        if word in options:
+            raise InvalidInput(
+                f"{word} is not an option here. Use {for_user_call(options[word])} to read and "
+                f"write this user's memories; to only note who it was, put {word} into metadata"
+            )
+
+
 def for_user_call(user_id: object) -> str:
     """Returns the call that opens a user's memories, for messages."""
     import json
 
-    return f"mesh.for_user({json.dumps(user_id, ensure_ascii=False, default=str)[:99]})"
+    shown = json.dumps(user_id, ensure_ascii=False) if isinstance(user_id, str) else repr(user_id)
+    return f"mesh.for_user({shown[:99]})"
 
 
 def _encoded(data: bytes) -> str:

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from memory_mesh.model import Statement
-
-USER_KEYS = ("user_id", "userId", "user")  # of metadata; the first that is stated counts
+from memory_mesh.policy.users import USER_WORDS
 
 
 def said_by_different(one: Statement, other: Statement) -> bool:
@@ -21,7 +20,7 @@ def said_by_different(one: Statement, other: Statement) -> bool:
 
 def persons(said: Statement) -> tuple[str, str]:
     """Returns the speaker, without regard to case, and the user; each is empty if not stated."""
-    stated = (_text(said.extra[key]) for key in USER_KEYS if key in said.extra)
+    stated = (_text(said.extra[key]) for key in USER_WORDS if key in said.extra)
     return (said.speaker or "").strip().casefold(), next(filter(None, stated), "")
 
 
