@@ -39,6 +39,7 @@ from memory_mesh.model import (
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing import heritage, recited
 from memory_mesh.policy.writing.judge import judge
+from memory_mesh.policy.writing.keys import given_key
 from memory_mesh.policy.writing.persons import asked_for, rejected_for
 from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowered, lowest
 
@@ -50,7 +51,12 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
     drafts = [draft for draft, _ in worded]
     return Wanted(
         twins=tuple((wording.hash, draft.scope) for draft, wording in worded),
-        keys=tuple(draft.key for draft in drafts if draft.key is not None),
+        keys=tuple(
+            key
+            for draft in drafts
+            if draft.key is not None
+            for key in (draft.key, given_key(draft.key))
+        ),
         ids=tuple(
             id_
             for draft in drafts
@@ -72,7 +78,7 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
 
 def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
     """Judges the drafts in order; each is compared with what the earlier ones stored, too."""
-    scene = _Scene(standing)
+    scene = _Scene(_with_earlier_keys([draft for draft, _ in worded], standing))
     parts: list[Commit] = []
     for draft, wording in worded:
         part, settled = _settle(access, draft, wording, scene.standing)
@@ -86,6 +92,19 @@ def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Comm
         receipts=tuple(receipt for part in parts for receipt in part.receipts),
         conflicts=tuple(conflict for part in parts for conflict in part.conflicts),
     )
+
+
+def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:
+    """Adds keys that an earlier version stored without their owner, where the owner fits."""
+    keys = dict(standing.keys)
+    for draft in drafts:
+        seen = None if draft.key is None else standing.keys.get(given_key(draft.key))
+        if draft.key is None or seen is None:
+            continue
+        same = (seen.memory.scope, seen.memory.source.channel)
+        if same == (draft.scope, draft.source.channel):
+            keys.setdefault(draft.key, seen)
+    return replace(standing, keys=keys)
 
 
 class _Scene:
