@@ -9,7 +9,8 @@
 Both say what contradicts the other, and often the very same text, over trusted and untrusted
 channels: first in one random order in one process, then from two processes at once. Nothing may
 be merged, superseded, linked or put on the list of conflicts across, which is read from the files
-themselves; and no read of a user's view shows anything of the other.
+themselves; each statement fares as if its user were alone; and no read of a user's view shows
+anything of the other.
 """
 
 import random
@@ -69,11 +70,14 @@ class Statement:
 class Told:
     """What became of a statement, and every memory that its receipt names."""
 
-    user: str
-    text: str
+    said: Statement
     id: str | None
     outcome: Outcome
     named: frozenset[str]
+
+    @property
+    def user(self) -> str:
+        return self.said.user
 
 
 def kept_apart(
@@ -86,7 +90,7 @@ def kept_apart(
 ) -> Report:
     """Both users make this many statements in each way; nothing crosses, nothing is lost."""
     report = Report({"statements": 0, "acknowledged": 0})
-    for name in (*_PAIRS, "merged across", "named across", "returned across", "lost"):
+    for name in (*_PAIRS, "merged across", "named across", "returned across", "changed", "lost"):
         report.count(name, 0)
     for way in ways:
         told = _written(folder / way, way, statements, seed)
@@ -95,6 +99,7 @@ def kept_apart(
         for outcome in Outcome:
             report.count(f"{way} {outcome}", sum(each.outcome is outcome for each in told))
         within, broken = call(_looked_at, folder / way, told)
+        broken += [each for user in USERS for each in _compared(folder / way, user, told)]
         for name, count in within.items():
             report.count(f"{way} {name}", count)
         if way == "view":
@@ -145,6 +150,15 @@ def _written(here: Path, way: str, count: int, seed: int) -> list[Told]:
     return told + [each for child in children for each in child.result()]
 
 
+def _compared(here: Path, user: str, told: Sequence[Told]) -> Iterator[Broken]:
+    """What became of a user's statements, against a store of their own that hears the same."""
+    own = [each for each in told if each.user == user]
+    alone = call(_say, here / f"alone-{USERS.index(user)}", "alone", [e.said for e in own], 0.0)
+    for here_, there in zip(own, alone, strict=True):
+        if here_.outcome is not there.outcome or len(here_.named) != len(there.named):
+            yield "changed", f"{here_} beside another user, {there} alone"
+
+
 def _say(here: Path, way: str, said: Sequence[Statement], start: float) -> list[Told]:
     """Make the statements; those that come by one door after each other as one batch."""
     told: list[Told] = []
@@ -189,7 +203,7 @@ def _teach(mesh: MemoryMesh, user: str) -> None:
 def _told(said: Statement, receipt: Receipt) -> Told:
     named = {*receipt.superseded, *getattr(receipt, "newer_than", ())}
     named |= {id_ for reason in receipt.reasons for id_ in _ID.findall(reason)}
-    return Told(said.user, said.text, receipt.id, receipt.outcome, frozenset(named))
+    return Told(said, receipt.id, receipt.outcome, frozenset(named))
 
 
 def _owners(told: Iterable[Told]) -> dict[str, str]:
@@ -217,7 +231,7 @@ def _looked_at(here: Path, told: Sequence[Told]) -> tuple[dict[str, int], list[B
             broken.append(("merged across", f"{each}"))
         if any(owners.get(id_) != each.user for id_ in each.named):
             broken.append(("named across", f"{each}"))
-        if (each.user, each.text) not in texts:
+        if (each.user, each.said.text) not in texts:
             broken.append(("lost", f"{each}"))
     with MemoryMesh(db_dir=here, embedder="none") as mesh:
         for view in (mesh, *map(mesh.for_user, mesh.users())):

@@ -105,6 +105,7 @@ def test_a_plain_text_of_somebody_else_is_no_echo(mesh, by):
     agent = mesh.view(channel=Channel.MCP)
     assert agent.add("i live in oslo!", **by("bob")).outcome is Outcome.STORED
     assert agent.add("i live in oslo.", **by("ann")).outcome is Outcome.REFUSED
+    assert agent.add("i live in oslo?", **by("bob")).outcome is Outcome.REFUSED
     shown = mesh.format_results([hit for hit in mesh.search("Oslo") if hit.id == ann.id])
     assert agent.add(shown, **by("bob")).outcome is Outcome.REFUSED
 

@@ -142,20 +142,18 @@ class _Scene:
         self._twins[key] = (*self._twins.get(key, ()), settled)
         if settled.status is not Status.ACTIVE:
             return
-        self._echoes.setdefault(wording.echo, settled)
+        self._echoes[wording.echo] = (*self._echoes.get(wording.echo, ()), settled)
         if settled.claim is not None:
             about = (settled.claim.subject, settled.claim.predicate, draft.scope)
             self._claims[about] = (settled, *self._claims.get(about, ()))
 
     def _forget(self, gone: Memory) -> None:
         """Removes a memory that is no longer active from the comparisons."""
-        for known in (self._twins, self._claims):
+        for known in (self._twins, self._claims, self._echoes):
             for key, memories in list(known.items()):
                 if any(memory.id == gone.id for memory in memories):
                     left = tuple(memory for memory in memories if memory.id != gone.id)
-                    known[key] = left  # type: ignore[index]  # one of two kinds of key
-        for echo in [echo for echo, heard in self._echoes.items() if heard.id == gone.id]:
-            del self._echoes[echo]
+                    known[key] = left  # type: ignore[index]  # one of three kinds of key
 
 
 def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:

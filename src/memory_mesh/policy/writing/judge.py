@@ -9,6 +9,8 @@
 Rules come before trust, and trust before time. A newcomer that has to wait changes nothing else.
 """
 
+from collections.abc import Sequence
+
 from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
@@ -91,19 +93,30 @@ def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None
 def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
     """Refuses a text that was recalled from memory and is added again."""
     suspects = recited.suspects(draft, wording.echo)
-    sources = [standing.echoes.get(suspect) for suspect in suspects]
     plain = suspects == (wording.echo,)  # not in the form of search results: others may say it too
     seen = [
         memory
-        for memory in sources
-        if memory
-        and audience.sees(draft.scope, memory.scope)
-        and not (plain and said_by_different(draft, memory))
+        for suspect in suspects
+        for memory in [_heard(draft, standing.echoes.get(suspect, ()), plain=plain)]
+        if memory is not None
     ]
     if not suspects or len(seen) < len(suspects):
         return None
     ids = ", ".join(dict.fromkeys(memory.id for memory in seen))
     return Refuse(f"the text was recalled from memory: {ids}")
+
+
+def _heard(draft: Draft, known: Sequence[Memory], *, plain: bool) -> Memory | None:
+    """Returns the first memory with these words that the draft can be an echo of."""
+    return next(
+        (
+            memory
+            for memory in known
+            if audience.sees(draft.scope, memory.scope)
+            and not (plain and said_by_different(draft, memory))
+        ),
+        None,
+    )
 
 
 def contradicted(said: Memory, standing: Standing) -> list[Memory]:
