@@ -97,7 +97,7 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
         "the folder of the store; by default the data folder of the platform",
     ),
     "namespace": ("str | None", "the part of the store to work in"),
-    "agent_id": ("str | None", "the agent that reads and writes"),
+    "agent_id": ("str | None", "the agent's name in blocks; alone it separates nothing"),
     "project": ("str | None", "the project that reads and writes"),
     "session": ("str | None", "the session that reads and writes"),
     "allow_network_folder": ("bool | None", "allow a store on a network drive"),

@@ -109,7 +109,9 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         help="the project; default: the current git work tree; '' for none",
     )
     common.add_argument("--session", metavar="ID", help="the session that reads or writes")
-    common.add_argument("--agent", metavar="ID", help="the agent that reads or writes")
+    common.add_argument(
+        "--agent", metavar="ID", help="the agent that reads or writes; alone it separates nothing"
+    )
     common.add_argument("--json", action="store_true", help="print JSON (output only)")
     common.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
 
