@@ -36,6 +36,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     poisoning,
     race,
     tamper,
+    users,
 )
 from tests.faults.processes import ChildFailed  # noqa: E402
 from tests.faults.report import Progress, Report  # noqa: E402
@@ -226,6 +227,9 @@ SUITES: dict[str, Suite] = {
     "audit": _audit,
     "audit-speed": lambda folder, _seed, _progress: tamper.verify_many(folder, blocks=100_000),
     "namespaces": _namespaces,
+    "users": lambda folder, seed, progress: users.kept_apart(
+        folder, statements=500, seed=seed, progress=progress
+    ),
     "meaning-processes": _meaning_processes,
     "meaning-index": _meaning_index,
     "index-kills": _index_kills,

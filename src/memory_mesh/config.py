@@ -12,6 +12,7 @@ from pathlib import Path
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, field, fields, replace
 from memory_mesh.model import PredicateSchema
+from memory_mesh.policy.users import check_plain_namespace
 from memory_mesh.typed import Any
 
 APP = "memory-mesh"
@@ -96,7 +97,7 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
         "the folder of the store; by default the data folder of the platform",
     ),
     "namespace": ("str | None", "the part of the store to work in"),
-    "agent_id": ("str | None", "the agent that reads and writes"),
+    "agent_id": ("str | None", "the agent's name in blocks; alone it separates nothing"),
     "project": ("str | None", "the project that reads and writes"),
     "session": ("str | None", "the session that reads and writes"),
     "allow_network_folder": ("bool | None", "allow a store on a network drive"),
@@ -272,7 +273,7 @@ def _fitted(name: str, value: object) -> object:
         return float(value)
     if expected is not type(None) and not isinstance(value, expected):
         raise InvalidInput(f"must be {_KINDS[expected]}, not {value!r}")
-    return value
+    return check_plain_namespace(value) if name == "namespace" else value
 
 
 def _paths(value: object) -> tuple[str, ...]:

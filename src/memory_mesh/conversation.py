@@ -15,7 +15,7 @@ from memory_mesh.config import SETTINGS
 from memory_mesh.errors import Closed, MeshError
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.health import checkup
-from memory_mesh.flows.prepare import redact
+from memory_mesh.flows.prepare import redact, redact_statement
 from memory_mesh.formats import prompt as prompt_text
 from memory_mesh.model import Channel, Draft, Hit, Json, Memory, Outcome, Query, Receipt, Scope
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
@@ -24,6 +24,7 @@ from memory_mesh.policy.arguments import check_text, options_given
 from memory_mesh.policy.audience import lens_of
 from memory_mesh.policy.learning import capture
 from memory_mesh.policy.writing.drafts import draft_of
+from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.sync import MemoryMesh
 
 SKILL_TAG = "skill:"
@@ -93,7 +94,7 @@ class MemoryContextManager:
             mesh: the mesh to use; the settings below are for a mesh of our own.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
-            agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+            agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').
             project: the project that reads and writes.
             session: the session that reads and writes.
             allow_network_folder: allow a store on a network drive (default False).
@@ -278,11 +279,16 @@ class MemoryContextManager:
     def _twin(self, draft: Draft) -> Memory | None:
         """A memory that the exchange adds nothing to; the search for it is not recorded."""
         mesh = self._open()
-        text = redact(mesh._access(), draft.text)  # noqa: SLF001  # of the same package
+        access = mesh._access()  # noqa: SLF001  # of the same package
+        draft, text = redact_statement(access, draft), redact(access, draft.text)
         lens = lens_of(mesh._now(), draft.scope)  # noqa: SLF001
         question = Query(text[:_MAX_QUESTION_CHARS], lens, _MAX_COMPARED, keyword_only=True)
         hits = mesh._recall(question, use_cache=False, recorded=False)  # noqa: SLF001
-        known = [hit.memory for hit in hits if hit.memory.scope == draft.scope]
+        known = [
+            hit.memory
+            for hit in hits
+            if hit.memory.scope == draft.scope and not said_by_different(draft, hit.memory)
+        ]
         threshold = self._config.duplicate_at
         return next((one for one in known if capture.near_twin(text, one.text, threshold)), None)
 

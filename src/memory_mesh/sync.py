@@ -15,6 +15,7 @@ from memory_mesh.model import (
     Scope,
 )
 from memory_mesh.policy.arguments import options_given
+from memory_mesh.policy.users import check_plain_namespace, user_namespace
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.store import Store
 from memory_mesh.typed import Self
@@ -93,7 +94,7 @@ class MemoryMesh(
             custom_llm: a language model object to use instead of a configured one.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
-            agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+            agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').
             project: the project that reads and writes.
             session: the session that reads and writes.
             allow_network_folder: allow a store on a network drive (default False).
@@ -137,15 +138,27 @@ class MemoryMesh(
     ) -> "MemoryMesh":
         """Another view of the same open store; what is not given stays as it is here.
 
-        A view costs microseconds and no memory to speak of, so make one per user, project or
-        request. Closing a view leaves the store open; the mesh that opened the store closes it.
+        A view costs microseconds and no memory to speak of, so make one per project or
+        request; `for_user` makes one per user. Closing a view leaves the store open; the mesh that
+        opened the store closes it.
 
         Options:
             namespace: the part of the store to work in.
             scope: the project, agent and session to read and write as.
             channel: where texts come from; it limits how far they are trusted.
         """
+        if namespace is not None:
+            check_plain_namespace(namespace)
         return self._of_same_store(namespace, scope, channel)
+
+    def for_user(self, user_id: str) -> "MemoryMesh":
+        """The memories of one user of this store: a view of a namespace of that user's own.
+
+        Any text of 1 to 128 bytes in UTF-8 is a user id, such as a number, a name or an e-mail
+        address; case matters. The namespace is made at the first write, and the id is readable in
+        its file name. Project, agent, session and channel stay as they are here.
+        """
+        return self._of_same_store(user_namespace(user_id), None, None)
 
     @property
     def config(self) -> configuration.Config:

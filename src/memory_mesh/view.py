@@ -44,7 +44,12 @@ class View:
         self._kind = lowered(SourceKind.USER_EXPLICIT, self._channel)  # of what this view learns
 
     def _of_same_store(
-        self, namespace: str | None, scope: Scope | None, channel: Channel | None
+        self,
+        namespace: str | None,
+        scope: Scope | None,
+        channel: Channel | None,
+        *,
+        owner: bool = False,
     ) -> Self:
         """Another view of the same store; what is not given stays as it is here."""
         if namespace is not None and not check_text(namespace, "namespace"):
@@ -58,7 +63,7 @@ class View:
             session=given.session or self._config.session,
         )
         made = object.__new__(type(self))
-        View.__init__(made, self._store, config, channel or self._channel, owner=False)
+        View.__init__(made, self._store, config, channel or self._channel, owner=owner)
         return made
 
     def _opened(self) -> OpenStore:

@@ -104,7 +104,7 @@ OTHER_TEXT = {  # ids, times, words of an enum, files of the caller and names of
     "memory_id", "id", "ids", "by", "conflict_id", "pattern_id", "before", "cursor", "as_of",
     "valid_at", "occurred_at", "valid_from", "valid_until", "importance", "tier", "source_kind",
     "include", "across", "order_by", "profile", "weights", "resolution", "checkpoint", "against",
-    "namespace", "derived_from", "draft", "wire_format",
+    "namespace", "user_id", "derived_from", "draft", "wire_format",
 }  # fmt: skip
 
 

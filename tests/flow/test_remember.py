@@ -1,6 +1,7 @@
 """The write story, told through the blocking face on a real store."""
 
 import re
+import sqlite3
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -203,12 +204,41 @@ def test_a_key_gives_the_same_receipt_and_refuses_another_content(mesh):
 
 def test_a_key_belongs_to_its_audience_and_remembers_its_text(mesh):
     first = mesh.add("tea is hot", key="once")
-    with pytest.raises(IdempotencyConflict):
-        mesh.add("tea is hot", key="once", scope=Scope(project="p"))
+    other = mesh.add("tea is cold", key="once", scope=Scope(project="p"))
+    assert (other.outcome, other.id == first.id) == (Outcome.STORED, False)
     mesh.update(first.id, "tea is cold")
     assert mesh.add("tea is hot", key="once").content == "tea is hot"
     mesh.delete(first.id)
     assert "deleted" in mesh.add("tea is hot", key="once").reasons[1]
+
+
+def test_a_key_belongs_to_its_channel_and_agent(mesh):
+    views = [
+        mesh,
+        mesh.view(scope=Scope(agent="other")),
+        mesh.view(channel=Channel.WEB),
+        mesh.view(channel=Channel.WEB, scope=Scope(agent="other")),
+    ]
+    ids = [view.add(f"tea {number}", key="once").id for number, view in enumerate(views)]
+    assert len(set(ids)) == len(views)
+    for number, view in enumerate(views):
+        assert view.add(f"tea {number}", key="once").id == ids[number]
+        with pytest.raises(IdempotencyConflict):
+            view.add("no tea", key="once")
+
+
+def test_a_key_that_an_earlier_version_stored_is_still_known(mesh):
+    first = mesh.add("tea is hot", key="once")
+    (file,) = (mesh.folder / "namespaces").glob("*.db")
+    with sqlite3.connect(file) as db:  # as it was before keys had an owner
+        assert db.execute("UPDATE observation SET key = 'once'").rowcount == 1
+    db.close()
+    mesh.delete(first.id)
+    assert mesh.add("tea is hot", key="once").again
+    with pytest.raises(IdempotencyConflict):
+        mesh.add("tea is cold", key="once")
+    assert mesh.view(channel=Channel.WEB).add("tea is cold", key="once").outcome is Outcome.STORED
+    assert mesh.add("tea is cold", key="once", scope=Scope(project="p")).id != first.id
 
 
 def test_a_key_repeated_in_one_batch_is_one_memory(mesh):

@@ -67,7 +67,7 @@ class MemoryContextManager:
             mesh: the mesh to use; the settings below are for a mesh of our own.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
-            agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+            agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').
             project: the project that reads and writes.
             session: the session that reads and writes.
             allow_network_folder: allow a store on a network drive (default False).

@@ -49,6 +49,7 @@ from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.ports import LLM, Clock, Embedder, Sink
 from memory_mesh.process.cache import CacheStats
 from memory_mesh.typed import Self
+from memory_mesh.verbs.users import names_no_user
 
 if TYPE_CHECKING:
     from memory_mesh.model.learning import (
@@ -118,7 +119,7 @@ class MemoryMesh:
             custom_llm: a language model object to use instead of a configured one.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
-            agent_id: the agent that reads and writes (default 'YAMO_AGENT').
+            agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').
             project: the project that reads and writes.
             session: the session that reads and writes.
             allow_network_folder: allow a store on a network drive (default False).
@@ -199,8 +200,9 @@ class MemoryMesh:
     ) -> "MemoryMesh":
         """Another view of the same open store; what is not given stays as it is here.
 
-        A view costs microseconds and no memory to speak of, so make one per user, project or
-        request. Closing a view leaves the store open; the mesh that opened the store closes it.
+        A view costs microseconds and no memory to speak of, so make one per project or
+        request; `for_user` makes one per user. Closing a view leaves the store open; the mesh that
+        opened the store closes it.
 
         Options:
             namespace: the part of the store to work in.
@@ -209,6 +211,18 @@ class MemoryMesh:
         """
         made = MemoryMesh.__new__(MemoryMesh)
         made._sync = self._sync.view(namespace=namespace, scope=scope, channel=channel)
+        made._threads = self._threads.shared()
+        return made
+
+    def for_user(self, user_id: str) -> "MemoryMesh":
+        """The memories of one user of this store: a view of a namespace of that user's own.
+
+        Any text of 1 to 128 bytes in UTF-8 is a user id, such as a number, a name or an e-mail
+        address; case matters. The namespace is made at the first write, and the id is readable in
+        its file name. Project, agent, session and channel stay as they are here.
+        """
+        made = MemoryMesh.__new__(MemoryMesh)
+        made._sync = self._sync.for_user(user_id)
         made._threads = self._threads.shared()
         return made
 
@@ -253,6 +267,7 @@ class MemoryMesh:
         finally:
             self._threads.end()
 
+    @names_no_user
     async def add(
         self,
         content: str,
@@ -340,6 +355,7 @@ class MemoryMesh:
             allow_duplicate=allow_duplicate,
         )
 
+    @names_no_user
     async def add_many(
         self,
         items: Iterable[str | Mapping[str, object] | Draft],
@@ -398,6 +414,7 @@ class MemoryMesh:
             self._sync.get_many, ids, scope=scope, as_of=as_of, valid_at=valid_at, include=include
         )
 
+    @names_no_user
     async def get_all(
         self,
         *,
@@ -588,6 +605,7 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.insert_heritage, memory_id, heritage, scope=scope)
 
+    @names_no_user
     async def search(
         self,
         query: str,
@@ -681,8 +699,12 @@ class MemoryMesh:
         return await self._threads.run(self._sync.stats)
 
     async def namespaces(self) -> list[str]:
-        """Lists the names of all namespaces in the store."""
+        """Lists the names of all namespaces in the store; that of a user is `user.` and the id."""
         return await self._threads.run(self._sync.namespaces)
+
+    async def users(self) -> list[str]:
+        """Lists the ids of the users who have memories in the store; `for_user` opens them."""
+        return await self._threads.run(self._sync.users)
 
     async def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
         """Returns the vectors of memories in one of the spaces that `stats` lists."""

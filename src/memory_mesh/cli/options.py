@@ -10,6 +10,7 @@ from memory_mesh.cli.parsing import UsageError
 from memory_mesh.config import Config
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Channel, Json, Scope, Status
+from memory_mesh.policy.users import user_namespace
 from memory_mesh.process.project import project_of
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any, TypedDict
@@ -135,7 +136,9 @@ def mesh_of(
     Only commands that need search by meaning use a model, because loading it takes a second. Texts
     stored by the others get their vectors at the next search or upkeep.
     """
-    return MemoryMesh(
+    if options.user is not None and options.namespace is not None:
+        raise UsageError("give --user or --namespace, not both: each user has their own namespace")
+    mesh = MemoryMesh(
         embedder=None if meaning else "none",
         channel=channel,
         db_dir=options.db_dir,
@@ -144,6 +147,9 @@ def mesh_of(
         project=options.project,
         session=options.session,
     )
+    if options.user is None:
+        return mesh
+    return mesh._of_same_store(user_namespace(options.user), None, None, owner=True)  # noqa: SLF001
 
 
 @contextmanager

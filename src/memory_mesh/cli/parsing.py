@@ -47,7 +47,7 @@ COMMANDS = {
     "config": "show the settings and where each comes from",
     "completion": "print a completion script for a shell",
 }
-_VALUED = {"--db-dir", "--namespace", "--project", "--session", "--agent"}
+_VALUED = {"--db-dir", "--namespace", "--user", "--project", "--session", "--agent"}
 _FLAGS = {"--json", "--version", "--help", "-h"}
 
 
@@ -101,12 +101,17 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     common.add_argument("--db-dir", metavar="DIR", help="the store's folder")
     common.add_argument("--namespace", metavar="NAME", help="the namespace, one file of the store")
     common.add_argument(
+        "--user", metavar="ID", help="the user whose memories are meant, instead of a namespace"
+    )
+    common.add_argument(
         "--project",
         metavar="NAME",
         help="the project; default: the current git work tree; '' for none",
     )
     common.add_argument("--session", metavar="ID", help="the session that reads or writes")
-    common.add_argument("--agent", metavar="ID", help="the agent that reads or writes")
+    common.add_argument(
+        "--agent", metavar="ID", help="the agent that reads or writes; alone it separates nothing"
+    )
     common.add_argument("--json", action="store_true", help="print JSON (output only)")
     common.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
 

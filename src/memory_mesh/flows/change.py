@@ -33,6 +33,7 @@ from memory_mesh.policy.writing.contradictions import contradicted, guesses, key
 from memory_mesh.policy.writing.heritage import cut_to
 from memory_mesh.policy.writing.judge import taught_already
 from memory_mesh.policy.writing.limits import RESTORABLE_DAYS
+from memory_mesh.policy.writing.persons import persons
 from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowest
 
 _LESS_TRUSTED = (
@@ -174,6 +175,7 @@ def _changed(
     """The new version and its block; nothing at all when nothing differs."""
     new = replace(new, status_today=new.status)
     said = any(getattr(old, name) != getattr(new, name) for name in _TRUTH)
+    said = said or persons(old) != persons(new)
     others = _others(new, standing) if said and new.status is Status.ACTIVE else None
     if others is not None:
         _refuse_untrue(access, new, others)
@@ -193,6 +195,7 @@ def _changed(
         wording = tagged(wording, new.tags)
     entry = change_entry(access, standing, new.id, change, metadata)
     reread = (new.text, new.claim, new.scope) != (old.text, old.claim, old.scope)
+    reread = reread or persons(old) != persons(new)
     guessed = guesses(new, others) if reread and others is not None else []
     return Commit(
         puts=(Put(new, wording),),

@@ -42,6 +42,8 @@ from memory_mesh.policy import audience
 from memory_mesh.policy.writing import heritage, recited
 from memory_mesh.policy.writing.contradictions import keys_of
 from memory_mesh.policy.writing.judge import judge
+from memory_mesh.policy.writing.keys import given_key
+from memory_mesh.policy.writing.persons import asked_for, rejected_for
 from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowered, lowest
 
 
@@ -50,7 +52,12 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
     drafts = [draft for draft, _ in worded]
     return Wanted(
         twins=tuple((wording.hash, draft.scope) for draft, wording in worded),
-        keys=tuple(draft.key for draft in drafts if draft.key is not None),
+        keys=tuple(
+            key
+            for draft in drafts
+            if draft.key is not None
+            for key in (draft.key, given_key(draft.key))
+        ),
         ids=tuple(
             id_
             for draft in drafts
@@ -68,7 +75,7 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
 
 def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
     """Judges the drafts in order; each is compared with what the earlier ones stored, too."""
-    scene = _Scene(standing)
+    scene = _Scene(_with_earlier_keys([draft for draft, _ in worded], standing))
     parts: list[Commit] = []
     for draft, wording in worded:
         part, settled = _settle(access, draft, wording, scene.standing)
@@ -82,6 +89,19 @@ def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Comm
         receipts=tuple(receipt for part in parts for receipt in part.receipts),
         conflicts=tuple(conflict for part in parts for conflict in part.conflicts),
     )
+
+
+def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:
+    """Adds keys that an earlier version stored without their owner, where the owner fits."""
+    keys = dict(standing.keys)
+    for draft in drafts:
+        seen = None if draft.key is None else standing.keys.get(given_key(draft.key))
+        if draft.key is None or seen is None:
+            continue
+        same = (seen.memory.scope, seen.memory.source.channel)
+        if same == (draft.scope, draft.source.channel):
+            keys.setdefault(draft.key, seen)
+    return replace(standing, keys=keys)
 
 
 class _Scene:
@@ -119,20 +139,18 @@ class _Scene:
         self._twins[key] = (*self._twins.get(key, ()), settled)
         if settled.status is not Status.ACTIVE:
             return
-        self._echoes.setdefault(wording.echo, settled)
+        self._echoes[wording.echo] = (*self._echoes.get(wording.echo, ()), settled)
         if settled.claim is not None:
             about = (settled.claim.subject, settled.claim.predicate, draft.scope)
             self._claims[about] = (settled, *self._claims.get(about, ()))
 
     def _forget(self, gone: Memory) -> None:
         """Removes a memory that is no longer active from the comparisons."""
-        for known in (self._twins, self._claims):
+        for known in (self._twins, self._claims, self._echoes):
             for key, memories in list(known.items()):
                 if any(memory.id == gone.id for memory in memories):
                     left = tuple(memory for memory in memories if memory.id != gone.id)
-                    known[key] = left  # type: ignore[index]  # one of two kinds of key
-        for echo in [echo for echo, heard in self._echoes.items() if heard.id == gone.id]:
-            del self._echoes[echo]
+                    known[key] = left  # type: ignore[index]  # one of three kinds of key
 
 
 def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:
@@ -182,17 +200,22 @@ def rejected(access: Access, said: Statement, standing: Standing) -> bool:
     asked, seal = standing.tombstoned, access.seal
     if asked is None or seal is None:
         return False
-    return any(asked(seal(value)) for value in sealed_values(said))
+    return any(asked(seal(value)) for value in _of_persons(said, asked_for(said)))
 
 
 def sealed_values(said: Statement) -> list[str]:
-    """Returns what a tombstone of a rejected memory is made of: its words and its claim."""
+    """Returns what the tombstones of a rejected memory are made of."""
+    return _of_persons(said, rejected_for(said))
+
+
+def _of_persons(said: Statement, marks: Sequence[str]) -> list[str]:
+    """Returns the words and the claim of a statement, each with every mark."""
     found = [f"text:{recited.fingerprint(said.text).hex()}:{said.scope}"]
     if said.claim is not None:
         claim = said.claim
         value = recited.fingerprint(claim.value).hex()
         found.append(f"claim:{claim.subject}:{claim.predicate}:{value}:{said.scope}")
-    return found
+    return [value + mark for value in found for mark in marks]
 
 
 def on_record(

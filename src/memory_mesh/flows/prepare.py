@@ -65,6 +65,10 @@ def clean(access: Access, draft: Draft) -> Clean:
     from memory_mesh.policy import scrub  # a search does not need it
 
     draft = redact_statement(access, draft)
+    if draft.key is not None:
+        from memory_mesh.policy.writing.keys import owned_key
+
+        draft = replace(draft, key=owned_key(draft, access.agent))
     if len(draft.text) > MEMORY_CHARS:  # it will be refused, whatever is in it
         return draft, Wording(draft.text, b"", ""), ()
     declared = _declared(draft)

@@ -32,6 +32,7 @@ from memory_mesh.model import (
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted
 from memory_mesh.policy.writing.judge import taught_already
+from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import (
     BASE,
     allowed_importance,
@@ -377,7 +378,12 @@ def _reviewed(
     if not approve:
         settled = _resolved(pending, Resolution.REJECT, reason, standing)
         return replace(done, tombstones=_sealed(access, old, reason), conflicts=settled)
-    settled = _resolved(pending, Resolution.SUPERSEDE, reason, standing)
+    apart = [each for each in pending if _of_others(new, each, standing)]
+    pending = [each for each in pending if each not in apart]
+    settled = (
+        *_resolved(pending, Resolution.SUPERSEDE, reason, standing),
+        *_resolved(apart, Resolution.KEEP_BOTH, reason, standing),
+    )
     named = [
         standing.memories[each.existing] for each in pending if each.existing in standing.memories
     ]
@@ -389,6 +395,12 @@ def _reviewed(
     )
     done = _in_place_of(access, done, [*named, *later], new, standing)
     return replace(done, conflicts=(*settled, *more))
+
+
+def _of_others(new: Memory, conflict: Conflict, standing: Standing) -> bool:
+    """True for a conflict with a memory that states another person by now."""
+    other = standing.memories.get(conflict.existing)
+    return other is not None and said_by_different(new, other)
 
 
 def _rival(new: Memory, old: Memory, standing: Standing) -> Rival:

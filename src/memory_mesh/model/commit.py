@@ -93,7 +93,7 @@ class Standing:
     schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
     tombstoned: Callable[[bytes], bool] | None = None  # None where nothing was ever rejected
     claimed: "Callable[[Wanted], Standing] | None" = None  # the same for further claims
-    echoes: Mapping[bytes, Memory] = field(default_factory=dict)
+    echoes: Mapping[bytes, Sequence[Memory]] = field(default_factory=dict)
     conflicts: Mapping[str, Conflict] = field(default_factory=dict)
 
 

@@ -9,6 +9,7 @@ from memory_mesh.model import (
     Block,
     Verification,
 )
+from memory_mesh.policy.users import shown_namespace
 from memory_mesh.policy.writing import audit
 from memory_mesh.view import View
 
@@ -53,7 +54,8 @@ class AuditVerbs(View):
         if checkpoint is not None:
             if verification.head is None or not verification.head.position:
                 raise NotFound(
-                    f"the namespace {self._config.namespace!r} is empty; store a memory first"
+                    f"the namespace {shown_namespace(self._config.namespace)!r} is empty; "
+                    "store a memory first"
                 )
             mark = audit.checkpoint(verification.head, parts.clock.now())
             Path(checkpoint).write_text(mark + "\n", encoding="utf-8")

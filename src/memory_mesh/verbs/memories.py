@@ -22,12 +22,14 @@ from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven, check_limit, optio
 from memory_mesh.policy.audience import sees
 from memory_mesh.policy.writing.drafts import DETAILS, alteration
 from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.verbs.users import names_no_user
 from memory_mesh.view import View
 
 
 class MemoryVerbs(View):
     """Methods that add, read, change and delete memories."""
 
+    @names_no_user
     def add(
         self,
         content: str,
@@ -93,6 +95,7 @@ class MemoryVerbs(View):
 
     ingest = add
 
+    @names_no_user
     def add_many(
         self,
         items: Iterable[str | Mapping[str, object] | Draft],
@@ -152,6 +155,7 @@ class MemoryVerbs(View):
         lens = self._lens(scope, as_of=as_of, valid_at=valid_at, include=include)
         return flows.recall.open_memories(self._access(), list(ids), lens)
 
+    @names_no_user
     def get_all(
         self,
         *,

@@ -15,12 +15,14 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
 from memory_mesh.process.cache import CacheStats
+from memory_mesh.verbs.users import names_no_user
 from memory_mesh.view import View
 
 
 class SearchVerbs(View):
     """Methods that search."""
 
+    @names_no_user
     def search(
         self,
         query: str,

@@ -11,6 +11,7 @@ from memory_mesh.model import (
     Stats,
     UpkeepReport,
 )
+from memory_mesh.policy.users import shown_namespace, user_of
 from memory_mesh.verbs.lessons import LessonVerbs
 
 _UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
@@ -59,8 +60,13 @@ class UpkeepVerbs(LessonVerbs):
         return self._opened().ledger.stats(self._config.namespace)
 
     def namespaces(self) -> list[str]:
-        """Lists the names of all namespaces in the store."""
-        return list(self._opened().ledger.namespaces())
+        """Lists the names of all namespaces in the store; that of a user is `user.` and the id."""
+        return sorted(map(shown_namespace, self._opened().ledger.namespaces()))
+
+    def users(self) -> list[str]:
+        """Lists the ids of the users who have memories in the store; `for_user` opens them."""
+        found = map(user_of, self._opened().ledger.namespaces())
+        return sorted(user_id for user_id in found if user_id is not None)
 
     def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
         """Returns the vectors of memories in one of the spaces that `stats` lists."""

@@ -5,7 +5,9 @@ from dataclasses import fields
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.config import Config
+from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
+from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh config"
 _SECRETS = {"embedder_api_key", "llm_api_key"}
@@ -25,6 +27,9 @@ def run(options: argparse.Namespace) -> int:
     }
     if "project" not in config.origins and (project := cli_options.reader_of(config).project):
         settings["project"] = (project, "git work tree")
+    if options.user is not None:
+        name = safe_text(shown_namespace(config.namespace), keep_newlines=False)
+        settings["namespace"] = (name, "option --user")
     if options.json:
         plain: dict[str, Json] = {
             name: {"value": value, "origin": origin} for name, (value, origin) in settings.items()

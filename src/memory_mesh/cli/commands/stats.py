@@ -4,7 +4,9 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import StoreError
+from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Stats
+from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh stats --verbose"
 
@@ -43,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _plain(stats: Stats) -> dict[str, Json]:
     return {
-        "namespace": stats.namespace,
+        "namespace": shown_namespace(stats.namespace),
         "memories": stats.memories,
         "skills": stats.skills,
         "by_status": dict(stats.by_status),
@@ -57,7 +59,7 @@ def _plain(stats: Stats) -> dict[str, Json]:
 
 def _more(stats: Stats) -> dict[str, str | int]:
     return {
-        "Namespace": stats.namespace,
+        "Namespace": safe_text(shown_namespace(stats.namespace), keep_newlines=False),
         **{f"Memories {status}": count for status, count in stats.by_status.items()},
         "Audit Blocks": stats.blocks,
         "Recall Blocks": stats.recalls,

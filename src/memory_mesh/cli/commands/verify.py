@@ -6,6 +6,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import MeshError
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Verification
+from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh verify --checkpoint today.json"
 
@@ -33,13 +34,14 @@ def run(options: argparse.Namespace) -> int:
     if verification.ok:
         return 0
     raise MeshError(
-        f"{len(verification.findings)} findings in the namespace {verification.namespace}"
+        f"{len(verification.findings)} findings in the namespace "
+        f"{shown_namespace(verification.namespace)}"
     )
 
 
 def _plain(verification: Verification) -> Json:
     return {
-        "namespace": verification.namespace,
+        "namespace": shown_namespace(verification.namespace),
         "ok": verification.ok,
         "checked": dict(verification.checked),
         "findings": [
@@ -50,7 +52,8 @@ def _plain(verification: Verification) -> Json:
 
 def _show(verification: Verification) -> None:
     count = len(verification.findings)
-    print(output.bold(f"Namespace {verification.namespace}: {count} findings"))
+    name = safe_text(shown_namespace(verification.namespace), keep_newlines=False)
+    print(output.bold(f"Namespace {name}: {count} findings"))
     width = max((len(str(number)) for number in verification.checked.values()), default=0)
     for what, number in verification.checked.items():
         print(f"  checked {number:>{width}}  {safe_text(what, keep_newlines=False)}")

@@ -12,6 +12,7 @@ from memory_mesh.model import Conflict, Hit, Memory
 from memory_mesh.policy.audience import sees
 from memory_mesh.policy.claims import Relation, compare
 from memory_mesh.policy.ranking import updates
+from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import is_less_trusted
 
 LOOKED_AT = 10  # hits among which one may update another
@@ -100,7 +101,7 @@ def _likely(question: str, hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
 
 def _is_later(one: Memory, other: Memory) -> bool:
     """True if one may update the other: it is newer, and for the same audience."""
-    if one.scope != other.scope:
+    if one.scope != other.scope or said_by_different(one, other):
         return False
     if one.occurred_at is not None and other.occurred_at is not None:
         return one.occurred_at > other.occurred_at
@@ -118,11 +119,14 @@ def _across(hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
         for memories in about.values()
         for one in memories
         for other in memories
-        if one.scope != other.scope and sees(one.scope, other.scope) and _opposed(one, other)
+        if one.scope != other.scope
+        and not said_by_different(one, other)
+        and sees(one.scope, other.scope)
+        and _opposed(one, other)
     ]
 
 
 def _opposed(one: Memory, other: Memory) -> bool:
-    if one.claim is None or other.claim is None:
+    if one.claim is None or other.claim is None or said_by_different(one, other):
         return False
     return compare(one.claim, other.claim) is Relation.CONFLICT

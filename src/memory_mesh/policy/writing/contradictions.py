@@ -28,6 +28,7 @@ from memory_mesh.model import (
     Verdict,
 )
 from memory_mesh.policy.claims import Relation, compare, normalised, predicates_of
+from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import BASE, is_less_trusted, lowest, trust, trust_of
 
 MAX_GUESSES = 16  # older memories that one memory is recorded as newer than, the newest ones
@@ -102,7 +103,7 @@ def _opposed(said: Memory, standing: Standing) -> list[Memory]:
 def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
     """Returns how two claims on one subject and predicate relate, without regard to trust."""
     other = memory.claim
-    if other is None or not _overlap(said, memory):
+    if other is None or not _overlap(said, memory) or said_by_different(said, memory):
         return Relation.BESIDE
     if normalised(claim.value, schema.normalize) == normalised(other.value, schema.normalize):
         stated = not (claim.read or other.read)

@@ -19,6 +19,7 @@ from memory_mesh.model import (
     record,
 )
 from memory_mesh.policy.arguments import check_share, check_text, member, moment
+from memory_mesh.policy.users import refuse_user_option
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.trust import lowered
 from memory_mesh.typed import Any
@@ -250,6 +251,7 @@ def _check_validity(start: datetime | None, end: datetime | None) -> None:
 def _known(details: Mapping[str, object]) -> None:
     unknown = details.keys() - DETAILS.keys()
     if unknown:
+        refuse_user_option(details)
         raise InvalidInput(
             f"there is no detail {min(unknown)!r}; known are "
             f"{', '.join(sorted(DETAILS))}. Anything else belongs in metadata."

@@ -9,6 +9,8 @@
 Rules come before trust, and trust before time. A newcomer that has to wait changes nothing else.
 """
 
+from collections.abc import Sequence
+
 from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.model import (
     DedupPolicy,
@@ -31,6 +33,7 @@ from memory_mesh.policy import audience
 from memory_mesh.policy.writing import recited
 from memory_mesh.policy.writing.contradictions import judge_claim, schema_for, true_together
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
+from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import is_authoritative, lowest
 
 
@@ -82,12 +85,30 @@ def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None
 def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
     """Refuses a text that was recalled from memory and is added again."""
     suspects = recited.suspects(draft, wording.echo)
-    sources = [standing.echoes.get(suspect) for suspect in suspects]
-    seen = [memory for memory in sources if memory and audience.sees(draft.scope, memory.scope)]
+    plain = suspects == (wording.echo,)  # not in the form of search results: others may say it too
+    seen = [
+        memory
+        for suspect in suspects
+        for memory in [_heard(draft, standing.echoes.get(suspect, ()), plain=plain)]
+        if memory is not None
+    ]
     if not suspects or len(seen) < len(suspects):
         return None
     ids = ", ".join(dict.fromkeys(memory.id for memory in seen))
     return Refuse(f"the text was recalled from memory: {ids}")
+
+
+def _heard(draft: Draft, known: Sequence[Memory], *, plain: bool) -> Memory | None:
+    """Returns the first memory with these words that the draft can be an echo of."""
+    return next(
+        (
+            memory
+            for memory in known
+            if audience.sees(draft.scope, memory.scope)
+            and not (plain and said_by_different(draft, memory))
+        ),
+        None,
+    )
 
 
 def taught_already(said: Memory, standing: Standing) -> list[Memory]:
@@ -149,8 +170,8 @@ def same_pattern(one: Lesson, other: Lesson) -> bool:
 
 
 def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
-    """True if the draft repeats the memory: same valid time and same stated claim."""
-    if not true_together(memory, draft):
+    """True if the draft repeats the memory: same person, valid time and stated claim."""
+    if said_by_different(memory, draft) or not true_together(memory, draft):
         return False
     if draft.claim is None or draft.claim.read:
         return True

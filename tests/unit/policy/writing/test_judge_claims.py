@@ -336,7 +336,7 @@ def test_a_year_of_age_lets_a_newcomer_of_the_same_source_in():
 def test_an_echo_is_refused_and_a_key_answers_before_any_rule():
     model = Source(GUESS, Channel.MCP)
     heard = known()
-    echo = {fingerprint("the newcomer"): heard}
+    echo = {fingerprint("the newcomer"): (heard,)}
     scene = standing(heard)
     echoing = Standing(
         NOW, {}, {}, scene.memories, scene.taken, scene.history, claims=scene.claims, echoes=echo

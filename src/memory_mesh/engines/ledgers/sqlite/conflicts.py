@@ -40,6 +40,7 @@ _GUESSES = (
 )
 _OPEN = f"(c.resolution IS NULL OR c.why = '{BY_RULE}')"
 _LAPSED = "the text was changed"  # why a guess no longer holds
+_MAX_COMPARED_ECHOES = 64  # memories with the same words that are compared, the oldest
 _MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are compared, the newest
 
 
@@ -48,7 +49,7 @@ def standing(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
     return {
         "claims": {key: found for key in set(wanted.claims) if (found := _claims(db, *key))},
         "schemas": _schemas(db, [predicate for _, predicate, _ in wanted.claims]),
-        "echoes": {echo: heard for echo in wanted.echoes if (heard := _echo(db, echo)) is not None},
+        "echoes": {echo: heard for echo in wanted.echoes if (heard := _echoes(db, echo))},
         "conflicts": {found.id: found for found in _by_id(db, wanted.conflicts)},
     }
 
@@ -168,13 +169,14 @@ def _schema(row: rows.Row) -> PredicateSchema:
     )
 
 
-def _echo(db: sqlite3.Connection, echo: bytes) -> Memory | None:
-    row = db.execute(
+def _echoes(db: sqlite3.Connection, echo: bytes) -> tuple[Memory, ...]:
+    """Active memories with the same words, oldest first; they differ in audience or person."""
+    found = db.execute(
         f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.echo = ? "  # noqa: S608  # own names
-        "AND v.recorded_until IS NULL AND v.status = 'active' ORDER BY v.number LIMIT 1",
-        (echo,),
-    ).fetchone()
-    return None if row is None else rows.memory(row)
+        "AND v.recorded_until IS NULL AND v.status = 'active' ORDER BY v.number LIMIT ?",
+        (echo, _MAX_COMPARED_ECHOES),
+    )
+    return tuple(map(rows.memory, found))
 
 
 def _by_id(db: sqlite3.Connection, ids: Sequence[str]) -> list[Conflict]:

@@ -1,6 +1,7 @@
 """Namespace names as file names, and back: readable, reversible, safe on every file system."""
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.policy.users import user_of
 
 SUFFIX = ".db"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -12,7 +13,8 @@ _MAX_NAME_CHARS = 80  # characters; percent-encoded UTF-8 stays under the usual 
 
 def file_name(namespace: str) -> str:
     """The file a namespace lives in; capitals are encoded, so that case cannot collide."""
-    if not namespace or len(namespace) > _MAX_NAME_CHARS or not namespace.isprintable():
+    too_long = len(namespace) > _MAX_NAME_CHARS and user_of(namespace) is None
+    if not namespace or too_long or not namespace.isprintable():
         raise InvalidInput(
             f"a namespace is 1 to {_MAX_NAME_CHARS} printable characters, not {namespace[:99]!r}"
         )

@@ -1,0 +1,50 @@
+"""Two users of one store do not meet: through views, as speakers and by metadata."""
+
+import random
+
+import pytest
+
+from memory_mesh.policy.writing import persons
+from tests.faults import users
+
+SEED = 20261115
+TENTH = 50  # of the 500 statements that the full proof makes
+
+
+def test_the_two_users_say_the_same_and_contradict_each_other():
+    one, other = (users.statements_of(user, 500, random.Random(user)) for user in users.USERS)
+    shared = {said.text for said in one} & {said.text for said in other}
+    assert {"I live in Oslo", "I live in Rome", "port: 8080", "port: 8081"} <= shared
+    assert any(said.claim for said in one)
+    again = users.statements_of(users.USERS[0], 500, random.Random(users.USERS[0]))
+    assert one == again
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", users.WAYS)
+def test_nothing_crosses_between_two_users(tmp_path, way):
+    report = users.kept_apart(tmp_path, statements=TENTH, seed=SEED, ways=[way])
+    report.holds()
+    assert report.figures["statements"] == 2 * TENTH
+    assert report.figures[f"{way} merged"]
+    assert report.figures[f"{way} superseded within"]
+    assert report.figures[f"{way} conflicts within"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["speaker", "metadata"])
+def test_the_suite_notices_when_two_persons_meet(tmp_path, monkeypatch, way):
+    """Without the names, the second user overwrites what the first one said."""
+    monkeypatch.setattr(persons, "persons", lambda _said: ("", ""))
+    report = users.kept_apart(tmp_path, statements=TENTH, seed=SEED, ways=[way])
+    assert report.figures["merged across"]
+    assert report.figures["superseded across"]
+    assert report.figures["conflicts across"]
+
+
+@pytest.mark.slow
+def test_the_suite_notices_a_view_that_shows_the_other_user(tmp_path, monkeypatch):
+    monkeypatch.setattr("memory_mesh.sync.user_namespace", lambda _user: "user.both")
+    report = users.kept_apart(tmp_path, statements=TENTH, seed=SEED, ways=["view"])
+    assert report.figures["returned across"]
+    assert report.figures["merged across"]

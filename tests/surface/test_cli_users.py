@@ -1,0 +1,43 @@
+"""`--user` on the command line: the memories of one user."""
+
+import json
+
+from tests.surface.command import CommandLine
+
+MAIL = "alice@example.com"
+
+
+def test_a_user_has_memories_of_their_own(cli: CommandLine) -> None:
+    id_ = cli.stored("I live in Oslo", "--user", MAIL)
+    cli.stored("I live in Rome", "--user", "bob")
+    cli.stored("The office is in Paris")
+    shown = cli("--user", MAIL, "list", "--json")
+    assert [memory["content"] for memory in json.loads(shown.out)["memories"]] == ["I live in Oslo"]
+    assert "Rome" in cli("search", "live", "--user", "bob").out
+    assert "Rome" not in cli("search", "live", "--user", MAIL).out
+    assert cli("get", "--id", id_).code == 1
+    assert cli("get", "--id", id_, "--user", MAIL).code == 0
+
+
+def test_what_waits_is_written_when_the_command_ends(cli: CommandLine) -> None:
+    cli.stored("I live in Oslo", "--user", "alice")
+    cli("search", "live", "--user", "alice")
+    assert json.loads(cli("stats", "--user", "alice", "--json").out)["recalls"] == 1
+
+
+def test_users_are_shown_by_their_ids(cli: CommandLine) -> None:
+    cli.stored("I live in Oslo", "--user", MAIL)
+    cli.stored("tea", "--user", "a\x1b[31m\nb")
+    assert cli("namespaces").out == f"user.a\\x1b[31m b\nuser.{MAIL}\n"
+    assert json.loads(cli("namespaces", "--json").out)[1] == f"user.{MAIL}"
+    assert f"Namespace: user.{MAIL}" in cli("stats", "--verbose", "--user", MAIL).out
+    assert cli("verify", "--user", MAIL).out.startswith(f"Namespace user.{MAIL}: 0 findings")
+    assert f"user.{MAIL}  (option --user)" in cli("config", "--user", MAIL).out
+
+
+def test_a_user_and_a_namespace_exclude_each_other(cli: CommandLine) -> None:
+    both = cli("list", "--user", "alice", "--namespace", "work")
+    assert (both.code, "not both" in both.err) == (2, True)
+    reserved = cli("list", "--namespace", "user.alice")
+    assert (reserved.code, "--user" in reserved.err) == (1, True)
+    assert cli("list", "--user", "").code == 1
