@@ -15,11 +15,13 @@ from memory_mesh.model import (
     Scope,
     Source,
     SourceKind,
+    Statement,
     Tier,
     record,
 )
 from memory_mesh.policy.arguments import check_share, check_text, member, moment
 from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.policy.writing.speakers import with_kind
 from memory_mesh.policy.writing.trust import lowered
 from memory_mesh.typed import Any
 
@@ -82,7 +84,7 @@ def draft_of(
     if metadata is not None:
         draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
     _check_validity(draft.valid_from, draft.valid_until)
-    return _lowered(draft, channel)
+    return with_kind(draft, channel, stated=_stated_kind(draft, details))
 
 
 def alteration(
@@ -95,8 +97,9 @@ def alteration(
 ) -> Callable[[Memory], Memory]:
     """How `update` changes a memory: what is given replaces, what is not stays.
 
-    Metadata is replaced as a whole, or with `merge` key by key, inside the transaction. What says
-    something else from now on is believed no further than the channel it came by.
+    Metadata is replaced as a whole, or with `merge` key by key, inside the transaction. Who says it
+    is decided again if the change states a source kind or another role, speaker or source. What
+    says something else from now on is believed no further than the channel it came by.
     """
     _known(details)
     text = None if content is None else check_text(content, "content")
@@ -111,8 +114,10 @@ def alteration(
             whole = record.given_metadata(memory) | given if merge else given
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
         _check_validity(draft.valid_from, draft.valid_until)
+        draft = _spoken_again(draft, memory, details)
         if text is not None or details.keys() & {"claim", "source_kind"}:
-            draft = _lowered(draft, channel)
+            kind = lowered(draft.source.kind, channel)
+            draft = replace(draft, source=replace(draft.source, kind=kind))
         carried = {name: getattr(draft, name) for name in _CARRIED}
         return replace(memory, text=memory.text if text is None else text, **carried)
 
@@ -133,12 +138,23 @@ _CARRIED = (
 )  # fmt: skip
 
 
-def _lowered(draft: Draft, channel: Channel) -> Draft:
-    """The draft with no more provenance than its channel may claim."""
-    kind = lowered(draft.source.kind, channel)
-    if kind is draft.source.kind:
+def _stated_kind(draft: Draft, details: Mapping[str, object]) -> SourceKind | None:
+    """The source kind that the caller stated, if any."""
+    return draft.source.kind if "source_kind" in details else None
+
+
+def _spoken_again(draft: Draft, memory: Memory, details: Mapping[str, object]) -> Draft:
+    """The changed memory with the kind of its writer, if the change says anything about that."""
+    if "source_kind" in details:
+        return replace(draft, source=replace(draft.source, stated=True))
+    named = _named(draft)
+    if named == _named(memory) or not any(named):
         return draft
-    return replace(draft, source=replace(draft.source, kind=kind))
+    return with_kind(draft, memory.source.channel)
+
+
+def _named(said: Statement) -> tuple[str | None, ...]:
+    return (said.role, said.speaker, said.source.agent, said.source.ref)
 
 
 def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:
