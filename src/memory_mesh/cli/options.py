@@ -10,6 +10,7 @@ from memory_mesh.cli.parsing import UsageError
 from memory_mesh.config import Config
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Channel, Json, Scope, Status
+from memory_mesh.process.agent_shell import agent_variables
 from memory_mesh.process.project import project_of
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any, TypedDict
@@ -132,18 +133,25 @@ def mesh_of(
 ) -> MemoryMesh:
     """Returns the mesh for the options, to be used in a `with` statement.
 
-    Only commands that need search by meaning use a model, because loading it takes a second. Texts
-    stored by the others get their vectors at the next search or upkeep.
+    In a shell that an agent started, every command writes as the agent. Only commands that need
+    search by meaning use a model, because loading it takes a second. Texts stored by the others get
+    their vectors at the next search or upkeep.
     """
     return MemoryMesh(
         embedder=None if meaning else "none",
-        channel=channel,
+        channel=Channel.ASSISTANT if agent_variables(os.environ) else channel,
         db_dir=options.db_dir,
         namespace=options.namespace,
         agent_id=options.agent,
         project=options.project,
         session=options.session,
     )
+
+
+def without_agent() -> str:
+    """How a person who types in an agent's shell runs a command as the user; else an empty text."""
+    unset = "".join(f" -u {name}" for name in agent_variables(os.environ))
+    return f"env{unset} memory-mesh ..." if unset else ""
 
 
 @contextmanager
