@@ -37,7 +37,7 @@ DETAILS = {  # type and description of each detail (tools/generate_options.py)
         "the sort of knowledge, such as decision; any other word becomes a label",
     ),
     "speaker": ("str", "who said it"),
-    "role": ("str", "the role of the speaker, such as user or assistant"),
+    "role": ("str", "the role of the speaker: user, assistant, tool or system"),
     "order": ("int", "its position in the session"),
     "occurred_at": ("datetime | str", "when it happened"),
     "valid_from": ("datetime | str | None", "start of the time in which it is true"),
@@ -47,7 +47,10 @@ DETAILS = {  # type and description of each detail (tools/generate_options.py)
     "tags": ("Iterable[str]", "words to group it by"),
     "tier": ("Tier | str", "how long it is meant to live: short_term, long_term or system"),
     "pinned": ("bool", "mark it as always wanted"),
-    "source_kind": ("SourceKind | str", "where it comes from, such as user_explicit or document"),
+    "source_kind": (
+        "SourceKind | str",
+        "where it comes from, such as document; else read from role, source",
+    ),
     "source_agent": ("str", "the agent or system that it comes from"),
     "source_ref": ("str", "the file, page or message that it comes from"),
     "source_skill": ("str", "the id of the skill that it comes from"),
@@ -81,10 +84,14 @@ def draft_of(
     )
     if details:
         draft = _detailed(draft, details)
+    stated = draft.source.kind if "source_kind" in details else None
+    draft = with_kind(draft, channel, stated=stated)
     if metadata is not None:
+        argued = draft.source.kind if draft.source.agent else SourceKind.USER_EXPLICIT
         draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
+        draft = with_kind(draft, channel, stated=stated, at_most=argued)
     _check_validity(draft.valid_from, draft.valid_until)
-    return with_kind(draft, channel, stated=_stated_kind(draft, details))
+    return draft
 
 
 def alteration(
@@ -136,11 +143,6 @@ _CARRIED = (
     "valid_until", "importance", "confidence", "tier", "pinned", "tags", "extra", "lesson",
     "heritage", "skill", "claim",
 )  # fmt: skip
-
-
-def _stated_kind(draft: Draft, details: Mapping[str, object]) -> SourceKind | None:
-    """The source kind that the caller stated, if any."""
-    return draft.source.kind if "source_kind" in details else None
 
 
 def _spoken_again(draft: Draft, memory: Memory, details: Mapping[str, object]) -> Draft:

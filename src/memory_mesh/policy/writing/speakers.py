@@ -30,9 +30,18 @@ ROLES: Mapping[str, SourceKind] = {
 _TOOL_NAMES = ("tool:", "tool/", "function:", "mcp__")
 
 
-def with_kind(draft: Draft, channel: Channel, *, stated: SourceKind | None = None) -> Draft:
-    """Returns the draft with the source kind of its writer, never above the channel's ceiling."""
-    kind = _kind_of(draft, channel) if stated is None else stated
+def with_kind(
+    draft: Draft,
+    channel: Channel,
+    *,
+    stated: SourceKind | None = None,
+    at_most: SourceKind = SourceKind.USER_EXPLICIT,
+) -> Draft:
+    """Returns the draft with the source kind of its writer, never above the channel's ceiling.
+
+    `at_most` is what its arguments named, where metadata replaces the name of the source.
+    """
+    kind = lowest((_kind_of(draft, channel), at_most)) if stated is None else stated
     source = replace(
         draft.source, kind=lowered(kind, channel), channel=channel, stated=stated is not None
     )
@@ -56,9 +65,7 @@ def _kind_of(said: Statement, channel: Channel) -> SourceKind:
     spoken = kind_said(said.role, said.speaker)
     found = [spoken] if spoken is not None else []
     if said.source.agent:
-        named = _kind_of_name(said.source.agent)
-        if named is None and is_authoritative(ceiling(channel)):
-            named = SourceKind.INFERENCE  # an agent; on other channels the channel says what it is
+        named = _kind_of_name(said.source.agent, channel)
         found += [named] if named is not None else []
     if said.source.ref:
         place = _kind_of_place(said.source.ref)
@@ -70,12 +77,20 @@ def _kind_of(said: Statement, channel: Channel) -> SourceKind:
     return SourceKind.USER_IMPLICIT if channel is Channel.LIBRARY else ceiling(channel)
 
 
-def _kind_of_name(name: str) -> SourceKind | None:
-    """Returns the kind of a source that is a role, a kind, a tool, a page or a file; else None."""
+def _kind_of_name(name: str, channel: Channel) -> SourceKind | None:
+    """Returns the kind that a stated source names; None if it names none.
+
+    A source can lower the trust, not raise it to the user's or the system's: it often comes with
+    the text. On a channel that does not speak for the user, the channel says what a name is.
+    """
     word = _word(name)
-    if word in ROLES:
-        return ROLES[word]
-    return SourceKind(word) if word in set(SourceKind) else _kind_of_place(name)
+    if word in ROLES or word in set(SourceKind):
+        kind = ROLES.get(word) or SourceKind(word)
+        return None if is_authoritative(kind) else kind
+    place = _kind_of_place(name)
+    if place is None and is_authoritative(ceiling(channel)):
+        return SourceKind.INFERENCE  # an agent
+    return place
 
 
 def _kind_of_place(name: str) -> SourceKind | None:
