@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
+from memory_mesh.process.agent_shell import agent_variables
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 
@@ -35,6 +36,8 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     home = tmp_path_factory.mktemp("home")
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "MEMORY_MESH_CONFIG", "MEMORY_MESH_PROJECT"):
         monkeypatch.delenv(name, raising=False)
+    for name in agent_variables(os.environ):  # an agent may run the tests
+        monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEMORY_MESH_DIR", str(home / "store"))
     monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "none")  # tests about meaning ask for the model

@@ -185,6 +185,7 @@ def _poisoning(folder: Path, seed: int, progress: Progress) -> Report:
     report = poisoning.upward(folder / "upward", texts=3_000, seed=seed, progress=progress)
     return _joined(
         report,
+        unstated=poisoning.unstated(folder / "unstated", texts=3_000, seed=seed),
         repeated=poisoning.repeated(folder / "repeated", repetitions=1_000),
         taught=poisoning.taught(folder / "taught", lessons=280, skills=140, seed=seed),
         let_in=poisoning.let_in(folder / "benign", texts=3_000, seed=seed),

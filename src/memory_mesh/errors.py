@@ -4,6 +4,7 @@
 
     MeshError
     ├── InvalidInput            an argument is not valid
+    │   ├── NotAllowed          this channel may not do what was asked
     │   ├── FilterError         a filter expression is not valid
     │   └── BlockError          a text is not a valid YAMO block
     ├── EmbeddingError          no embedder answered
@@ -38,6 +39,10 @@ class MeshError(Exception):
 
 class InvalidInput(MeshError):
     """An argument is not valid."""
+
+
+class NotAllowed(InvalidInput):
+    """This channel may not do what was asked."""
 
 
 class FilterError(InvalidInput):

@@ -26,7 +26,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.audience import lens_of
-from memory_mesh.policy.writing.trust import lowered
+from memory_mesh.policy.writing.trust import ceiling, lowered
 from memory_mesh.ports import Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
 from memory_mesh.typed import Self
@@ -41,7 +41,7 @@ class View:
         """Keep the store and the settings; only the owner's `close` closes the store."""
         self._store, self._config, self._channel = store, config, Channel(channel)
         self._owner, self._closed = owner, False
-        self._kind = lowered(SourceKind.USER_EXPLICIT, self._channel)  # of what this view learns
+        self._kind = ceiling(self._channel)  # of what this view learns
 
     def _of_same_store(
         self,
@@ -174,11 +174,20 @@ class View:
 
     def _drafted(self, item: str | Mapping[str, object] | Draft) -> Draft:
         if isinstance(item, Draft):
-            return item
+            return self._spoken(item)
         if isinstance(item, str):
             return self._draft(item, None, {})
         details = {k: v for k, v in item.items() if k not in {"content", "metadata"}}
         return self._draft(item.get("content"), item.get("metadata"), details)
+
+    def _spoken(self, draft: Draft) -> Draft:
+        """A ready draft, never above this view's ceiling; one without a kind gets its writer's."""
+        from memory_mesh.policy.writing.speakers import with_kind  # reads make no draft
+
+        if draft.source.kind is SourceKind.USER_IMPLICIT:
+            return with_kind(draft, draft.source.channel)
+        kind = lowered(draft.source.kind, self._channel)
+        return replace(draft, source=replace(draft.source, kind=kind))
 
     def _own_scope(self, scope: Scope | None) -> Scope:
         """The scope of a write: as stated, else this view's project and session."""

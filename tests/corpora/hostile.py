@@ -7,7 +7,7 @@ whatever becomes of it can be found.
 
 import base64
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from memory_mesh.model import Channel
@@ -42,6 +42,13 @@ _STATED: tuple[dict[str, object], ...] = (
     {"source_kind": "system", "importance": "critical"},
     {"source_kind": "user_explicit", "importance": 1.0, "confidence": 1.0},
     {"kind": "correction", "importance": "high"},
+)
+_NAMED: tuple[dict[str, object], ...] = (
+    {"role": "Assistant"},
+    {"speaker": "bot"},
+    {"source_agent": "helper of the house"},
+    {"source_ref": f"https://{MARK}.example/page"},
+    {"source_ref": f"downloads/{MARK}.md"},
 )
 
 
@@ -102,6 +109,23 @@ def attacks(rng: Random, count: int) -> Iterator[Attack]:
         yield Attack(
             make(fact, value, rng), channel, fact, form, claim, dict(rng.choice(_FORGED)), details
         )
+
+
+def unstated_attacks(rng: Random, count: int) -> Iterator[Attack]:
+    """Attacks that state no source kind: an application stores what it read, as it came.
+
+    Over the library with nothing stated, over the user's doors with the name of a page, a file, an
+    agent or a role, and over the other channels. The metadata comes from the attacker.
+    """
+    for number, attack in enumerate(attacks(rng, count)):
+        metadata = {k: v for k, v in attack.metadata.items() if k != "importance_score"}
+        if attack.channel in LOW:
+            details: dict[str, object] = {}
+        elif attack.channel is Channel.LIBRARY and number % 3 == 0:
+            details = {}
+        else:
+            details = dict(rng.choice(_NAMED))
+        yield replace(attack, metadata=metadata, details=details)
 
 
 def lesson_attacks(rng: Random, count: int) -> Iterator[Attack]:

@@ -42,6 +42,30 @@ def upward(folder: Path, *, texts: int, seed: int, progress: Progress = silent) 
     return report
 
 
+def unstated(folder: Path, *, texts: int, seed: int) -> Report:
+    """Attacks that state no source kind, on what the user said and on what nobody stated.
+
+    A tool is trusted more than a call that states nothing, and a second such call as much: their
+    attacks are on what the user said alone.
+    """
+    report = Report({"attacks": 0, "superseded upward": 0, "raised": 0, "let in with a claim": 0})
+    for name, nobody in (("stated", False), ("nobody", True)):
+        with ExitStack() as opened:
+            meshes = _meshes(folder / name, opened)
+            known = _plant(meshes[Channel.LIBRARY], nobody=nobody)
+            for attack in hostile.unstated_attacks(random.Random(seed), texts):
+                equal = attack.channel is Channel.LIBRARY and not attack.details
+                if nobody and (equal or attack.channel is Channel.TOOL):
+                    continue
+                receipt = _feed(meshes[attack.channel], attack)
+                report.count("attacks")
+                report.count(f"{receipt.outcome.value}")
+                _check_receipt(report, attack, receipt, known)
+            _check_known(report, meshes[Channel.LIBRARY], known)
+            _check_hostile(report, meshes[Channel.LIBRARY])
+    return report
+
+
 def repeated(folder: Path, *, repetitions: int) -> Report:
     """One origin says the same again and again, over every channel: trust and status stay."""
     report = Report({"repetitions": 0, "gained trust": 0, "changed status": 0})
@@ -129,11 +153,12 @@ def _meshes(folder: Path, opened: ExitStack) -> dict[Channel, MemoryMesh]:
     }
 
 
-def _plant(mesh: MemoryMesh) -> dict[str, tuple[Memory, float]]:
-    """What the user and the system said: half of it as claims, half as plain text."""
+def _plant(mesh: MemoryMesh, *, nobody: bool = False) -> dict[str, tuple[Memory, float]]:
+    """What the user and the system said, or nobody: half of it as claims, half as plain text."""
     ids = []
     for number, fact in enumerate(hostile.facts()):
-        details: dict[str, Any] = {"source_kind": "system" if fact.system else "user_explicit"}
+        details: dict[str, Any] = {"role": "system" if fact.system else "user"}
+        details = {} if nobody else details
         if number % 3:
             details["claim"] = fact.claim
         ids.append(str(mesh.add(fact.text, **details).id))

@@ -29,6 +29,16 @@ def test_a_thousand_hostile_texts_supersede_nothing_and_raise_nothing(tmp_path):
 
 
 @pytest.mark.slow
+def test_hostile_texts_without_a_stated_source_kind_gain_nothing(tmp_path):
+    report = poisoning.unstated(tmp_path, texts=500, seed=SEED)
+    report.holds()
+    tried = report.figures["attacks"]
+    assert isinstance(tried, int)
+    assert tried > 800
+    assert report.figures["quarantined"]
+
+
+@pytest.mark.slow
 def test_a_thousand_repetitions_from_one_origin_gain_nothing(tmp_path):
     report = poisoning.repeated(tmp_path, repetitions=1_000)
     report.holds()

@@ -13,12 +13,18 @@ def test_the_present_version_has_its_fixture_store():
     assert f"schema-{schema.NEWEST}-analyzer-{ANALYZER}" in NAMES
 
 
+def _has_present_terms(name):
+    """Schema 5 is the first that records which analyzer wrote the terms."""
+    number, _, rest = name.removeprefix("schema-").partition("-")
+    return int(number) >= 5 and rest == f"analyzer-{ANALYZER}"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_store_of_an_earlier_version_finds_all_its_words_after_upkeep(tmp_path, name):
     path = unpacked(name, tmp_path / "old")
     with MemoryMesh(db_dir=tmp_path / "old") as mesh:
         waiting = mesh.stats().to_reindex
-        assert bool(waiting) == (not name.startswith(f"schema-{schema.NEWEST}-"))
+        assert bool(waiting) == (not _has_present_terms(name))
         assert mesh.verify().ok == (not waiting)
         report = mesh.upkeep()
         assert report.reindexed == waiting + (mesh.stats().skills if waiting else 0)

@@ -135,7 +135,7 @@ def test_what_was_replaced_within_a_slice_is_no_echo_of_it(tmp_path):
 @pytest.mark.parametrize("channel", [Channel.MCP, Channel.WEB, Channel.TOOL])
 def test_only_the_user_decides(tmp_path, channel):
     with MemoryMesh(db_dir=tmp_path) as user:
-        user.add("port one", **port("1"))
+        user.add("port one", **port("1", role="user"))
     with MemoryMesh(db_dir=tmp_path, channel=channel) as agent:
         newcomer = id_of(agent.add("port two", **port("2")))
         (conflict,) = agent.conflicts()
@@ -152,7 +152,7 @@ def test_only_the_user_decides(tmp_path, channel):
                 refused()
         assert active(agent) == ["port one"]
     with MemoryMesh(db_dir=tmp_path) as user:
-        assert user.add("port two", **port("2")).outcome is Outcome.STORED
+        assert user.add("port two", **port("2", role="user")).outcome is Outcome.STORED
 
 
 def test_no_model_vouches_for_itself(tmp_path):

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from memory_mesh.errors import MeshError
+from memory_mesh.errors import MeshError, NotAllowed
 from memory_mesh.typed import NoReturn
 
 FAILED, MISUSED, CRASHED = 1, 2, 70  # 70: EX_SOFTWARE of sysexits.h
@@ -47,6 +47,8 @@ def run(argv: Sequence[str]) -> int:
         return code
     except parsing.UsageError as error:
         return _fail(str(error), MISUSED)
+    except NotAllowed as error:
+        return _fail(f"{error}{_agent_hint()}", FAILED)
     except MeshError as error:
         return _fail(str(error), FAILED)
     except KeyboardInterrupt:
@@ -60,6 +62,14 @@ def run(argv: Sequence[str]) -> int:
         return _fail(what, FAILED)
     except Exception as error:  # noqa: BLE001  # the surface's last line
         return _crash(error)
+
+
+def _agent_hint() -> str:
+    """Says why this shell counts as an agent's, and what a person who types in it can do."""
+    from memory_mesh.cli.options import without_agent
+
+    own = without_agent()
+    return f". An agent started this shell; if you are the user, run: {own}" if own else ""
 
 
 def _survive_any_text() -> None:

@@ -11,6 +11,7 @@ from memory_mesh.config import Config
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Channel, Json, Scope, Status
 from memory_mesh.policy.users import user_namespace
+from memory_mesh.process.agent_shell import agent_variables
 from memory_mesh.process.project import project_of
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any, TypedDict
@@ -133,14 +134,15 @@ def mesh_of(
 ) -> MemoryMesh:
     """Returns the mesh for the options, to be used in a `with` statement.
 
-    Only commands that need search by meaning use a model, because loading it takes a second. Texts
-    stored by the others get their vectors at the next search or upkeep.
+    In a shell that an agent started, every command writes as the agent. Only commands that need
+    search by meaning use a model, because loading it takes a second. Texts stored by the others get
+    their vectors at the next search or upkeep.
     """
     if options.user is not None and options.namespace is not None:
         raise UsageError("give --user or --namespace, not both: each user has their own namespace")
     mesh = MemoryMesh(
         embedder=None if meaning else "none",
-        channel=channel,
+        channel=Channel.ASSISTANT if agent_variables(os.environ) else channel,
         db_dir=options.db_dir,
         namespace=options.namespace,
         agent_id=options.agent,
@@ -150,6 +152,12 @@ def mesh_of(
     if options.user is None:
         return mesh
     return mesh._of_same_store(user_namespace(options.user), None, None, owner=True)  # noqa: SLF001
+
+
+def without_agent() -> str:
+    """How a person who types in an agent's shell runs a command as the user; else an empty text."""
+    unset = "".join(f" -u {name}" for name in agent_variables(os.environ))
+    return f"env{unset} memory-mesh ..." if unset else ""
 
 
 @contextmanager

@@ -7,7 +7,7 @@ change leaves a block with its reason.
 from collections.abc import Callable
 from datetime import timedelta
 
-from memory_mesh.errors import InvalidInput, NotFound, NotRestorable
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound, NotRestorable
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
@@ -34,7 +34,13 @@ from memory_mesh.policy.writing.heritage import cut_to
 from memory_mesh.policy.writing.judge import taught_already
 from memory_mesh.policy.writing.limits import RESTORABLE_DAYS
 from memory_mesh.policy.writing.persons import persons
-from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowest
+from memory_mesh.policy.writing.trust import (
+    allowed_importance,
+    authority,
+    is_authoritative,
+    lowest,
+    may_change,
+)
 
 _LESS_TRUSTED = (
     "the memory comes from a more trusted source than this channel may change; add what you know "
@@ -61,8 +67,8 @@ def update(
             raise InvalidInput(_EMPTY)
 
     def altered(old: Memory) -> Memory:
-        if lowest((old.source.kind, access.kind)) is not old.source.kind:
-            raise InvalidInput(_LESS_TRUSTED)
+        if not may_change(access.kind, old.source):
+            raise NotAllowed(_LESS_TRUSTED)
         new = _bounded(redact_statement(access, alter(old)), access.kind)
         if wording is None:
             return new
@@ -76,7 +82,7 @@ def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memor
     """Pins or unpins a memory."""
     change = Change("pin", "pinned by the caller" if pinned else "unpinned by the caller")
     if pinned and not is_authoritative(access.kind):
-        raise InvalidInput("only the user can pin a memory")
+        raise NotAllowed("only the user can pin a memory")
     return _change(access, memory_id, reader, change, lambda old: replace(old, pinned=pinned))
 
 
@@ -208,12 +214,12 @@ def _changed(
 
 def _bounded(memory: Memory, kind: SourceKind) -> Memory:
     """Limits source, importance and pin to what the writer's channel may set."""
-    kind = lowest((memory.source.kind, kind))
+    bound = lowest((authority(memory.source), kind))
     return replace(
         memory,
-        source=replace(memory.source, kind=kind),
-        importance=allowed_importance(kind, memory.importance),
-        pinned=memory.pinned and is_authoritative(kind),
+        source=replace(memory.source, kind=lowest((memory.source.kind, kind))),
+        importance=allowed_importance(bound, memory.importance),
+        pinned=memory.pinned and is_authoritative(bound),
     )
 
 

@@ -30,6 +30,7 @@ from memory_mesh.model import (
     Resolution,
     Rival,
     Seen,
+    Source,
     SourceKind,
     Standing,
     Statement,
@@ -44,7 +45,13 @@ from memory_mesh.policy.writing.contradictions import keys_of
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.keys import given_key
 from memory_mesh.policy.writing.persons import asked_for, rejected_for
-from memory_mesh.policy.writing.trust import allowed_importance, is_authoritative, lowered, lowest
+from memory_mesh.policy.writing.trust import (
+    allowed_importance,
+    authority,
+    ceiling,
+    is_authoritative,
+    lowest,
+)
 
 
 def wanted(worded: Sequence[Worded]) -> Wanted:
@@ -242,17 +249,16 @@ def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) ->
     """The draft as a memory of this moment; what is derived has the trust of its sources."""
     stated = {name: getattr(draft, name) for name in _STATED}
     parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
+    bound = lowest((authority(draft.source), *(authority(parent.source) for parent in parents)))
     if parents:
-        kinds = [parent.source.kind for parent in parents]
-        stated["source"] = replace(draft.source, kind=lowest((draft.source.kind, *kinds)))
+        stated["source"] = _derived_source(draft.source, [one.source for one in parents], bound)
     if access.heritage_depth is not None and draft.heritage is None:
         chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
         stated["heritage"] = heritage.grown(chains, draft.extra, access.heritage_depth)
     if draft.origin is not None:
         stated |= {"uses": draft.origin.uses, "last_used": draft.origin.last_used}
-    kind = stated["source"].kind
-    stated["importance"] = allowed_importance(kind, draft.importance)
-    stated["pinned"] = draft.pinned and is_authoritative(kind)
+    stated["importance"] = allowed_importance(bound, draft.importance)
+    stated["pinned"] = draft.pinned and is_authoritative(bound)
     prefix = "mem" if draft.topic is None else "reflect"
     return Memory(
         id=draft.origin.id if draft.origin is not None else unused_id(access, prefix, standing),
@@ -262,6 +268,12 @@ def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) ->
         status_today=keep.status,
         **stated,
     )
+
+
+def _derived_source(own: Source, sources: Sequence[Source], bound: SourceKind) -> Source:
+    """The source of what is derived: the least trusted kind, and the authority of `bound`."""
+    kind = lowest((own.kind, *(source.kind for source in sources)))
+    return replace(own, kind=kind, stated=bound is not ceiling(own.channel))
 
 
 def _kept(
@@ -313,7 +325,7 @@ def _observation(
 ) -> Observation:
     """Records who said it; only the user's channels may state another origin."""
     origin = f"{draft.source.channel}:{access.agent}"
-    if is_authoritative(lowered(SourceKind.USER_EXPLICIT, draft.source.channel)):
+    if is_authoritative(ceiling(draft.source.channel)):
         origin = draft.source.ref or draft.source.agent or origin
     return Observation(memory_id, wording.hash, outcome, origin, draft.key)
 

@@ -36,9 +36,10 @@ from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import (
     BASE,
     allowed_importance,
+    authority,
     is_authoritative,
     is_unsupported,
-    lowest,
+    may_change,
     trust_of,
 )
 
@@ -75,7 +76,7 @@ def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Me
     def decide(standing: Standing) -> Commit:
         old = _seen(standing, memory_id, reader)
         said = Change("update", "reinforced")
-        if not is_authoritative(access.kind) and BASE[access.kind] <= BASE[old.source.kind]:
+        if not is_authoritative(access.kind) and BASE[access.kind] <= BASE[authority(old.source)]:
             return _heard(access, standing, old, said)
         weight = min(1.0, (_MIDDLE if old.importance is None else old.importance) + boost)
         allowed = allowed_importance(access.kind, weight) or 0.0
@@ -96,7 +97,7 @@ def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memor
 
     def decide(standing: Standing) -> Commit:
         old = _seen(standing, memory_id, reader)
-        if lowest((old.source.kind, access.kind)) is not old.source.kind:
+        if not may_change(access.kind, old.source):
             return _heard(access, standing, old, Change("review", reason))
         new = replace(old, disputes=old.disputes + 1, recorded_from=standing.at)
         status = old.status

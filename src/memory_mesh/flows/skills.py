@@ -41,7 +41,7 @@ from memory_mesh.policy.learning import reliability as learning_reliability, ski
 from memory_mesh.policy.ranking import skills
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import SKILL_CHARS
-from memory_mesh.policy.writing.trust import is_authoritative
+from memory_mesh.policy.writing.trust import authority, is_authoritative
 
 SkillChange = Callable[[Skill, datetime], Skill]
 DEEP = 100  # candidates of each leg
@@ -113,7 +113,7 @@ def _settles(draft: SkillDraft, known: Skill, used: Skill | None = None) -> bool
 
 
 def _trusted(draft: SkillDraft) -> bool:
-    return is_authoritative(draft.source.kind) and not draft.staged
+    return is_authoritative(authority(draft.source)) and not draft.staged
 
 
 def _merged(known: Skill) -> SkillReceipt:

@@ -114,10 +114,11 @@ class Scope:
 class Source:
     """Who or what a memory came from."""
 
-    kind: SourceKind = SourceKind.USER_EXPLICIT
+    kind: SourceKind = SourceKind.USER_IMPLICIT
     channel: Channel = Channel.LIBRARY
     agent: str | None = None
     ref: str | None = None
+    stated: bool = True  # False: the kind was read from role, speaker, agent, ref and channel
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class MemoryVerbs(View):
             scope: the project, agent and session that may see it.
             kind: the sort of knowledge, such as decision; any other word becomes a label.
             speaker: who said it.
-            role: the role of the speaker, such as user or assistant.
+            role: the role of the speaker: user, assistant, tool or system.
             order: its position in the session.
             occurred_at: when it happened.
             valid_from: start of the time in which it is true.
@@ -79,7 +79,7 @@ class MemoryVerbs(View):
             tags: words to group it by.
             tier: how long it is meant to live: short_term, long_term or system.
             pinned: mark it as always wanted.
-            source_kind: where it comes from, such as user_explicit or document.
+            source_kind: where it comes from, such as document; else read from role, source.
             source_agent: the agent or system that it comes from.
             source_ref: the file, page or message that it comes from.
             source_skill: the id of the skill that it comes from.
@@ -243,7 +243,7 @@ class MemoryVerbs(View):
             scope: the project, agent and session that may see it.
             kind: the sort of knowledge, such as decision; any other word becomes a label.
             speaker: who said it.
-            role: the role of the speaker, such as user or assistant.
+            role: the role of the speaker: user, assistant, tool or system.
             order: its position in the session.
             occurred_at: when it happened.
             valid_from: start of the time in which it is true.
@@ -253,7 +253,7 @@ class MemoryVerbs(View):
             tags: words to group it by.
             tier: how long it is meant to live: short_term, long_term or system.
             pinned: mark it as always wanted.
-            source_kind: where it comes from, such as user_explicit or document.
+            source_kind: where it comes from, such as document; else read from role, source.
             source_agent: the agent or system that it comes from.
             source_ref: the file, page or message that it comes from.
             source_skill: the id of the skill that it comes from.

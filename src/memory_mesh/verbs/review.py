@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from memory_mesh import flows
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     DECISIONS,
@@ -202,11 +202,9 @@ class ReviewVerbs(View):
         return flows.review.chain(self._access(), self._lens(scope), memory_id)
 
     def _may_decide(self) -> None:
-        """Raises InvalidInput unless this channel speaks for the user."""
+        """Raises NotAllowed unless this channel speaks for the user."""
         if not is_authoritative(self._source().kind):
-            raise InvalidInput(
-                f"only the user can decide this, not a writer through {self._channel}"
-            )
+            raise NotAllowed(f"only the user can decide this, not a writer through {self._channel}")
 
     def _waiting(self, lens: Lens, limit: int) -> list[Memory]:
         return flows.review.waiting(self._access(), lens, check_limit(limit))

@@ -4,8 +4,10 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import InvalidInput
-from memory_mesh.model import Outcome, Scope, record
+from memory_mesh.model import Outcome, Scope, SourceKind, record
+from memory_mesh.policy.writing.speakers import kind_said
 
+_USER = SourceKind.USER_EXPLICIT
 EXAMPLE = 'memory-mesh store --content "The user prefers dark themes" --type preference'
 
 
@@ -40,8 +42,9 @@ def run(options: argparse.Namespace) -> int:
     said["allow_duplicate"] = options.allow_duplicate
     with cli_options.opened(options) as (mesh, reader):
         said["scope"] = Scope(None if options.for_all else reader.project, None, reader.session)
-        if "agent_id" in mesh.config.origins:
-            metadata.setdefault("source", mesh.config.agent_id)
+        if "agent_id" in mesh.config.origins and "source" not in metadata:
+            metadata["source"] = mesh.config.agent_id  # a setting: it does not say who speaks
+            said["source_kind"] = kind_said(options.role, options.speaker) or _USER
         receipt = mesh.add(content, metadata, **said)
     if receipt.outcome is Outcome.REFUSED:
         raise InvalidInput("; ".join(receipt.reasons))
@@ -50,5 +53,11 @@ def run(options: argparse.Namespace) -> int:
         record.record(receipt),
         f"[MemoryMesh] Ingested record {receipt.id}",
         as_json=options.json,
-        remark="" if stored else f"{receipt.outcome}: {'; '.join(receipt.reasons)}",
+        remark=_agents() if stored else f"{receipt.outcome}: {'; '.join(receipt.reasons)}",
     )
+
+
+def _agents() -> str:
+    """Says that the memory counts as an agent's, if an agent started this shell."""
+    own = cli_options.without_agent()
+    return f"stored as an agent's (inference); if you are the user, run: {own}" if own else ""

@@ -17,7 +17,7 @@ from memory_mesh.model import Json, Lesson, Memory, Scope, Severity
 from memory_mesh.model.learning import Failure, LessonContext
 from memory_mesh.policy.arguments import check_share, check_text
 from memory_mesh.policy.learning.failure_pattern import PATTERN_KEYS, pattern_id
-from memory_mesh.policy.writing.trust import lowest
+from memory_mesh.policy.writing.trust import authority, lowest
 from memory_mesh.typed import Any
 
 STATED, READ, DEDUCED = 0.7, 0.6, 0.5  # certainty of a rule that was stated, read, or a mere fix
@@ -180,7 +180,7 @@ def _failure(best: _Told, accounts: Sequence[_Told]) -> Failure:
         confidence=best.certainty,
     )
     sources = tuple(told.memory.id for told in accounts)
-    trust = lowest(told.memory.source.kind for told in accounts)
+    trust = lowest(authority(told.memory.source) for told in accounts)
     return Failure(context, best.memory.scope, trust, sources)
 
 

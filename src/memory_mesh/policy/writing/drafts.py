@@ -15,12 +15,14 @@ from memory_mesh.model import (
     Scope,
     Source,
     SourceKind,
+    Statement,
     Tier,
     record,
 )
 from memory_mesh.policy.arguments import check_share, check_text, member, moment
 from memory_mesh.policy.users import refuse_user_option
 from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.policy.writing.speakers import with_kind
 from memory_mesh.policy.writing.trust import lowered
 from memory_mesh.typed import Any
 
@@ -36,7 +38,7 @@ DETAILS = {  # type and description of each detail (tools/generate_options.py)
         "the sort of knowledge, such as decision; any other word becomes a label",
     ),
     "speaker": ("str", "who said it"),
-    "role": ("str", "the role of the speaker, such as user or assistant"),
+    "role": ("str", "the role of the speaker: user, assistant, tool or system"),
     "order": ("int", "its position in the session"),
     "occurred_at": ("datetime | str", "when it happened"),
     "valid_from": ("datetime | str | None", "start of the time in which it is true"),
@@ -46,7 +48,10 @@ DETAILS = {  # type and description of each detail (tools/generate_options.py)
     "tags": ("Iterable[str]", "words to group it by"),
     "tier": ("Tier | str", "how long it is meant to live: short_term, long_term or system"),
     "pinned": ("bool", "mark it as always wanted"),
-    "source_kind": ("SourceKind | str", "where it comes from, such as user_explicit or document"),
+    "source_kind": (
+        "SourceKind | str",
+        "where it comes from, such as document; else read from role, source",
+    ),
     "source_agent": ("str", "the agent or system that it comes from"),
     "source_ref": ("str", "the file, page or message that it comes from"),
     "source_skill": ("str", "the id of the skill that it comes from"),
@@ -80,10 +85,14 @@ def draft_of(
     )
     if details:
         draft = _detailed(draft, details)
+    stated = draft.source.kind if "source_kind" in details else None
+    draft = with_kind(draft, channel, stated=stated)
     if metadata is not None:
+        argued = draft.source.kind if draft.source.agent else SourceKind.USER_EXPLICIT
         draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
+        draft = with_kind(draft, channel, stated=stated, at_most=argued)
     _check_validity(draft.valid_from, draft.valid_until)
-    return _lowered(draft, channel)
+    return draft
 
 
 def alteration(
@@ -96,8 +105,9 @@ def alteration(
 ) -> Callable[[Memory], Memory]:
     """How `update` changes a memory: what is given replaces, what is not stays.
 
-    Metadata is replaced as a whole, or with `merge` key by key, inside the transaction. What says
-    something else from now on is believed no further than the channel it came by.
+    Metadata is replaced as a whole, or with `merge` key by key, inside the transaction. Who says it
+    is decided again if the change states a source kind or another role, speaker or source. What
+    says something else from now on is believed no further than the channel it came by.
     """
     _known(details)
     text = None if content is None else check_text(content, "content")
@@ -112,8 +122,10 @@ def alteration(
             whole = record.given_metadata(memory) | given if merge else given
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
         _check_validity(draft.valid_from, draft.valid_until)
+        draft = _spoken_again(draft, memory, details)
         if text is not None or details.keys() & {"claim", "source_kind"}:
-            draft = _lowered(draft, channel)
+            kind = lowered(draft.source.kind, channel)
+            draft = replace(draft, source=replace(draft.source, kind=kind))
         carried = {name: getattr(draft, name) for name in _CARRIED}
         return replace(memory, text=memory.text if text is None else text, **carried)
 
@@ -134,12 +146,18 @@ _CARRIED = (
 )  # fmt: skip
 
 
-def _lowered(draft: Draft, channel: Channel) -> Draft:
-    """The draft with no more provenance than its channel may claim."""
-    kind = lowered(draft.source.kind, channel)
-    if kind is draft.source.kind:
+def _spoken_again(draft: Draft, memory: Memory, details: Mapping[str, object]) -> Draft:
+    """The changed memory with the kind of its writer, if the change says anything about that."""
+    if "source_kind" in details:
+        return replace(draft, source=replace(draft.source, stated=True))
+    named = _named(draft)
+    if named == _named(memory) or not any(named):
         return draft
-    return replace(draft, source=replace(draft.source, kind=kind))
+    return with_kind(draft, memory.source.channel)
+
+
+def _named(said: Statement) -> tuple[str | None, ...]:
+    return (said.role, said.speaker, said.source.agent, said.source.ref)
 
 
 def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:

@@ -34,7 +34,11 @@ from memory_mesh.policy.writing import recited
 from memory_mesh.policy.writing.contradictions import judge_claim, schema_for, true_together
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
 from memory_mesh.policy.writing.persons import said_by_different
-from memory_mesh.policy.writing.trust import is_authoritative, lowest
+from memory_mesh.policy.writing.trust import (
+    authority,
+    is_authoritative,
+    lowest,
+)
 
 
 def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
@@ -132,9 +136,11 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
     A lesson that waits changes nothing else.
     """
     sources = [
-        standing.memories[id_].source.kind for id_ in draft.derived_from if id_ in standing.memories
+        authority(standing.memories[id_].source)
+        for id_ in draft.derived_from
+        if id_ in standing.memories
     ]
-    trusted = is_authoritative(lowest((draft.source.kind, *sources)))
+    trusted = is_authoritative(lowest((authority(draft.source), *sources)))
     same = [
         memory
         for memory in standing.lessons.get((lesson.pattern_id, draft.scope), ())

@@ -2,12 +2,14 @@
 
 Each channel has a ceiling, and what is derived sinks to its least trusted source. Trust is computed
 from the source, from how many distinct origins said it, from votes on its truth and from its age.
+Trust weighs claims; what a writer may do is its `authority`.
 """
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from memory_mesh.model import Channel, Memory, SourceKind, Statement
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import Channel, Memory, Source, SourceKind, Statement
 
 BASE: Mapping[SourceKind, float] = {
     SourceKind.USER_EXPLICIT: 1.0,
@@ -34,9 +36,39 @@ _CEILINGS = {
 }  # library, command line and the hook of a user's prompt speak for the user
 
 
+def ceiling(channel: Channel) -> SourceKind:
+    """Returns the most trusted source kind that a channel can carry."""
+    return _CEILINGS.get(channel, SourceKind.USER_EXPLICIT)
+
+
 def lowered(stated: SourceKind, channel: Channel) -> SourceKind:
     """Returns the stated source kind, or the channel's ceiling if that is lower."""
-    return lowest((stated, _CEILINGS.get(channel, SourceKind.USER_EXPLICIT)))
+    return lowest((stated, ceiling(channel)))
+
+
+def authority(source: Source) -> SourceKind:
+    """Returns what importance, pin, lessons, skills, review and delete go by.
+
+    That is the source kind that the writer stated, else the channel's ceiling: a kind that we read
+    from names, or from nothing at all, only weighs claims.
+    """
+    return source.kind if source.stated else ceiling(source.channel)
+
+
+def may_change(writer: SourceKind, source: Source) -> bool:
+    """True if a writer with this ceiling may change a memory of this source, or dispute it."""
+    return lowest((authority(source), writer)) is authority(source)
+
+
+def as_stored_before(source: Source, role: str | None, speaker: str | None) -> Source:
+    """Returns the source of a row that was stored before the ruling on who speaks.
+
+    The library then called a text user_explicit if nobody said whose it was: that is user_implicit.
+    """
+    silent = not (role or speaker or source.agent or source.ref)
+    if silent and (source.kind, source.channel) == (SourceKind.USER_EXPLICIT, Channel.LIBRARY):
+        return replace(source, kind=SourceKind.USER_IMPLICIT, stated=False)
+    return source
 
 
 def lowest(kinds: Iterable[SourceKind]) -> SourceKind:

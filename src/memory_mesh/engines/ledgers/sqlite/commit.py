@@ -140,7 +140,7 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
             late = TextVectors(text, put.wording.space, worded.vectors, worded.spans)
             vectors.add(db, late, seq)
     db.execute(
-        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(38)})",  # noqa: S608  # own names
+        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(39)})",  # noqa: S608  # own names
         rows.version_values(memory, number, text, seq),
     )
     return number

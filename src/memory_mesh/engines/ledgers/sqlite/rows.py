@@ -29,6 +29,7 @@ from memory_mesh.model.record import (
     read_lesson,
     severity_rank,
 )
+from memory_mesh.policy.writing.trust import as_stored_before
 from memory_mesh.typed import Any, TypeAlias
 
 Row: TypeAlias = tuple[Any, ...]  # what sqlite3 returns
@@ -42,7 +43,8 @@ MEMORY = """
     v.recorded_from, v.recorded_until, v.status, v.successor, v.kind, v.label,
     v.project, v.agent, v.session, v.ord, v.speaker, v.role, v.occurred_at, v.valid_from,
     v.valid_until, v.source_kind, v.channel, v.source_agent, v.source_ref, v.importance,
-    v.confidence, v.tier, v.pinned, v.tags, v.extra, v.lesson, v.heritage, v.skill, v.claim
+    v.confidence, v.tier, v.pinned, v.tags, v.extra, v.lesson, v.heritage, v.skill, v.claim,
+    v.source_stated
 """
 JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
 BLOCK = (
@@ -53,7 +55,8 @@ VERSION = (
     "number, memory, text, seq, recorded_from, recorded_until, status, successor, kind, label, "
     "project, agent, session, ord, speaker, role, occurred_at, valid_from, valid_until, "
     "source_kind, channel, source_agent, source_ref, importance, confidence, tier, pinned, tags, "
-    "extra, lesson, pattern, severity, rule_confidence, heritage, skill, claim, subject, predicate"
+    "extra, lesson, pattern, severity, rule_confidence, heritage, skill, claim, subject, "
+    "predicate, source_stated"
 )
 FILTERABLE = {
     "id": "m.id",
@@ -70,7 +73,11 @@ FILTERABLE = {
     "agent_id": "v.agent",
     "project": "v.project",
     "source": "v.source_agent",
-    "source_kind": "v.source_kind",
+    "source_kind": (  # of rows that were stored before source_stated: as policy.writing.trust says
+        "CASE WHEN v.source_stated IS NULL AND v.source_kind = 'user_explicit' AND v.channel = "
+        "'library' AND coalesce(v.role, v.speaker, v.source_agent, v.source_ref) IS NULL "
+        "THEN 'user_implicit' ELSE v.source_kind END"
+    ),
     "channel": "v.channel",
     "speaker": "v.speaker",
     "role": "v.role",
@@ -140,7 +147,11 @@ def memory(row: Row) -> Memory:
      recorded_from, recorded_until, status, successor, kind, label,
      project, agent, session, order, speaker, role, occurred_at, valid_from,
      valid_until, source_kind, channel, source_agent, source_ref, importance,
-     confidence, tier, pinned, tags, extra, lesson, heritage, skill, claim) = row  # fmt: skip
+     confidence, tier, pinned, tags, extra, lesson, heritage, skill, claim,
+     stated) = row  # fmt: skip
+    source = Source(
+        SourceKind(source_kind), Channel(channel), source_agent, source_ref, stated != 0
+    )
     return Memory(
         id=id_,
         created=since_epoch(created),
@@ -167,7 +178,7 @@ def memory(row: Row) -> Memory:
         occurred_at=moment(occurred_at),
         valid_from=moment(valid_from),
         valid_until=moment(valid_until),
-        source=Source(SourceKind(source_kind), Channel(channel), source_agent, source_ref),
+        source=as_stored_before(source, role, speaker) if stated is None else source,
         importance=importance,
         confidence=confidence,
         tier=Tier(tier),
@@ -203,7 +214,7 @@ def version_values(
         value.confidence, value.tier, value.pinned, dumped(value.tags), dumped(dict(value.extra)),
         *_lesson(value.lesson),
         None if value.heritage is None else dumped(heritage_json(value.heritage)), value.skill,
-        *_claim(value.claim),
+        *_claim(value.claim), value.source.stated,
     )  # fmt: skip
 
 
