@@ -6,7 +6,7 @@ Every line goes through `safe_text`; JSON is ASCII. Bold and dim are used only o
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, Skill, record
@@ -38,6 +38,15 @@ def answer(plain: Json, *lines: str, as_json: bool, remark: str = "") -> int:
     if remark:
         hint(remark)
     return 0
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """Prints sentences to standard error, one line each, in a pipe as on a terminal."""
+    if sys.stderr is None:
+        return
+    for sentence in sentences:
+        line = unbroken(sentence).rstrip(".")
+        print(f"[MemoryMesh] {line[:1].upper()}{line[1:]}.", file=sys.stderr)
 
 
 def unbroken(text: str) -> str:

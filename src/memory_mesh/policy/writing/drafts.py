@@ -79,10 +79,19 @@ def draft_of(
     )
     if details:
         draft = _detailed(draft, details)
+    notes: list[str] = []
     if metadata is not None:
+        stated = draft
         draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
+        notes += _overruled(stated, draft)
     _check_validity(draft.valid_from, draft.valid_until)
-    return _lowered(draft, channel)
+    lowered_draft = _lowered(draft, channel)
+    if "source_kind" in details and lowered_draft is not draft:
+        notes.append(
+            f"source_kind {draft.source.kind} was lowered to {lowered_draft.source.kind}, the most "
+            f"that the channel {channel} may state"
+        )
+    return replace(lowered_draft, notes=tuple(notes)) if notes else lowered_draft
 
 
 def alteration(
@@ -131,6 +140,22 @@ _CARRIED = (
     "valid_until", "importance", "confidence", "tier", "pinned", "tags", "extra", "lesson",
     "heritage", "skill", "claim",
 )  # fmt: skip
+
+
+def _overruled(stated: Draft, draft: Draft) -> list[str]:
+    """Options that metadata of the same meaning overruled, in words."""
+    pairs = {
+        "tags": (stated.tags or None, draft.tags),
+        "importance": (stated.importance, draft.importance),
+        "session": (stated.scope.session, draft.scope.session),
+        "source_agent": (stated.source.agent, draft.source.agent),
+        "kind": (stated.label, draft.label),
+    }
+    return [
+        f"{name} was given twice: {taken!r} of the metadata was taken, not {given!r}"
+        for name, (given, taken) in pairs.items()
+        if given is not None and given != taken
+    ]
 
 
 def _lowered(draft: Draft, channel: Channel) -> Draft:
