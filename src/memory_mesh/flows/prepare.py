@@ -14,6 +14,7 @@ a vector and waits for one (late_vectors.py).
 
 from collections.abc import Mapping, Sequence
 
+from memory_mesh import log
 from memory_mesh.errors import EmbeddingError, TextRefused
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
@@ -48,6 +49,7 @@ Clean: TypeAlias = "tuple[Draft, Wording, tuple[Chunk, ...]]"
 Vectors = tuple[Space, tuple[bytes, ...], tuple[Span | None, ...]]
 _MARKUP = frozenset("*_`<&[\\~")
 _FORMS = ("html", "htm", "md", "markdown", "document")
+_REASON_CHARS = 300  # of an embedder's error that a warning shows
 _REFUSED_TEXT = "the embedder does not take this text; keywords find it"
 
 
@@ -119,6 +121,7 @@ def embed_question(access: Access, query: Query, reading: Reading) -> PreparedQu
     try:
         embedding = access.embedder.embed([reading.text], query=True)
     except EmbeddingError as error:
+        embedder_failed(error)
         return PreparedQuery(note=str(error), reading=reading)
     return PreparedQuery(embedding.space, embedding.vectors[0][0], embedding.note, reading)
 
@@ -281,9 +284,24 @@ def embed_one(embedder: Embedder | None, text: str) -> tuple[Space, bytes] | Non
         return None
     try:
         embedding = embedder.embed([text])
-    except EmbeddingError:
+    except EmbeddingError as error:
+        embedder_failed(error)
         return None
     return embedding.space, embedding.vectors[0][0]
+
+
+def embedder_failed(error: EmbeddingError) -> None:
+    """Warns once per process that there are no vectors; a refused text is no failure."""
+    if isinstance(error, TextRefused):
+        return
+    from memory_mesh.policy.privacy import masked
+
+    reason = masked(str(error)).rstrip(".")[:_REASON_CHARS]
+    log.warn_once(
+        "embedder",
+        f"the embedder fails: {reason}. Texts are stored and found by keyword; their vectors are "
+        "made once it works again",
+    )
 
 
 def _with_vectors(wording: Wording, vectors: Vectors | None, failure: str | None) -> Wording:
@@ -303,6 +321,7 @@ def _embedded(
     try:
         return embed_chunks(embedder, chunked), _REFUSED_TEXT
     except EmbeddingError as error:
+        embedder_failed(error)
         return [None] * len(chunked), str(error)
 
 

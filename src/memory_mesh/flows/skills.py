@@ -13,7 +13,13 @@ from memory_mesh.errors import EmbeddingError, InvalidInput, NotFound, StoreErro
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.blocks import Change, change_entry, skill_entry
-from memory_mesh.flows.prepare import embed_one, redact, redact_skill, redacted_values
+from memory_mesh.flows.prepare import (
+    embed_one,
+    embedder_failed,
+    redact,
+    redact_skill,
+    redacted_values,
+)
 from memory_mesh.model import (
     Candidate,
     Commit,
@@ -333,7 +339,8 @@ def _asked(access: Access, query: str, scope: Scope) -> tuple[Space, bytes] | No
         return None
     try:
         embedding = embedder.embed([query], query=True)
-    except EmbeddingError:
+    except EmbeddingError as error:
+        embedder_failed(error)
         return None
     late = [
         SkillVector(candidate.skill.id, *found)
