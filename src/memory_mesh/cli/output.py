@@ -42,11 +42,17 @@ def answer(plain: Json, *lines: str, as_json: bool, remark: str = "") -> int:
 
 def tell(sentences: Iterable[str]) -> None:
     """Prints sentences to standard error, one line each, in a pipe as on a terminal."""
-    if sys.stderr is None:
-        return
-    for sentence in sentences:
-        line = unbroken(sentence).rstrip(".")
-        print(f"[MemoryMesh] {line[:1].upper()}{line[1:]}.", file=sys.stderr)
+    if sys.stderr is not None:
+        for sentence in sentences:
+            print(line_of(sentence), file=sys.stderr)
+
+
+def line_of(sentence: str) -> str:
+    """Returns a sentence as a line of ours, without control sequences."""
+    line = unbroken(sentence).rstrip(".")
+    if "_" not in line.partition(" ")[0]:  # neither an id nor the name of an option
+        line = line[:1].upper() + line[1:]
+    return f"[MemoryMesh] {line}."
 
 
 def unbroken(text: str) -> str:

@@ -15,12 +15,14 @@ from memory_mesh.model import (
     Outcome,
     Receipt,
     Seen,
+    SourceKind,
     Statement,
     Status,
     Wording,
     record,
 )
 from memory_mesh.policy.writing.merging import Merged
+from memory_mesh.policy.writing.trust import is_authoritative, lowered
 
 FIRST_WORDS = 60  # characters of another memory that a receipt shows
 _NOT_A_LOSS = "empty chunk"  # the scrubber's word for a part without any text
@@ -105,9 +107,14 @@ def plain(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
 
 
 def not_taken(draft: Draft, memory: Memory, *, merging: bool = False) -> list[str]:
-    """Names the fields of the draft that the stored memory does not have."""
+    """Names the fields of the draft that the stored memory does not have.
+
+    A merge has said what became of tags and metadata, and keeps another wording in its block.
+    """
     default = Draft(text=draft.text)
-    skipped = {"source", "claim", "text"} | ({"tags", "extra"} if merging else set())
+    skipped = {"text", "source", *(("tags", "extra") if merging else ())}
+    if draft.claim is not None and draft.claim.read:
+        skipped.add("claim")  # nobody stated it
     left = [
         "metadata" if name == "extra" else name
         for name in _STATED
@@ -115,9 +122,16 @@ def not_taken(draft: Draft, memory: Memory, *, merging: bool = False) -> list[st
         and getattr(draft, name) != getattr(default, name)
         and getattr(draft, name) != getattr(memory, name)
     ]
+    if not (merging and is_authoritative(lowered(SourceKind.USER_EXPLICIT, draft.source.channel))):
+        left += [  # an observation records what a user's channel says of the source
+            f"source_{name}"
+            for name in ("agent", "ref")
+            if getattr(draft.source, name) not in {None, getattr(memory.source, name)}
+        ]
     found = []
     if draft.text != memory.text:
-        found.append(f"its wording stays {_quoted(first_words(memory.text))}; yours was not stored")
+        wording = f"its wording stays {_quoted(first_words(memory.text))}"
+        found.append(wording if merging else f"{wording}; yours was not stored")
     if left:
         found.append(f"not changed: {', '.join(left)}; use update to change the stored memory")
     return found
