@@ -29,8 +29,8 @@ def test_a_merge_is_said_beside_the_line_that_programs_read(cli: CommandLine) ->
 def test_a_redaction_is_said_and_the_value_is_not(cli: CommandLine) -> None:
     done = cli("store", "--content", f"Ask {MAIL}")
     assert done.err == (
-        "[MemoryMesh] Redacted: 1 email; to keep such values, set redact = false "
-        "(MEMORY_MESH_REDACT=0).\n"
+        "[MemoryMesh] Redacted: 1 email; to keep such values, set MEMORY_MESH_REDACT=0 or "
+        "redact = false.\n"
     )
     changed = cli("update", "--id", done.out.split()[-1], "--content", f"Ask again: {MAIL}")
     assert "Redacted: 1 email" in changed.err
@@ -63,8 +63,8 @@ def test_a_folder_is_summed_up(cli: CommandLine) -> None:
     assert done.err.splitlines() == [
         "[MemoryMesh] 1 merged with a memory that was stored before.",
         (
-            "[MemoryMesh] Redacted: 2 email; to keep such values, set redact = false "
-            "(MEMORY_MESH_REDACT=0)."
+            "[MemoryMesh] Redacted: 2 email; to keep such values, set MEMORY_MESH_REDACT=0 or "
+            "redact = false."
         ),
     ]
     plain = json.loads(cli("ingest-dir", str(root), "--json").out)

@@ -26,7 +26,7 @@ from memory_mesh.policy.writing.trust import is_authoritative, lowered
 
 FIRST_WORDS = 60  # characters of another memory that a receipt shows
 _NOT_A_LOSS = "empty chunk"  # the scrubber's word for a part without any text
-_SWITCH_OFF = "to keep such values, set redact = false (MEMORY_MESH_REDACT=0)"
+_SWITCH_OFF = "to keep such values, set MEMORY_MESH_REDACT=0 or redact = false"
 _STATED = tuple(field.name for field in fields(Statement))
 
 
