@@ -45,6 +45,7 @@ generate:
     python tools/golden_learning.py
     python tools/privacy_report.py --table
     python tools/walk.py --write-docs
+    python tools/write_situations.py
 
 # Write docs/conformance.md from the requirement marks of the tests
 conformance *ARGS:
@@ -95,6 +96,7 @@ generated:
     python tools/golden_learning.py --check
     python tools/conformance.py --check
     python tools/walk.py --check
+    python tools/write_situations.py --check
 
 [private]
 lock-check:

@@ -35,7 +35,10 @@ def divide(request: str, memories: Sequence[Hit], constraints: Sequence[str]) ->
 
 async def serve(request: str, folder: str, session: str) -> str:
     """One request: learn from lessons and memories, act, keep what came of it."""
-    async with MemoryMesh(agent_id="MyAgent", enable_yamo=True, db_dir=folder) as mesh:
+    # A memory with a session_id is for that session, so whoever reads names the session, too.
+    async with MemoryMesh(
+        agent_id="MyAgent", session=session, enable_yamo=True, db_dir=folder
+    ) as mesh:
         lessons = await mesh.query_lessons(request, limit=5)
         constraints = [lesson.preventative_rule for lesson in lessons]
         memories = await mesh.search(request, limit=10)
@@ -66,10 +69,10 @@ async def serve(request: str, folder: str, session: str) -> str:
 
 
 def main() -> None:
-    """Three requests in one session; the third knows what the second taught."""
+    """Four requests in one session: the third knows a lesson, the last recalls the others."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = sys.argv[1] if len(sys.argv) > 1 else temporary
-        for request in ("divide 7 by 2", "divide 1 by 0", "divide 1 by 0"):
+        for request in ("divide 7 by 2", "divide 1 by 0", "divide 1 by 0", "divide 7 by 4"):
             print(asyncio.run(serve(request, folder, "demo")))
 
 

@@ -20,6 +20,7 @@ def test_the_loop_learns_from_its_failure(tmp_path):
     assert serve("divide 7 by 2") == "divide 7 by 2 gives 3.5 (0 recalled)"
     assert serve("divide 1 by 0") == "divide 1 by 0: failed"
     assert serve("divide 1 by 0") == "divide 1 by 0: refused, the divisor is zero"
+    assert serve("divide 7 by 4") == "divide 7 by 4 gives 1.75 (4 recalled)"
     with MemoryMesh(db_dir=folder, agent_id="MyAgent", session="s1") as mesh:
         (lesson,) = mesh.query_lessons("divide")
         assert lesson.preventative_rule == "Check that the divisor is not zero"
@@ -28,10 +29,18 @@ def test_the_loop_learns_from_its_failure(tmp_path):
         assert {event.source.agent for event in events} == {"MyAgent"}
         assert {event.metadata["hypothesis"] for event in events} == {"divisions repeat"}
         operations = [block.entry.operation for block in mesh.blocks()]
-        assert operations == ["retain", "retain", "lesson", "retain"]
+        assert operations == ["retain", "retain", "lesson", "retain", "retain"]
         assert mesh.verify().ok
 
 
-def test_the_example_runs_as_a_script():
-    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "divide 1 by 0: refused, the divisor is zero"
+@pytest.mark.parametrize("script", sorted(SCRIPT.parent.glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_runs_as_it_is_and_recalls_what_it_stores(script, tmp_path):
+    for recalled in (4, 6):  # a second run on the same folder finds the first
+        done = subprocess.run(
+            [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines()[-1].endswith(f"({recalled} recalled)")
+    alone = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True
+    )
+    assert "(4 recalled)" in alone.stdout

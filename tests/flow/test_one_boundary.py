@@ -59,6 +59,7 @@ IN_A_DRAFT: dict[str, object] = {
     "key": SECRET,
     "topic": SECRET,
     "quarantine": SECRET,
+    "notes": (SECRET,),
 }
 NO_TEXT = {  # of Draft: numbers, times, enums, ids of this store
     "kind", "order", "occurred_at", "valid_from", "valid_until", "importance", "confidence", "tier",

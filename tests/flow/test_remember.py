@@ -171,9 +171,9 @@ def test_the_same_text_for_another_time_is_another_memory(mesh):
 
 def test_a_merge_says_what_it_did_not_take_over(mesh):
     mesh.add("tea is hot", tags=["a"])
-    again = mesh.add("tea is hot", {"x": 1}, tags=["b"])
+    again = mesh.add("tea is hot", speaker="Ann", importance=0.9)
     assert again.outcome is Outcome.MERGED
-    assert "tags, metadata" in again.reasons[1]
+    assert "speaker, importance" in again.reasons[1]
 
 
 def test_twins_within_one_batch_are_merged_too(mesh):

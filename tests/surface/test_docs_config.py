@@ -127,6 +127,10 @@ def test_a_documented_variable_is_read(variable: str, value: str, tmp_path: Path
         assert found.path.parent == tmp_path / "keys"
     elif variable == config.CONFIG_FILE:
         assert config.config_path({variable: value}) == Path(value)
+    elif variable == "MEMORY_MESH_LOG":  # a setting of the command line, not of a store
+        level = "info" if value == "1" else value
+        done = CommandLine(tmp_path, variables={variable: level})("store", "--content", "tea")
+        assert "INFO write" in done.err
     else:
         read = config.load({}, {variable: value, "HOME": str(tmp_path)})
         assert f"environment {variable}" in read.origins.values()

@@ -41,6 +41,8 @@ def run(argv: Sequence[str]) -> int:
     _survive_any_text()
     try:
         command, options = parsing.read(argv)
+        if options.log_level or "MEMORY_MESH_LOG" in os.environ:
+            _show_log(options.log_level)
         code = command.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -70,6 +72,19 @@ def _agent_hint() -> str:
 
     own = without_agent()
     return f". An agent started this shell; if you are the user, run: {own}" if own else ""
+
+
+def _show_log(verbose: int) -> None:
+    """Prints log records as -v, or MEMORY_MESH_LOG, asks for."""
+    from memory_mesh import log
+    from memory_mesh.cli.parsing import UsageError
+
+    asked = os.environ.get("MEMORY_MESH_LOG", "").lower()
+    if asked not in {"", "info", "debug"}:
+        raise UsageError("MEMORY_MESH_LOG must be info or debug")
+    level = {0: asked, 1: asked or "info"}.get(verbose, "debug")
+    if level:
+        log.show(level)
 
 
 def _survive_any_text() -> None:

@@ -6,7 +6,7 @@ Every line goes through `safe_text`; JSON is ASCII. Bold and dim are used only o
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, Skill, record
@@ -38,6 +38,21 @@ def answer(plain: Json, *lines: str, as_json: bool, remark: str = "") -> int:
     if remark:
         hint(remark)
     return 0
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """Prints sentences to standard error, one line each, in a pipe as on a terminal."""
+    if sys.stderr is not None:
+        for sentence in sentences:
+            print(line_of(sentence), file=sys.stderr)
+
+
+def line_of(sentence: str) -> str:
+    """Returns a sentence as a line of ours, without control sequences."""
+    line = unbroken(sentence).rstrip(".")
+    if "_" not in line.partition(" ")[0]:  # neither an id nor the name of an option
+        line = line[:1].upper() + line[1:]
+    return f"[MemoryMesh] {line}."
 
 
 def unbroken(text: str) -> str:

@@ -48,7 +48,7 @@ COMMANDS = {
     "completion": "print a completion script for a shell",
 }
 _VALUED = {"--db-dir", "--namespace", "--user", "--project", "--session", "--agent"}
-_FLAGS = {"--json", "--version", "--help", "-h"}
+_FLAGS = {"--json", "--version", "--help", "-h", "--verbose", "-v", "-vv"}
 
 
 class UsageError(Exception):
@@ -113,6 +113,13 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         "--agent", metavar="ID", help="the agent that reads or writes; alone it separates nothing"
     )
     common.add_argument("--json", action="store_true", help="print JSON (output only)")
+    names = ["-v", "--verbose"]
+    if "--verbose" in parser._option_string_actions:  # noqa: SLF001  # RFC-0011's own, of stats
+        names.pop()
+    common.add_argument(
+        *names, action="count", default=0, dest="log_level",
+        help="print log records to standard error; twice: details, too",
+    )  # fmt: skip
     common.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
 
 

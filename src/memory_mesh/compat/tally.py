@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Draft
+from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
 from memory_mesh.sync import MemoryMesh
 
 Progress = Callable[[int], None]
@@ -29,6 +30,7 @@ class Importer:
 
     def __init__(self, progress: Progress | None) -> None:
         self.refusals: list[tuple[str, str]] = []
+        self.more = ReceiptCounts()
         self._progress = progress
         self._read = 0
 
@@ -52,6 +54,8 @@ class Importer:
                 return [self.refuse(origin_id(drafts[0]), str(error))]
             return [outcome for draft in drafts for outcome in self.store(mesh, [draft])]
         for draft, receipt in zip(drafts, receipts, strict=True):
+            if not receipt.again:
+                self.more.count(receipt)
             if receipt.id is None:
                 self.refuse(origin_id(draft), "; ".join(receipt.reasons))
         return [receipt.outcome.value for receipt in receipts]

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.blocks import Change, change_entry, kept_entry
-from memory_mesh.flows.prepare import Worded
+from memory_mesh.flows.prepare import Worded, retagged
 from memory_mesh.model import (
     BY_RULE,
     Commit,
     Conflict,
     Draft,
     Entry,
+    Json,
     Keep,
     Known,
     Link,
@@ -40,7 +41,7 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.policy import audience
-from memory_mesh.policy.writing import heritage, recited
+from memory_mesh.policy.writing import heritage, merging, receipts, recited
 from memory_mesh.policy.writing.contradictions import keys_of
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.keys import given_key
@@ -143,13 +144,15 @@ class _Scene:
         if not part.puts:
             return
         key = (wording.hash, draft.scope)
-        self._twins[key] = (*self._twins.get(key, ()), settled)
+        others = (twin for twin in self._twins.get(key, ()) if twin.id != settled.id)
+        self._twins[key] = (*others, settled)
         if settled.status is not Status.ACTIVE:
             return
         self._echoes[wording.echo] = (*self._echoes.get(wording.echo, ()), settled)
         if settled.claim is not None:
             about = (settled.claim.subject, settled.claim.predicate, draft.scope)
-            self._claims[about] = (settled, *self._claims.get(about, ()))
+            rivals = (rival for rival in self._claims.get(about, ()) if rival.id != settled.id)
+            self._claims[about] = (settled, *rivals)
 
     def _forget(self, gone: Memory) -> None:
         """Removes a memory that is no longer active from the comparisons."""
@@ -179,16 +182,12 @@ def _settle(
             memory = _new_memory(access, draft, keep, standing)
             return _kept(access, (draft, wording), memory, keep, standing), memory
         case Known(memory, reason):
-            receipt = replace(_receipt(memory, Outcome.MERGED, reason), again=True)
-            return Commit(receipts=(receipt,)), None
+            receipt = replace(receipts.plain(memory, Outcome.MERGED, reason), again=True)
+            return Commit(receipts=(receipts.known(receipt, draft, wording, memory),)), None
         case Merge(into):
-            reason = f"the same memory is stored as {into.id}"
-            seen = _observation(access, into.id, wording, Outcome.MERGED, draft)
-            entry = change_entry(access, standing, into.id, Change("merge", reason), {})
-            receipt = _receipt(into, Outcome.MERGED, reason, *_not_taken(draft, into))
-            return Commit(observations=(seen,), entries=(entry,), receipts=(receipt,)), into
+            return _merged(access, (draft, wording), into, standing)
         case Repeat(seen):
-            return Commit(receipts=(_repeated(draft, seen),)), None
+            return Commit(receipts=(receipts.repeated(draft, wording, seen),)), None
         case Refuse(reason):
             refused = Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
             return Commit(receipts=(refused,)), None
@@ -276,6 +275,45 @@ def _derived_source(own: Source, sources: Sequence[Source], bound: SourceKind) -
     return replace(own, kind=kind, stated=bound is not ceiling(own.channel))
 
 
+def _believed(draft: Draft, standing: Standing) -> SourceKind:
+    """The source kind of a draft: what is derived is trusted no more than what it is made from."""
+    parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
+    return lowest((draft.source.kind, *(parent.source.kind for parent in parents)))
+
+
+def _merged(
+    access: Access, worded: Worded, into: Memory, standing: Standing
+) -> tuple[Commit, Memory]:
+    """A text that is stored already: observed once more, with the tags and keys that it adds."""
+    draft, wording = worded
+    found = merging.merged(into, draft, _believed(draft, standing))
+    reason = f"the same memory is stored as {into.id}"
+    metadata: dict[str, Json] = {"not_taken": dict(found.aside)} if found.aside else {}
+    puts: tuple[Put, ...] = ()
+    after = found.memory
+    if after is not into:
+        after = replace(after, recorded_from=standing.at)
+        metadata["changed"] = [
+            name for name in ("tags", "extra") if getattr(into, name) != getattr(after, name)
+        ]
+        puts = (Put(after, _found_by(after, into, wording)),)
+    receipt = receipts.plain(after, Outcome.MERGED, reason)
+    return Commit(
+        puts=puts,
+        observations=(_observation(access, into.id, wording, Outcome.MERGED, draft),),
+        entries=(change_entry(access, standing, into.id, Change("merge", reason), metadata),),
+        receipts=(receipts.merged(receipt, draft, wording, into, found),),
+    ), after
+
+
+def _found_by(after: Memory, into: Memory, wording: Wording) -> Wording | None:
+    """The wording that new tags find, with the vectors of the repeated text."""
+    new = retagged(into, after.tags) if after.tags != into.tags else None
+    if new is None or wording.text != into.text:
+        return new
+    return replace(new, space=wording.space, vectors=wording.vectors, spans=wording.spans)
+
+
 def _kept(
     access: Access, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, standing: Standing
 ) -> Commit:
@@ -285,7 +323,7 @@ def _kept(
     replaced = [superseded(access, old, memory, standing) for old in keep.supersedes]
     conflicts = [on_record(access, memory, rival, standing) for rival in keep.against]
     receipt = replace(
-        _receipt(memory, outcome, keep.reason),
+        receipts.plain(memory, outcome, keep.reason),
         superseded=tuple(old.id for old in keep.supersedes),
         newer_than=tuple(
             rival.memory.id
@@ -293,7 +331,13 @@ def _kept(
             if rival.resolution is Resolution.NEWER_THAN and not rival.precedes
         ),
         conflicts=tuple(conflict.id for conflict in conflicts),
+        for_review=receipts.pending(conflicts, memory),
     )
+    named = (*keep.supersedes, *(rival.memory for rival in keep.against))
+    unknown = [id_ for id_ in draft.derived_from if id_ not in standing.memories]
+    if unknown:
+        note = f"no link to {', '.join(unknown)} was made: there is no such memory here"
+        draft = replace(draft, notes=(*draft.notes, note))
     return Commit(
         puts=(Put(memory, wording), *(put for put, _ in replaced)),
         observations=(_observation(access, memory.id, wording, outcome, draft),),
@@ -303,7 +347,9 @@ def _kept(
             *(entry for _, entry in replaced),
         ),
         conflicts=tuple(conflicts),
-        receipts=(receipt,),
+        receipts=(
+            receipts.stored(receipt, draft, wording, memory, named=named, agent=access.agent),
+        ),
     )
 
 
@@ -328,33 +374,6 @@ def _observation(
     if is_authoritative(ceiling(draft.source.channel)):
         origin = draft.source.ref or draft.source.agent or origin
     return Observation(memory_id, wording.hash, outcome, origin, draft.key)
-
-
-def _receipt(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
-    return Receipt(memory.id, memory.text, memory.metadata, memory.created, outcome, reasons)
-
-
-def _repeated(draft: Draft, seen: Seen) -> Receipt:
-    """Returns the receipt of the first write with this key, and the memory's status since."""
-    reasons = ["this key was used before for the same text"]
-    if seen.memory.status is not Status.ACTIVE:
-        reasons.append(f"the memory is now {seen.memory.status}")
-    return replace(_receipt(seen.memory, seen.outcome, *reasons), content=draft.text, again=True)
-
-
-def _not_taken(draft: Draft, into: Memory) -> list[str]:
-    """Lists the fields of the draft that the merge did not take over."""
-    plain = Draft(text=draft.text)
-    left = [
-        "metadata" if name == "extra" else name
-        for name in _STATED
-        if name != "source"
-        and getattr(draft, name) != getattr(plain, name)
-        and getattr(draft, name) != getattr(into, name)
-    ]
-    if not left:
-        return []
-    return [f"not changed: {', '.join(left)}; use update to change the stored memory"]
 
 
 _STATED = tuple(field.name for field in fields(Statement))

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from memory_mesh import log
 from memory_mesh.errors import EmbeddingError, StoreError, TextRefused
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.prepare import embed_chunks
+from memory_mesh.flows.prepare import embed_chunks, embedder_failed
 from memory_mesh.model import (
     Commit,
     Space,
@@ -22,8 +23,14 @@ def catch_up(access: Access, space: Space, waiting: Sequence[tuple[int, str]]) -
     """Embeds these texts, which were stored without a vector."""
     if access.embedder is None:
         return
-    with suppress(EmbeddingError, StoreError):  # they go on waiting, and the answer counts them
+    try:
         _embed(access.ledger, access.namespace, access.embedder, space, waiting)
+    except TextRefused:  # these texts have no vector, and the embedder is well
+        return
+    except EmbeddingError as error:  # they go on waiting, and the answer counts them
+        embedder_failed(error)
+    except StoreError:
+        log.debug("late vectors could not be written", texts=len(waiting))
 
 
 _PROBE = "which space is this"
@@ -33,8 +40,8 @@ def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> 
     """Embeds every text that has no vector in the embedder's space; returns how many."""
     if access.embedder is None:
         return 0
+    start, done = log.started(), 0
     space = access.embedder.embed([_PROBE], query=True).space
-    done = 0
     with suppress(TextRefused):  # only such texts are left
         while count := embed_waiting(
             access.ledger, access.namespace, access.embedder, space, WRITE_SLICE
@@ -42,6 +49,7 @@ def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> 
             done += count
             if progress is not None:
                 progress(done)
+    log.info("embed", texts=done, ms=log.milliseconds(start))
     return done
 
 

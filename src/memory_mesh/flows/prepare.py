@@ -14,6 +14,7 @@ a vector and waits for one (late_vectors.py).
 
 from collections.abc import Mapping, Sequence
 
+from memory_mesh import log
 from memory_mesh.errors import EmbeddingError, TextRefused
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
@@ -48,6 +49,8 @@ Clean: TypeAlias = "tuple[Draft, Wording, tuple[Chunk, ...]]"
 Vectors = tuple[Space, tuple[bytes, ...], tuple[Span | None, ...]]
 _MARKUP = frozenset("*_`<&[\\~")
 _FORMS = ("html", "htm", "md", "markdown", "document")
+_REASON_CHARS = 300  # of an embedder's error that a warning shows
+_REFUSED_TEXT = "the embedder does not take this text; keywords find it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def clean(access: Access, draft: Draft) -> Clean:
     """The draft without personal data and noise, its wording and its chunks."""
     from memory_mesh.policy import scrub  # a search does not need it
 
-    draft = redact_statement(access, draft)
+    given, draft = draft, redact_statement(access, draft)
     if draft.key is not None:
         from memory_mesh.policy.writing.keys import owned_key
 
@@ -80,20 +83,38 @@ def clean(access: Access, draft: Draft) -> Clean:
         source=draft.source.ref,
     )
     draft = replace(draft, text=scrubbed.content)
+    replaced = redacted_values(access, given, draft)
     if draft.claim is None and access.read_claims and draft.lesson is None and draft.topic is None:
         from memory_mesh.policy import claims
 
         draft = replace(draft, claim=claims.read(draft.text, speaker=draft.speaker))
-    return draft, tagged(word(draft.text, scrubbed.plain), draft.tags), scrubbed.chunks
+    wording = tagged(word(draft.text, scrubbed.plain), draft.tags)
+    left_out = scrubbed.removed
+    if given.text.count("<") > draft.text.count("<"):
+        left_out = (*left_out, "HTML markup")
+    if replaced or left_out:
+        wording = replace(wording, redacted=replaced, left_out=left_out)
+    return draft, wording, scrubbed.chunks
+
+
+def redacted_values(
+    access: Access, given: Draft | SkillDraft, draft: Draft | SkillDraft
+) -> Mapping[str, int]:
+    """Counts the different values that were replaced anywhere in a draft, by kind."""
+    if access.redactor is None or draft == given:
+        return {}
+    from memory_mesh.policy.privacy import redacted
+
+    return redacted(repr(given), repr(draft))
 
 
 def embed(access: Access, cleaned: Sequence[Clean], *, news: Sequence[bool]) -> list[Worded]:
     """The drafts with their wordings; those that are news with vectors, if an embedder answers."""
     chunked = [chunks if new else () for (_, _, chunks), new in zip(cleaned, news, strict=True)]
-    embedded = _embedded(access.embedder, chunked)
+    embedded, failure = _embedded(access.embedder, chunked)
     return [
-        (draft, _with_vectors(wording, vectors))
-        for (draft, wording, _), vectors in zip(cleaned, embedded, strict=True)
+        (draft, _with_vectors(wording, vectors, failure if chunks else None))
+        for (draft, wording, _), vectors, chunks in zip(cleaned, embedded, chunked, strict=True)
     ]
 
 
@@ -104,6 +125,7 @@ def embed_question(access: Access, query: Query, reading: Reading) -> PreparedQu
     try:
         embedding = access.embedder.embed([reading.text], query=True)
     except EmbeddingError as error:
+        embedder_failed(error)
         return PreparedQuery(note=str(error), reading=reading)
     return PreparedQuery(embedding.space, embedding.vectors[0][0], embedding.note, reading)
 
@@ -149,6 +171,7 @@ def redact_statement(access: Access, said: Said) -> Said:
     if isinstance(said, Draft):
         for name in ("key", "topic", "quarantine"):
             changed[name] = redact_with(redactor, getattr(said, name))
+        changed["notes"] = tuple(redactor.text(note) for note in said.notes)
     return replace(said, **changed)
 
 
@@ -265,28 +288,45 @@ def embed_one(embedder: Embedder | None, text: str) -> tuple[Space, bytes] | Non
         return None
     try:
         embedding = embedder.embed([text])
-    except EmbeddingError:
+    except EmbeddingError as error:
+        embedder_failed(error)
         return None
     return embedding.space, embedding.vectors[0][0]
 
 
-def _with_vectors(wording: Wording, vectors: Vectors | None) -> Wording:
+def embedder_failed(error: EmbeddingError) -> None:
+    """Warns once per process that there are no vectors; a refused text is no failure."""
+    if isinstance(error, TextRefused):
+        return
+    from memory_mesh.policy.privacy import masked
+
+    reason = masked(str(error)).rstrip(".")[:_REASON_CHARS]
+    log.warn_once(
+        "embedder",
+        f"the embedder fails: {reason}. Texts are stored and found by keyword; their vectors are "
+        "made once it works again",
+    )
+
+
+def _with_vectors(wording: Wording, vectors: Vectors | None, failure: str | None) -> Wording:
+    """The wording with its vectors, or with the reason why it has none."""
     if vectors is None:
-        return wording
+        return wording if failure is None else replace(wording, pending=failure)
     space, data, spans = vectors
     return replace(wording, space=space, vectors=data, spans=spans)
 
 
 def _embedded(
     embedder: Embedder | None, chunked: "Sequence[Sequence[Chunk]]"
-) -> Sequence[Vectors | None]:
-    """Vectors of each text's chunks; None for those that must wait."""
+) -> tuple[Sequence[Vectors | None], str | None]:
+    """Vectors of each text's chunks, None for those that must wait, and why they must."""
     if embedder is None or not any(chunked):
-        return [None] * len(chunked)
+        return [None] * len(chunked), None
     try:
-        return embed_chunks(embedder, chunked)
-    except EmbeddingError:
-        return [None] * len(chunked)
+        return embed_chunks(embedder, chunked), _REFUSED_TEXT
+    except EmbeddingError as error:
+        embedder_failed(error)
+        return [None] * len(chunked), str(error)
 
 
 def embed_chunks(embedder: Embedder, chunked: "Sequence[Sequence[Chunk]]") -> list[Vectors | None]:

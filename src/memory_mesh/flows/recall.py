@@ -24,6 +24,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from memory_mesh import log
 from memory_mesh.errors import InvalidInput, StoreIsFull
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
@@ -66,10 +67,18 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
     if query.profile not in (*profiles.PROFILES, *profiles.RANKED):
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
         raise InvalidInput(f"there is no profile {query.profile!r}; choose one of: {known}")
+    start = log.started()
     query = replace(query, text=redact(access, query.text))
     hits = _recalled(access, query, use_cache=use_cache and _may_be_kept(query))
     if access.yamo:
         access.ledger.note(access.namespace, recall_entry(access, query, hits))
+    log.info(
+        "search",
+        hits=len(hits),
+        by_keyword=hits.explanation.found_by_keyword,
+        by_meaning=hits.explanation.found_by_vector,
+        ms=log.milliseconds(start),
+    )
     return hits
 
 

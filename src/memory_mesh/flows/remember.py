@@ -23,11 +23,14 @@ from memory_mesh.flows.prepare import Clean, clean, embed
 from memory_mesh.model import (
     Draft,
     Keep,
+    Merge,
     Receipt,
+    Verdict,
     Wanted,
 )
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.limits import WRITE_SLICE
+from memory_mesh.policy.writing.merging import trusted_enough
 
 
 def remember(
@@ -57,7 +60,18 @@ def _news(access: Access, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool
         return [False] * len(cleaned)
     with access.ledger.read(access.namespace) as snapshot:
         standing = snapshot.standing(wanted)
-    return [isinstance(judge(draft, wording, standing), Keep) for draft, wording, _ in cleaned]
+    return [_is_news(judge(draft, wording, standing), draft) for draft, wording, _ in cleaned]
+
+
+def _is_news(verdict: Verdict, draft: Draft) -> bool:
+    """True for a new text, and for a stored one that new tags write anew."""
+    match verdict:
+        case Keep():
+            return True
+        case Merge(into):
+            return trusted_enough(into, draft.source.kind) and not {*draft.tags} <= {*into.tags}
+        case _:
+            return False
 
 
 def _slices(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:

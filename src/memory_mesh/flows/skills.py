@@ -5,7 +5,7 @@ known name takes the place of the old one and inherits how far it could be relie
 changes nothing. From an untrusted source, or made by `synthesize`, it is staged for review.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -13,7 +13,13 @@ from memory_mesh.errors import EmbeddingError, InvalidInput, NotFound, StoreErro
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.blocks import Change, change_entry, skill_entry
-from memory_mesh.flows.prepare import embed_one, redact, redact_skill
+from memory_mesh.flows.prepare import (
+    embed_one,
+    embedder_failed,
+    redact,
+    redact_skill,
+    redacted_values,
+)
 from memory_mesh.model import (
     Candidate,
     Commit,
@@ -41,6 +47,7 @@ from memory_mesh.policy.learning import reliability as learning_reliability, ski
 from memory_mesh.policy.ranking import skills
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import SKILL_CHARS
+from memory_mesh.policy.writing.receipts import redaction
 from memory_mesh.policy.writing.trust import authority, is_authoritative
 
 SkillChange = Callable[[Skill, datetime], Skill]
@@ -52,11 +59,12 @@ def ingest(access: Access, draft: SkillDraft) -> SkillReceipt:
     """Stores a skill; the receipt says whether it is stored, merged or staged, and why."""
     if len(draft.text) > SKILL_CHARS:
         raise InvalidInput(f"the skill is too long; the limit is {SKILL_CHARS} characters")
-    draft = redact_skill(access, draft)
+    given, draft = draft, redact_skill(access, draft)
+    redacted = redacted_values(access, given, draft)
     said = skill_text.describe(draft.text, draft.metadata)
     same = _same(access, draft, said.name)
     if same is not None:
-        return same
+        return _told(same, redacted)
     terms = _terms(said)
     embedded = embed_one(access.embedder, said.intent)
     receipts: list[SkillReceipt] = []
@@ -80,7 +88,15 @@ def ingest(access: Access, draft: SkillDraft) -> SkillReceipt:
         )
 
     access.ledger.commit(access.namespace, Wanted(skill_names=((said.name, draft.scope),)), decide)
-    return receipts[-1]
+    return _told(receipts[-1], redacted)
+
+
+def _told(receipt: SkillReceipt, redacted: Mapping[str, int]) -> SkillReceipt:
+    """The receipt with what was redacted."""
+    if not redacted:
+        return receipt
+    reasons = (*receipt.reasons, redaction(redacted))
+    return replace(receipt, reasons=reasons, redacted=redacted)
 
 
 def _same(access: Access, draft: SkillDraft, name: str) -> SkillReceipt | None:
@@ -323,7 +339,8 @@ def _asked(access: Access, query: str, scope: Scope) -> tuple[Space, bytes] | No
         return None
     try:
         embedding = embedder.embed([query], query=True)
-    except EmbeddingError:
+    except EmbeddingError as error:
+        embedder_failed(error)
         return None
     late = [
         SkillVector(candidate.skill.id, *found)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
+from memory_mesh import log
 from memory_mesh.errors import InvalidInput, StoreError
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.prepare import terms_of
@@ -46,10 +47,13 @@ def reindex(
         head = snapshot.head()
     known = head.analyzer == ANALYZER and not everything
     marks = {"text": head.old_texts, "skill": head.old_skills}
-    return sum(
+    start = log.started()
+    done = sum(
         _reindex(ledger, namespace, of, up_to=mark if known else None, at_once=at_once)
         for of, mark in marks.items()
     )
+    log.info("reindex", texts=done, ms=log.milliseconds(start))
+    return done
 
 
 def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
@@ -83,6 +87,8 @@ def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float)
     """Delivers new blocks to every sink, for at most this long; True if all were delivered."""
     end = time.monotonic() + seconds
     told = [_drain_one(ledger, namespace, sink, end) for sink in sinks]
+    if sinks:
+        log.info("feed sinks", sinks=len(sinks), complete=all(told))
     return all(told)
 
 
@@ -149,6 +155,7 @@ def _lost(index: Index, namespace: str, state: SpaceState) -> bool:
 
 def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceState) -> Body | None:
     """The ledger names a body only after it is whole on disk: a kill in between changes nothing."""
+    start = log.started()
     body = index.absorb(
         namespace,
         state.space.name,
@@ -156,6 +163,7 @@ def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceStat
         base=state.body,
         rows=lambda after: feed.vectors(namespace, state.space, after),
     )
+    log.info("absorb", vectors=0 if body is None else body.rows, ms=log.milliseconds(start))
     if body is not None and body != state.body:
         feed.absorbed(namespace, state.space, state.body, body)
     return body
@@ -180,6 +188,8 @@ def _deliver(cursors: SinkCursors, namespace: str, sink: Sink, commit: list[Bloc
         sink.deliver(namespace, commit)
     except Exception as error:  # noqa: BLE001  # whatever a sink does, writes go on
         failure = masked(f"{type(error).__name__}: {error}")
+    if failure is not None:
+        log.debug("a sink failed", seq=commit[0].seq)
     try:
         cursors.sink_moved(namespace, sink.name, commit[0].seq or 0, failure)
     except StoreError:  # the cursor stays where it was, and this commit is told once more

@@ -22,6 +22,9 @@ class Wording:
     space: "Space | None" = None
     vectors: tuple[bytes, ...] = ()
     spans: "tuple[Span | None, ...]" = ()  # where in the text each vector's part lies
+    redacted: Mapping[str, int] = field(default_factory=dict)  # values replaced in it, by kind
+    left_out: tuple[str, ...] = ()  # why the scrubber left out a part, one entry for each
+    pending: str | None = None  # why it has no vector although there is an embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,12 @@ class Receipt:
     superseded: tuple[str, ...] = ()
     newer_than: tuple[str, ...] = ()  # memories that it seems to update; both stay
     conflicts: tuple[str, ...] = ()
+    for_review: tuple[str, ...] = ()  # memories and conflicts that now wait for a decision
+    merged_into: str | None = None  # the memory that holds the same
+    added: tuple[str, ...] = ()  # tags and metadata keys that a merge added to that memory
+    redacted: Mapping[str, int] = field(default_factory=dict)  # values replaced, by kind
+    vector_pending: str | None = None  # why the vector is missing although there is an embedder
+    words: Mapping[str, str] = field(default_factory=dict)  # first words of memories named here
     again: bool = False  # this very write was answered before, and nothing was written now
 
     @property

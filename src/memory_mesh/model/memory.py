@@ -180,6 +180,7 @@ class Draft(Statement):
     topic: str | None = None  # what a reflection is about
     origin: "Origin | None" = None  # of what comes from another store
     quarantine: str | None = None  # why it should wait for review, whatever else is known
+    notes: tuple[str, ...] = ()  # what was stated and could not be taken as it was stated
     keep_active: bool = False  # stay beside a more trusted rival instead of waiting for review
 
 

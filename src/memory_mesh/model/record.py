@@ -170,4 +170,16 @@ def record(item: Memory | Hit | Receipt) -> dict[str, Json]:
         plain |= {"score": item.score, "parts": dict(item.parts)}
     if isinstance(item, Receipt):
         plain |= {"outcome": item.outcome.value, "reasons": list(item.reasons)}
+        plain |= {
+            "superseded": list(item.superseded),
+            "newer_than": list(item.newer_than),
+            "merged_into": item.merged_into,
+            "added": list(item.added),
+            "for_review": list(item.for_review),
+            "conflicts": list(item.conflicts),
+            "redacted": dict(item.redacted),
+            "vector_pending": item.vector_pending,
+            "words": dict(item.words),
+            "again": item.again,
+        }
     return plain

@@ -93,6 +93,7 @@ class SkillReceipt:
     skill: Skill
     outcome: str  # stored, merged or staged
     reasons: tuple[str, ...] = ()
+    redacted: Mapping[str, int] = field(default_factory=dict)  # values replaced, by kind
 
     @property
     def id(self) -> str:

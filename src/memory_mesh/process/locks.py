@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from memory_mesh import log
+
 _held: set[int] = set()  # descriptors that `locked` holds in this process
 
 
@@ -27,7 +29,7 @@ class FairLock:
         """Waits for the lock, holds it, and always releases it."""
         with self._threads:
             descriptor = self._open()
-            _lock(descriptor, wait=True)
+            _lock_patiently(descriptor)
             try:
                 yield
             finally:
@@ -76,6 +78,15 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
         _held.discard(descriptor)
         _unlock(descriptor)  # closing alone would leave it to a forked child
         os.close(descriptor)
+
+
+def _lock_patiently(descriptor: int) -> None:
+    """Locks the file; logs how long another process kept it."""
+    if _lock(descriptor, wait=False):
+        return
+    start = log.started()
+    _lock(descriptor, wait=True)
+    log.debug("waited for the lock", ms=log.milliseconds(start))
 
 
 def _still_at(path: Path, descriptor: int) -> bool:

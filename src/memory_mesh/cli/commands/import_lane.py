@@ -33,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
     counts: dict[str, Json] = {name: getattr(done, name) for name in _COUNTS}
     if options.json:
         refusals: list[Json] = [list(refusal) for refusal in done.refusals]
-        output.say_json(counts | {"refusals": refusals})
+        more = {} if done.more is None else done.more.plain()
+        output.say_json(more | counts | {"refusals": refusals})
     else:
         output.progress("")
         known = {"merged": "already stored", "quarantined": "waiting for review"}
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
             if count or name in {"read", "stored"}
         )
         output.say(f"[MemoryMesh] Memories: {said}.")
+        output.tell([] if done.more is None else done.more.sentences())
         for id_, reason in done.refusals[:_SHOWN]:
             output.say(f"[MemoryMesh] Refused {id_}: {reason}.")
     return 1 if done.refused else 0

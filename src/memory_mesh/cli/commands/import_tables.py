@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
                 "skills": _plain(done.skills),
                 "blocks": done.blocks,
                 "refusals": refusals,
+                "receipts": {} if done.more is None else done.more.plain(),
             }
         )
     else:
@@ -46,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
         output.say(f"[MemoryMesh] Memories: {_said(done.memories)}.")
         output.say(f"[MemoryMesh] Skills: {_said(done.skills)}.")
         output.say(f"[MemoryMesh] Blocks of the other store, not chained here: {done.blocks}.")
+        output.tell([] if done.more is None else done.more.sentences())
         for id_, reason in done.refusals[:_SHOWN]:
             output.say(f"[MemoryMesh] Refused {id_}: {reason}.")
         if done.memories.quarantined or done.skills.quarantined:

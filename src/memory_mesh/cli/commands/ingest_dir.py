@@ -11,6 +11,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
 from memory_mesh.policy.privacy import masked
+from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
 from memory_mesh.process.files import Skipped, texts
 from memory_mesh.process.keys import key_for
 
@@ -27,9 +28,12 @@ class _Tally:
     stored: int = 0
     known: int = 0
     refused: list[tuple[str, Sequence[str]]] = field(default_factory=list)
+    more: ReceiptCounts = field(default_factory=ReceiptCounts)
 
     def count(self, name: str, receipt: Receipt) -> None:
         """Counts one receipt."""
+        if not receipt.again:
+            self.more.count(receipt)
         if receipt.outcome is Outcome.REFUSED:
             self.refused.append((name, receipt.reasons))
         elif receipt.again or receipt.outcome is Outcome.MERGED:
@@ -133,6 +137,7 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
             "links": skipped.links,
             "too_large": skipped.too_large,
             "unreadable": [masked(name) for name in skipped.unreadable],
+            **tally.more.plain(),
         }
         output.say_json(plain)
         return code
@@ -149,6 +154,7 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
     said = ", ".join(f"{count} {name}" for name, count in left.items() if count)
     if said:
         output.say(f"[MemoryMesh] Skipped: {said}.")
+    output.tell(tally.more.sentences())
     for name in skipped.unreadable[:_NAMED]:
         _name("Unreadable", name)
     for name, reasons in tally.refused[:_NAMED]:

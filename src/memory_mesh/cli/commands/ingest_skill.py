@@ -37,10 +37,15 @@ def run(options: argparse.Namespace) -> int:
     with cli_options.opened(options) as (mesh, reader):
         scope = Scope(None if options.for_all else reader.project, None, None)
         receipt = mesh.ingest_skill(found[1], metadata, str(path), scope=scope)
-    why = "" if receipt.outcome == "stored" else f"{receipt.outcome}: {'; '.join(receipt.reasons)}"
+    if not options.json:
+        output.tell(reason for reason in receipt.reasons if reason != "stored")
     return output.answer(
-        {**output.described_skill(receipt.skill), "outcome": receipt.outcome},
+        {
+            **output.described_skill(receipt.skill),
+            "outcome": receipt.outcome,
+            "reasons": list(receipt.reasons),
+            "redacted": dict(receipt.redacted),
+        },
         f"[MemoryMesh] Ingested skill {receipt.skill.name} ({receipt.id})",
         as_json=options.json,
-        remark=why,
     )

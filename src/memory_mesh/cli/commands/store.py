@@ -4,7 +4,7 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import InvalidInput
-from memory_mesh.model import Outcome, Scope, SourceKind, record
+from memory_mesh.model import Outcome, Receipt, Scope, SourceKind, record
 from memory_mesh.policy.writing.speakers import kind_said
 
 _USER = SourceKind.USER_EXPLICIT
@@ -48,16 +48,18 @@ def run(options: argparse.Namespace) -> int:
         receipt = mesh.add(content, metadata, **said)
     if receipt.outcome is Outcome.REFUSED:
         raise InvalidInput("; ".join(receipt.reasons))
-    stored = receipt.outcome is Outcome.STORED
-    return output.answer(
-        record.record(receipt),
-        f"[MemoryMesh] Ingested record {receipt.id}",
-        as_json=options.json,
-        remark=_agents() if stored else f"{receipt.outcome}: {'; '.join(receipt.reasons)}",
-    )
+    if not options.json:
+        own = cli_options.without_agent()
+        told = [f"stored as an agent's (inference); if you are the user, run: {own}"] if own else []
+        output.tell([*(reason for reason in receipt.reasons if reason != "stored"), *told])
+    return output.answer(record.record(receipt), _headline(receipt), as_json=options.json)
 
 
-def _agents() -> str:
-    """Says that the memory counts as an agent's, if an agent started this shell."""
-    own = cli_options.without_agent()
-    return f"stored as an agent's (inference); if you are the user, run: {own}" if own else ""
+def _headline(receipt: Receipt) -> str:
+    """RFC-0011's line, which programs read; on a terminal, what became of the text."""
+    if not output.on_terminal():
+        return f"[MemoryMesh] Ingested record {receipt.id}"
+    if receipt.outcome is Outcome.STORED:
+        return f"[MemoryMesh] Stored as {receipt.id}"
+    done = "Waits for review as" if receipt.outcome is Outcome.QUARANTINED else "Already stored as"
+    return f"[MemoryMesh] {done} {receipt.id}"

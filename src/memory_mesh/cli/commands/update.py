@@ -4,6 +4,8 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.policy.privacy import redacted
+from memory_mesh.policy.writing.receipts import redaction
 
 EXAMPLE = 'memory-mesh update --id mem_1767225600000_0a1b2c --content "Light themes, since May"'
 
@@ -36,5 +38,8 @@ def run(options: argparse.Namespace) -> int:
             reason=options.reason or "updated by the caller",
             **said,
         )
+    replaced = redacted(repr((content, metadata, said)), repr(output.described(memory)))
+    if replaced and not options.json:
+        output.tell([redaction(replaced)])
     done = f"[MemoryMesh] Updated record {memory.id}"
     return output.answer(output.described(memory), done, as_json=options.json)

@@ -20,6 +20,7 @@ from memory_mesh.compat.lane import translate
 from memory_mesh.compat.tally import Importer, Progress
 from memory_mesh.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
 from memory_mesh.sync import MemoryMesh
 
 BATCH = 256
@@ -36,6 +37,7 @@ class LaneBrought:
     superseded: int = 0
     refused: int = 0
     refusals: tuple[tuple[str, str], ...] = ()
+    more: ReceiptCounts | None = None  # what the receipts say
 
 
 def bring_in_lane(mesh: MemoryMesh, path: Path, *, progress: Progress | None = None) -> LaneBrought:
@@ -44,7 +46,9 @@ def bring_in_lane(mesh: MemoryMesh, path: Path, *, progress: Progress | None = N
     closed = list[tuple[str, str]]()
     counts = importer.counts(_bring_batches(mesh, path, importer, closed))
     done = sum(mesh.mark_superseded(old, by=new) for old, new in closed)
-    return LaneBrought(**counts, superseded=done, refusals=tuple(importer.refusals))
+    return LaneBrought(
+        **counts, superseded=done, refusals=tuple(importer.refusals), more=importer.more
+    )
 
 
 def _bring_batches(

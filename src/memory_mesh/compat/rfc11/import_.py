@@ -21,6 +21,7 @@ from memory_mesh.compat.tally import Importer, Progress, Tally, origin_id
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Channel, Draft, Lesson, Scope, SkillDraft, Source, SourceKind
+from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ class Brought:
     skills: Tally
     blocks: int
     refusals: tuple[tuple[str, str], ...] = ()
+    more: ReceiptCounts | None = None  # what the receipts of the memories say
 
 
 def bring_in(mesh: MemoryMesh, folder: Path, *, progress: Progress | None = None) -> Brought:
@@ -61,6 +63,7 @@ def bring_in(mesh: MemoryMesh, folder: Path, *, progress: Progress | None = None
         Tally(**skilled),
         blocks.count_rows() if blocks is not None else 0,
         tuple(importer.refusals),
+        importer.more,
     )
 
 

@@ -23,6 +23,7 @@ from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 
+from memory_mesh import log
 from memory_mesh._version import __version__
 from memory_mesh.engines.http import address
 from memory_mesh.engines.http.address import Target
@@ -143,6 +144,7 @@ class Client:
         late = time.monotonic() + wait >= deadline
         if failures >= self._limits.attempts or wait > _LONGEST_WAIT or late:
             raise NetworkError(self._redacted(f"{self._base} {failure.reason}")) from None
+        log.debug("http retry", attempt=failures, wait_seconds=round(wait, 2))
         self._sleep(wait)
 
     def _fetch(self, path: str, file: Path, offset: int, progress: Progress) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "Redactor",
     "Rule",
     "masked",
+    "redacted",
     "suspicious",
     "user_rules",
 ]
@@ -123,6 +124,20 @@ def masked(text: str) -> str:
     while suspicious(text) and (found := _scanner(()).find(text)):
         text = _replaced(text, found, lambda part: f"[{part.rule.label}]")
     return text
+
+
+def redacted(before: str, after: str) -> dict[str, int]:
+    """Counts the different values that were replaced in a text, by the kind in the placeholder."""
+    import re
+
+    pattern = rf"\[([A-Z][A-Z0-9_]*)_[0-9a-f]{{{_MARK}}}\]"
+    known = {match[0] for match in re.finditer(pattern, before)}
+    new = {match[0]: match[1].lower() for match in re.finditer(pattern, after)}
+    counts: dict[str, int] = {}
+    for placeholder, kind in new.items():
+        if placeholder not in known:
+            counts[kind] = counts.get(kind, 0) + 1
+    return dict(sorted(counts.items()))
 
 
 def user_rules(

@@ -36,6 +36,10 @@ _CARD_WORDS = (
     "card", "cc", "visa", "maestro", "jcb", "karte", "carte", "tarjeta", "carta", "cartão",
     "信用卡", "银行卡", "カード", "카드", "карт",
 )  # fmt: skip
+_ORDER = (
+    r"(?i)(?<![a-z])(?:order|ticket|invoice|tracking)(?: ?(?:number|no\.?|nr\.?|id|code))?"
+    r"(?: is| was)?[ :=#]{1,3}\Z"
+)
 _RESOLVERS = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"))
 _VERSION = (
     r"(?i)(?:\bv|version|release|build|firmware|driver|assembly\w*|upgrade[ds]?(?: to)?)"
@@ -63,7 +67,15 @@ def email(text: str, start: int, stop: int) -> Span | None:
 
 
 def card(text: str, start: int, stop: int) -> Span | None:
-    """Returns the span of a card number with an issuer's prefix, length and Luhn check digit."""
+    """Returns the span of a card number with an issuer's prefix, length and Luhn check digit.
+
+    A number that is introduced as an order, ticket, invoice or tracking number is none, unless a
+    word for a card stands near by.
+    """
+    if re.search(_ORDER, text[max(0, start - 32) : start]):
+        near = text[max(0, start - 48) : stop + 24].lower()
+        if not any(word in near for word in _CARD_WORDS):
+            return None
     return _card(text, start, stop, _ISSUERS)
 
 

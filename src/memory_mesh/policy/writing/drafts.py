@@ -87,12 +87,20 @@ def draft_of(
         draft = _detailed(draft, details)
     stated = draft.source.kind if "source_kind" in details else None
     draft = with_kind(draft, channel, stated=stated)
+    notes: list[str] = []
     if metadata is not None:
+        options = draft
         argued = draft.source.kind if draft.source.agent else SourceKind.USER_EXPLICIT
         draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
         draft = with_kind(draft, channel, stated=stated, at_most=argued)
+        notes += _overruled(options, draft)
     _check_validity(draft.valid_from, draft.valid_until)
-    return draft
+    if stated is not None and draft.source.kind is not stated:
+        notes.append(
+            f"source_kind {stated} was lowered to {draft.source.kind}, the most that the channel "
+            f"{channel} may state"
+        )
+    return replace(draft, notes=tuple(notes)) if notes else draft
 
 
 def alteration(
@@ -154,6 +162,22 @@ def _spoken_again(draft: Draft, memory: Memory, details: Mapping[str, object]) -
     if named == _named(memory) or not any(named):
         return draft
     return with_kind(draft, memory.source.channel)
+
+
+def _overruled(stated: Draft, draft: Draft) -> list[str]:
+    """Options that metadata of the same meaning overruled, in words."""
+    pairs = {
+        "tags": (stated.tags or None, draft.tags),
+        "importance": (stated.importance, draft.importance),
+        "session": (stated.scope.session, draft.scope.session),
+        "source_agent": (stated.source.agent, draft.source.agent),
+        "kind": (stated.label, draft.label),
+    }
+    return [
+        f"{name} was given twice: {taken!r} of the metadata was taken, not {given!r}"
+        for name, (given, taken) in pairs.items()
+        if given is not None and given != taken
+    ]
 
 
 def _named(said: Statement) -> tuple[str | None, ...]:

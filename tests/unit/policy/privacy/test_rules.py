@@ -156,6 +156,34 @@ def test_what_is_none_stays(text):
     assert REDACTOR.text(text) is text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "order number 4111 1111 1111 1111",
+        "Order #4111111111111111 has shipped",
+        "invoice no. 4111-1111-1111-1111",
+        "ticket: 4111111111111111",
+        "The tracking number is 4111111111111111",
+    ],
+)
+def test_a_number_that_is_introduced_as_another_is_no_card(text):
+    assert REDACTOR.text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pay the order with 4111111111111111",
+        "order 4111111111111111, paid by visa",
+        "order: card 4111111111111111",
+        "reorder 4111111111111111",
+        "the parcel 4111111111111111",
+    ],
+)
+def test_an_order_near_by_does_not_hide_a_card(text):
+    assert "[CARD_" in REDACTOR.text(text)
+
+
 def test_a_private_key_goes_as_a_whole_even_when_it_was_cut_off():
     dashes = "-----"
     key = f"{dashes}BEGIN RSA PRIVATE KEY{dashes}\n" + "MIIabc+/\n" * 20

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from memory_mesh import log
 from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit, rows, schema, vectors
 from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
 from memory_mesh.engines.ledgers.sqlite.connections import Files
@@ -46,6 +47,7 @@ class SqliteLedger(SqliteAudit):
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
+        start = log.started()
         with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
             head = rows.head(db)
             at = sqlite_commit.recorded_time(head, self._clock.now())
@@ -59,6 +61,7 @@ class SqliteLedger(SqliteAudit):
                     terms.adopt(db, head)
                 sqlite_commit.write(db, head, at, commit)
             sqlite_commit.record_recalls(db, waiting)
+        _tell(commit, start)
         return commit
 
     @contextmanager
@@ -81,6 +84,7 @@ class SqliteLedger(SqliteAudit):
                 [(stamp, id_) for id_ in ids],
             )
             sqlite_commit.record_recalls(db, [*waiting, *([entry] if entry else [])])
+        log.debug("use", ids=",".join(ids))
 
     def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
         """Add one vote to a memory, in place; ranking may change, so the seq moves."""
@@ -101,6 +105,7 @@ class SqliteLedger(SqliteAudit):
             if not changed.rowcount:
                 raise NotFound
             db.execute("UPDATE store SET seq = seq + 1")
+        log.info("vote", id=memory_id, helpful=helpful)
 
     def stats(self, namespace: str) -> Stats:
         """The namespace in numbers."""
@@ -148,6 +153,20 @@ class SqliteLedger(SqliteAudit):
                 sqlite_commit.record_recalls(db, waiting)
         except StoreError:
             self._waiting.drop(namespace)
+
+
+def _tell(commit: Commit, start: float) -> None:
+    """Logs one write: what it changed, and how long it took, waiting included."""
+    changed = [put.memory.id for put in commit.puts] + [put.skill.id for put in commit.skills]
+    log.info(
+        "write",
+        outcomes=",".join(receipt.outcome for receipt in commit.receipts) or "none",
+        changed=",".join(changed) or "none",
+        blocks=len(commit.entries),
+        vectors=len(commit.vectors) + len(commit.skill_vectors),
+        terms=0 if commit.terms is None else len(commit.terms.fields),
+        ms=log.milliseconds(start),
+    )
 
 
 def _changes(commit: Commit) -> bool:

@@ -1,0 +1,54 @@
+"""What a repeated text adds to the stored memory: new tags and new metadata keys. Pure: no I/O.
+
+Only a source that is trusted at least as much as the stored memory adds anything. A stored value is
+never replaced by a merge: that takes an update.
+"""
+
+from collections.abc import Mapping
+
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.model import Draft, Json, Memory, SourceKind
+from memory_mesh.policy.writing.trust import lowest
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The stored memory after a merge, what was added to it, and what was not."""
+
+    memory: Memory
+    added: tuple[str, ...] = ()  # tags and metadata keys, in words
+    refused: tuple[str, ...] = ()  # the same of a source that is trusted less
+    kept: tuple[tuple[str, Json, Json], ...] = ()  # key, stored value, given value
+    aside: Mapping[str, Json] = {}  # what only the block of the merge holds
+
+
+def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
+    """Adds new tags and keys of a draft to the memory, if `kind` is trusted enough for that."""
+    tags = tuple(tag for tag in dict.fromkeys(draft.tags) if tag not in into.tags)
+    news = {key: value for key, value in draft.extra.items() if key not in into.extra}
+    kept = tuple(
+        (key, into.extra[key], value)
+        for key, value in draft.extra.items()
+        if key in into.extra and into.extra[key] != value
+    )
+    names = (*(f"tag {tag}" for tag in tags), *(f"metadata {key}" for key in news))
+    others = {key: value for key, _, value in kept}
+    if not trusted_enough(into, kind):
+        return Merged(into, (), names, kept, _aside(draft, into, tags, others | news))
+    new = replace(into, tags=into.tags + tags, extra={**into.extra, **news}) if names else into
+    return Merged(new, names, (), kept, _aside(draft, into, (), others))
+
+
+def trusted_enough(into: Memory, kind: SourceKind) -> bool:
+    """True if a source of this kind may add to the memory."""
+    return lowest((kind, into.source.kind)) is into.source.kind
+
+
+def _aside(
+    draft: Draft, into: Memory, tags: tuple[str, ...], metadata: Mapping[str, Json]
+) -> dict[str, Json]:
+    """What the block keeps because the memory does not take it."""
+    found: dict[str, Json] = {"tags": list(tags), "metadata": dict(metadata)}
+    if draft.text != into.text:
+        found["content"] = draft.text
+    return {name: value for name, value in found.items() if value}
