@@ -93,8 +93,8 @@ class Lookup(Protocol):
     def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
         """The memories with these ids that the lens sees, in the order asked."""
 
-    def load(self, versions: Sequence[int]) -> dict[int, Memory]:
-        """Versions by their number, as found by `match`."""
+    def load(self, versions: Sequence[int], lens: Lens | None = None) -> dict[int, Memory]:
+        """Versions by their number, as found by `match`; a lens tells which are expired."""
 
     def page(
         self, lens: Lens, limit: int, cursor: str | None, *, worst_first: bool = False
@@ -104,8 +104,8 @@ class Lookup(Protocol):
     def history(self, memory_id: str) -> list[Memory]:
         """Every version of one memory, oldest first."""
 
-    def next_bound(self, now: datetime) -> datetime | None:
-        """The next moment at which some memory starts or ceases to be valid."""
+    def next_bound(self, lens: Lens) -> datetime | None:
+        """The next moment at which some memory starts or ceases to be valid, or may expire."""
 
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""
@@ -202,8 +202,8 @@ class VectorFeed(Protocol):
 class Maintenance(Protocol):
     """Count, list and close whole namespaces."""
 
-    def stats(self, namespace: str) -> Stats:
-        """The namespace in numbers."""
+    def stats(self, namespace: str, session_days: int = 0) -> Stats:
+        """The namespace in numbers; sessions expire after so many days, or never."""
 
     def namespaces(self) -> Iterator[str]:
         """The names of all namespaces, sorted."""

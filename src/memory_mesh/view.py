@@ -154,6 +154,7 @@ class View:
             include=include,
             as_of=as_of,
             valid_at=valid_at,
+            session_days=self._config.session_days,
         )
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:

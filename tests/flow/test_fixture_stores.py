@@ -18,7 +18,7 @@ def test_a_store_of_an_earlier_version_finds_all_its_words_after_upkeep(tmp_path
     path = unpacked(name, tmp_path / "old")
     with MemoryMesh(db_dir=tmp_path / "old") as mesh:
         waiting = mesh.stats().to_reindex
-        assert bool(waiting) == (not name.startswith(f"schema-{schema.NEWEST}-"))
+        assert bool(waiting) == (not _has_terms_of_today(name))
         assert mesh.verify().ok == (not waiting)
         report = mesh.upkeep()
         assert report.reindexed == waiting + (mesh.stats().skills if waiting else 0)
@@ -34,3 +34,9 @@ def test_a_store_of_an_earlier_version_finds_all_its_words_after_upkeep(tmp_path
             mesh.add(memory.text, tags=list(memory.tags))
     anew = held(tmp_path / "new" / "namespaces" / "default.db", "live")
     assert sorted(held(path, "live").values()) == sorted(anew.values())
+
+
+def _has_terms_of_today(name):
+    """Since migration 5 a store says which analyzer wrote its terms."""
+    _, migration, _, analyzer, *_ = name.split("-")
+    return int(migration) >= 5 and int(analyzer) == ANALYZER

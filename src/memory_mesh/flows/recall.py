@@ -86,7 +86,7 @@ def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:
         if access.embedder is None or query.keyword_only or not query.text.strip():
             hits = _answer(access, snapshot, query, PreparedQuery(reading=reading))
             if use_cache:
-                access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens.now))
+                access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens))
             return hits
     prepared = embed_question(access, query, reading)
     with _caught_up(access, prepared.space) as (snapshot, pending):
@@ -97,7 +97,7 @@ def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:
             and complete
             and key == _cache_key(access.namespace, snapshot.head(), query, reading)
         ):
-            access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens.now))
+            access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens))
     return hits
 
 
@@ -157,7 +157,7 @@ def _answer(
 
         many = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else query.limit
         best = fusion.fuse(query.profile, legs, many)
-    memories = snapshot.load([candidate.version for candidate in best])
+    memories = snapshot.load([candidate.version for candidate in best], query.lens)
     if query.profile in profiles.RANKED:
         best = _ranked(query, best, memories)
     spans = _spans(snapshot, prepared, query, memories)
@@ -236,6 +236,6 @@ def _cache_key(namespace: str, head: Head, query: Query, reading: Reading) -> tu
     return (
         "search", namespace, query.text, query.limit, where, head.identity, head.seq, query.profile,
         query.keyword_only, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
-        lens.any_validity, tuple(sorted(query.weights.items())), query.min_similarity,
-        query.min_relevance, reading.period,
+        lens.any_validity, lens.session_days, tuple(sorted(query.weights.items())),
+        query.min_similarity, query.min_relevance, reading.period,
     )  # fmt: skip

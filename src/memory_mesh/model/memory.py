@@ -44,6 +44,7 @@ class Status(StrEnum):
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
     DELETED = "deleted"
+    EXPIRED = "expired"  # of a session long over: never stored, read from the session's last write
 
 
 class SourceKind(StrEnum):

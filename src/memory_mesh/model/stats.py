@@ -38,6 +38,7 @@ class Stats:
     bytes: int
     spaces: tuple[SpaceState, ...] = ()
     to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
+    expired: int = 0  # memories of sessions that were not written to for long; none is active
 
 
 @dataclass(frozen=True, slots=True)

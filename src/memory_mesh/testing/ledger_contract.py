@@ -193,9 +193,9 @@ class LedgerContract(EmptyLedger):
             seen[moment] = found(ledger, "tea", Lens(moment))
         assert seen == {clock.now(): [], start: ["tea is hot"], end: []}
         with ledger.read("default") as snapshot:
-            assert snapshot.next_bound(clock.now()) == start
-            assert snapshot.next_bound(start) == end
-            assert snapshot.next_bound(end) is None
+            assert snapshot.next_bound(Lens(clock.now())) == start
+            assert snapshot.next_bound(Lens(start)) == end
+            assert snapshot.next_bound(Lens(end)) is None
 
     def test_rarer_words_rank_higher(self, ledger: Ledger, clock: FrozenClock) -> None:
         """BM25: a rare word outweighs a common one."""

@@ -56,7 +56,8 @@ class UpkeepVerbs(LessonVerbs):
 
     def stats(self) -> Stats:
         """Returns the figures of the namespace."""
-        return self._opened().ledger.stats(self._config.namespace)
+        config = self._config
+        return self._opened().ledger.stats(config.namespace, config.session_days)
 
     def namespaces(self) -> list[str]:
         """Lists the names of all namespaces in the store."""

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.engines.ledgers.sqlite import conflicts, rows, vectors
+from memory_mesh.engines.ledgers.sqlite import conflicts, rows, sessions, vectors
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -70,6 +70,7 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
     before = vectors.last_text(db) if _brings_vectors(commit) else 0
     numbers = {put.memory.id: _put(db, put, seq, at) for put in commit.puts}
     _observe(db, commit.observations, at, numbers)
+    sessions.record(db, commit, rows.micros(at) or 0)
     for link in commit.links:
         db.execute(
             "INSERT OR IGNORE INTO link SELECT a.number, b.number, ?, ? "

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit, rows, schema, vectors
@@ -102,12 +103,13 @@ class SqliteLedger(SqliteAudit):
                 raise NotFound
             db.execute("UPDATE store SET seq = seq + 1")
 
-    def stats(self, namespace: str) -> Stats:
-        """The namespace in numbers."""
+    def stats(self, namespace: str, session_days: int = 0) -> Stats:
+        """The namespace in numbers; sessions expire after so many days, or never."""
         from memory_mesh.engines.ledgers.sqlite import stats as sqlite_stats
 
         with self._files.reading(namespace) as db:
-            return sqlite_stats.stats(db, self._files.size(namespace))
+            since = self._clock.now() - timedelta(days=session_days) if session_days else None
+            return sqlite_stats.stats(db, self._files.size(namespace), since)
 
     def vectors(
         self, namespace: str, space: Space, after: int

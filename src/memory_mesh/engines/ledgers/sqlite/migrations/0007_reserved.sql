@@ -1,0 +1,1 @@
+-- Changes nothing: the number belongs to another change of the same release.
