@@ -200,10 +200,13 @@ class VectorFeed(Protocol):
 
 
 class Maintenance(Protocol):
-    """Count, list and close whole namespaces."""
+    """Count, list, prune and close whole namespaces."""
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
+
+    def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
+        """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
 
     def namespaces(self) -> Iterator[str]:
         """The names of all namespaces, sorted."""

@@ -665,7 +665,7 @@ class MemoryMesh:
         return self._sync.get_cache_stats()
 
     async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """Runs all maintenance: old keyword terms, missing vectors, index, sinks, due lessons.
+        """Runs all maintenance: keyword terms, vectors, index, sinks, old recall blocks, lessons.
 
         May be interrupted at any point and run again.
 

@@ -50,3 +50,4 @@ class UpkeepReport:
     sinks_told: bool
     lessons: int = 0
     reindexed: int = 0  # texts and skills whose keyword terms were written anew
+    recalls_pruned: int = 0  # records of searches that were deleted because of their age

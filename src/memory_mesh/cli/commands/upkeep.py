@@ -29,6 +29,9 @@ def run(options: argparse.Namespace) -> int:
         "embedded": report.embedded,
         "indexed": sum(body.rows for body in bodies),
         "pending": waiting,
+        "pruned": report.recalls_pruned,
     }
-    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    told = ", ".join(
+        f"{name} {count}" for name, count in counts.items() if count or name != "pruned"
+    )
     return output.answer(counts, f"[MemoryMesh] {told.capitalize()}.", as_json=options.json)

@@ -116,6 +116,15 @@ def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
             id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
 
 
+def prune_recalls(db: sqlite3.Connection, before: datetime, limit: int) -> int:
+    """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
+    return db.execute(
+        "DELETE FROM recall WHERE number IN "
+        "(SELECT number FROM recall WHERE at < ? ORDER BY at LIMIT ?)",
+        (rows.millis(before), limit),
+    ).rowcount
+
+
 def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
     """One new version, and its memory's number; an earlier version is closed, never changed."""
     memory = put.memory
