@@ -38,10 +38,13 @@ from memory_mesh.typed import Protocol
 
 
 class Clock(Protocol):
-    """The time of day, and nothing else."""
+    """The time of day, and a count of seconds to measure how long something takes."""
 
     def now(self) -> datetime:
         """The present, aware and in UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment; they never go back."""
 
 
 class Forkable(Protocol):
@@ -127,8 +130,11 @@ class Claims(Protocol):
 class Indexing(Protocol):
     """Read what upkeep works on in one read transaction: missing vectors, keyword terms."""
 
-    def pending(self, space: Space, limit: int) -> Pending:
-        """How many texts wait for a vector in a space, and the first `limit` of them."""
+    def pending(self, space: Space, limit: int, max_chars: int | None = None) -> Pending:
+        """How many texts wait for a vector in a space, and the first `limit` of them.
+
+        With `max_chars`, instead the newest of them that are not longer, among recent texts.
+        """
 
     def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
         """Texts or skills (`of`) up to a number, newest first, with the terms they have.

@@ -106,6 +106,7 @@ class View:
             index=opened.existing_index,
             seal=opened.sealer(namespace),
             heritage_depth=config.max_heritage_depth if config.enable_heritage_tracking else None,
+            timer=opened.clock.monotonic,
             read_claims=config.read_claims,
         )
 

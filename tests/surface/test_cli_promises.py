@@ -1,6 +1,9 @@
 """What the command line says of expired sessions, votes, waiting texts and imports."""
 
+import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
@@ -22,3 +25,44 @@ def test_get_says_that_a_session_expired_and_how_to_see_it(cli: CommandLine) -> 
     assert "tea is hot" in cli("list", "--session", "chat", "--include", "expired").out
     assert cli("list", "--session", "chat").out == ""
     assert "[MemoryMesh] Expired: 1\n" in cli("stats", "--verbose").out
+
+
+def test_search_says_on_standard_error_how_many_texts_have_no_vector(
+    cli: CommandLine, model_folder: Path
+) -> None:
+    cli.stored("Tea is hot. " * 300)
+    meaning = replace(cli, variables={"MEMORY_MESH_MODEL_DIR": str(model_folder)})
+    told = (
+        "[MemoryMesh] 1 texts have no vector yet and are found by their words only; "
+        "run `memory-mesh upkeep`.\n"
+    )
+    done = meaning("search", "tea")
+    assert (done.code, done.err) == (0, told)
+    assert "upkeep" not in done.out
+    found = meaning("search", "tea", "--json")
+    assert (len(json.loads(found.out)), found.err) == (1, told)
+    assert cli("search", "tea", "--keyword").err == ""
+    assert meaning("upkeep").out == "[MemoryMesh] Reindexed 0, embedded 1, indexed 0, pending 0.\n"
+    assert meaning("search", "tea").err == ""
+
+
+def test_upkeep_walks_every_namespace_and_passes_over_a_damaged_one(
+    cli: CommandLine, model_folder: Path
+) -> None:
+    for name in ("alice", "bob", "carol"):
+        cli.stored(f"{name} drinks tea", "--namespace", name)
+    meaning = replace(cli, variables={"MEMORY_MESH_MODEL_DIR": str(model_folder)})
+    done = meaning("upkeep", "--all")
+    counts = "reindexed 0, embedded 1, indexed 0, pending 0"
+    assert done.out.splitlines() == [
+        f"[MemoryMesh] alice: {counts}.",
+        f"[MemoryMesh] bob: {counts}.",
+        f"[MemoryMesh] carol: {counts}.",
+        "[MemoryMesh] 3 of 3 namespaces: reindexed 0, embedded 3, indexed 0, pending 0.",
+    ]
+    (damaged,) = (cli.store / "namespaces").glob("bob*.db")
+    damaged.write_bytes(b"no database " * 1_000)
+    again = meaning("upkeep", "--all", "--json")
+    assert again.code == 1
+    assert sorted(json.loads(again.out)) == ["alice", "carol"]
+    assert "[MemoryMesh Error] bob: " in again.err

@@ -9,7 +9,7 @@
       │  speakers ──▶ who of those that speak here
       ▼
     embed ─────────────▶ vector, in the space of the embedder that answered; or keywords only
-      │                  what waits for a vector in that space gets one, up to a bound
+      │                  new texts that wait for a vector get one, for at most 0.25 s
       ▼
     ledger.read(namespace)                     second one; without an embedder still the first
       │  match(terms, lens)                    scope, status, validity and filter inside
@@ -28,7 +28,7 @@ from memory_mesh.errors import InvalidInput, StoreIsFull
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import recall_entry, use_entry
-from memory_mesh.flows.late_vectors import CATCH_UP_TEXTS, catch_up
+from memory_mesh.flows.late_vectors import CATCH_UP_CHARS, CATCH_UP_TEXTS, catch_up
 from memory_mesh.flows.prepare import PreparedQuery, embed_question, redact
 from memory_mesh.flows.search_plan import gather, name_speakers, read_question
 from memory_mesh.model import (
@@ -38,6 +38,7 @@ from memory_mesh.model import (
     Hits,
     Lens,
     Memory,
+    Pending,
     Query,
     Question,
     Space,
@@ -107,14 +108,14 @@ def _caught_up(access: Access, space: Space | None) -> Iterator[tuple[Snapshot, 
 
     Where texts wait, a few get their vectors first, and the transaction is begun anew.
     """
-    waiting: Sequence[tuple[int, str]] = ()
+    waiting = Pending()
     with access.ledger.read(access.namespace) as snapshot:
         if space is not None:
-            waiting = snapshot.pending(space, CATCH_UP_TEXTS).texts
-        if space is None or not waiting:
-            yield snapshot, 0
+            waiting = snapshot.pending(space, CATCH_UP_TEXTS, CATCH_UP_CHARS)
+        if space is None or not waiting.texts:
+            yield snapshot, waiting.count
             return
-    catch_up(access, space, waiting)
+    catch_up(access, space, waiting.texts)
     with access.ledger.read(access.namespace) as snapshot:
         yield snapshot, snapshot.pending(space, 0).count
 

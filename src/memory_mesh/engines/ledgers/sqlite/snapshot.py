@@ -171,9 +171,9 @@ class SqliteSnapshot(SqliteLookup):
 
         return turns.speakers(self._db, words, sight(lens))
 
-    def pending(self, space: Space, limit: int) -> Pending:
-        """How many texts wait for a vector in a space, and the first `limit` of them."""
-        return vectors.pending(self._db, space, limit)
+    def pending(self, space: Space, limit: int, max_chars: int | None = None) -> Pending:
+        """How many texts wait for a vector in a space, and the first, or newest short ones."""
+        return vectors.pending(self._db, space, limit, max_chars)
 
     def parts(self, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
         """The vectors that versions have in a space, in the order of their parts."""
