@@ -164,9 +164,6 @@ class Writer(Protocol):
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and write the record of it before returning."""
 
-    def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
-        """Add one vote to a memory, in place."""
-
 
 class Audit(Protocol):
     """Read and check the record of what was written and recalled."""

@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -66,3 +68,36 @@ def test_upkeep_walks_every_namespace_and_passes_over_a_damaged_one(
     assert again.code == 1
     assert sorted(json.loads(again.out)) == ["alice", "carol"]
     assert "[MemoryMesh Error] bob: " in again.err
+
+
+def test_votes_from_the_command_line_are_counted_and_recorded(cli: CommandLine) -> None:
+    id_ = cli.stored("tea is hot")
+    assert cli("rate", id_, "--helpful").out == (
+        f"[MemoryMesh] Rated record {id_}: 1 found it helpful, 0 did not\n"
+    )
+    rated = json.loads(cli("rate", "--id", id_, "--not-helpful", "--json").out)
+    assert (rated["helpful"], rated["harmful"]) == (1, 1)
+    assert rated["usefulness"] == pytest.approx(0.55)
+    assert "trust now 1.00" in cli("reinforce", id_).out
+    disputed = cli("dispute", id_, "--reason", "it is cold")
+    assert disputed.out == f"[MemoryMesh] Disputed record {id_}, trust now 1.00, active\n"
+    with MemoryMesh(db_dir=cli.store) as mesh:
+        told = [block.entry.metadata.get("why") for block in mesh.blocks()]
+    assert told[1:] == ["rated helpful", "rated harmful", "reinforced", "it is cold"]
+
+
+@pytest.mark.parametrize("command", [("rate", "--helpful"), ("reinforce",), ("dispute",)])
+def test_a_vote_on_an_unknown_id_says_what_to_do_next(
+    cli: CommandLine, command: tuple[str, ...]
+) -> None:
+    done = cli(*command, "mem_1_ffffff")
+    assert (done.code, done.out) == (1, "")
+    assert "there is no memory mem_1_ffffff" in done.err
+    assert "memory-mesh list --all-projects" in done.err
+
+
+def test_a_vote_needs_one_id_and_one_direction(cli: CommandLine) -> None:
+    for words in (("rate", "--helpful"), ("rate", "mem_1_ffffff"), ("reinforce",)):
+        done = cli(*words)
+        assert done.code == 2
+        assert f"memory-mesh {words[0]} --help" in done.err

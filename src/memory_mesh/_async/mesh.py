@@ -571,14 +571,17 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.mark_superseded, memory_id, by=by)
 
-    async def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
+    async def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> Memory:
         """Votes whether a recalled memory was helpful; votes change its rank and nothing else.
+
+        Every vote is counted and leaves an audit block. Votes of the user each move the rank by
+        one step; votes through all other channels together move it at most one step each way.
 
         Options:
             helpful: whether it was of use.
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        await self._threads.run(self._sync.rate, memory_id, helpful=helpful, scope=scope)
+        return await self._threads.run(self._sync.rate, memory_id, helpful=helpful, scope=scope)
 
     async def insert_heritage(
         self,

@@ -27,6 +27,7 @@ CHANGES = (
     "review",
     "archive",
     "heritage",
+    "vote",
 )
 HYPOTHESIS = "This memory will be relevant to future queries"
 PREVIEW_CHARS = 60

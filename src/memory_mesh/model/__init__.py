@@ -26,7 +26,6 @@ from memory_mesh.model.commit import (
     SkillVector,
     Standing,
     Terms,
-    Vote,
     Wanted,
     Wording,
 )
@@ -60,6 +59,7 @@ from memory_mesh.model.memory import (
     Statement,
     Status,
     Tier,
+    VoteKind,
 )
 from memory_mesh.model.query import Lens, Query, Question, SkillQuery
 from memory_mesh.model.skill import (
@@ -158,7 +158,7 @@ __all__ = [
     "UpkeepReport",
     "Verdict",
     "Verification",
-    "Vote",
+    "VoteKind",
     "Wanted",
     "Wording",
 ]

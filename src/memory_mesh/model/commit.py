@@ -136,7 +136,7 @@ class Commit:
     schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
     tombstones: tuple[tuple[bytes, str], ...] = ()  # a value that must not come back, and why
     forgiven: tuple[bytes, ...] = ()  # tombstones that are taken away again
-    votes: tuple["Vote", ...] = ()
+    counted: tuple[Memory, ...] = ()  # memories whose votes changed, with their counters
     terms: "Terms | None" = None
 
 
@@ -167,11 +167,3 @@ class SkillVector:
     skill: str
     space: Space
     vector: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """One vote on a memory's truth, counted in place."""
-
-    memory: str
-    supports: bool

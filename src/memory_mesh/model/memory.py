@@ -93,6 +93,15 @@ class Operation(StrEnum):
     ERASE = "erase"
 
 
+class VoteKind(StrEnum):
+    """What a vote says: whether a memory was of use, or whether it is true."""
+
+    HELPFUL = "helpful"
+    HARMFUL = "harmful"
+    REINFORCE = "reinforce"
+    DISPUTE = "dispute"
+
+
 class Outcome(StrEnum):
     """What became of a draft."""
 
@@ -212,6 +221,9 @@ class Memory(Statement):
     reinforcements: int = 0
     disputes: int = 0
     origins: int = 1  # distinct ones that said it
+    idle_reinforcements: int = 0  # that are counted and do not move its trust
+    idle_disputes: int = 0
+    other_steps: int = 0  # steps that channels other than the user's took (policy/writing/votes.py)
 
     @property
     def created_at(self) -> str:

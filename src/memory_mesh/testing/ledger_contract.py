@@ -242,16 +242,16 @@ class LedgerContract(EmptyLedger):
         """Counters are no part of a version, and only votes move the seq."""
         memory = put(ledger, "mem_1_000001", "tea is hot")
         ledger.use("default", [memory.id], None)
-        ledger.vote("default", memory.id, helpful=True)
-        ledger.vote("default", memory.id, helpful=False)
+        once = replace(memory, helpful=1)
+        twice = replace(memory, helpful=1, harmful=1)
+        ledger.commit("default", Wanted(), lambda _: Commit(counted=(once,)))
+        ledger.commit("default", Wanted(), lambda _: Commit(counted=(twice,)))
         with ledger.read("default") as snapshot:
             (counted,) = snapshot.get([memory.id], Lens(clock.now()))
             assert (counted.uses, counted.helpful, counted.harmful) == (1, 1, 1)
             assert counted.last_used == clock.now()
             assert len(snapshot.history(memory.id)) == 1
             assert snapshot.head().seq == 3
-        with pytest.raises(NotFound):
-            ledger.vote("default", "mem_1_ffffff", helpful=True)
 
     def test_recall_blocks_are_recorded_but_not_chained(
         self, ledger: Ledger, clock: FrozenClock

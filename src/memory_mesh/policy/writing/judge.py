@@ -37,7 +37,7 @@ from memory_mesh.policy import audience
 from memory_mesh.policy.claims import Relation, compare, normalised
 from memory_mesh.policy.writing import recited
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
-from memory_mesh.policy.writing.trust import BASE, is_authoritative, lowest, trust, trust_of
+from memory_mesh.policy.writing.trust import BASE, is_authoritative, lowest, trust_of
 
 _DEFAULT = PredicateSchema()
 
@@ -216,13 +216,7 @@ def _stands(rival: Rival, new: float) -> bool:
     memory = rival.memory
     if BASE[memory.source.kind] <= new:
         return rival.old_trust > new
-    ageless = trust(
-        memory.source.kind,
-        origins=memory.origins,
-        reinforcements=memory.reinforcements,
-        disputes=memory.disputes,
-    )
-    return ageless > new
+    return trust_of(memory, memory.created) > new
 
 
 def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:

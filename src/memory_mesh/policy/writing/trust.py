@@ -78,10 +78,17 @@ def trust_of(memory: Memory, at: datetime) -> float:
     return trust(
         memory.source.kind,
         origins=memory.origins,
-        reinforcements=memory.reinforcements,
-        disputes=memory.disputes,
+        **truth_votes(memory),
         age_days=(at - memory.created).total_seconds() / 86_400,
     )
+
+
+def truth_votes(memory: Memory) -> dict[str, int]:
+    """Returns the votes on a memory's truth that move its trust; others are only counted."""
+    return {
+        "reinforcements": memory.reinforcements - memory.idle_reinforcements,
+        "disputes": memory.disputes - memory.idle_disputes,
+    }
 
 
 def is_unsupported(reinforcements: int, disputes: int) -> bool:

@@ -129,14 +129,17 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
     """One new version, and its memory's number; an earlier version is closed, never changed."""
     memory = put.memory
     inserted = db.execute(
-        "INSERT INTO memory (id, created, status, uses, last_used) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO memory (id, created, status, uses, last_used, origins, helpful, harmful, "
+        "usefulness, reinforcements, disputes, idle_reinforcements, idle_disputes, other_steps) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             memory.id,
             rows.micros(memory.created),
             memory.status,
             memory.uses,
             rows.micros(memory.last_used),
+            memory.origins,
+            *rows.vote_values(memory),
         ),
     )
     if inserted.rowcount:
@@ -221,8 +224,8 @@ def _observe(
         ],
     )
     db.executemany(
-        "UPDATE memory SET origins = (SELECT count(DISTINCT origin) FROM observation "
-        "WHERE observation.memory = memory.number) WHERE id = ?",
+        "UPDATE memory SET origins = max(origins, (SELECT count(DISTINCT origin) FROM observation "
+        "WHERE observation.memory = memory.number)) WHERE id = ?",
         [(seen.memory,) for seen in observations if seen.memory not in numbers],
     )
 

@@ -13,7 +13,7 @@ from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
-from memory_mesh.errors import NotFound, StoreError
+from memory_mesh.errors import StoreError
 from memory_mesh.model import (
     Body,
     Commit,
@@ -86,26 +86,6 @@ class SqliteLedger(SqliteAudit):
                 [(stamp, id_) for id_ in ids],
             )
             self._record(db, [*waiting, *([entry] if entry else [])])
-
-    def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
-        """Add one vote to a memory, in place; ranking may change, so the seq moves."""
-        from memory_mesh.policy.ranking.usefulness import (
-            HARMFUL,
-            HELPFUL,
-            LEAST_USEFUL,
-            MOST_USEFUL,
-        )
-
-        column, step = ("helpful", HELPFUL) if helpful else ("harmful", HARMFUL)
-        with self._files.writing(namespace) as db:
-            changed = db.execute(
-                f"UPDATE memory SET {column} = {column} + 1, "  # noqa: S608  # two names
-                "usefulness = min(?, max(?, usefulness * ?)) WHERE id = ?",
-                (MOST_USEFUL, LEAST_USEFUL, step, memory_id),
-            )
-            if not changed.rowcount:
-                raise NotFound
-            db.execute("UPDATE store SET seq = seq + 1")
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
