@@ -1,6 +1,7 @@
 """What the command line says of expired sessions, votes, waiting texts and imports."""
 
 import json
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,3 +102,22 @@ def test_a_vote_needs_one_id_and_one_direction(cli: CommandLine) -> None:
         done = cli(*words)
         assert done.code == 2
         assert f"memory-mesh {words[0]} --help" in done.err
+
+
+def test_an_import_says_whether_it_is_the_users_own_export(cli: CommandLine) -> None:
+    cli.stored("tea is hot", "--importance", "0.9")
+    assert cli("export-tables", "out").code == 0
+    own = cli("import-tables", "out", "--namespace", "own")
+    assert "From your own export, with trust, votes, pins and status: 1.\n" in own.out
+    shutil.rmtree(cli.home / ".config" / "memory-mesh" / "keys")  # as on another machine
+    strange = cli("import-tables", "out", "--namespace", "strange")
+    assert "Exported with a key that is not known here, now documents: 1.\n" in strange.out
+    assert "--trusted" in strange.out
+    trusted = json.loads(
+        cli("import-tables", "out", "--namespace", "trusted", "--trusted", "--json").out
+    )
+    assert (trusted["own"], trusted["strange"]) == (1, 0)
+    weights = {"own": 0.9, "strange": 0.5, "trusted": 0.9}
+    for name, weight in weights.items():
+        (memory,) = json.loads(cli("list", "--namespace", name, "--json").out)["memories"]
+        assert memory["importance"] == weight

@@ -200,6 +200,24 @@ class Origin:
     created: datetime
     uses: int = 0
     last_used: datetime | None = None
+    kept: "Kept | None" = None  # of a store of the same user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a memory keeps that comes from a store of the same user: its status and its votes."""
+
+    status: Status = Status.ACTIVE
+    successor: str | None = None
+    origins: int = 1
+    helpful: int = 0
+    harmful: int = 0
+    usefulness: float = 1.0
+    reinforcements: int = 0
+    disputes: int = 0
+    idle_reinforcements: int = 0
+    idle_disputes: int = 0
+    other_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
