@@ -30,7 +30,7 @@ SQL = re.compile(
 )
 
 
-WRITING = {"commit", "note", "use", "vote", "absorbed", "sink_moved"}  # methods of a ledger
+WRITING = {"commit", "note", "use", "absorbed", "sink_moved"}  # methods of a ledger
 
 
 def main() -> int:

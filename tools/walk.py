@@ -47,7 +47,7 @@ ADDED, ASKED = "Alice lives in Berlin.", "How are deploys of the API done?"
 WARM_UP = ("Bob lives in Bremen.", "How are tests of the CLI done?")
 CALLBACKS = {
     "flows/remember.py _remember_slice.<locals>.<lambda>": "decides inside the write transaction",
-    "flows/late_vectors.py embed_waiting.<locals>.<lambda>": "decides inside the write transaction",
+    "flows/late_vectors.py _commit.<locals>.<lambda>": "decides inside the write transaction",
     "flows/search_plan.py body_search.<locals>.<lambda>": "asks the index inside the read",
     "process/redactor.py StoreRedactor.text": "redacts each text that the scrubber uncovers",
     "store.py OpenStore.existing_index": "opens the index at its first use",

@@ -45,6 +45,8 @@ _COUNTS = {
     "lesson_retention_days",
     "llm_max_tokens",
     "max_heritage_depth",
+    "session_days",
+    "recall_days",
 }
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
@@ -76,6 +78,8 @@ class Config:
     lesson_retention_days: int = 365
     enable_heritage_tracking: bool = False
     max_heritage_depth: int = 5
+    session_days: int = 30
+    recall_days: int = 90
     embedder: str | None = None
     embedder_model: str | None = None
     embedder_api_key: str | None = field(default=None, repr=False)
@@ -121,6 +125,8 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     "lesson_retention_days": ("int | None", "leave out lessons older than this many days"),
     "enable_heritage_tracking": ("bool | None", "record why memories were made"),
     "max_heritage_depth": ("int | None", "intents and rationales kept of each memory"),
+    "session_days": ("int | None", "days after which a session's memories expire; 0 is never"),
+    "recall_days": ("int | None", "days after which records of searches go; 0 is never"),
     "embedder": (
         "str | None",
         "what makes vectors: local, fastembed, openai, ollama, cohere or none",

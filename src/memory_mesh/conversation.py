@@ -74,6 +74,8 @@ class MemoryContextManager:
         lesson_retention_days: int | None = None,
         enable_heritage_tracking: bool | None = None,
         max_heritage_depth: int | None = None,
+        session_days: int | None = None,
+        recall_days: int | None = None,
         embedder: str | None = None,
         embedder_model: str | None = None,
         embedder_api_key: str | None = None,
@@ -112,6 +114,8 @@ class MemoryContextManager:
             lesson_retention_days: leave out lessons older than this many days (default 365).
             enable_heritage_tracking: record why memories were made (default False).
             max_heritage_depth: intents and rationales kept of each memory (default 5).
+            session_days: days after which a session's memories expire; 0 is never (default 30).
+            recall_days: days after which records of searches go; 0 is never (default 90).
             embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
             embedder_model: the name of the embedding model.
             embedder_api_key: the key of the embedder's service.
@@ -281,7 +285,8 @@ class MemoryContextManager:
         mesh = self._open()
         access = mesh._access()  # noqa: SLF001  # of the same package
         draft, text = redact_statement(access, draft), redact(access, draft.text)
-        lens = lens_of(mesh._now(), draft.scope)  # noqa: SLF001
+        days = mesh.config.session_days
+        lens = lens_of(mesh._now(), draft.scope, session_days=days)  # noqa: SLF001
         question = Query(text[:_MAX_QUESTION_CHARS], lens, _MAX_COMPARED, keyword_only=True)
         hits = mesh._recall(question, use_cache=False, recorded=False)  # noqa: SLF001
         known = [

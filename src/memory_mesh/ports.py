@@ -38,10 +38,13 @@ from memory_mesh.typed import Protocol
 
 
 class Clock(Protocol):
-    """The time of day, and nothing else."""
+    """The time of day, and a count of seconds to measure how long something takes."""
 
     def now(self) -> datetime:
         """The present, aware and in UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment; they never go back."""
 
 
 class Forkable(Protocol):
@@ -93,8 +96,8 @@ class Lookup(Protocol):
     def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
         """The memories with these ids that the lens sees, in the order asked."""
 
-    def load(self, versions: Sequence[int]) -> dict[int, Memory]:
-        """Versions by their number, as found by `match`."""
+    def load(self, versions: Sequence[int], lens: Lens | None = None) -> dict[int, Memory]:
+        """Versions by their number, as found by `match`; a lens tells which are expired."""
 
     def page(
         self, lens: Lens, limit: int, cursor: str | None, *, worst_first: bool = False
@@ -104,8 +107,8 @@ class Lookup(Protocol):
     def history(self, memory_id: str) -> list[Memory]:
         """Every version of one memory, oldest first."""
 
-    def next_bound(self, now: datetime) -> datetime | None:
-        """The next moment at which some memory starts or ceases to be valid."""
+    def next_bound(self, lens: Lens) -> datetime | None:
+        """The next moment at which some memory starts or ceases to be valid, or may expire."""
 
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""
@@ -142,8 +145,11 @@ class Claims(Protocol):
 class Indexing(Protocol):
     """Read what upkeep works on in one read transaction: missing vectors, keyword terms."""
 
-    def pending(self, space: Space, limit: int) -> Pending:
-        """How many texts wait for a vector in a space, and the first `limit` of them."""
+    def pending(self, space: Space, limit: int, max_chars: int | None = None) -> Pending:
+        """How many texts wait for a vector in a space, and the first `limit` of them.
+
+        With `max_chars`, instead the newest of them that are not longer, among recent texts.
+        """
 
     def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
         """Texts or skills (`of`) up to a number, newest first, with the terms they have.
@@ -172,9 +178,6 @@ class Writer(Protocol):
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and write the record of it before returning."""
-
-    def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
-        """Add one vote to a memory, in place."""
 
 
 class Audit(Protocol):
@@ -215,10 +218,13 @@ class VectorFeed(Protocol):
 
 
 class Maintenance(Protocol):
-    """Count, list and close whole namespaces."""
+    """Count, list, prune and close whole namespaces."""
 
-    def stats(self, namespace: str) -> Stats:
-        """The namespace in numbers."""
+    def stats(self, namespace: str, session_days: int = 0) -> Stats:
+        """The namespace in numbers; sessions expire after so many days, or never."""
+
+    def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
+        """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
 
     def namespaces(self) -> Iterator[str]:
         """The names of all namespaces, sorted."""

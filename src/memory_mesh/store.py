@@ -91,7 +91,10 @@ class OpenStore:
         self._temporary: weakref.finalize[[Path, int], OpenStore] | None = None
         self.folder = config.db_dir if config.enable_memory else self._temporary_folder()
         self.ledger: Ledger = SqliteLedger(
-            self.folder, clock, allow_network=config.allow_network_folder
+            self.folder,
+            clock,
+            allow_network=config.allow_network_folder,
+            recall_days=config.recall_days,
         )
         self.ids = MonotonicIds(clock)
         self.cache = SearchCache()

@@ -70,6 +70,8 @@ class MemoryMesh(
         lesson_retention_days: int | None = None,
         enable_heritage_tracking: bool | None = None,
         max_heritage_depth: int | None = None,
+        session_days: int | None = None,
+        recall_days: int | None = None,
         embedder: str | None = None,
         embedder_model: str | None = None,
         embedder_api_key: str | None = None,
@@ -112,6 +114,8 @@ class MemoryMesh(
             lesson_retention_days: leave out lessons older than this many days (default 365).
             enable_heritage_tracking: record why memories were made (default False).
             max_heritage_depth: intents and rationales kept of each memory (default 5).
+            session_days: days after which a session's memories expire; 0 is never (default 30).
+            recall_days: days after which records of searches go; 0 is never (default 90).
             embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
             embedder_model: the name of the embedding model.
             embedder_api_key: the key of the embedder's service.

@@ -111,6 +111,7 @@ class View:
             index=opened.existing_index,
             seal=opened.sealer(namespace),
             heritage_depth=config.max_heritage_depth if config.enable_heritage_tracking else None,
+            timer=opened.clock.monotonic,
             read_claims=config.read_claims,
         )
 
@@ -159,6 +160,7 @@ class View:
             include=include,
             as_of=as_of,
             valid_at=valid_at,
+            session_days=self._config.session_days,
         )
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:

@@ -55,6 +55,7 @@ _STABLE = {
         "claim, successor IS NULL"
     ),
     "conflict": "number, seq, new, existing, resolved IS NULL, resolution, why",
+    "session_write": "session, project, agent",
     "predicate": "name, cardinality",
     "tombstone": "why",
     "observation": "number, memory, hex(hash), outcome, key",

@@ -52,7 +52,7 @@ def test_no_public_verb_changes_a_written_block(mesh):
     mesh.restore(stored.id)
     assert mesh.blocks()[0] == before
     assert [block.entry.metadata.get("type") for block in mesh.blocks()] == [
-        None, "update", "pin", "delete", "restore",
+        None, "update", "pin", "vote", "delete", "restore",
     ]  # fmt: skip
 
 

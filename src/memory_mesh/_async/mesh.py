@@ -96,6 +96,8 @@ class MemoryMesh:
         lesson_retention_days: int | None = None,
         enable_heritage_tracking: bool | None = None,
         max_heritage_depth: int | None = None,
+        session_days: int | None = None,
+        recall_days: int | None = None,
         embedder: str | None = None,
         embedder_model: str | None = None,
         embedder_api_key: str | None = None,
@@ -137,6 +139,8 @@ class MemoryMesh:
             lesson_retention_days: leave out lessons older than this many days (default 365).
             enable_heritage_tracking: record why memories were made (default False).
             max_heritage_depth: intents and rationales kept of each memory (default 5).
+            session_days: days after which a session's memories expire; 0 is never (default 30).
+            recall_days: days after which records of searches go; 0 is never (default 90).
             embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
             embedder_model: the name of the embedding model.
             embedder_api_key: the key of the embedder's service.
@@ -176,6 +180,8 @@ class MemoryMesh:
             lesson_retention_days=lesson_retention_days,
             enable_heritage_tracking=enable_heritage_tracking,
             max_heritage_depth=max_heritage_depth,
+            session_days=session_days,
+            recall_days=recall_days,
             embedder=embedder,
             embedder_model=embedder_model,
             embedder_api_key=embedder_api_key,
@@ -582,14 +588,17 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.mark_superseded, memory_id, by=by)
 
-    async def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
+    async def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> Memory:
         """Votes whether a recalled memory was helpful; votes change its rank and nothing else.
+
+        Every vote is counted and leaves an audit block. Votes of the user each move the rank by
+        one step; votes through all other channels together move it at most one step each way.
 
         Options:
             helpful: whether it was of use.
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        await self._threads.run(self._sync.rate, memory_id, helpful=helpful, scope=scope)
+        return await self._threads.run(self._sync.rate, memory_id, helpful=helpful, scope=scope)
 
     async def insert_heritage(
         self,
@@ -677,7 +686,7 @@ class MemoryMesh:
         return self._sync.get_cache_stats()
 
     async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """Runs all maintenance: old keyword terms, missing vectors, index, sinks, due lessons.
+        """Runs all maintenance: keyword terms, vectors, index, sinks, old recall blocks, lessons.
 
         May be interrupted at any point and run again.
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.config import Config
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.model import Channel, Json, Scope, Status
+from memory_mesh.model import Channel, Json, Memory, Scope, Status
 from memory_mesh.policy.users import user_namespace
 from memory_mesh.process.agent_shell import agent_variables
 from memory_mesh.process.project import project_of
@@ -109,6 +109,32 @@ def _number_or_word(text: str) -> float | str:
 def add_id(parser: argparse.ArgumentParser) -> None:
     """Adds the option `--id`."""
     parser.add_argument("--id", required=True, metavar="ID", help="the memory's id")
+
+
+def add_any_id(parser: argparse.ArgumentParser) -> None:
+    """Adds an id that can be given with or without `--id`."""
+    parser.add_argument("named", nargs="?", metavar="ID", help="the memory's id")
+    parser.add_argument("--id", metavar="ID", help="the same, as an option")
+
+
+def any_id(options: argparse.Namespace, command: str) -> str:
+    """Returns the id that was given in either form."""
+    if (options.named is None) == (options.id is None):
+        raise UsageError(f"give one ID. See: memory-mesh {command} --help")
+    given: str = options.named or options.id
+    return given
+
+
+def truth_of(memory: Memory, trust: float) -> dict[str, Json]:
+    """Returns what votes on a memory's truth have led to, as JSON values."""
+    return {
+        "id": memory.id,
+        "status": memory.status.value,
+        "reinforcements": memory.reinforcements,
+        "disputes": memory.disputes,
+        "importance": memory.importance,
+        "trust": trust,
+    }
 
 
 @contextmanager

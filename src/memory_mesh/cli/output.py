@@ -66,6 +66,12 @@ def hint(text: str) -> None:
         print(safe_text(text), file=sys.stderr)
 
 
+def note(text: str) -> None:
+    """Prints a line that a reader of the answer must know to standard error."""
+    if sys.stderr is not None:
+        print(safe_text(text), file=sys.stderr)
+
+
 def progress(line: str) -> None:
     """Replace the line on a person's terminal that counts along; an empty one ends it."""
     if sys.stderr is not None and sys.stderr.isatty():

@@ -14,6 +14,7 @@ afterwards: what was said later cannot be seen, because it is not there yet.
 import hashlib
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -235,6 +236,10 @@ class AskedAt:
     def __init__(self) -> None:
         self.moment: datetime | None = None
 
+    def monotonic(self) -> float:
+        """Seconds that only go forward."""
+        return time.monotonic()
+
     def now(self) -> datetime:
         """The moment, where one is set."""
         return self.moment or datetime.now(UTC)
@@ -250,6 +255,7 @@ def opened_mesh(
         namespace=namespace,
         project="",
         session="",
+        session_days=0,
         skill_directories=(),
         enable_yamo=False,
         enable_llm=False,

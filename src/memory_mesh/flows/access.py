@@ -1,5 +1,6 @@
 """Access: what every flow needs to read and write one namespace."""
 
+import time
 from collections.abc import Callable
 
 from memory_mesh.fastdataclass import dataclass
@@ -24,6 +25,7 @@ class Access:
     index: Callable[[], Index | None] = lambda: None
     seal: Callable[[str], bytes] | None = None  # a keyed digest of a value that must not come back
     heritage_depth: int | None = None  # None: heritage is not tracked
+    timer: Callable[[], float] = time.monotonic  # seconds that only go forward
     read_claims: bool = True  # claims are read from plain text where none is stated
 
 

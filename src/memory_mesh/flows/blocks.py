@@ -1,9 +1,9 @@
 """The audit block of each kind of write and read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.prepare import redact
 from memory_mesh.formats import yamo
@@ -21,7 +21,14 @@ from memory_mesh.model import (
     record,
 )
 from memory_mesh.policy.audience import filter_text
+from memory_mesh.policy.writing import audit
 
+RECALL_BYTES = 1_024  # the record of a search with ten hits
+QUERY_CHARS = 200  # of a query in its record, or fewer where the record would grow too large
+FILTER_CHARS = 100
+LEAST_QUERY_BYTES = 128  # for the query's beginning, however many memories were found
+_JSON_MARKS = 3  # two quotes and a comma
+_NUMBERS = 16  # bytes of a record's number and time
 _Said = tuple[Operation, yamo.YamoBlock | None]
 
 
@@ -140,44 +147,60 @@ def _entry(
 
 def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
     """The record of a search."""
-    block = yamo.recall(
-        query.text,
-        agent_id=access.agent,
-        limit=query.limit,
-        filter=filter_text(query.lens),
-        at=query.lens.now,
-        results=len(hits),
-        top_score=max((hit.score for hit in hits), default=0.0),
-    )
-    return _read_entry(access, block, [hit.id for hit in hits], query.lens.now, {"use": "search"})
+    filter_ = filter_text(query.lens)
+    if filter_ is not None:
+        filter_ = yamo.cut(filter_, FILTER_CHARS, FILTER_CHARS)
+
+    def block(text: str) -> yamo.YamoBlock:
+        return yamo.recall(
+            text,
+            agent_id=access.agent,
+            limit=query.limit,
+            filter=filter_,
+            at=query.lens.now,
+            results=len(hits),
+            top_score=max((hit.score for hit in hits), default=0.0),
+        )
+
+    recalled = (query.text, [hit.id for hit in hits])
+    return _read_entry(access, block, recalled, query.lens.now, {"use": "search"})
 
 
 def use_entry(access: Access, ids: Sequence[str], now: datetime) -> Entry:
     """The record of memories opened by id."""
-    block = yamo.recall(
-        f"id IN ({', '.join(ids)})",
-        agent_id=access.agent,
-        limit=len(ids),
-        at=now,
-        results=len(ids),
-        top_score=1.0,
-    )
-    return _read_entry(access, block, ids, now, {"use": "get"})
+
+    def block(text: str) -> yamo.YamoBlock:
+        return yamo.recall(
+            text, agent_id=access.agent, limit=len(ids), at=now, results=len(ids), top_score=1.0
+        )
+
+    return _read_entry(access, block, (f"id IN ({', '.join(ids)})", ids), now, {"use": "get"})
 
 
 def _read_entry(
     access: Access,
-    block: yamo.YamoBlock,
-    memories: Sequence[str],
+    block: Callable[[str], yamo.YamoBlock],
+    recalled: tuple[str, Sequence[str]],
     at: datetime,
     metadata: dict[str, Json],
 ) -> Entry:
-    return Entry(
+    """A record whose query text is cut, so that the record of ten memories stays small."""
+    query, memories = recalled
+    entry = Entry(
         id=access.ids.draw("yamo_recall"),
         operation=Operation.RECALL,
         agent=access.agent,
         at=at,
         memories=tuple(memories),
-        wire=yamo.render(block),
+        wire=yamo.render(block("")),
         metadata=metadata,
     )
+    room = max(RECALL_BYTES - _size(entry), LEAST_QUERY_BYTES) // 2  # a block says it twice
+    return replace(entry, wire=yamo.render(block(yamo.cut(query, QUERY_CHARS, room))))
+
+
+def _size(entry: Entry) -> int:
+    """About how many bytes a record takes in the store."""
+    parts = (entry.id, entry.agent or "", entry.wire or "", audit.metadata_text(entry.metadata))
+    ids = sum(len(id_) + _JSON_MARKS for id_ in entry.memories)
+    return _NUMBERS + ids + sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)

@@ -26,6 +26,7 @@ from memory_mesh.model import (
     Standing,
     Statement,
     Status,
+    VoteKind,
     Wanted,
 )
 from memory_mesh.policy import audience
@@ -41,6 +42,7 @@ from memory_mesh.policy.writing.trust import (
     lowest,
     may_change,
 )
+from memory_mesh.policy.writing.votes import may_move, voted
 
 _LESS_TRUSTED = (
     "the memory comes from a more trusted source than this channel may change; add what you know "
@@ -112,12 +114,24 @@ def restore(access: Access, memory_id: str, reader: Scope) -> Memory:
     return _commit_change(access, memory_id, decide)
 
 
-def rate(access: Access, memory_id: str, lens: Lens, *, helpful: bool) -> None:
-    """Counts one vote on whether a visible memory was helpful."""
+def rate(access: Access, memory_id: str, lens: Lens, *, helpful: bool) -> Memory:
+    """Counts one vote on whether a visible memory was helpful, and leaves its block."""
+    kind = VoteKind.HELPFUL if helpful else VoteKind.HARMFUL
     with access.ledger.read(access.namespace) as snapshot:
         if not snapshot.get([memory_id], lens):
             raise NotFound
-    access.ledger.vote(access.namespace, memory_id, helpful=helpful)
+
+    def decide(standing: Standing) -> Commit:
+        old = standing.memories.get(memory_id)
+        if old is None or old.status is Status.DELETED:
+            raise NotFound
+        moves = may_move(old, kind, access.kind)
+        new = voted(old, kind, access.kind, moves=moves)
+        said: dict[str, Json] = {"vote": kind.value, "moved": moves}
+        entry = change_entry(access, standing, memory_id, Change("vote", f"rated {kind}"), said)
+        return Commit(counted=(new,), entries=(entry,), after=new)
+
+    return _commit_change(access, memory_id, decide)
 
 
 def inherit(access: Access, memory_id: str, reader: Scope, chain: Heritage, depth: int) -> Memory:

@@ -18,6 +18,7 @@ from memory_mesh.model import (
     Entry,
     Json,
     Keep,
+    Kept,
     Known,
     Link,
     Memory,
@@ -53,6 +54,7 @@ from memory_mesh.policy.writing.trust import (
     is_authoritative,
     lowest,
 )
+from memory_mesh.typed import Any
 
 
 def wanted(worded: Sequence[Worded]) -> Wanted:
@@ -66,11 +68,7 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
             if draft.key is not None
             for key in (draft.key, given_key(draft.key))
         ),
-        ids=tuple(
-            id_
-            for draft in drafts
-            for id_ in (*draft.derived_from, *([draft.origin.id] if draft.origin else ()))
-        ),
+        ids=tuple(id_ for draft in drafts for id_ in (*draft.derived_from, *_origin_ids(draft))),
         patterns=tuple(
             (draft.lesson.pattern_id, draft.scope) for draft in drafts if draft.lesson is not None
         ),
@@ -79,6 +77,14 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
             echo for draft, wording in worded for echo in recited.suspects(draft, wording.echo)
         ),
     )
+
+
+def _origin_ids(draft: Draft) -> list[str]:
+    """The ids that an imported draft names: its own, and that of the memory that replaced it."""
+    if draft.origin is None:
+        return []
+    successor = draft.origin.kept.successor if draft.origin.kept is not None else None
+    return [draft.origin.id, *([successor] if successor is not None else ())]
 
 
 def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
@@ -196,8 +202,24 @@ def _settle(
 def _verdict(access: Access, draft: Draft, wording: Wording, standing: Standing) -> Verdict:
     """Returns the judge's verdict, or Refuse if a person rejected the same value before."""
     verdict = judge(draft, wording, standing)
+    origin = draft.origin
+    if origin is not None and origin.kept is not None and origin.id not in standing.memories:
+        verdict = _as_it_was(verdict, origin.kept)
     if isinstance(verdict, Keep | Merge) and rejected(access, draft, standing):
         return Refuse("the same value was rejected in review")
+    return verdict
+
+
+def _as_it_was(verdict: Verdict, kept: Kept) -> Verdict:
+    """The verdict on a memory from a store of the same user: it has the status that it had there.
+
+    What it contradicts here stays active too, and the conflict waits for the user's decision.
+    """
+    active = kept.status is Status.ACTIVE
+    if isinstance(verdict, Keep) or (isinstance(verdict, Merge | Known) and not active):
+        against = verdict.against if isinstance(verdict, Keep) and active else ()
+        pending = tuple(replace(rival, resolution=None) for rival in against)
+        return Keep(status=kept.status, reason="it is as it was in your export", against=pending)
     return verdict
 
 
@@ -258,6 +280,8 @@ def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) ->
         stated |= {"uses": draft.origin.uses, "last_used": draft.origin.last_used}
     stated["importance"] = allowed_importance(bound, draft.importance)
     stated["pinned"] = draft.pinned and is_authoritative(bound)
+    if draft.origin is not None and draft.origin.kept is not None:
+        stated |= _brought_along(draft, draft.origin.kept, standing)
     prefix = "mem" if draft.topic is None else "reflect"
     return Memory(
         id=draft.origin.id if draft.origin is not None else unused_id(access, prefix, standing),
@@ -314,12 +338,23 @@ def _found_by(after: Memory, into: Memory, wording: Wording) -> Wording | None:
     return replace(new, space=wording.space, vectors=wording.vectors, spans=wording.spans)
 
 
+def _brought_along(draft: Draft, kept: Kept, standing: Standing) -> dict[str, Any]:
+    """What a memory from a store of the same user keeps, as its owner had it there."""
+    found: dict[str, Any] = {
+        field.name: getattr(kept, field.name) for field in fields(Kept) if field.name != "status"
+    }
+    if kept.successor not in standing.memories:
+        found["successor"] = None
+    return found | {"importance": draft.importance, "pinned": draft.pinned}
+
+
 def _kept(
     access: Access, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, standing: Standing
 ) -> Commit:
     """A new memory: its first version, observation, links and block; what it replaces is closed."""
     draft, wording = worded
-    outcome = Outcome.STORED if memory.status is Status.ACTIVE else Outcome.QUARANTINED
+    waits = memory.status is Status.QUARANTINED
+    outcome = Outcome.QUARANTINED if waits else Outcome.STORED
     replaced = [superseded(access, old, memory, standing) for old in keep.supersedes]
     conflicts = [on_record(access, memory, rival, standing) for rival in keep.against]
     receipt = replace(

@@ -1,6 +1,10 @@
-"""Texts that wait for a vector: a few before each search, all of them by upkeep."""
+"""Texts that wait for a vector: a few new ones during each search, all of them by upkeep.
 
-from collections.abc import Callable, Sequence
+A search spends at most a quarter of a second on them, and looks at the clock between small batches.
+Long texts and whatever is left wait for upkeep; the answer says how many.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from memory_mesh import log
@@ -14,26 +18,36 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.policy.writing.limits import WRITE_SLICE
-from memory_mesh.ports import Embedder, Ledger
+from memory_mesh.ports import Embedder
 
-CATCH_UP_TEXTS = 32  # waiting texts one search embeds at most
+CATCH_UP_TEXTS = 32  # waiting texts that one search embeds at most
+CATCH_UP_CHARS = 2_000  # of a text; a longer one alone could take longer than a search may
+CATCH_UP_SECONDS = 0.25  # after which a search begins no further batch
+SEARCH_BATCH_CHARS = 1_000  # of the texts between two looks at the clock
+UPKEEP_BATCH_CHARS = 50_000  # of the texts that upkeep embeds and commits together
+_PROBE = "which space is this"
+_Waiting = tuple[int, str]  # the number of a text, and the text
 
 
-def catch_up(access: Access, space: Space, waiting: Sequence[tuple[int, str]]) -> None:
-    """Embeds these texts, which were stored without a vector."""
+def catch_up(access: Access, space: Space, waiting: Sequence[_Waiting]) -> None:
+    """Embeds these texts, which were stored without a vector, as far as the time allows."""
     if access.embedder is None:
         return
+    end = access.timer() + CATCH_UP_SECONDS
+    late: list[TextVectors] = []
     try:
-        _embed(access.ledger, access.namespace, access.embedder, space, waiting)
-    except TextRefused:  # these texts have no vector, and the embedder is well
-        return
+        for batch in _batches(waiting, SEARCH_BATCH_CHARS):
+            late += _embedded(access.embedder, space, batch)
+            if access.timer() >= end:
+                break
     except EmbeddingError as error:  # they go on waiting, and the answer counts them
         embedder_failed(error)
+    try:
+        _commit(access, late)
+    except TextRefused:  # these texts have no vector, and the embedder is well
+        return
     except StoreError:
         log.debug("late vectors could not be written", texts=len(waiting))
-
-
-_PROBE = "which space is this"
 
 
 def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> int:
@@ -43,40 +57,55 @@ def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> 
     start, done = log.started(), 0
     space = access.embedder.embed([_PROBE], query=True).space
     with suppress(TextRefused):  # only such texts are left
-        while count := embed_waiting(
-            access.ledger, access.namespace, access.embedder, space, WRITE_SLICE
-        ):
-            done += count
-            if progress is not None:
-                progress(done)
+        while True:
+            with access.ledger.read(access.namespace) as snapshot:
+                waiting = snapshot.pending(space, WRITE_SLICE).texts
+            if not waiting:
+                break
+            refused: list[TextVectors] = []
+            for batch in _batches(waiting, UPKEEP_BATCH_CHARS):
+                late = _embedded(access.embedder, space, batch)
+                taken = [one for one in late if one.vectors]
+                refused += [one for one in late if not one.vectors]
+                if not taken:
+                    continue
+                done += _commit(access, taken)
+                if progress is not None:
+                    progress(done)
+            done += _commit(access, refused, among_others=len(refused) < len(waiting))
     log.info("embed", texts=done, ms=log.milliseconds(start))
     return done
 
 
-def embed_waiting(
-    ledger: Ledger, namespace: str, embedder: Embedder, space: Space, limit: int
-) -> int:
-    """Embeds at most `limit` texts that have no vector in a space; returns how many."""
-    with ledger.read(namespace) as snapshot:
-        waiting = snapshot.pending(space, limit).texts
-    return _embed(ledger, namespace, embedder, space, waiting) if waiting else 0
+def _batches(waiting: Iterable[_Waiting], chars: int) -> Iterator[list[_Waiting]]:
+    """Whole texts with at most so many characters together; a longer one is alone."""
+    batch: list[_Waiting] = []
+    held = 0
+    for number, text in waiting:
+        if batch and held + len(text) > chars:
+            yield batch
+            batch, held = [], 0
+        batch.append((number, text))
+        held += len(text)
+    if batch:
+        yield batch
 
 
-def _embed(
-    ledger: Ledger,
-    namespace: str,
-    embedder: Embedder,
-    space: Space,
-    waiting: Sequence[tuple[int, str]],
-) -> int:
+def _embedded(embedder: Embedder, space: Space, batch: Sequence[_Waiting]) -> list[TextVectors]:
+    """The vectors of each text; none for one that the embedder does not take."""
     from memory_mesh.policy import scrub  # most searches find nothing waiting
 
-    embedded = embed_chunks(embedder, [scrub.chunks_of(text) for _, text in waiting])
-    if not any(embedded):
-        raise TextRefused
-    late = tuple(
+    embedded = embed_chunks(embedder, [scrub.chunks_of(text) for _, text in batch])
+    return [
         TextVectors(number, *(found or (space, (), ())))
-        for (number, _), found in zip(waiting, embedded, strict=True)
-    )
-    ledger.commit(namespace, Wanted(), lambda _: Commit(vectors=late))
-    return sum(1 for found in late if found.space == space)
+        for (number, _), found in zip(batch, embedded, strict=True)
+    ]
+
+
+def _commit(access: Access, late: Sequence[TextVectors], *, among_others: bool = False) -> int:
+    """Writes vectors; raises TextRefused if there is none and no other text was taken either."""
+    if late and not among_others and not any(one.vectors for one in late):
+        raise TextRefused
+    if late:
+        access.ledger.commit(access.namespace, Wanted(), lambda _: Commit(vectors=tuple(late)))
+    return len(late)

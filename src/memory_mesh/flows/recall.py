@@ -9,7 +9,7 @@
       │  speakers ──▶ who of those that speak here
       ▼
     embed ─────────────▶ vector, in the space of the embedder that answered; or keywords only
-      │                  what waits for a vector in that space gets one, up to a bound
+      │                  new texts that wait for a vector get one, for at most 0.25 s
       ▼
     ledger.read(namespace)                     second one; without an embedder still the first
       │  match(terms, lens)                    scope, status, validity and filter inside
@@ -29,7 +29,7 @@ from memory_mesh.errors import InvalidInput, StoreIsFull
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import recall_entry, use_entry
-from memory_mesh.flows.late_vectors import CATCH_UP_TEXTS, catch_up
+from memory_mesh.flows.late_vectors import CATCH_UP_CHARS, CATCH_UP_TEXTS, catch_up
 from memory_mesh.flows.prepare import PreparedQuery, embed_question, redact
 from memory_mesh.flows.search_plan import gather, name_speakers, read_question
 from memory_mesh.model import (
@@ -40,6 +40,7 @@ from memory_mesh.model import (
     Hits,
     Lens,
     Memory,
+    Pending,
     Query,
     Question,
     Space,
@@ -98,7 +99,7 @@ def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:
         if access.embedder is None or query.keyword_only or not query.text.strip():
             hits = _answer(access, snapshot, query, PreparedQuery(reading=reading))
             if use_cache:
-                access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens.now))
+                access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens))
             return hits
     prepared = embed_question(access, query, reading)
     with _caught_up(access, prepared.space) as (snapshot, pending):
@@ -109,7 +110,7 @@ def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:
             and complete
             and key == _cache_key(access.namespace, snapshot.head(), query, reading)
         ):
-            access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens.now))
+            access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens))
     return hits
 
 
@@ -119,14 +120,14 @@ def _caught_up(access: Access, space: Space | None) -> Iterator[tuple[Snapshot, 
 
     Where texts wait, a few get their vectors first, and the transaction is begun anew.
     """
-    waiting: Sequence[tuple[int, str]] = ()
+    waiting = Pending()
     with access.ledger.read(access.namespace) as snapshot:
         if space is not None:
-            waiting = snapshot.pending(space, CATCH_UP_TEXTS).texts
-        if space is None or not waiting:
-            yield snapshot, 0
+            waiting = snapshot.pending(space, CATCH_UP_TEXTS, CATCH_UP_CHARS)
+        if space is None or not waiting.texts:
+            yield snapshot, waiting.count
             return
-    catch_up(access, space, waiting)
+    catch_up(access, space, waiting.texts)
     with access.ledger.read(access.namespace) as snapshot:
         yield snapshot, snapshot.pending(space, 0).count
 
@@ -169,7 +170,7 @@ def _answer(
 
         many = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else query.limit
         best = fusion.fuse(query.profile, legs, many)
-    memories = snapshot.load([candidate.version for candidate in best])
+    memories = snapshot.load([candidate.version for candidate in best], query.lens)
     if query.profile in profiles.RANKED:
         best = _ranked(query, best, memories)
     spans = _spans(snapshot, prepared, query, memories)
@@ -275,6 +276,6 @@ def _cache_key(namespace: str, head: Head, query: Query, reading: Reading) -> tu
     return (
         "search", namespace, query.text, query.limit, where, head.identity, head.seq, query.profile,
         query.keyword_only, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
-        lens.any_validity, tuple(sorted(query.weights.items())), query.min_similarity,
-        query.min_relevance, reading.period,
+        lens.any_validity, lens.session_days, tuple(sorted(query.weights.items())),
+        query.min_similarity, query.min_relevance, reading.period,
     )  # fmt: skip

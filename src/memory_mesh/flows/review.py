@@ -17,6 +17,7 @@ from memory_mesh.model import (
     Commit,
     Conflict,
     Entry,
+    Json,
     Lens,
     Memory,
     PredicateSchema,
@@ -26,7 +27,7 @@ from memory_mesh.model import (
     Scope,
     Standing,
     Status,
-    Vote,
+    VoteKind,
     Wanted,
 )
 from memory_mesh.policy import audience
@@ -41,7 +42,9 @@ from memory_mesh.policy.writing.trust import (
     is_unsupported,
     may_change,
     trust_of,
+    truth_votes,
 )
+from memory_mesh.policy.writing.votes import may_move, voted
 
 MAX_CONFLICTS = 100  # conflicts of one memory that a decision on it settles
 DISPUTED_BELOW = 0.3
@@ -68,47 +71,52 @@ def register(access: Access, schemas: Mapping[str, PredicateSchema]) -> None:
 
 
 def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Memory:
-    """Records a vote that a memory is true, and raises its importance.
+    """Counts a vote that a memory is true, and raises its trust and importance.
 
-    A vote from a channel does not count for memories of the same channel.
+    A channel that does not speak for the user moves only memories of less trusted sources, and
+    all such channels together move a memory once.
     """
 
     def decide(standing: Standing) -> Commit:
         old = _seen(standing, memory_id, reader)
         said = Change("update", "reinforced")
-        if not is_authoritative(access.kind) and BASE[access.kind] <= BASE[authority(old.source)]:
-            return _heard(access, standing, old, said)
+        kind, bound = VoteKind.REINFORCE, authority(old.source)
+        vouched = is_authoritative(access.kind) or BASE[access.kind] > BASE[bound]
+        if not vouched or not may_move(old, kind, access.kind):
+            return _counted(access, standing, old, kind, said)
         weight = min(1.0, (_MIDDLE if old.importance is None else old.importance) + boost)
         allowed = allowed_importance(access.kind, weight) or 0.0
         new = replace(
-            old,
+            voted(old, kind, access.kind, moves=True),
             importance=max(allowed, old.importance or 0.0),
-            reinforcements=old.reinforcements + 1,
             recorded_from=standing.at,
         )
-        return _decided(access, standing, [(new, said)], Vote(memory_id, supports=True))
+        return replace(_decided(access, standing, [(new, said)]), counted=(new,))
 
     return _after(access, memory_id, Wanted(ids=(memory_id,)), decide)
 
 
 def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory:
-    """Records a vote that a memory is false; after three unsupported ones it waits for review."""
+    """Counts a vote that a memory is false; after three unsupported ones it waits for review.
+
+    A channel moves no memory of a more trusted source, and all channels that do not speak for the
+    user together move a memory once.
+    """
     reason = redact(access, reason)
 
     def decide(standing: Standing) -> Commit:
         old = _seen(standing, memory_id, reader)
-        if not may_change(access.kind, old.source):
-            return _heard(access, standing, old, Change("review", reason))
-        new = replace(old, disputes=old.disputes + 1, recorded_from=standing.at)
+        kind, said = VoteKind.DISPUTE, Change("review", reason)
+        if not may_change(access.kind, old.source) or not may_move(old, kind, access.kind):
+            return _counted(access, standing, old, kind, said)
+        new = replace(voted(old, kind, access.kind, moves=True), recorded_from=standing.at)
         status = old.status
-        if old.status is Status.ACTIVE and is_unsupported(new.reinforcements, new.disputes):
+        if old.status is Status.ACTIVE and is_unsupported(**truth_votes(new)):
             status = Status.QUARANTINED
         elif old.status is Status.ACTIVE and trust_of(new, standing.at) < DISPUTED_BELOW:
             status = Status.DISPUTED
         new = replace(new, status=status, status_today=status)
-        return _decided(
-            access, standing, [(new, Change("review", reason))], Vote(memory_id, supports=False)
-        )
+        return replace(_decided(access, standing, [(new, said)]), counted=(new,))
 
     return _after(access, memory_id, Wanted(ids=(memory_id,)), decide)
 
@@ -314,9 +322,14 @@ def _seen(standing: Standing, memory_id: str, reader: Scope, *, deleted: bool = 
     return memory
 
 
-def _heard(access: Access, standing: Standing, memory: Memory, change: Change) -> Commit:
-    """Records a vote that does not count."""
-    return Commit(entries=(change_entry(access, standing, memory.id, change, {}),), after=memory)
+def _counted(
+    access: Access, standing: Standing, memory: Memory, kind: VoteKind, change: Change
+) -> Commit:
+    """Counts a vote that does not move the memory."""
+    new = voted(memory, kind, access.kind, moves=False)
+    said: dict[str, Json] = {"vote": kind.value, "moved": False}
+    entry = change_entry(access, standing, memory.id, change, said)
+    return Commit(entries=(entry,), counted=(new,), after=new)
 
 
 def _turned(memory: Memory, status: Status, standing: Standing) -> Memory:
@@ -324,7 +337,7 @@ def _turned(memory: Memory, status: Status, standing: Standing) -> Memory:
 
 
 def _decided(
-    access: Access, standing: Standing, changed: Sequence[tuple[Memory, Change]], *votes: Vote
+    access: Access, standing: Standing, changed: Sequence[tuple[Memory, Change]]
 ) -> Commit:
     """New versions with their blocks; the first is what the caller asked about."""
     entries: list[Entry] = [
@@ -334,7 +347,6 @@ def _decided(
     return Commit(
         puts=tuple(Put(memory, None) for memory, _ in changed),
         entries=tuple(entries),
-        votes=votes,
         after=changed[0][0] if changed else None,
     )
 

@@ -6,6 +6,7 @@ be interrupted at any point and run again.
 
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 
 from memory_mesh import log
@@ -27,7 +28,7 @@ from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.policy.writing import audit
 from memory_mesh.policy.writing.limits import WRITE_SLICE
-from memory_mesh.ports import Index, Ledger, Sink, SinkCursors, VectorFeed
+from memory_mesh.ports import Index, Ledger, Maintenance, Sink, SinkCursors, VectorFeed
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
 TAIL_SHARE = 0.2  # of the body: how much the tail of a large store may grow
@@ -90,6 +91,14 @@ def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float)
     if sinks:
         log.info("feed sinks", sinks=len(sinks), complete=all(told))
     return all(told)
+
+
+def prune_recalls(ledger: Maintenance, namespace: str, before: datetime) -> int:
+    """Deletes recall blocks from before a moment, a slice per transaction; returns how many."""
+    done = 0
+    while count := ledger.prune_recalls(namespace, before, WRITE_SLICE):
+        done += count
+    return done
 
 
 def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:

@@ -16,6 +16,7 @@ from memory_mesh.typed import NoReturn, TypeAlias
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
 PRIORITIES = ("critical", "high", "medium", "low")
+_MORE = "…"  # after a text that was cut
 CHANGES = (
     "update",
     "pin",
@@ -26,6 +27,7 @@ CHANGES = (
     "review",
     "archive",
     "heritage",
+    "vote",
 )
 HYPOTHESIS = "This memory will be relevant to future queries"
 PREVIEW_CHARS = 60
@@ -187,6 +189,20 @@ def timestamp(at: datetime) -> str:
 def preview(content: str) -> str:
     """Returns the first 60 characters on one line."""
     return " ".join(content[:PREVIEW_CHARS].splitlines())
+
+
+def cut(text: str, chars: int, wire_bytes: int) -> str:
+    """Returns the text, or its beginning and `…` if it is longer than either limit in a block."""
+    if len(text) <= chars and _wire_bytes(text) <= wire_bytes:
+        return text
+    kept = text[: chars - 1]
+    while kept and _wire_bytes(kept) > wire_bytes - _wire_bytes(_MORE):
+        kept = kept[:-1]
+    return kept + _MORE
+
+
+def _wire_bytes(text: str) -> int:
+    return len(_escape(text).encode("utf-8", "surrogatepass"))
 
 
 def _section(name: str, pairs: Pairs) -> list[str]:

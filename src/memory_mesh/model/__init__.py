@@ -28,7 +28,6 @@ from memory_mesh.model.commit import (
     SkillVector,
     Standing,
     Terms,
-    Vote,
     Wanted,
     Wording,
 )
@@ -51,6 +50,7 @@ from memory_mesh.model.memory import (
     Draft,
     Heritage,
     Json,
+    Kept,
     Kind,
     Memory,
     Operation,
@@ -62,6 +62,7 @@ from memory_mesh.model.memory import (
     Statement,
     Status,
     Tier,
+    VoteKind,
 )
 from memory_mesh.model.query import Lens, Query, Question, SkillQuery
 from memory_mesh.model.skill import (
@@ -106,6 +107,7 @@ __all__ = [
     "Indexed",
     "Json",
     "Keep",
+    "Kept",
     "Kind",
     "Known",
     "Lens",
@@ -162,7 +164,7 @@ __all__ = [
     "UpkeepReport",
     "Verdict",
     "Verification",
-    "Vote",
+    "VoteKind",
     "Wanted",
     "Wording",
 ]

@@ -146,8 +146,8 @@ class Commit:
     schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
     tombstones: tuple[tuple[bytes, str], ...] = ()  # a value that must not come back, and why
     forgiven: tuple[bytes, ...] = ()  # tombstones that are taken away again
-    votes: tuple["Vote", ...] = ()
     reread: tuple[str, ...] = ()  # memories whose text changed: what was guessed from it lapses
+    counted: tuple[Memory, ...] = ()  # memories whose votes changed, with their counters
     terms: "Terms | None" = None
 
 
@@ -178,11 +178,3 @@ class SkillVector:
     skill: str
     space: Space
     vector: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """One vote on a memory's truth, counted in place."""
-
-    memory: str
-    supports: bool

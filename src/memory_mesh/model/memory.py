@@ -44,6 +44,7 @@ class Status(StrEnum):
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
     DELETED = "deleted"
+    EXPIRED = "expired"  # of a session long over: never stored, read from the session's last write
 
 
 class SourceKind(StrEnum):
@@ -90,6 +91,15 @@ class Operation(StrEnum):
     LESSON = "lesson"
     CHANGE = "change"
     ERASE = "erase"
+
+
+class VoteKind(StrEnum):
+    """What a vote says: whether a memory was of use, or whether it is true."""
+
+    HELPFUL = "helpful"
+    HARMFUL = "harmful"
+    REINFORCE = "reinforce"
+    DISPUTE = "dispute"
 
 
 class Outcome(StrEnum):
@@ -192,6 +202,24 @@ class Origin:
     created: datetime
     uses: int = 0
     last_used: datetime | None = None
+    kept: "Kept | None" = None  # of a store of the same user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a memory keeps that comes from a store of the same user: its status and its votes."""
+
+    status: Status = Status.ACTIVE
+    successor: str | None = None
+    origins: int = 1
+    helpful: int = 0
+    harmful: int = 0
+    usefulness: float = 1.0
+    reinforcements: int = 0
+    disputes: int = 0
+    idle_reinforcements: int = 0
+    idle_disputes: int = 0
+    other_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +241,9 @@ class Memory(Statement):
     reinforcements: int = 0
     disputes: int = 0
     origins: int = 1  # distinct ones that said it
+    idle_reinforcements: int = 0  # that are counted and do not move its trust
+    idle_disputes: int = 0
+    other_steps: int = 0  # steps that channels other than the user's took (policy/writing/votes.py)
 
     @property
     def created_at(self) -> str:

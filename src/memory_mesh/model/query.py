@@ -24,6 +24,7 @@ class Lens:
     as_of: datetime | None = None
     valid_at: datetime | None = None
     any_validity: bool = False
+    session_days: int = 0  # after which the memories of a session expire; 0: never
 
 
 @dataclass(frozen=True, slots=True)

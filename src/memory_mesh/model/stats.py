@@ -38,6 +38,7 @@ class Stats:
     bytes: int
     spaces: tuple[SpaceState, ...] = ()
     to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
+    expired: int = 0  # memories of sessions that were not written to for long; none is active
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +50,4 @@ class UpkeepReport:
     sinks_told: bool
     lessons: int = 0
     reindexed: int = 0  # texts and skills whose keyword terms were written anew
+    recalls_pruned: int = 0  # records of searches that were deleted because of their age

@@ -38,6 +38,7 @@ def lens_of(
     as_of: datetime | str | None = None,
     valid_at: datetime | str | None = None,
     any_validity: bool = False,
+    session_days: int = 0,
 ) -> Lens:
     """Builds the lens of a read from the options of `search`, `get` and `get_all`."""
     left_out = frozenset(across)
@@ -53,6 +54,7 @@ def lens_of(
         as_of=moment("as_of", as_of),
         valid_at=moment("valid_at", valid_at),
         any_validity=any_validity,
+        session_days=session_days,
     )
 
 

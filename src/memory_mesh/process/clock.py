@@ -1,5 +1,6 @@
 """The system's clock, the only one the product reads."""
 
+import time
 from datetime import UTC, datetime
 
 
@@ -9,3 +10,7 @@ class SystemClock:
     def now(self) -> datetime:
         """The present."""
         return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds that only go forward."""
+        return time.monotonic()

@@ -13,6 +13,10 @@ class FrozenClock:
         """The time it stands at."""
         return self._now
 
+    def monotonic(self) -> float:
+        """Seconds since 1970 at the time it stands at."""
+        return self._now.timestamp()
+
     def advance(self, step: timedelta) -> datetime:
         """Go on by a step and say the new time."""
         self._now += step

@@ -193,9 +193,9 @@ class LedgerContract(EmptyLedger):
             seen[moment] = found(ledger, "tea", Lens(moment))
         assert seen == {clock.now(): [], start: ["tea is hot"], end: []}
         with ledger.read("default") as snapshot:
-            assert snapshot.next_bound(clock.now()) == start
-            assert snapshot.next_bound(start) == end
-            assert snapshot.next_bound(end) is None
+            assert snapshot.next_bound(Lens(clock.now())) == start
+            assert snapshot.next_bound(Lens(start)) == end
+            assert snapshot.next_bound(Lens(end)) is None
 
     def test_rarer_words_rank_higher(self, ledger: Ledger, clock: FrozenClock) -> None:
         """BM25: a rare word outweighs a common one."""
@@ -242,16 +242,16 @@ class LedgerContract(EmptyLedger):
         """Counters are no part of a version, and only votes move the seq."""
         memory = put(ledger, "mem_1_000001", "tea is hot")
         ledger.use("default", [memory.id], None)
-        ledger.vote("default", memory.id, helpful=True)
-        ledger.vote("default", memory.id, helpful=False)
+        once = replace(memory, helpful=1)
+        twice = replace(memory, helpful=1, harmful=1)
+        ledger.commit("default", Wanted(), lambda _: Commit(counted=(once,)))
+        ledger.commit("default", Wanted(), lambda _: Commit(counted=(twice,)))
         with ledger.read("default") as snapshot:
             (counted,) = snapshot.get([memory.id], Lens(clock.now()))
             assert (counted.uses, counted.helpful, counted.harmful) == (1, 1, 1)
             assert counted.last_used == clock.now()
             assert len(snapshot.history(memory.id)) == 1
             assert snapshot.head().seq == 3
-        with pytest.raises(NotFound):
-            ledger.vote("default", "mem_1_ffffff", helpful=True)
 
     def test_recall_blocks_are_recorded_but_not_chained(
         self, ledger: Ledger, clock: FrozenClock

@@ -303,14 +303,17 @@ class MemoryVerbs(View):
         """
         return flows.change.mark_superseded(self._access(), memory_id, by)
 
-    def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
+    def rate(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> Memory:
         """Votes whether a recalled memory was helpful; votes change its rank and nothing else.
+
+        Every vote is counted and leaves an audit block. Votes of the user each move the rank by
+        one step; votes through all other channels together move it at most one step each way.
 
         Options:
             helpful: whether it was of use.
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        flows.change.rate(self._access(), memory_id, self._lens(scope), helpful=helpful)
+        return flows.change.rate(self._access(), memory_id, self._lens(scope), helpful=helpful)
 
     def insert_heritage(
         self,

@@ -1,6 +1,7 @@
 """Keep a store in order: vectors, index, sinks; and its figures."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 from memory_mesh import flows
 from memory_mesh.errors import MissingExtra
@@ -21,7 +22,7 @@ class UpkeepVerbs(LessonVerbs):
     """Methods that maintain a store and report its figures."""
 
     def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """Runs all maintenance: old keyword terms, missing vectors, index, sinks, due lessons.
+        """Runs all maintenance: keyword terms, vectors, index, sinks, old recall blocks, lessons.
 
         May be interrupted at any point and run again.
 
@@ -36,11 +37,20 @@ class UpkeepVerbs(LessonVerbs):
         index = parts.index() if wanted else None
         bodies = flows.upkeep.absorb(parts.ledger, index, namespace) if index is not None else []
         told = flows.upkeep.drain(parts.ledger, namespace, parts.sinks, _UPKEEP_SECONDS)
+        pruned = 0
+        if days := self._config.recall_days:
+            before = self._now() - timedelta(days=days)
+            pruned = flows.upkeep.prune_recalls(parts.ledger, namespace, before)
         learned = 0
         if self._config.enable_wisdom_distillation and self.distillation_due():
             learned = len(self.distill().learned)
         return UpkeepReport(
-            embedded, tuple(bodies), sinks_told=told, lessons=learned, reindexed=reindexed
+            embedded,
+            tuple(bodies),
+            sinks_told=told,
+            lessons=learned,
+            reindexed=reindexed,
+            recalls_pruned=pruned,
         )
 
     def rebuild_index(self) -> list[Body]:
@@ -57,7 +67,8 @@ class UpkeepVerbs(LessonVerbs):
 
     def stats(self) -> Stats:
         """Returns the figures of the namespace."""
-        return self._opened().ledger.stats(self._config.namespace)
+        config = self._config
+        return self._opened().ledger.stats(config.namespace, config.session_days)
 
     def namespaces(self) -> list[str]:
         """Lists the names of all namespaces in the store; that of a user is `user.` and the id."""

@@ -23,7 +23,7 @@ def whys(source, place="verbs/x.py"):
         ("held = self.anything\nheld.commit(*arguments)", [COMMIT]),
         ("write = access.ledger.commit", [COMMIT]),
         ("run(self._ledger().commit, 'n')", [COMMIT]),
-        ("opened.ledger.vote(namespace, id_, helpful=True)", [COMMIT]),
+        ("opened.ledger.use(namespace, [id_], None)", [COMMIT]),
         ("revision = workspace.commit()", []),
         ("print(results.commit)", []),
         ("text = redact(access.redactor, text)", [REDACTOR]),

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.model import Channel, Json
+from memory_mesh.model import Json
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,16 +18,22 @@ _COUNTS = ("read", "stored", "merged", "quarantined", "refused", "skipped")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument("path", help="a LanceDB directory of @yamo/memory-mesh, schema V1 or V2")
+    parser.add_argument(
+        "--trusted",
+        action="store_true",
+        help="it is your own export from another machine: keep trust, votes, pins and status",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Imports memories and skills with their ids and times; can be interrupted and rerun."""
     from memory_mesh.compat.rfc11.import_ import bring_in
 
-    with cli_options.mesh_of(options, meaning=True, channel=Channel.IMPORT) as mesh:
+    with cli_options.mesh_of(options, meaning=True) as mesh:
         done = bring_in(
             mesh,
             Path(options.path).expanduser(),
+            trusted=options.trusted,
             progress=lambda count: output.progress(f"{count} rows …"),
         )
     if options.json:
@@ -38,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
                 "memories": _plain(done.memories),
                 "skills": _plain(done.skills),
                 "blocks": done.blocks,
+                "own": done.own,
+                "strange": done.strange,
                 "refusals": refusals,
                 "receipts": {} if done.more is None else done.more.plain(),
             }
@@ -48,11 +56,26 @@ def run(options: argparse.Namespace) -> int:
         output.say(f"[MemoryMesh] Skills: {_said(done.skills)}.")
         output.say(f"[MemoryMesh] Blocks of the other store, not chained here: {done.blocks}.")
         output.tell([] if done.more is None else done.more.sentences())
+        for line in _whose(done.own, done.strange):
+            output.say(line)
         for id_, reason in done.refusals[:_SHOWN]:
             output.say(f"[MemoryMesh] Refused {id_}: {reason}.")
         if done.memories.quarantined or done.skills.quarantined:
             output.hint("Some lessons or skills wait for review: memory-mesh review")
     return 1 if done.memories.refused or done.skills.refused else 0
+
+
+def _whose(own: int, strange: int) -> list[str]:
+    """Says which rows were taken for the user's own export, and which were not."""
+    lines = []
+    if own:
+        lines += [f"[MemoryMesh] From your own export, with trust, votes, pins and status: {own}."]
+    if strange:
+        lines += [
+            f"[MemoryMesh] Exported with a key that is not known here, now documents: {strange}.",
+            "[MemoryMesh] If that export is your own, use --trusted with an empty namespace.",
+        ]
+    return lines
 
 
 def _plain(tally: "Tally") -> dict[str, Json]:

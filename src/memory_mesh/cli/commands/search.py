@@ -36,6 +36,11 @@ def run(options: argparse.Namespace) -> int:
             min_relevance=options.min_relevance,
             **view,
         )
+    if waiting := hits.explanation.pending:
+        output.note(
+            f"[MemoryMesh] {waiting} texts have no vector yet and are found by their words only; "
+            "run `memory-mesh upkeep`."
+        )
     if options.json:
         output.say_json([record.record(hit) for hit in hits])
         return 0

@@ -54,6 +54,7 @@ def _plain(stats: Stats) -> dict[str, Json]:
         "seq": stats.seq,
         "bytes": stats.bytes,
         "to_reindex": stats.to_reindex,
+        "expired": stats.expired,
     }
 
 
@@ -66,4 +67,5 @@ def _more(stats: Stats) -> dict[str, str | int]:
         "Seq": stats.seq,
         "Bytes": stats.bytes,
         "To Reindex": stats.to_reindex,
+        "Expired": stats.expired,
     }

@@ -1,14 +1,22 @@
 """`memory-mesh upkeep`."""
 
 import argparse
+from collections import Counter
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.errors import StoreError
+from memory_mesh.model import Json
+from memory_mesh.sync import MemoryMesh
 
-EXAMPLE = "memory-mesh upkeep"
+EXAMPLE = "memory-mesh upkeep --all"
+_ALWAYS = ("reindexed", "embedded", "indexed", "pending")  # the counts that a line shows if 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
+    parser.add_argument(
+        "--all", action="store_true", help="work on every namespace of the store, one by one"
+    )
     parser.add_argument(
         "--rebuild-index", action="store_true", help="delete and rebuild the index of large stores"
     )
@@ -20,15 +28,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Updates terms, vectors and the index where needed; can be interrupted and run again."""
     with cli_options.mesh_of(options, meaning=True) as mesh:
-        rebuilt = mesh.rebuild_terms() if options.rebuild_terms else 0
-        report = mesh.upkeep(progress=lambda count: output.progress(f"embedded {count} …"))
-        bodies = mesh.rebuild_index() if options.rebuild_index else list(report.bodies)
-        waiting = sum(state.pending for state in mesh.stats().spaces)
-    counts = {
+        if options.all:
+            return _run_all(mesh, options)
+        counts = _upkeep(mesh, options)
+    output.progress("")
+    return output.answer(
+        counts, f"[MemoryMesh] {_said(counts).capitalize()}.", as_json=options.json
+    )
+
+
+def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
+    """Works on each namespace; one that cannot be opened is reported and passed over.
+
+    What was done stays if the command is interrupted, and the next run does what is left.
+    """
+    names = mesh.namespaces()
+    done: dict[str, Json] = {}
+    total: Counter[str] = Counter()
+    for number, name in enumerate(names, start=1):
+        where = f"{number} of {len(names)}, {output.one_line(name, 40)}: "
+        output.progress(where)
+        try:
+            counts = _upkeep(mesh.view(namespace=name), options, where)
+        except StoreError as error:
+            output.progress("")
+            output.note(f"[MemoryMesh Error] {name}: {error}")
+            continue
+        done[name] = dict(counts)
+        total.update(counts)
+        if not options.json and any(counts.values()):
+            output.progress("")
+            output.say(f"[MemoryMesh] {name}: {_said(counts)}.")
+    output.progress("")
+    output.answer(
+        done,
+        f"[MemoryMesh] {len(done)} of {len(names)} namespaces: {_said(total)}.",
+        as_json=options.json,
+    )
+    return 0 if len(done) == len(names) else 1
+
+
+def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> dict[str, int]:
+    """Works on one namespace; returns what was done, by name."""
+    rebuilt = mesh.rebuild_terms() if options.rebuild_terms else 0
+    report = mesh.upkeep(progress=lambda count: output.progress(f"{where}embedded {count} …"))
+    bodies = mesh.rebuild_index() if options.rebuild_index else list(report.bodies)
+    return {
         "reindexed": rebuilt + report.reindexed,
         "embedded": report.embedded,
         "indexed": sum(body.rows for body in bodies),
-        "pending": waiting,
+        "pending": sum(state.pending for state in mesh.stats().spaces),
+        "pruned": report.recalls_pruned,
     }
-    told = ", ".join(f"{name} {count}" for name, count in counts.items())
-    return output.answer(counts, f"[MemoryMesh] {told.capitalize()}.", as_json=options.json)
+
+
+def _said(counts: dict[str, int]) -> str:
+    return ", ".join(
+        f"{name} {counts[name]}" for name in (*_ALWAYS, "pruned") if name in _ALWAYS or counts[name]
+    )

@@ -16,7 +16,7 @@ from memory_mesh.model import Claim, Conflict, Hit, Memory, Resolution, SourceKi
 from memory_mesh.model.filter import And, Compare, Filter, IsNull, Or, Sign
 from memory_mesh.policy.arguments import check_text, moment
 from memory_mesh.policy.ranking.profiles import COMPOSITE_WEIGHTS, DEFAULT_IMPORTANCE
-from memory_mesh.policy.writing.trust import is_unsupported, trust, trust_of
+from memory_mesh.policy.writing.trust import is_unsupported, trust, trust_of, truth_votes
 from memory_mesh.typed import Any, TypedDict, TypeVar
 
 MAX_TEXT = 10_000  # characters
@@ -265,7 +265,7 @@ def _reason(memory: Memory, conflicts: Sequence[Conflict]) -> str | None:
     if pending:
         weaker = any(each.new_trust < each.existing_trust for each in pending)
         return "trust_insufficient" if weaker else "predicate_requires_review"
-    if is_unsupported(memory.reinforcements, memory.disputes):
+    if is_unsupported(**truth_votes(memory)):
         return "disputed"
     said = memory.extra.get("quarantine")
     return said if isinstance(said, str) else MANUAL

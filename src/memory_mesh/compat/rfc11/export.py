@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memory_mesh.compat.rfc11 import columns as rfc11_columns, lance_tables
+from memory_mesh.compat.rfc11.kept import Seal, sealed
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Block, Memory, Skill
@@ -28,6 +29,7 @@ class HeldMemory:
     memory: Memory
     vectors: Sequence[bytes] = ()
     changed_at: datetime | None = None
+    seal: Seal | None = None  # of the store that it is in
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +111,10 @@ class _Counter:
 
 
 def _memory(held: HeldMemory) -> dict[str, object]:
-    return rfc11_columns.memory_row(
+    row = rfc11_columns.memory_row(
         held.memory, vector=_mean(held.vectors), changed_at=held.changed_at
     )
+    return row if held.seal is None else sealed(row, held.memory, held.seal)
 
 
 def _skill(held: HeldSkill) -> dict[str, object]:

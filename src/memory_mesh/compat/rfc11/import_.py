@@ -6,15 +6,17 @@
     synthesized_skills ──▶ add_skill, staged for review
     memory_entries ──────▶ drafts with their id, times and uses ──▶ add_many, a batch at a time
 
-What comes from a file is a document, whatever it says of itself: a lesson waits for review. Vectors
-are not taken over, for nobody knows whose they are. A row that is here already is known as such, so
-an interrupted import is simply run again.
+What comes from a file is a document, whatever it says of itself: a lesson waits for review. Only a
+row that a store of the same user sealed, or that the user calls trusted, keeps its trust, votes,
+pin and status (kept.py). Vectors are not taken over, for nobody knows whose they are. A row that is
+here already is known as such, so an interrupted import is simply run again.
 """
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memory_mesh.compat.rfc11 import columns, lance_tables
+from memory_mesh.compat.rfc11.kept import read_back
 from memory_mesh.compat.rfc11.migrate import WORK
 from memory_mesh.compat.rfc11.rows import block_memories, memory_draft, skill_given, wire_lesson
 from memory_mesh.compat.tally import Importer, Progress, Tally, origin_id
@@ -22,6 +24,7 @@ from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Channel, Draft, Lesson, Scope, SkillDraft, Source, SourceKind
 from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
+from memory_mesh.process.seals import ExportSeals
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import TYPE_CHECKING
 
@@ -43,10 +46,20 @@ class Brought:
     blocks: int
     refusals: tuple[tuple[str, str], ...] = ()
     more: ReceiptCounts | None = None  # what the receipts of the memories say
+    own: int = 0  # rows of our own export that keep trust, votes, pin and status
+    strange: int = 0  # rows that say they are, under a key that is not known here: documents
 
 
-def bring_in(mesh: MemoryMesh, folder: Path, *, progress: Progress | None = None) -> Brought:
-    """Import every memory and skill of a LanceDB directory; `progress` hears the rows read."""
+def bring_in(
+    mesh: MemoryMesh, folder: Path, *, trusted: bool = False, progress: Progress | None = None
+) -> Brought:
+    """Import every memory and skill of a LanceDB directory.
+
+    Options:
+        trusted: the user's word that an export under another key is the user's own.
+        progress: called with the number of rows read so far.
+    """
+    own = _Own(mesh, trusted=trusted)
     found = {name: lance_tables.opened(lance_tables.place(folder, name)) for name in _TABLES}
     memories, blocks, known = (found[name] for name in _TABLES)
     if memories is None and (folder / WORK / "journal.json").exists():
@@ -54,9 +67,9 @@ def bring_in(mesh: MemoryMesh, folder: Path, *, progress: Progress | None = None
     if not any(found.values()):
         raise NotFound(f"there is no table of RFC-0011 in {folder}")
     importer = Importer(progress)
-    skilled = importer.counts(_skills(mesh, known, importer)) if known is not None else {}
+    skilled = importer.counts(_skills(own.documents, known, importer)) if known is not None else {}
     taught = _Lessons(blocks)
-    drafted = importer.counts(_memories(mesh, memories, taught, importer)) if memories else {}
+    drafted = importer.counts(_memories(own, memories, taught, importer)) if memories else {}
     return Brought(
         _schema(memories),
         Tally(**drafted),
@@ -64,7 +77,27 @@ def bring_in(mesh: MemoryMesh, folder: Path, *, progress: Progress | None = None
         blocks.count_rows() if blocks is not None else 0,
         tuple(importer.refusals),
         importer.more,
+        own.rows,
+        own.strange,
     )
+
+
+class _Own:
+    """Tells rows of our own exports from documents, and which view of the store writes which."""
+
+    def __init__(self, mesh: MemoryMesh, *, trusted: bool) -> None:
+        if trusted:
+            mesh._may_decide()  # the user's word, not an agent's
+        self.mesh, self.documents = mesh, mesh.view(channel=Channel.IMPORT)
+        self._fits = (lambda _text, _seal: True) if trusted else ExportSeals(mesh.folder).fits
+        self.rows = self.strange = 0
+
+    def read(self, row: dict[str, object], draft: Draft) -> Draft:
+        """The draft with what the row's seal vouches for; counts the row."""
+        draft, vouched = read_back(row, draft, self._fits)
+        self.rows += vouched is True
+        self.strange += vouched is False
+        return draft
 
 
 class _Lessons:
@@ -92,17 +125,20 @@ class _Lessons:
 
 
 def _memories(
-    mesh: MemoryMesh, dataset: "LanceDataset", taught: _Lessons, importer: Importer
+    own: _Own, dataset: "LanceDataset", taught: _Lessons, importer: Importer
 ) -> Iterator[tuple[int, list[str]]]:
     for batch in lance_tables.rows(dataset, _MEMORY_COLUMNS):
         drafts, outcomes = list[Draft](), list[str]()
         for row in batch:
             try:
-                drafts.append(memory_draft(row, taught))
+                drafts.append(own.read(row, memory_draft(row, taught)))
             except InvalidInput as error:
                 outcomes.append(importer.refuse(row.get("id"), str(error)))
         for part in _apart(drafts):
-            outcomes += importer.store(mesh, part)
+            kept = [draft for draft in part if draft.origin is not None and draft.origin.kept]
+            others = [draft for draft in part if draft.origin is None or not draft.origin.kept]
+            outcomes += importer.store(own.mesh, kept) if kept else []
+            outcomes += importer.store(own.documents, others) if others else []
         yield len(batch), outcomes
 
 

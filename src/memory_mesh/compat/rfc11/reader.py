@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from memory_mesh.compat.rfc11.columns import DIMENSION
 from memory_mesh.compat.rfc11.export import HeldMemory, HeldSkill
 from memory_mesh.model import Block, Memory, Part, Status
+from memory_mesh.process.seals import ExportSeals
 from memory_mesh.sync import MemoryMesh
 
 _PAGE = 1_000
@@ -20,6 +21,7 @@ class MeshHoldings:
 
     def __init__(self, mesh: MemoryMesh, *, include: Iterable[Status] = ()) -> None:
         self._mesh, self._include = mesh, tuple(include)
+        self._seal = ExportSeals(mesh.folder).seal
         states = sorted(mesh.stats().spaces, key=lambda state: state.vectors)
         self._space = states[-1].space if states else None
 
@@ -46,9 +48,10 @@ class MeshHoldings:
         """A memory with the time of its last change; its first version is no change."""
         vectors = [part.vector for part in parts]
         if memory.recorded_from == memory.created:
-            return HeldMemory(memory, vectors)
+            return HeldMemory(memory, vectors, None, self._seal)
         versions = self._mesh.history(memory.id, scope=memory.scope)
-        return HeldMemory(memory, vectors, memory.recorded_from if len(versions) > 1 else None)
+        changed = memory.recorded_from if len(versions) > 1 else None
+        return HeldMemory(memory, vectors, changed, self._seal)
 
     def skills(self) -> Iterator[HeldSkill]:
         """Active skills of every audience, and those of the statuses to include."""

@@ -350,6 +350,8 @@ def _spelled(said: Statement) -> dict[str, Json]:
 def _as_ours(draft: Draft, ours: Json) -> Draft:
     """The draft with what `unsaid` said of it; any other value under our name is kept as it is."""
     stated = dict(ours) if isinstance(ours, Mapping) else {"": ours}
+    if isinstance(stated.get("kept"), Mapping):  # read by kept.py alone, if its seal fits
+        stated = {key: value for key, value in stated.items() if key not in {"kept", "seal"}}
     details: dict[str, object] = {
         key: value for key, value in stated.items() if key not in {"scope", "label"}
     }

@@ -29,7 +29,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.claims import Relation, compare, normalised, predicates_of
 from memory_mesh.policy.writing.persons import said_by_different
-from memory_mesh.policy.writing.trust import BASE, is_less_trusted, lowest, trust, trust_of
+from memory_mesh.policy.writing.trust import BASE, is_less_trusted, lowest, trust_of
 
 MAX_GUESSES = 16  # older memories that one memory is recorded as newer than, the newest ones
 _DEFAULT = PredicateSchema()
@@ -232,13 +232,7 @@ def _stands(rival: Rival, new: float) -> bool:
     memory = rival.memory
     if BASE[memory.source.kind] <= new:
         return rival.old_trust > new
-    ageless = trust(
-        memory.source.kind,
-        origins=memory.origins,
-        reinforcements=memory.reinforcements,
-        disputes=memory.disputes,
-    )
-    return ageless > new
+    return trust_of(memory, memory.created) > new
 
 
 def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:

@@ -85,7 +85,10 @@ def is_less_trusted(newer: Statement, older: Statement) -> bool:
     """True if the newer of two statements comes from a less trusted source, or is disputed."""
     if BASE[newer.source.kind] != BASE[older.source.kind]:
         return BASE[newer.source.kind] < BASE[older.source.kind]
-    return isinstance(newer, Memory) and newer.disputes > newer.reinforcements
+    if not isinstance(newer, Memory):
+        return False
+    votes = truth_votes(newer)
+    return votes["disputes"] > votes["reinforcements"]
 
 
 def allowed_importance(kind: SourceKind, importance: float | None) -> float | None:
@@ -117,10 +120,17 @@ def trust_of(memory: Memory, at: datetime) -> float:
     return trust(
         memory.source.kind,
         origins=memory.origins,
-        reinforcements=memory.reinforcements,
-        disputes=memory.disputes,
+        **truth_votes(memory),
         age_days=(at - memory.created).total_seconds() / 86_400,
     )
+
+
+def truth_votes(memory: Memory) -> dict[str, int]:
+    """Returns the votes on a memory's truth that move its trust; others are only counted."""
+    return {
+        "reinforcements": memory.reinforcements - memory.idle_reinforcements,
+        "disputes": memory.disputes - memory.idle_disputes,
+    }
 
 
 def is_unsupported(reinforcements: int, disputes: int) -> bool:

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.engines.ledgers.sqlite import conflicts, rows, vectors
+from memory_mesh.engines.ledgers.sqlite import conflicts, rows, sessions, vectors
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -70,6 +70,7 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
     before = vectors.last_text(db) if _brings_vectors(commit) else 0
     numbers = {put.memory.id: _put(db, put, seq, at) for put in commit.puts}
     _observe(db, commit.observations, at, numbers)
+    sessions.record(db, commit, rows.micros(at) or 0)
     for link in commit.links:
         db.execute(
             "INSERT OR IGNORE INTO link SELECT a.number, b.number, ?, ? "
@@ -115,18 +116,30 @@ def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
             id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
 
 
+def prune_recalls(db: sqlite3.Connection, before: datetime, limit: int) -> int:
+    """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
+    return db.execute(
+        "DELETE FROM recall WHERE number IN "
+        "(SELECT number FROM recall WHERE at < ? ORDER BY at LIMIT ?)",
+        (rows.millis(before), limit),
+    ).rowcount
+
+
 def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
     """One new version, and its memory's number; an earlier version is closed, never changed."""
     memory = put.memory
     inserted = db.execute(
-        "INSERT INTO memory (id, created, status, uses, last_used) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO memory (id, created, status, uses, last_used, origins, helpful, harmful, "
+        "usefulness, reinforcements, disputes, idle_reinforcements, idle_disputes, other_steps) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             memory.id,
             rows.micros(memory.created),
             memory.status,
             memory.uses,
             rows.micros(memory.last_used),
+            memory.origins,
+            *rows.vote_values(memory),
         ),
     )
     if inserted.rowcount:
@@ -211,8 +224,8 @@ def _observe(
         ],
     )
     db.executemany(
-        "UPDATE memory SET origins = (SELECT count(DISTINCT origin) FROM observation "
-        "WHERE observation.memory = memory.number) WHERE id = ?",
+        "UPDATE memory SET origins = max(origins, (SELECT count(DISTINCT origin) FROM observation "
+        "WHERE observation.memory = memory.number)) WHERE id = ?",
         [(seen.memory,) for seen in observations if seen.memory not in numbers],
     )
 

@@ -91,12 +91,11 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> Non
     db.executemany(
         "DELETE FROM tombstone WHERE digest = ?", [(digest,) for digest in commit.forgiven]
     )
-    for vote in commit.votes:
-        column = "reinforcements" if vote.supports else "disputes"
-        db.execute(
-            f"UPDATE memory SET {column} = {column} + 1 WHERE id = ?",  # noqa: S608  # two names
-            (vote.memory,),
-        )
+    db.executemany(
+        "UPDATE memory SET helpful = ?, harmful = ?, usefulness = ?, reinforcements = ?, "
+        "disputes = ?, idle_reinforcements = ?, idle_disputes = ?, other_steps = ? WHERE id = ?",
+        [(*rows.vote_values(memory), memory.id) for memory in commit.counted],
+    )
 
 
 def conflicts(

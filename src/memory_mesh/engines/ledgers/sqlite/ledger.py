@@ -1,8 +1,10 @@
 """The SQLite ledger: a file per namespace, one transaction per write, any number of processes."""
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from memory_mesh import log
@@ -12,7 +14,7 @@ from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
-from memory_mesh.errors import NotFound, StoreError
+from memory_mesh.errors import StoreError
 from memory_mesh.model import (
     Body,
     Commit,
@@ -25,6 +27,7 @@ from memory_mesh.model import (
 from memory_mesh.ports import Clock, Snapshot
 from memory_mesh.process import forks
 
+PRUNED_AT_ONCE = 128  # old recall blocks that one write deletes: more than it brings
 _FULL = 64  # recall blocks that wait before they are written
 _USED_COUNTERS = "uses = uses + 1, last_used = ?"
 
@@ -32,11 +35,13 @@ _USED_COUNTERS = "uses = uses + 1, last_used = ?"
 class SqliteLedger(SqliteAudit):
     """Implements `ports.Ledger` on one folder."""
 
-    def __init__(self, folder: Path, clock: Clock, *, allow_network: bool = False) -> None:
+    def __init__(
+        self, folder: Path, clock: Clock, *, allow_network: bool = False, recall_days: int = 0
+    ) -> None:
         schema.check_sqlite()
         if not allow_network:
             refuse_network_folder(folder)
-        self._clock = clock
+        self._clock, self._recall_days = clock, recall_days
         self._files = Files(folder / "namespaces")
         self._waiting = RecallBuffer()
         self._tails = Tails()
@@ -60,7 +65,7 @@ class SqliteLedger(SqliteAudit):
 
                     terms.adopt(db, head)
                 sqlite_commit.write(db, head, at, commit)
-            sqlite_commit.record_recalls(db, waiting)
+            self._record(db, waiting)
         _tell(commit, start)
         return commit
 
@@ -83,36 +88,16 @@ class SqliteLedger(SqliteAudit):
                 f"UPDATE memory SET {_USED_COUNTERS} WHERE id = ?",  # noqa: S608  # fixed text
                 [(stamp, id_) for id_ in ids],
             )
-            sqlite_commit.record_recalls(db, [*waiting, *([entry] if entry else [])])
+            self._record(db, [*waiting, *([entry] if entry else [])])
         log.debug("use", ids=",".join(ids))
 
-    def vote(self, namespace: str, memory_id: str, *, helpful: bool) -> None:
-        """Add one vote to a memory, in place; ranking may change, so the seq moves."""
-        from memory_mesh.policy.ranking.usefulness import (
-            HARMFUL,
-            HELPFUL,
-            LEAST_USEFUL,
-            MOST_USEFUL,
-        )
-
-        column, step = ("helpful", HELPFUL) if helpful else ("harmful", HARMFUL)
-        with self._files.writing(namespace) as db:
-            changed = db.execute(
-                f"UPDATE memory SET {column} = {column} + 1, "  # noqa: S608  # two names
-                "usefulness = min(?, max(?, usefulness * ?)) WHERE id = ?",
-                (MOST_USEFUL, LEAST_USEFUL, step, memory_id),
-            )
-            if not changed.rowcount:
-                raise NotFound
-            db.execute("UPDATE store SET seq = seq + 1")
-        log.info("vote", id=memory_id, helpful=helpful)
-
-    def stats(self, namespace: str) -> Stats:
-        """The namespace in numbers."""
+    def stats(self, namespace: str, session_days: int = 0) -> Stats:
+        """The namespace in numbers; sessions expire after so many days, or never."""
         from memory_mesh.engines.ledgers.sqlite import stats as sqlite_stats
 
         with self._files.reading(namespace) as db:
-            return sqlite_stats.stats(db, self._files.size(namespace))
+            since = self._clock.now() - timedelta(days=session_days) if session_days else None
+            return sqlite_stats.stats(db, self._files.size(namespace), since)
 
     def vectors(
         self, namespace: str, space: Space, after: int
@@ -131,6 +116,13 @@ class SqliteLedger(SqliteAudit):
         with self._files.writing(namespace) as db:
             vectors.name_body(db, space, base, body)
 
+    def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
+        """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
+        if not self._files.exists(namespace):
+            return 0
+        with self._files.writing(namespace) as db:
+            return sqlite_commit.prune_recalls(db, before, limit)
+
     def namespaces(self) -> Iterator[str]:
         """The names of all namespaces, sorted."""
         return self._files.names()
@@ -143,6 +135,13 @@ class SqliteLedger(SqliteAudit):
         finally:
             self._files.close()
 
+    def _record(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> None:
+        """Writes recall blocks, and deletes a few that are older than they are kept."""
+        sqlite_commit.record_recalls(db, entries)
+        if entries and self._recall_days:
+            before = self._clock.now() - timedelta(days=self._recall_days)
+            sqlite_commit.prune_recalls(db, before, PRUNED_AT_ONCE)
+
     def _flush(self, namespace: str) -> None:
         """Writes buffered recall blocks; drops them if the store refuses."""
         if not self._files.exists(namespace):  # never make a file to say it was empty
@@ -150,7 +149,7 @@ class SqliteLedger(SqliteAudit):
             return
         try:
             with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
-                sqlite_commit.record_recalls(db, waiting)
+                self._record(db, waiting)
         except StoreError:
             self._waiting.drop(namespace)
 

@@ -39,7 +39,8 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # dumps(
 
 MEMORY = """
     m.id, m.created, m.status, m.uses, m.last_used, m.helpful, m.harmful, m.usefulness,
-    m.reinforcements, m.disputes, m.origins, t.content,
+    m.reinforcements, m.disputes, m.origins, m.idle_reinforcements, m.idle_disputes,
+    m.other_steps, t.content,
     v.recorded_from, v.recorded_until, v.status, v.successor, v.kind, v.label,
     v.project, v.agent, v.session, v.ord, v.speaker, v.role, v.occurred_at, v.valid_from,
     v.valid_until, v.source_kind, v.channel, v.source_agent, v.source_ref, v.importance,
@@ -143,7 +144,7 @@ def seq_before(db: sqlite3.Connection, moment_: datetime) -> int:
 def memory(row: Row) -> Memory:
     """A version row, joined as JOINED and selected as MEMORY."""
     (id_, created, today, uses, last_used, helpful, harmful, usefulness,
-     reinforcements, disputes, origins, content,
+     reinforcements, disputes, origins, idle_reinforcements, idle_disputes, other_steps, content,
      recorded_from, recorded_until, status, successor, kind, label,
      project, agent, session, order, speaker, role, occurred_at, valid_from,
      valid_until, source_kind, channel, source_agent, source_ref, importance,
@@ -164,6 +165,9 @@ def memory(row: Row) -> Memory:
         reinforcements=reinforcements,
         disputes=disputes,
         origins=origins,
+        idle_reinforcements=idle_reinforcements,
+        idle_disputes=idle_disputes,
+        other_steps=other_steps,
         text=content,
         recorded_from=since_epoch(recorded_from),
         recorded_until=moment(recorded_until),
@@ -199,6 +203,14 @@ def history(db: sqlite3.Connection, memory_id: str) -> list[Memory]:
         (memory_id,),
     )
     return [memory(row) for row in found]
+
+
+def vote_values(value: Memory) -> tuple[object, ...]:
+    """A memory's counters of votes, from helpful to other_steps."""
+    return (
+        value.helpful, value.harmful, value.usefulness, value.reinforcements, value.disputes,
+        value.idle_reinforcements, value.idle_disputes, value.other_steps,
+    )  # fmt: skip
 
 
 def version_values(

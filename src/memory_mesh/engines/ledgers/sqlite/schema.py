@@ -14,7 +14,7 @@ from memory_mesh.errors import StoreError, StoreIsDamaged
 from memory_mesh.policy.writing import audit
 
 LOWEST_SQLITE = (3, 35, 0)
-NEWEST = 6  # the number of the last migration
+NEWEST = 7  # the number of the last migration
 PAGE = 8192  # bytes; shrinks vector storage by a quarter against 4096
 _FOLDER = Path(__file__).parent / "migrations"
 
@@ -42,6 +42,8 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
             raise StoreIsDamaged
         db.execute(f"PRAGMA page_size = {PAGE}")
         db.execute("PRAGMA journal_mode = WAL")
+    elif not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'store'").fetchone():
+        raise StoreIsDamaged
     migrations.migrate(
         _FOLDER,
         found,

@@ -12,6 +12,7 @@ from memory_mesh.engines.ledgers.sqlite import (
     conflicts as sqlite_conflicts,
     keywords,
     rows,
+    sessions,
     vectors,
 )
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
@@ -61,16 +62,20 @@ class SqliteLookup:
             [rows.dumped(ids), *values],
         )
         found = {row[0]: rows.memory(row) for row in matching}
-        return [found[id_] for id_ in ids if id_ in found]
+        return sessions.marked(self._db, [found[id_] for id_ in ids if id_ in found], lens)
 
-    def load(self, versions: Sequence[int]) -> dict[int, Memory]:
-        """Versions by their number."""
+    def load(self, versions: Sequence[int], lens: Lens | None = None) -> dict[int, Memory]:
+        """Versions by their number, with their status as the lens reads it."""
         found = self._db.execute(
             f"SELECT v.number, {rows.MEMORY} FROM {rows.JOINED} "  # noqa: S608  # own names only
             "WHERE v.number IN (SELECT value FROM json_each(?))",
             (rows.dumped(versions),),
         )
-        return {row[0]: rows.memory(row[1:]) for row in found}
+        memories = {row[0]: rows.memory(row[1:]) for row in found}
+        if lens is None:
+            return memories
+        marked = sessions.marked(self._db, memories.values(), lens)
+        return dict(zip(memories, marked, strict=True))
 
     def page(
         self, lens: Lens, limit: int, cursor: str | None, *, worst_first: bool = False
@@ -87,9 +92,11 @@ class SqliteLookup:
             f"ORDER BY {order} LIMIT ?",
             [*values, limit + 1],
         ).fetchall()
-        memories = [rows.memory(row[1:]) for row in found[:limit]]
+        listed = [rows.memory(row[1:]) for row in found[:limit]]
         more = len(found) > limit and not worst_first
-        return Page(memories, str(found[limit - 1][0]) if more else None)
+        return Page(
+            sessions.marked(self._db, listed, lens), str(found[limit - 1][0]) if more else None
+        )
 
     def history(self, memory_id: str) -> list[Memory]:
         """Every version of one memory, oldest first."""
@@ -101,9 +108,10 @@ class SqliteLookup:
 
         return skills.find(self._db, query)
 
-    def next_bound(self, now: datetime) -> datetime | None:
-        """The next moment at which some memory starts or ceases to be valid."""
-        bounds = self._db.execute(_NEXT_BOUNDS, (rows.micros(now),)).fetchone()
+    def next_bound(self, lens: Lens) -> datetime | None:
+        """The next moment at which some memory starts or ceases to be valid, or may expire."""
+        bounds = self._db.execute(_NEXT_BOUNDS, (rows.micros(lens.now),)).fetchone()
+        bounds = (*bounds, sessions.next_expiry(self._db, lens))
         return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
 
 
@@ -163,9 +171,9 @@ class SqliteSnapshot(SqliteLookup):
 
         return turns.speakers(self._db, words, sight(lens))
 
-    def pending(self, space: Space, limit: int) -> Pending:
-        """How many texts wait for a vector in a space, and the first `limit` of them."""
-        return vectors.pending(self._db, space, limit)
+    def pending(self, space: Space, limit: int, max_chars: int | None = None) -> Pending:
+        """How many texts wait for a vector in a space, and the first, or newest short ones."""
+        return vectors.pending(self._db, space, limit, max_chars)
 
     def parts(self, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
         """The vectors that versions have in a space, in the order of their parts."""
@@ -239,6 +247,8 @@ def predicate(lens: Lens) -> tuple[str, list[object]]:
     ]
     if not lens.any_validity:
         parts.append((_VALID, [rows.micros(lens.valid_at or lens.as_of or lens.now)] * 2))
+    if (kept := sessions.unexpired(lens)) is not None:
+        parts.append(kept)
     if lens.where is not None:
         from memory_mesh.engines.ledgers.sqlite.filter_sql import compile_sql
 

@@ -1,8 +1,9 @@
 """A namespace in numbers. Counting is linear in its memories."""
 
 import sqlite3
+from datetime import datetime
 
-from memory_mesh.engines.ledgers.sqlite import rows, vectors
+from memory_mesh.engines.ledgers.sqlite import rows, sessions, vectors
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Body, Space, SpaceState, Stats, Status
 from memory_mesh.policy.text.analyze import ANALYZER
@@ -10,9 +11,15 @@ from memory_mesh.policy.text.analyze import ANALYZER
 _SPACE = "provider, model, revision, dimension, max_tokens, normalised, query_prefix, text_prefix"
 
 
-def stats(db: sqlite3.Connection, size: int) -> Stats:
-    """Memories by status, blocks, recalls, and how far each space has come."""
+def stats(db: sqlite3.Connection, size: int, since: datetime | None = None) -> Stats:
+    """Memories by status, blocks, recalls, and how far each space has come.
+
+    Memories of sessions without a write after `since` count as expired, not as active.
+    """
     by_status = dict(db.execute("SELECT status, count(*) FROM memory GROUP BY status").fetchall())
+    if since is not None and (expired := sessions.count_expired(db, rows.micros(since) or 0)):
+        by_status["active"] -= expired
+        by_status["expired"] = expired
     (recalls,) = db.execute("SELECT count(*) FROM recall").fetchone()
     (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
     (texts,) = db.execute("SELECT coalesce(max(number), 0) FROM text").fetchone()
@@ -22,6 +29,7 @@ def stats(db: sqlite3.Connection, size: int) -> Stats:
         memories=by_status.get(Status.ACTIVE.value, 0),
         skills=skills,
         by_status=by_status,
+        expired=by_status.get(Status.EXPIRED.value, 0),
         blocks=head.position,
         recalls=recalls,
         seq=head.seq,

@@ -24,6 +24,12 @@ from memory_mesh.typed import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats
 
+_RECENT_TEXTS = 1_000  # the newest texts among which a search looks for some that wait
+_WAITING = (
+    "SELECT t.number, t.content FROM text t WHERE t.number > ?1 AND NOT EXISTS "
+    "(SELECT 1 FROM vector x WHERE x.text = t.number AND x.space = ?2) AND NOT EXISTS "
+    "(SELECT 1 FROM wordless w WHERE w.text = t.number AND w.space = ?2)"
+)
 Key = TypeVar("Key", int, str)
 Visible = Callable[[Sequence[int]], Iterable[tuple[int, int]]]  # texts -> (text, version)
 Best = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
@@ -101,8 +107,10 @@ def keep_count(db: sqlite3.Connection, before: int, commit: Commit) -> None:
         )
 
 
-def pending(db: sqlite3.Connection, space: Space, limit: int) -> Pending:
-    """How many texts wait for a vector in this space, and the first of them."""
+def pending(
+    db: sqlite3.Connection, space: Space, limit: int, max_chars: int | None = None
+) -> Pending:
+    """How many texts wait for a vector in this space, and the first, or newest short ones."""
     number, reached, count = db.execute(
         "SELECT number, reached, (SELECT count(*) FROM text WHERE number > reached) - "
         "(SELECT count(DISTINCT text) FROM vector WHERE space = s.number AND text > reached) - "
@@ -112,14 +120,15 @@ def pending(db: sqlite3.Connection, space: Space, limit: int) -> Pending:
     ).fetchone() or (0, 0, db.execute("SELECT count(*) FROM text").fetchone()[0])
     if not count or not limit:
         return Pending(count)
-    first = db.execute(
-        "SELECT t.number, t.content FROM text t WHERE t.number > ?1 AND NOT EXISTS "
-        "(SELECT 1 FROM vector x WHERE x.text = t.number AND x.space = ?2) AND NOT EXISTS "
-        "(SELECT 1 FROM wordless w WHERE w.text = t.number AND w.space = ?2) "
-        "ORDER BY t.number LIMIT ?3",
-        (reached, number, limit),
-    ).fetchall()
-    return Pending(count, tuple(first))
+    if max_chars is None:
+        found = db.execute(f"{_WAITING} ORDER BY t.number LIMIT ?3", (reached, number, limit))
+    else:
+        recent = max(reached, last_text(db) - _RECENT_TEXTS)
+        found = db.execute(
+            f"{_WAITING} AND length(t.content) <= ?4 ORDER BY t.number DESC LIMIT ?3",
+            (recent, number, limit, max_chars),
+        )
+    return Pending(count, tuple(found.fetchall()))
 
 
 def above(db: sqlite3.Connection, space: Space, after: int) -> list[tuple[int, bytes]]:

@@ -72,6 +72,11 @@ _INVARIANTS = {
         SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
         WHERE v.lesson IS NOT (SELECT f.lesson FROM version f WHERE f.memory = v.memory
             ORDER BY f.number LIMIT 1)""",
+    "a write to a session is on record": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory
+        WHERE v.session IS NOT NULL AND NOT EXISTS (SELECT 1 FROM session_write w
+            WHERE w.session = v.session AND w.project IS v.project AND w.agent IS v.agent
+            AND w.at = v.recorded_from)""",
     "no reference dangles": "SELECT \"table\" || ' row ' || rowid FROM pragma_foreign_key_check",
 }
 _COUNTED = (

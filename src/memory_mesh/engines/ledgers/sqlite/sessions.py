@@ -1,0 +1,137 @@
+"""Memories of a session expire some days after the last write to that session.
+
+`session_write` has a row per commit and audience of a session that it wrote to, so the test of one
+memory is one look into an index, however large the namespace and the session are, and a read of the
+past sees the session as it was then. Nothing is rewritten when a session expires.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import Commit, Lens, Memory, Scope, Status
+
+# Of a version `v`: it is of no session, exempt, or its session was written to after `?`.
+_WRITTEN = (
+    "EXISTS (SELECT 1 FROM session_write w WHERE w.session = v.session "
+    "AND w.project IS v.project AND w.agent IS v.agent AND w.at > ?"
+)
+_EXEMPT = "v.pinned OR v.kind = 'lesson'"
+_KEPT = f"(v.session IS NULL OR {_EXEMPT} OR {_WRITTEN}))"
+_KEPT_THEN = f"(v.session IS NULL OR {_EXEMPT} OR {_WRITTEN} AND w.at <= ?))"
+_OF_AUDIENCE = "SELECT max(at) FROM session_write WHERE session = ? AND project IS ? AND agent IS ?"
+_ON_RECORD = (
+    "INSERT INTO session_write SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM session_write "
+    "WHERE session = ?1 AND project IS ?2 AND agent IS ?3 AND at = ?4)"
+)
+
+
+def record(db: sqlite3.Connection, commit: Commit, at: int) -> None:
+    """Note the sessions that a commit wrote to, by a new version or by a text said again."""
+    scopes = {put.memory.scope for put in commit.puts}
+    put = {put.memory.id for put in commit.puts}
+    for seen in commit.observations:
+        if seen.memory not in put:
+            scopes.update(_scope(db, seen.memory))
+    for scope in scopes:
+        if scope.session is not None:
+            db.execute(_ON_RECORD, (scope.session, scope.project, scope.agent, at))
+
+
+def unexpired(lens: Lens) -> tuple[str, list[object]] | None:
+    """The condition that a version's session has not expired; None where the lens needs none."""
+    if not _asks(lens) or (lens.scope.session is None and "session" not in lens.across):
+        return None
+    since = _since(lens)
+    if lens.as_of is None:  # the ledger's time may be a little ahead of the clock
+        return _KEPT, [since]
+    return _KEPT_THEN, [since, rows.micros(lens.as_of)]
+
+
+def next_expiry(db: sqlite3.Connection, lens: Lens) -> int | None:
+    """A moment before which no session expires that the lens sees; None where none will."""
+    if unexpired(lens) is None or lens.as_of is not None:
+        return None
+    since = _since(lens)
+    if lens.across:  # at the earliest; the writes that follow it may move it further
+        (last,) = db.execute("SELECT min(at) FROM session_write WHERE at > ?", (since,)).fetchone()
+        found = [last]
+    else:
+        found = [_last_write(db, scope) for scope in _audiences(lens.scope)]
+    return min((last + _life(lens) for last in found if last and last > since), default=None)
+
+
+def marked(db: sqlite3.Connection, memories: Iterable[Memory], lens: Lens) -> list[Memory]:
+    """The memories, with the status `expired` where it applies and the lens asked for it."""
+    found = list(memories)
+    if not lens.session_days or Status.EXPIRED not in lens.statuses:
+        return found
+    at = lens.as_of or lens.now
+    last = {
+        scope: _last_write(db, scope, None if lens.as_of is None else rows.micros(at))
+        for scope in {memory.scope for memory in found if _expires(memory)}
+    }
+    since = _since(lens)
+    return [
+        replace(memory, status=Status.EXPIRED, status_today=Status.EXPIRED)
+        if _expires(memory) and (last[memory.scope] or 0) <= since
+        else memory
+        for memory in found
+    ]
+
+
+def count_expired(db: sqlite3.Connection, since: int) -> int:
+    """How many active memories are of sessions without a write after a moment."""
+    (count,) = db.execute(
+        "SELECT count(*) FROM version v WHERE v.recorded_until IS NULL AND v.status = 'active' "  # noqa: S608
+        f"AND NOT {_KEPT}",
+        (since,),
+    ).fetchone()
+    return int(count)
+
+
+def _asks(lens: Lens) -> bool:
+    return bool(lens.session_days) and Status.EXPIRED not in lens.statuses
+
+
+def _expires(memory: Memory) -> bool:
+    """True for an active memory of a session that no rule exempts."""
+    exempt = memory.pinned or memory.kind == "lesson"
+    return memory.scope.session is not None and memory.status is Status.ACTIVE and not exempt
+
+
+def _life(lens: Lens) -> int:
+    return timedelta(days=lens.session_days) // timedelta(microseconds=1)
+
+
+def _since(lens: Lens) -> int:
+    """A session is kept that was written to after this moment."""
+    return (rows.micros(lens.as_of or lens.now) or 0) - _life(lens)
+
+
+def _audiences(reader: Scope) -> Iterator[Scope]:
+    """The audiences of the reader's session that the reader belongs to."""
+    for project in {None, reader.project}:
+        for agent in {None, reader.agent}:
+            yield Scope(project, agent, reader.session)
+
+
+def _last_write(db: sqlite3.Connection, scope: Scope, until: int | None = None) -> int | None:
+    audience = (scope.session, scope.project, scope.agent)
+    if until is None:
+        found = db.execute(_OF_AUDIENCE, audience)
+    else:
+        found = db.execute(f"{_OF_AUDIENCE} AND at <= ?", (*audience, until))
+    last: int | None = found.fetchone()[0]
+    return last
+
+
+def _scope(db: sqlite3.Connection, memory_id: str) -> Iterator[Scope]:
+    found = db.execute(
+        "SELECT v.project, v.agent, v.session FROM memory m JOIN version v ON v.memory = m.number "
+        "AND v.recorded_until IS NULL WHERE m.id = ?",
+        (memory_id,),
+    )
+    yield from (Scope(*row) for row in found)

@@ -1,0 +1,54 @@
+"""Seals on what a store exports: they show that a store of the same user wrote it.
+
+A seal is a keyed digest and the id of its key. The keys of all stores of a user lie in one folder
+that nobody else can read, so a seal of any of them is known here, and nobody else can make one.
+"""
+
+import hmac
+from pathlib import Path
+
+from memory_mesh.errors import StoreError
+from memory_mesh.process.keys import Key, KeyFile
+
+
+class ExportSeals:
+    """Makes and checks seals; the keys are read when the first is needed."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep the folder of the store."""
+        self._folder = folder
+        self._known: dict[str, list[bytes]] | None = None
+
+    def seal(self, text: str) -> str:
+        """Returns the seal of a text under the key that the store uses now."""
+        key = KeyFile.of(self._folder).newest
+        return f"{key.id}:{_digest(key.secret, text).hex()}"
+
+    def fits(self, text: str, seal: str) -> bool:
+        """True if a store of this user sealed exactly this text."""
+        id_, _, stated = seal.partition(":")
+        return any(
+            hmac.compare_digest(_digest(secret, text).hex().encode(), stated.encode())
+            for secret in self._keys().get(id_, ())
+        )
+
+    def _keys(self) -> dict[str, list[bytes]]:
+        """Every key of every store of this user, by its id."""
+        if self._known is None:
+            own = KeyFile.of(self._folder)
+            self._known = {}
+            for path in {own.path, *own.path.parent.glob("*.key")}:
+                for key in _read(path):
+                    self._known.setdefault(key.id, []).append(key.secret)
+        return self._known
+
+
+def _read(path: Path) -> list[Key]:
+    try:
+        return KeyFile(path).keys()
+    except StoreError:  # a file that others can read, or a damaged one, proves nothing
+        return []
+
+
+def _digest(secret: bytes, text: str) -> bytes:
+    return hmac.digest(secret, b"export\0" + text.encode("utf-8", "surrogatepass"), "sha256")
