@@ -37,7 +37,14 @@ from memory_mesh.policy import audience
 from memory_mesh.policy.claims import Relation, compare, normalised
 from memory_mesh.policy.writing import recited
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
-from memory_mesh.policy.writing.trust import BASE, is_authoritative, lowest, trust, trust_of
+from memory_mesh.policy.writing.trust import (
+    BASE,
+    authority,
+    is_authoritative,
+    lowest,
+    trust,
+    trust_of,
+)
 
 _DEFAULT = PredicateSchema()
 
@@ -262,9 +269,11 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
     A lesson that waits changes nothing else.
     """
     sources = [
-        standing.memories[id_].source.kind for id_ in draft.derived_from if id_ in standing.memories
+        authority(standing.memories[id_].source)
+        for id_ in draft.derived_from
+        if id_ in standing.memories
     ]
-    trusted = is_authoritative(lowest((draft.source.kind, *sources)))
+    trusted = is_authoritative(lowest((authority(draft.source), *sources)))
     same = [
         memory
         for memory in standing.lessons.get((lesson.pattern_id, draft.scope), ())

@@ -7,7 +7,7 @@ from the source, from how many distinct origins said it, from votes on its truth
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from memory_mesh.model import Channel, Memory, SourceKind
+from memory_mesh.model import Channel, Memory, Source, SourceKind
 
 BASE: Mapping[SourceKind, float] = {
     SourceKind.USER_EXPLICIT: 1.0,
@@ -42,6 +42,16 @@ def lowered(stated: SourceKind, channel: Channel) -> SourceKind:
 def lowest(kinds: Iterable[SourceKind]) -> SourceKind:
     """Returns the least trusted of the source kinds."""
     return max(kinds, key=_MOST_TRUSTED_FIRST.index)
+
+
+def authority(source: Source) -> SourceKind:
+    """Returns the source kind that decides whether lessons and skills of a source need review.
+
+    What the user did not state to be their word is theirs if it came through one of their channels.
+    """
+    if source.kind is SourceKind.USER_IMPLICIT:
+        return lowered(SourceKind.USER_EXPLICIT, source.channel)
+    return source.kind
 
 
 def is_authoritative(kind: SourceKind) -> bool:
