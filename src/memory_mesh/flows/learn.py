@@ -42,6 +42,7 @@ from memory_mesh.model import (
 from memory_mesh.model.filter import And, Compare, Not, Sign
 from memory_mesh.model.learning import Reflection, Synthesis
 from memory_mesh.policy.learning import beliefs as learning_beliefs, procedures
+from memory_mesh.policy.learning.tellings import TELLINGS
 from memory_mesh.policy.writing.trust import lowest
 from memory_mesh.ports import LLM
 
@@ -92,8 +93,8 @@ def synthesize(
     if found is None:
         analysis = (
             f"No procedure was found in {_counted(len(memories), 'memory', 'memories')}: two must "
-            f"share {procedures.SHARED} steps in the same order, "
-            f"or one must list {procedures.ALONE} steps."
+            f"share {procedures.SHARED} steps in the same order, {TELLINGS} must tell the same in "
+            f"different words, or one must list {procedures.ALONE} steps."
         )
         return Synthesis(status="nothing", analysis=analysis, count=len(memories))
     sources = [memory for memory in memories if memory.id in set(found.sources)]

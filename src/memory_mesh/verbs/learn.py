@@ -49,6 +49,8 @@ class LearnVerbs(View):
     ) -> "Synthesis":
         """Makes a skill from steps that recur in memories; it is used after `review` approves it.
 
+        Two memories with the same steps are enough, or three that tell them in different words.
+
         Options:
             topic: what the memories are about; by default the newest are taken.
             lookback: the number of memories to look at.

@@ -205,7 +205,7 @@ def test_other_forms_of_known_verbs() -> None:
     ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_is_read_without_an_error(text: str) -> None:
     for failed in (True, False):
