@@ -46,7 +46,7 @@ from memory_mesh.policy.learning.tellings import TELLINGS
 from memory_mesh.policy.writing.trust import lowest
 from memory_mesh.ports import LLM
 
-LOOKBACK = 10
+LOOKBACK, LOOKBACK_OF_MODEL = 50, 10  # memories that reflect looks at, without and with a model
 WIDER = 20  # memories that synthesize looks at
 FARTHEST = 200  # memories that are compared with each other at most
 NEAR_ENOUGH = 0.3  # cosine below which a memory that shares no word is not on the topic
@@ -59,22 +59,24 @@ def reflect(
     lens: Lens,
     *,
     topic: str | None = None,
-    lookback: int = LOOKBACK,
+    lookback: int | None = None,
     store: bool = True,
     llm: LLM | None = None,
     max_tokens: int | None = None,
 ) -> Reflection:
     """Summarizes the memories on a topic, in their words or a model's, and stores it."""
     topic = _cleaned(access, topic)
+    if lookback is None:
+        lookback = LOOKBACK if llm is None else LOOKBACK_OF_MODEL
     memories = _gathered(access, lens, topic, lookback)
     asked = _prompt(topic, memories)
     found = Reflection(topic=topic, count=len(memories), prompt=asked, context=tuple(memories))
     beliefs = learning_beliefs.beliefs(memories, topic or "")
     if beliefs:
-        named = [id_ for one in beliefs for id_ in (*one.sources, *one.otherwise)]
+        named = [id_ for one in beliefs for id_ in one.memories]
         found = replace(
             found,
-            text=learning_beliefs.wording(beliefs),
+            text=learning_beliefs.wording(beliefs, len(memories)),
             sources=tuple(dict.fromkeys(named)),
             confidence=learning_beliefs.confidence(beliefs),
         )
