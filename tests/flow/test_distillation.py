@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.model import Channel, Scope, Status
+from memory_mesh.model import Channel, Scope, SourceKind, Status
 from memory_mesh.sync import MemoryMesh
 
 FAILURE = {
@@ -94,6 +94,74 @@ def test_a_failure_nobody_stated_a_rule_for_is_named_and_not_invented(mesh):
     done = mesh.distill()
     assert done.learned == ()
     assert set(done.unclear) == {stored.id, vague.id}
+
+
+@pytest.mark.req("R-000-240", "R-000-262")
+@pytest.mark.parametrize("status", ["error", "failed", "Failure", "timed_out"])
+def test_a_rule_that_the_text_of_a_failure_states_is_a_constraint(mesh, status):
+    text = "TypeError: Cannot read properties of undefined. Always default list props to []."
+    mesh.add(text, {"status": status})
+    done = mesh.distill()
+    assert done.constraints == ("Always default list props to [].",)
+    assert done.learned[0].status is Status.ACTIVE
+
+
+def test_a_fix_that_helped_becomes_a_rule(mesh):
+    mesh.add(
+        "The upgrade timed out. The probe was hitting port 8080. Pointed it at port 3000, green.",
+        {"status": "error"},
+    )
+    assert mesh.distill().constraints == (
+        "Point it at port 3000. Why: The probe was hitting port 8080.",
+    )
+
+
+def test_comfort_praise_questions_and_rejected_rules_are_no_lessons(mesh):
+    for text in (
+        "Don't worry about it.",
+        "Always great to pair with Sam!",
+        "Should we always retry uploads?",
+        "Petra proposed that we always squash. The team voted it down.",
+    ):
+        mesh.add(text, {"status": "error"})
+    done = mesh.distill()
+    assert (done.learned, len(done.unclear)) == ((), 4)
+
+
+def test_a_failure_and_its_rule_in_the_user_s_words_need_no_mark(mesh):
+    mesh.add("Never trust curl without --fail. The 404 page was saved as our binary.")
+    mesh.add("Never deploy on Fridays.")  # no failure
+    done = mesh.distill()
+    assert done.constraints == ("Never trust curl without --fail.",)
+    assert done.scanned == 1
+
+
+def test_an_unmarked_text_of_a_tool_teaches_nothing(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, channel=Channel.TOOL) as tool:
+        tool.add("Never trust curl without --fail. The 404 page was saved as our binary.")
+        assert tool.distill().learned == ()
+
+
+def test_what_the_user_said_without_stating_it_teaches_at_once(tmp_path, clock):
+    text = "The upload hung. Always retry uploads with backoff."
+    with MemoryMesh(db_dir=tmp_path, clock=clock) as mesh:
+        mesh.add(text, {"status": "error"}, source_kind=SourceKind.USER_IMPLICIT)
+        assert mesh.distill().learned[0].status is Status.ACTIVE
+
+
+def test_the_same_failure_with_other_names_is_one_lesson(mesh):
+    mesh.add("KeyError: 'customer' in a.py. Always read keys with get.", {"status": "error"})
+    mesh.add("KeyError: 'zip' in /b.py:9. Always read optional keys with get.", {"status": "error"})
+    assert len(mesh.distill().learned) == 1
+
+
+def test_two_rules_of_one_read_pattern_are_both_kept(mesh):
+    mesh.add("KeyError: 'a'. Always read optional keys with get.", {"status": "error"})
+    assert len(mesh.distill().learned) == 1
+    mesh.add("KeyError: 'b'. Never rename a column without a view.", {"status": "error"})
+    assert len(mesh.distill().learned) == 1
+    done = mesh.distill()
+    assert (len(done.learned), len(done.known), len(done.constraints)) == (0, 2, 2)
 
 
 @pytest.mark.req("R-000-204")

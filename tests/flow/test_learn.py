@@ -48,7 +48,7 @@ def reflect(
     mesh: MemoryMesh,
     topic: str | None = None,
     *,
-    lookback: int = learn.LOOKBACK,
+    lookback: int | None = None,
     store: bool = True,
     llm: LLM | None = None,
     scope: Scope | None = None,

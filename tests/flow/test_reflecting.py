@@ -122,3 +122,16 @@ def test_a_provider_without_its_key_or_without_a_name_is_an_error(tmp_path):
         assert "API key" in (mesh.reflect(store=False).failure or "")
     with MemoryMesh(db_dir=tmp_path, llm_provider="nobody") as mesh, pytest.raises(InvalidInput):
         mesh.reflect()
+
+
+def test_a_procedure_told_three_times_in_other_words_is_staged(mesh):
+    for text in (
+        "Onboarded Lin: created the account, added her to Slack, ordered a laptop.",
+        "The coffee machine is broken.",
+        "New colleague Tom. The account exists, he was invited to Slack, laptop ordered.",
+        "For Aisha I set up the account, Slack invite, laptop order.",
+    ):
+        mesh.add(text)
+    made = mesh.synthesize()
+    assert (made.status, len(made.sources)) == ("staged", 3)
+    assert "step_3;Order a laptop;" in made.yamo_text

@@ -786,6 +786,8 @@ class MemoryMesh:
     async def distill(self, *, scope: Scope | None = None) -> "Distillation":
         """Makes lessons from failures of the last day, or that occurred twice in a week.
 
+        A failure is a memory with `status` error or failed in its metadata, or a note that tells of
+        one. The rule is the stated one, else what follows from the fix that the text tells of.
         May be interrupted at any point and run again; run twice, it changes nothing. The answer's
         `constraints` are what an agent should hear at the start of its next session.
 
@@ -1026,14 +1028,16 @@ class MemoryMesh:
         self,
         *,
         topic: str | None = None,
-        lookback: int = 10,
+        lookback: int | None = None,
         store: bool = True,
         scope: Scope | None = None,
     ) -> "Reflection":
-        """Summarizes the memories on a topic, or the newest; each belief names its ids.
+        """Summarizes the memories on a topic, or the newest: what several say, and how many.
 
-        The reflection is stored unless `store` is False. A configured language model writes the
-        text; if it fails, the words of the memories are used.
+        Each statement names its ids. What only one memory says is counted, not repeated, unless all
+        of it fits. The reflection is stored unless `store` is False. A configured language model
+        writes the text; if it fails, the words of the memories are used. Without `lookback`, 50
+        memories are looked at, or 10 if a model writes.
 
         Options:
             topic: what the memories are about; by default the newest are taken.
@@ -1049,6 +1053,8 @@ class MemoryMesh:
         self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
     ) -> "Synthesis":
         """Makes a skill from steps that recur in memories; it is used after `review` approves it.
+
+        Two memories with the same steps are enough, or three that tell them in different words.
 
         Options:
             topic: what the memories are about; by default the newest are taken.

@@ -42,10 +42,11 @@ from memory_mesh.model import (
 from memory_mesh.model.filter import And, Compare, Not, Sign
 from memory_mesh.model.learning import Reflection, Synthesis
 from memory_mesh.policy.learning import beliefs as learning_beliefs, procedures
+from memory_mesh.policy.learning.tellings import TELLINGS
 from memory_mesh.policy.writing.trust import lowest
 from memory_mesh.ports import LLM
 
-LOOKBACK = 10
+LOOKBACK, LOOKBACK_OF_MODEL = 50, 10  # memories that reflect looks at, without and with a model
 WIDER = 20  # memories that synthesize looks at
 FARTHEST = 200  # memories that are compared with each other at most
 NEAR_ENOUGH = 0.3  # cosine below which a memory that shares no word is not on the topic
@@ -58,22 +59,24 @@ def reflect(
     lens: Lens,
     *,
     topic: str | None = None,
-    lookback: int = LOOKBACK,
+    lookback: int | None = None,
     store: bool = True,
     llm: LLM | None = None,
     max_tokens: int | None = None,
 ) -> Reflection:
     """Summarizes the memories on a topic, in their words or a model's, and stores it."""
     topic = _cleaned(access, topic)
+    if lookback is None:
+        lookback = LOOKBACK if llm is None else LOOKBACK_OF_MODEL
     memories = _gathered(access, lens, topic, lookback)
     asked = _prompt(topic, memories)
     found = Reflection(topic=topic, count=len(memories), prompt=asked, context=tuple(memories))
     beliefs = learning_beliefs.beliefs(memories, topic or "")
     if beliefs:
-        named = [id_ for one in beliefs for id_ in (*one.sources, *one.otherwise)]
+        named = [id_ for one in beliefs for id_ in one.memories]
         found = replace(
             found,
-            text=learning_beliefs.wording(beliefs),
+            text=learning_beliefs.wording(beliefs, len(memories)),
             sources=tuple(dict.fromkeys(named)),
             confidence=learning_beliefs.confidence(beliefs),
         )
@@ -92,8 +95,8 @@ def synthesize(
     if found is None:
         analysis = (
             f"No procedure was found in {_counted(len(memories), 'memory', 'memories')}: two must "
-            f"share {procedures.SHARED} steps in the same order, "
-            f"or one must list {procedures.ALONE} steps."
+            f"share {procedures.SHARED} steps in the same order, {TELLINGS} must tell the same in "
+            f"different words, or one must list {procedures.ALONE} steps."
         )
         return Synthesis(status="nothing", analysis=analysis, count=len(memories))
     sources = [memory for memory in memories if memory.id in set(found.sources)]

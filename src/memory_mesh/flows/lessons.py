@@ -3,7 +3,7 @@
 ::
 
     SCAN          blocks of the last day (of the last week for what failed twice)
-      ▼           ──▶ the memories they tell of
+      ▼           ──▶ the memories that are marked as failures, or whose text tells of one
     DEDUPLICATE   by pattern id; one that is known as certainly is left
       ▼
     DISTILL       through the one write path: the verdict is taken in the transaction
@@ -43,9 +43,10 @@ from memory_mesh.model.record import severity_rank
 from memory_mesh.policy import audience
 from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.policy.learning import failures
-from memory_mesh.policy.learning.failure_pattern import pattern_id
+from memory_mesh.policy.learning.failure_pattern import is_failed, pattern_id
+from memory_mesh.policy.learning.note import MAX_NOTE_CHARS
 from memory_mesh.policy.writing.judge import same_pattern
-from memory_mesh.policy.writing.trust import is_authoritative
+from memory_mesh.policy.writing.trust import authority, is_authoritative
 
 TAG = "#lesson_learned"
 CANDIDATE_TAG = "#lesson_learned_candidate"
@@ -123,11 +124,12 @@ def cycle(access: Access, now: datetime, reader: Scope, channel: Channel) -> Dis
     """
     cursor = access.ledger.sink_cursor(access.namespace, CURSOR)
     everybody = Lens(now, reader, across=AUDIENCE)  # a lesson is for those who see its failure
-    last, memories = _scan(access, min(now - failures.WEEK, cursor.at or now), everybody)
-    found, unclear = failures.candidates(memories, min(now - DAY, cursor.at or now))
+    recent = min(now - DAY, cursor.at or now)
+    last, memories = _scan(access, min(now - failures.WEEK, cursor.at or now), recent, everybody)
+    found, unclear = failures.candidates(memories, recent)
     learned, known = list[LessonBlock](), list[LessonBlock]()
-    for failure in found:
-        block = _known(access, failure, now)
+    for told in found:
+        failure, block = _known(access, told, now)
         if block is None:
             source = Source(failure.trust, channel, agent=access.agent)
             block = distill_lesson(access, failure.context, failure.scope, source, failure.sources)
@@ -210,8 +212,23 @@ def _stored(receipt: Receipt) -> str:
     return receipt.id
 
 
-def _known(access: Access, failure: Failure, now: datetime) -> LessonBlock | None:
+def _known(access: Access, failure: Failure, now: datetime) -> tuple[Failure, LessonBlock | None]:
     """The lesson that already teaches this no less certainly; the transaction will ask again.
+
+    If the lesson of a pattern that was read from texts teaches something else, the failure is
+    returned narrowed to its own rule.
+    """
+    block = _lesson_of(access, failure, now)
+    if block is None or failure.stated:
+        return failure, block
+    if failures.teach_the_same(block.preventative_rule, failure.context.preventative_rule):
+        return failure, block
+    failure = failures.narrowed(failure)
+    return failure, _lesson_of(access, failure, now)
+
+
+def _lesson_of(access: Access, failure: Failure, now: datetime) -> LessonBlock | None:
+    """The lesson of a pattern that is no less certain.
 
     One that a person deleted or rejected counts too: the cycle does not bring it back.
     """
@@ -242,18 +259,39 @@ def _worst(memories: Sequence[Memory]) -> list[Memory]:
     return sorted(memories, key=rank, reverse=True)
 
 
-def _scan(access: Access, since: datetime, lens: Lens) -> tuple[int, list[Memory]]:
+def _scan(
+    access: Access, since: datetime, recent: datetime, lens: Lens
+) -> tuple[int, list[Memory]]:
     """The last block since then that keeps something, and the memories that failed.
 
+    Of the recent blocks without a mark, those count whose text tells of a failure and its rule.
     Blocks of the cycle's own lessons do not count: interrupted or not, it ends in the same place.
     """
-    last, told = 0, list[str]()
+    last, told, plain = 0, list[str](), list[str]()
     for block in filter(_keeps, _blocks(access, since)):
         last = block.seq or last
         if _tells_of_failure(block):
             told += block.entry.memories
-    with access.ledger.read(access.namespace) as snapshot:
-        return last, snapshot.get(list(dict.fromkeys(told)), lens)
+        elif block.entry.at >= recent:
+            plain += block.entry.memories
+    found = list(_read(access, told, lens))
+    found += [memory for memory in _read(access, plain, lens) if _tells_of_lesson(memory)]
+    return last, list({memory.id: memory for memory in found}.values())
+
+
+def _read(access: Access, ids: Sequence[str], lens: Lens) -> Iterator[Memory]:
+    """The memories of these ids that the lens shows, a page at a time."""
+    distinct = list(dict.fromkeys(ids))
+    for start in range(0, len(distinct), _PAGE):
+        with access.ledger.read(access.namespace) as snapshot:
+            yield from snapshot.get(distinct[start : start + _PAGE], lens)
+
+
+def _tells_of_lesson(memory: Memory) -> bool:
+    """True for a short text in the user's words that tells of a failure and its rule."""
+    if len(memory.text) > MAX_NOTE_CHARS or not is_authoritative(authority(memory.source)):
+        return False
+    return failures.reads_as_lesson(memory)
 
 
 def _blocks(access: Access, since: datetime | None, after: int = 0) -> Iterator[Block]:
@@ -270,4 +308,4 @@ def _tells_of_failure(block: Block) -> bool:
     said = block.entry.metadata
     tags = said.get("tags")
     marked = isinstance(tags, Sequence) and CANDIDATE_TAG in tags
-    return marked or said.get("status") == "error" or bool(said.get("failure"))
+    return marked or is_failed(said.get("status")) or bool(said.get("failure"))

@@ -81,6 +81,7 @@ class Failure:
     scope: Scope
     trust: SourceKind
     sources: tuple[str, ...]
+    stated: bool = True  # the pattern was stated, not read from a text
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,16 @@ class LearnVerbs(View):
         self,
         *,
         topic: str | None = None,
-        lookback: int = 10,
+        lookback: int | None = None,
         store: bool = True,
         scope: Scope | None = None,
     ) -> "Reflection":
-        """Summarizes the memories on a topic, or the newest; each belief names its ids.
+        """Summarizes the memories on a topic, or the newest: what several say, and how many.
 
-        The reflection is stored unless `store` is False. A configured language model writes the
-        text; if it fails, the words of the memories are used.
+        Each statement names its ids. What only one memory says is counted, not repeated, unless all
+        of it fits. The reflection is stored unless `store` is False. A configured language model
+        writes the text; if it fails, the words of the memories are used. Without `lookback`, 50
+        memories are looked at, or 10 if a model writes.
 
         Options:
             topic: what the memories are about; by default the newest are taken.
@@ -48,6 +50,8 @@ class LearnVerbs(View):
         self, *, topic: str | None = None, lookback: int = 20, scope: Scope | None = None
     ) -> "Synthesis":
         """Makes a skill from steps that recur in memories; it is used after `review` approves it.
+
+        Two memories with the same steps are enough, or three that tell them in different words.
 
         Options:
             topic: what the memories are about; by default the newest are taken.

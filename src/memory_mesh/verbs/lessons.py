@@ -104,6 +104,8 @@ class LessonVerbs(View):
     def distill(self, *, scope: Scope | None = None) -> "Distillation":
         """Makes lessons from failures of the last day, or that occurred twice in a week.
 
+        A failure is a memory with `status` error or failed in its metadata, or a note that tells of
+        one. The rule is the stated one, else what follows from the fix that the text tells of.
         May be interrupted at any point and run again; run twice, it changes nothing. The answer's
         `constraints` are what an agent should hear at the start of its next session.
 

@@ -13,9 +13,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lookback",
         type=int,
-        default=10,
         metavar="N",
-        help="number of memories to read (default: 10)",
+        help="number of memories to read (default: 50; 10 with a language model)",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="print the reflection without storing it"
@@ -34,6 +33,8 @@ def run(options: argparse.Namespace) -> int:
     lines = [f"[MemoryMesh] Reflected on {found.count} memories."]
     if found.text:
         lines.append(found.text)
+    elif found.count:
+        lines.append("No two of them say the same, so nothing was stored.")
     if found.id:
         lines.append(f"[MemoryMesh] Reflection {found.id} [CONFIDENCE: {found.confidence:.2f}]")
     return output.answer(

@@ -8,7 +8,8 @@
         ▼
     per cluster the most central statement ──▶ Belief(text, sources, otherwise)
 
-Nothing is written that no memory says. To agree is to share most words: who does what to whom is
+What only one memory says is shown where all of it fits; else it is counted, not repeated. Nothing
+is written that no memory says. To agree is to share most words: who does what to whom is
 not read. Where memories state other numbers, or one denies what another states, the most trusted
 and then the newest is taken and the others are named.
 """
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.model import Memory, SourceKind
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import FULL, asks, courtesies, says, sentences
@@ -41,11 +42,17 @@ _TRUSTED_FIRST = tuple(SourceKind)
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A sentence, the memories that agree with it, and those that contradict it."""
+    """A sentence, the memories that agree with it, contradict it, or are on the same thing."""
 
     text: str
     sources: tuple[str, ...]
     otherwise: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """The ids of all memories behind it."""
+        return (*self.sources, *self.otherwise, *self.related)
 
     @property
     def confidence(self) -> float:
@@ -62,7 +69,10 @@ class _Sentence:
 
 
 def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MAX_BELIEFS) -> list[Belief]:
-    """Returns the beliefs with the most support first, up to a maximum."""
+    """Returns the beliefs with the most support first, up to a maximum.
+
+    Without a topic, what belongs together with no other memory is left out unless all of it fits.
+    """
     weights = _weights(memories)
     topical = _vector(analyze.terms(topic), weights)
     said = {memory.id: _said(memory, weights) for memory in memories}
@@ -71,21 +81,27 @@ def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MAX_BELIEFS
     said = {id_: _central(told, (topical, whole[id_]), share) for id_, told in said.items()}
     places = {memory.id: place for place, memory in enumerate(memories)}
     found: list[tuple[int, Belief]] = []
+    single: list[tuple[int, Belief]] = []
     for cluster in clusters([whole[memory.id] for memory in memories]):
         members = [memories[place] for place in cluster]
         rest = _statements([one for member in members for one in said[member.id]])
         ranks = {
             id(one): _rank(one, members, said, (whole[one.memory.id], topical)) for one in rest
         }
+        told: list[Belief] = []
         for _ in range(math.ceil(len(members) / _SPEAK_FOR)):
             if not rest:
                 break
             best = _settled(max(rest, key=lambda one: ranks[id(one)]), rest)
             belief = _belief(best, members, said)
-            found.append((min(places[id_] for id_ in belief.sources), belief))
+            told.append(belief)
             heard = {*belief.sources, *belief.otherwise}
             rest = [one for one in rest if one.memory.id not in heard and not _agree(one, best)]
-    found.sort(key=lambda pair: (-len(pair[1].sources), pair[0]))
+        placed = [(min(places[id_] for id_ in one.sources), one) for one in _related(told, members)]
+        (found if len(members) > 1 else single).extend(placed)
+    if topic or len(found) + len(single) <= most:
+        found += single
+    found.sort(key=lambda pair: (-len(pair[1].sources), -len(pair[1].memories), pair[0]))
     return _distinct([belief for _, belief in found])[:most]
 
 
@@ -97,9 +113,16 @@ def confidence(found: Sequence[Belief]) -> float:
     return round(sum(len(one.sources) * one.confidence for one in found) / weight, 4)
 
 
-def wording(found: Sequence[Belief]) -> str:
-    """Returns one line per belief, with the ids of its memories."""
-    return "\n".join(_line(belief) for belief in found)
+def wording(found: Sequence[Belief], count: int) -> str:
+    """Returns one line per belief with its memories, and how many of all `count` have no line."""
+    lines = [_line(belief) for belief in found]
+    named = {id_ for belief in found for id_ in belief.memories}
+    further = count - len(named)
+    if lines and further == 1:
+        lines.append("- 1 further memory shares no statement with these.")
+    elif lines and further > 1:
+        lines.append(f"- {further} further memories share no statement with these.")
+    return "\n".join(lines)
 
 
 def clusters(vectors: Sequence[Vector], threshold: float = TOGETHER) -> list[list[int]]:
@@ -218,13 +241,26 @@ def _belief(
     return Belief(_shown(best.text), tuple(sources), tuple(otherwise))
 
 
+def _related(told: Sequence[Belief], members: Sequence[Memory]) -> list[Belief]:
+    """Gives the first belief of a cluster the members that stand behind none."""
+    if not told:
+        return []
+    named = {id_ for belief in told for id_ in belief.memories}
+    rest = tuple(member.id for member in members if member.id not in named)
+    return [replace(told[0], related=rest), *told[1:]]
+
+
 def _distinct(found: Iterable[Belief]) -> list[Belief]:
     return list({belief.text: belief for belief in reversed(list(found))}.values())[::-1]
 
 
 def _line(belief: Belief) -> str:
-    line = f"- {belief.text} [{', '.join(belief.sources)}]"
-    return f"{line} (otherwise: [{', '.join(belief.otherwise)}])" if belief.otherwise else line
+    count = len(belief.sources)
+    counted = "1 memory" if count == 1 else f"{count} memories"
+    line = f"- {belief.text} ({counted}) [{', '.join(belief.sources)}]"
+    for word, ids in (("otherwise", belief.otherwise), ("on the same", belief.related)):
+        line += f" ({word}: [{', '.join(ids)}])" if ids else ""
+    return line
 
 
 def _said(memory: Memory, weights: Vector) -> list[_Sentence]:

@@ -1,8 +1,9 @@
-"""Turns memories of failures into lessons. Only a stated rule becomes a lesson.
+"""Turns memories of failures into lessons.
 
-A failure names its pattern (`error_pattern`, or an exception in its text) and its rule
-(`preventative_rule`, else a sentence that tells what to do, else the fix). One without either is
-named as unclear: a person or a model may read more from it, this code does not guess.
+A failure names its pattern (`error_pattern`, else its text is given one) and its rule
+(`preventative_rule`, else what the text states, else what follows from the fix it tells of, else
+the metadata's `fix`). One without a rule is named as unclear: a person or a model may read more
+from it, this code does not guess.
 """
 
 import re
@@ -12,18 +13,23 @@ from functools import cache
 from itertools import pairwise
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import dataclass, fields
+from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.model import Json, Lesson, Memory, Scope, Severity
 from memory_mesh.model.learning import Failure, LessonContext
 from memory_mesh.policy.arguments import check_share, check_text
-from memory_mesh.policy.learning.failure_pattern import PATTERN_KEYS, pattern_id
+from memory_mesh.policy.learning.failure_pattern import PATTERN_KEYS, is_failed, pattern_id
+from memory_mesh.policy.learning.failure_signature import signature
+from memory_mesh.policy.learning.rules import read_rule
+from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.trust import authority, lowest
 from memory_mesh.typed import Any
 
-STATED, READ, DEDUCED = 0.7, 0.6, 0.5  # certainty of a rule that was stated, read, or a mere fix
+STATED, DEDUCED = 0.7, 0.5  # certainty of a rule that was stated or read, and of a mere fix
+SAME_RULE = 0.3  # share of the terms of two rules that teach the same
 WEEK = timedelta(days=7)
 _MAX_FIELD_CHARS = 2_000  # characters of one field
 _PREVIEW = 300
+_ABOUT = 80  # characters of a rule that name what its lesson applies to
 _SPELLINGS = {
     "error_pattern": PATTERN_KEYS,
     "rule": ("preventative_rule", "preventativeRule", "rule", "constraint"),
@@ -44,6 +50,7 @@ class _Told:
     applies_to: str
     rule: str
     certainty: float
+    stated: bool  # the pattern was stated, not read from the text
 
 
 def lesson(context: LessonContext, lesson_id: str, agent: str) -> Lesson:
@@ -121,14 +128,56 @@ def candidates(
         groups.setdefault((told.pattern, told.applies_to, memory.scope), []).append(told)
     found = []
     for accounts in groups.values():
-        if not _repeated(accounts) and not any(_fresh(told.memory, since) for told in accounts):
+        if not _repeated(accounts) and not any(_fresh(told, since) for told in accounts):
             continue
-        ruled = [told for told in accounts if told.rule]
-        if not ruled:
+        taught = _taught(accounts)
+        if not taught:
             unclear += [told.memory.id for told in accounts]
-            continue
-        found.append(_failure(max(ruled, key=lambda told: told.certainty), accounts))
+        found += [_failure(best, alike) for best, alike in taught]
     return tuple(found), tuple(unclear)
+
+
+def reads_as_lesson(memory: Memory) -> bool:
+    """True if a memory that is not marked as a failure tells of one, with its rule."""
+    return read_rule(memory.text, failed=False) is not None
+
+
+def teach_the_same(one: str, other: str) -> bool:
+    """True if two rules share enough words to be one rule."""
+    mine, others = (set(analyze.terms(rule.split(" Why: ")[0])) for rule in (one, other))
+    joined = len(mine | others)
+    return not joined or len(mine & others) / joined >= SAME_RULE
+
+
+def narrowed(failure: Failure) -> Failure:
+    """Returns a failure whose lesson applies to its own rule: the pattern has another lesson."""
+    context = failure.context
+    about = _first(context.preventative_rule.split(" Why: ")[0], _ABOUT).rstrip(" .!")
+    area = f"{context.applicable_scope}: {about}"
+    return replace(failure, context=replace(context, applicable_scope=area))
+
+
+def _taught(accounts: Sequence[_Told]) -> list[tuple[_Told, list[_Told]]]:
+    """Returns the rules of one pattern, each with the accounts that it is learned from.
+
+    Under a stated pattern there is one rule, the most certain. Under a pattern that was read from
+    texts, rules that teach something else are kept apart; failures without a rule support the
+    first.
+    """
+    ruled = [told for told in accounts if told.rule]
+    if not ruled:
+        return []
+    if any(told.stated for told in accounts):
+        return [(max(ruled, key=lambda told: told.certainty), list(accounts))]
+    groups: list[list[_Told]] = []
+    for told in sorted(ruled, key=lambda told: (told.memory.created, told.memory.id)):
+        same = next((one for one in groups if teach_the_same(one[0].rule, told.rule)), None)
+        if same is None:
+            groups.append([told])
+        else:
+            same.append(told)
+    groups[0] += [told for told in accounts if not told.rule]
+    return [(max(group, key=lambda told: told.certainty), group) for group in groups]
 
 
 def _repeated(accounts: Sequence[_Told]) -> bool:
@@ -137,26 +186,33 @@ def _repeated(accounts: Sequence[_Told]) -> bool:
     return any(later - earlier <= WEEK for earlier, later in pairwise(times))
 
 
-def _fresh(memory: Memory, since: datetime) -> bool:
-    """True for recent memories marked as an error; a pattern without a mark must occur twice."""
-    marked = memory.extra.get("status") == "error" or "#lesson_learned_candidate" in memory.tags
-    return marked and memory.created >= since
+def _fresh(told: _Told, since: datetime) -> bool:
+    """True for recent memories marked as an error, or whose text tells of one with its rule.
+
+    A stated pattern without a mark must occur twice.
+    """
+    memory = told.memory
+    marked = is_failed(memory.extra.get("status")) or "#lesson_learned_candidate" in memory.tags
+    return (marked or (bool(told.rule) and not told.stated)) and memory.created >= since
 
 
 def _told(memory: Memory) -> _Told | None:
-    pattern = _stated(memory.extra, "error_pattern") or _exception(memory.text)
+    stated = _stated(memory.extra, "error_pattern")
+    pattern = stated or signature(memory.text)
     if not pattern:
         return None
     rule, certainty = _rule(memory)
     applies_to = _stated(memory.extra, "applies_to") or _place(memory)
-    return _Told(memory, pattern, applies_to, rule, certainty)
+    return _Told(memory, pattern, applies_to, rule, certainty, bool(stated))
 
 
 def _rule(memory: Memory) -> tuple[str, float]:
     """Returns the rule and its confidence; an empty rule if none was stated."""
+    failed = is_failed(memory.extra.get("status")) or "#lesson_learned_candidate" in memory.tags
+    read = read_rule(memory.text, failed=failed or bool(_stated(memory.extra, "error_pattern")))
     for text, certainty in (
         (_stated(memory.extra, "rule"), STATED),
-        (_imperative(memory.text), READ),
+        ("" if read is None else read.text, STATED),
         (_stated(memory.extra, "fix"), DEDUCED),
     ):
         if text:
@@ -181,7 +237,7 @@ def _failure(best: _Told, accounts: Sequence[_Told]) -> Failure:
     )
     sources = tuple(told.memory.id for told in accounts)
     trust = lowest(authority(told.memory.source) for told in accounts)
-    return Failure(context, best.memory.scope, trust, sources)
+    return Failure(context, best.memory.scope, trust, sources, stated=best.stated)
 
 
 def _place(memory: Memory) -> str:
@@ -199,18 +255,6 @@ def _stated(extra: Mapping[str, Json], name: str) -> str:
     return ""
 
 
-def _exception(text: str) -> str:
-    """Returns an exception's name in the text as a pattern: TimeoutError gives timeout_error."""
-    found = _exceptions().search(text)
-    return _humps().sub("_", found[0]).lower() if found else ""
-
-
-def _imperative(text: str) -> str:
-    """Returns the first sentence that says what to do."""
-    found = _orders().search(text)
-    return _first(found[1].strip(), _MAX_FIELD_CHARS) if found else ""
-
-
 def _first(text: str, length: int) -> str:
     return text.strip()[:length]
 
@@ -223,16 +267,5 @@ def _text(context: LessonContext, name: str) -> str:
 
 
 @cache
-def _exceptions() -> re.Pattern[str]:
-    return re.compile(r"\b[A-Z][A-Za-z]{0,60}(?:Error|Exception|Timeout|Failure)\b")
-
-
-@cache
 def _humps() -> re.Pattern[str]:
     return re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-@cache
-def _orders() -> re.Pattern[str]:
-    words = "Always|Never|Do not|Don't|Avoid|Ensure|Make sure|Must|Remember to"
-    return re.compile(rf"(?:^|[.!?\n][ \t]*)((?:{words})\b[^.!?\n]+[.!?]?)")

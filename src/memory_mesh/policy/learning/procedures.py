@@ -2,7 +2,8 @@
 
 A step is an item of a numbered list, a command, a sentence that tells what to do, or a part of one
 between `first`, `then` and `finally`. A prohibition is a rule, not a step. A procedure is what two
-memories do in the same order, or what one alone lays out in at least three steps.
+memories do in the same order, what three tell in different words (`tellings`), or what one alone
+lays out in at least three steps.
 """
 
 import re
@@ -12,6 +13,7 @@ from functools import cache
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Memory
 from memory_mesh.policy.learning.beliefs import figures, negations
+from memory_mesh.policy.learning.tellings import told_alike
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import sentences
 
@@ -72,6 +74,9 @@ def recurring(memories: Sequence[Memory]) -> Procedure | None:
         return max(
             shared, key=lambda found: (len(found.sources), len(found.steps), len(found.title))
         )
+    told = told_alike(memories)
+    if told is not None:
+        return Procedure(told.title, told.steps, told.support, told.sources)
     alone = [one for one in accounts if one.ordered and len(one.steps) >= ALONE]
     if not alone:
         return None

@@ -96,6 +96,43 @@ def test_memories_that_agree_are_one_belief_with_all_its_sources() -> None:
     assert all(any(belief.text in one.text for one in said) for belief in beliefs)
 
 
+UNRELATED = (
+    "Lunch is at noon.",
+    "The billing service stores invoices in Postgres.",
+    "Ilse runs the marathon on Sunday.",
+    "Our printer needs blue toner.",
+    "Kernel updates happen at night.",
+    "Marta prefers green tea.",
+)
+
+
+def test_what_no_other_memory_shares_is_counted_and_not_repeated() -> None:
+    said = memories(
+        "Deploys of the API go through staging first.",
+        "The API is always deployed to staging before production.",
+        *UNRELATED,
+    )
+    (belief,) = learning_beliefs.beliefs(said)
+    assert learning_beliefs.wording([belief], len(said)) == (
+        f"- {belief.text} (2 memories) [{belief.sources[0]}, {belief.sources[1]}]\n"
+        "- 6 further memories share no statement with these."
+    )
+
+
+def test_of_many_memories_that_share_nothing_none_is_repeated_without_a_topic() -> None:
+    assert learning_beliefs.beliefs(memories(*UNRELATED)) == []
+    assert len(learning_beliefs.beliefs(memories(*UNRELATED[:5]))) == 5
+    assert len(learning_beliefs.beliefs(memories(*UNRELATED), "everything")) == 5
+
+
+def test_memories_on_the_same_thing_are_counted_with_it() -> None:
+    said = memories(
+        "Dark theme is preferred in the editor.", "User likes dark themes, e.g. Solarized Dark."
+    )
+    (belief,) = learning_beliefs.beliefs(said)
+    assert set(belief.sources) | set(belief.related) == {"a", "b"}
+
+
 def test_another_number_is_named_and_not_counted_as_support() -> None:
     said = memories("The API listens on port 8080.", "The API listens on port 8081.")
     (belief,) = learning_beliefs.beliefs(said)
@@ -161,7 +198,7 @@ def test_a_gist_is_bounded_grounded_and_the_same_every_time(texts: list[str]) ->
     for belief in beliefs:
         assert belief.sources
         assert {*belief.sources, *belief.otherwise} <= known
-        assert not set(belief.sources) & set(belief.otherwise)
+        assert len(set(belief.memories)) == len(belief.memories)
         assert 0 < belief.confidence < 1
 
 
