@@ -966,7 +966,10 @@ class MemoryMesh:
         )
 
     async def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Undoes a review: the memory waits again, and what it superseded is active again.
+        """Undoes a review, or what a rule decided about a memory.
+
+        After a review the memory waits again, and what it superseded is active again. A rule's
+        decision is undone from either side: give the new memory or the old one, and both are kept.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -985,17 +988,25 @@ class MemoryMesh:
         return await self._threads.run(self._sync.awaiting_review, limit=limit, scope=scope)
 
     async def conflicts(
-        self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
+        self,
+        *,
+        pending: bool = False,
+        decided: bool = False,
+        limit: int = 100,
+        scope: Scope | None = None,
     ) -> list[Conflict]:
-        """Lists conflicts, newest first: those that wait for a decision, or all.
+        """Lists conflicts, newest first: those that wait, and those that a rule decided.
+
+        `resolve_conflict` decides one that waits, and overrules one that a rule decided.
 
         Options:
             pending: only those that wait for a decision.
+            decided: also those that a person decided.
             limit: the largest number of results, 1 to 1,000.
             scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(
-            self._sync.conflicts, pending=pending, limit=limit, scope=scope
+            self._sync.conflicts, pending=pending, decided=decided, limit=limit, scope=scope
         )
 
     async def resolve_conflict(
@@ -1007,6 +1018,9 @@ class MemoryMesh:
         scope: Scope | None = None,
     ) -> Conflict:
         """Resolves a conflict: `supersede` the old memory, `reject` the new one, or `keep_both`.
+
+        One that a rule decided can be decided anew: `keep_both` makes a superseded memory active
+        again.
 
         Options:
             reason: the reason, stored in the audit block.
