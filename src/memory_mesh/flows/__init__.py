@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         blocks,
         change,
         decide,
+        decisions,
         health,
         late_vectors,
         learn,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         review,
         search_plan,
         skills,
+        undo,
         upkeep,
     )
 
@@ -29,6 +31,7 @@ __all__ = [
     "blocks",
     "change",
     "decide",
+    "decisions",
     "health",
     "late_vectors",
     "learn",
@@ -39,6 +42,7 @@ __all__ = [
     "review",
     "search_plan",
     "skills",
+    "undo",
     "upkeep",
 ]
 

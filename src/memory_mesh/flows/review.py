@@ -5,23 +5,32 @@ what it contradicts; what a person rejects is archived, and its value is remembe
 store's key, so that it does not come back by another door. Both can be undone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
-from memory_mesh.flows.decide import on_record, sealed_values, superseded
+from memory_mesh.flows.decide import on_record, superseded
+from memory_mesh.flows.decisions import (
+    MAX_CONFLICTS,
+    WAITING,
+    after,
+    decided,
+    resolved,
+    sealed,
+    seen,
+    turned,
+)
 from memory_mesh.flows.prepare import redact
+from memory_mesh.flows.undo import is_undoable, overruled
 from memory_mesh.model import (
     Commit,
     Conflict,
-    Entry,
     Json,
     Lens,
     Memory,
     PredicateSchema,
-    Put,
     Resolution,
     Rival,
     Scope,
@@ -30,7 +39,6 @@ from memory_mesh.model import (
     VoteKind,
     Wanted,
 )
-from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted
 from memory_mesh.policy.writing.judge import taught_already
 from memory_mesh.policy.writing.persons import said_by_different
@@ -46,10 +54,7 @@ from memory_mesh.policy.writing.trust import (
 )
 from memory_mesh.policy.writing.votes import may_move, voted
 
-MAX_CONFLICTS = 100  # conflicts of one memory that a decision on it settles
 DISPUTED_BELOW = 0.3
-_WAITING = frozenset({Status.QUARANTINED, Status.DISPUTED})
-_REVIEWED = frozenset({Status.ACTIVE, Status.ARCHIVED})
 _UNDECIDED = (None, Resolution.KEEP_BOTH, Resolution.NEWER_THAN)
 _MIDDLE = 0.5  # importance of a memory nobody weighed
 
@@ -78,7 +83,7 @@ def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Me
     """
 
     def decide(standing: Standing) -> Commit:
-        old = _seen(standing, memory_id, reader)
+        old = seen(standing, memory_id, reader)
         said = Change("update", "reinforced")
         kind, bound = VoteKind.REINFORCE, authority(old.source)
         vouched = is_authoritative(access.kind) or BASE[access.kind] > BASE[bound]
@@ -91,9 +96,9 @@ def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Me
             importance=max(allowed, old.importance or 0.0),
             recorded_from=standing.at,
         )
-        return replace(_decided(access, standing, [(new, said)]), counted=(new,))
+        return replace(decided(access, standing, [(new, said)]), counted=(new,))
 
-    return _after(access, memory_id, Wanted(ids=(memory_id,)), decide)
+    return after(access, memory_id, Wanted(ids=(memory_id,)), decide)
 
 
 def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory:
@@ -105,7 +110,7 @@ def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memor
     reason = redact(access, reason)
 
     def decide(standing: Standing) -> Commit:
-        old = _seen(standing, memory_id, reader)
+        old = seen(standing, memory_id, reader)
         kind, said = VoteKind.DISPUTE, Change("review", reason)
         if not may_change(access.kind, old.source) or not may_move(old, kind, access.kind):
             return _counted(access, standing, old, kind, said)
@@ -116,9 +121,9 @@ def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memor
         elif old.status is Status.ACTIVE and trust_of(new, standing.at) < DISPUTED_BELOW:
             status = Status.DISPUTED
         new = replace(new, status=status, status_today=status)
-        return replace(_decided(access, standing, [(new, said)]), counted=(new,))
+        return replace(decided(access, standing, [(new, said)]), counted=(new,))
 
-    return _after(access, memory_id, Wanted(ids=(memory_id,)), decide)
+    return after(access, memory_id, Wanted(ids=(memory_id,)), decide)
 
 
 def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
@@ -126,94 +131,12 @@ def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reas
     reason = redact(access, reason)
 
     def decide(standing: Standing) -> Commit:
-        old = _seen(standing, memory_id, reader)
-        if old.status not in _WAITING:
+        old = seen(standing, memory_id, reader)
+        if old.status not in WAITING:
             raise InvalidInput(f"{memory_id} does not wait for review: it is {old.status}")
         return _reviewed(access, standing, old, approve=approve, reason=reason)
 
-    return _after(access, memory_id, _bearing_on(access, memory_id), decide)
-
-
-def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
-    """Undoes a review, or else what a rule decided about a memory.
-
-    After a review the memory waits again and what it superseded is active again. What a rule
-    decided is undone from either side: both memories are kept.
-    """
-    with access.ledger.read(access.namespace) as snapshot:
-        came_with = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
-        came_upon = snapshot.conflicts(MAX_CONFLICTS, pending=False, existing=memory_id)
-    reviewed = [each for each in came_with if not each.by_rule]
-    ruled = [each for each in (*came_with, *came_upon) if _is_undoable(each)]
-
-    def decide(standing: Standing) -> Commit:
-        old = _seen(standing, memory_id, reader)
-        before = [version.status for version in standing.history(memory_id)][:-1]
-        if before and before[-1] in _WAITING and old.status in _REVIEWED:
-            return _review_undone(access, standing, old, before[-1], reviewed)
-        if ruled:
-            return _rule_undone(access, standing, old, ruled)
-        raise InvalidInput(f"there is no review of {memory_id} and no rule's decision to undo")
-
-    others = (id_ for each in (*reviewed, *ruled) for id_ in (each.new, each.existing))
-    return _after(access, memory_id, Wanted(ids=(memory_id, *others)), decide)
-
-
-def _is_undoable(conflict: Conflict) -> bool:
-    """True if a rule, not a person, decided the conflict so that it had an effect."""
-    return conflict.is_guess or (conflict.by_rule and conflict.resolution is Resolution.SUPERSEDE)
-
-
-def _review_undone(
-    access: Access, standing: Standing, old: Memory, before: Status, ended: Sequence[Conflict]
-) -> Commit:
-    """The memory waits again; what it superseded is active again."""
-    again = [(_turned(old, before, standing), Change("review", "the review was undone"))]
-    again += [
-        (revived, Change("restore", "the review was undone"))
-        for revived in _revived(ended, standing)
-    ]
-    reopened = tuple(replace(each, resolution=None, resolved_at=None, why=None) for each in ended)
-    archived = old.status is Status.ARCHIVED
-    forgiven = tuple(digest for digest, _ in _sealed(access, old, "")) if archived else ()
-    return replace(_decided(access, standing, again), conflicts=reopened, forgiven=forgiven)
-
-
-def _rule_undone(
-    access: Access, standing: Standing, old: Memory, ruled: Sequence[Conflict]
-) -> Commit:
-    """Both memories of each conflict are kept; what was superseded is active again."""
-    why = "what a rule decided was undone"
-    back = {revived.id: revived for revived in _revived(ruled, standing)}
-    done = _decided(
-        access, standing, [(revived, Change("restore", why)) for revived in back.values()]
-    )
-    said = change_entry(access, standing, old.id, Change("review", why), {})
-    return replace(
-        done,
-        entries=(*done.entries, said),
-        conflicts=_resolved(ruled, Resolution.KEEP_BOTH, why, standing),
-        after=back.get(old.id, old),
-    )
-
-
-def _revived(ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
-    """Makes superseded memories active again; refuses if another memory contradicts them now."""
-    found: list[Memory] = []
-    for each in ended:
-        other = standing.memories.get(each.existing)
-        if other is None or other.status is not Status.SUPERSEDED or other.successor != each.new:
-            continue
-        revived = replace(_turned(other, Status.ACTIVE, standing), successor=None)
-        now = revived
-        if revived.claim is not None and standing.claimed is not None:
-            about = (revived.claim.subject, revived.claim.predicate, revived.scope)
-            there = contradicted(revived, standing.claimed(Wanted(claims=(about,))))
-            now = next((memory for memory in there if memory.id != each.new), revived)
-        if now is not revived:
-            raise InvalidInput(f"{now.id} has replaced {other.id} in the meantime; delete it first")
-        found.append(revived)
-    return found
+    return after(access, memory_id, _bearing_on(access, memory_id), decide)
 
 
 def resolve(
@@ -228,53 +151,31 @@ def resolve(
 
     def decide(standing: Standing) -> Commit:
         now = standing.conflicts[conflict_id]
-        if not now.pending and not _is_undoable(now):
+        if not now.pending and not is_undoable(now):
             raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")
-        newcomer = _seen(standing, now.new, reader, deleted=True)
-        existing = _seen(standing, now.existing, reader, deleted=True)
+        newcomer = seen(standing, now.new, reader, deleted=True)
+        existing = seen(standing, now.existing, reader, deleted=True)
         if now.resolution is Resolution.SUPERSEDE:
             anew = replace(now, resolution=resolution, resolved_at=standing.at, why=reason)
-            return _overruled(access, standing, newcomer, now, anew)
+            return overruled(access, standing, newcomer, now, anew)
         if resolution is Resolution.KEEP_BOTH:
             return _both(access, standing, newcomer, now, reason)
-        if resolution is Resolution.REJECT and newcomer.status not in (*_WAITING, Status.ACTIVE):
+        if resolution is Resolution.REJECT and newcomer.status not in (*WAITING, Status.ACTIVE):
             said = change_entry(access, standing, newcomer.id, Change("review", reason), {})
-            kept_out = _sealed(access, newcomer, reason)
-            settled = _resolved([now], resolution, reason, standing)
+            kept_out = sealed(access, newcomer, reason)
+            settled = resolved([now], resolution, reason, standing)
             return Commit(entries=(said,), tombstones=kept_out, conflicts=settled)
-        if resolution is Resolution.REJECT or newcomer.status in _WAITING:
+        if resolution is Resolution.REJECT or newcomer.status in WAITING:
             approve = resolution is Resolution.SUPERSEDE
             return _reviewed(access, standing, newcomer, approve=approve, reason=reason)
         if newcomer.status is not Status.ACTIVE:
             raise InvalidInput(f"{newcomer.id} is {newcomer.status} and cannot replace a memory")
         said = change_entry(access, standing, newcomer.id, Change("review", reason), {})
         done = _in_place_of(access, Commit(entries=(said,)), [existing], newcomer, standing)
-        return replace(done, conflicts=_resolved([now], resolution, reason, standing))
+        return replace(done, conflicts=resolved([now], resolution, reason, standing))
 
     done = access.ledger.commit(access.namespace, _bearing_on(access, found.new, found), decide)
     return next(each for each in done.conflicts if each.id == conflict_id)
-
-
-def _overruled(
-    access: Access, standing: Standing, newcomer: Memory, now: Conflict, anew: Conflict
-) -> Commit:
-    """A person decides anew what a rule decided: the superseded memory may be active again."""
-    why = anew.why or ""
-    change = Change("review", why)
-    changed = []
-    if anew.resolution is not Resolution.SUPERSEDE:
-        changed = [(back, Change("restore", why)) for back in _revived([now], standing)]
-    rejects = anew.resolution is Resolution.REJECT
-    if rejects and newcomer.status is Status.ACTIVE:
-        changed.insert(0, (_turned(newcomer, Status.ARCHIVED, standing), change))
-    done = _decided(access, standing, changed)
-    said = change_entry(access, standing, newcomer.id, change, {})
-    return replace(
-        done,
-        entries=(*done.entries, said),
-        conflicts=(anew,),
-        tombstones=_sealed(access, newcomer, why) if rejects else (),
-    )
 
 
 def conflict(access: Access, conflict_id: str) -> Conflict:
@@ -313,15 +214,6 @@ def conflicts(
             looked_at *= 4  # those between others' memories are in the way
 
 
-def _seen(standing: Standing, memory_id: str, reader: Scope, *, deleted: bool = False) -> Memory:
-    memory = standing.memories.get(memory_id)
-    if memory is None or not audience.sees(reader, memory.scope):
-        raise NotFound
-    if memory.status is Status.DELETED and not deleted:
-        raise NotFound
-    return memory
-
-
 def _counted(
     access: Access, standing: Standing, memory: Memory, kind: VoteKind, change: Change
 ) -> Commit:
@@ -330,25 +222,6 @@ def _counted(
     said: dict[str, Json] = {"vote": kind.value, "moved": False}
     entry = change_entry(access, standing, memory.id, change, said)
     return Commit(entries=(entry,), counted=(new,), after=new)
-
-
-def _turned(memory: Memory, status: Status, standing: Standing) -> Memory:
-    return replace(memory, status=status, status_today=status, recorded_from=standing.at)
-
-
-def _decided(
-    access: Access, standing: Standing, changed: Sequence[tuple[Memory, Change]]
-) -> Commit:
-    """New versions with their blocks; the first is what the caller asked about."""
-    entries: list[Entry] = [
-        change_entry(access, standing, memory.id, change, {"status": memory.status.value})
-        for memory, change in changed
-    ]
-    return Commit(
-        puts=tuple(Put(memory, None) for memory, _ in changed),
-        entries=tuple(entries),
-        after=changed[0][0] if changed else None,
-    )
 
 
 def _bearing_on(access: Access, memory_id: str, *also: Conflict) -> Wanted:
@@ -386,16 +259,16 @@ def _reviewed(
         for each in standing.conflicts.values()
         if each.new == old.id and (each.pending or each.is_guess)
     ]
-    new = _turned(old, Status.ACTIVE if approve else Status.ARCHIVED, standing)
-    done = _decided(access, standing, [(new, Change("review", reason))])
+    new = turned(old, Status.ACTIVE if approve else Status.ARCHIVED, standing)
+    done = decided(access, standing, [(new, Change("review", reason))])
     if not approve:
-        settled = _resolved(pending, Resolution.REJECT, reason, standing)
-        return replace(done, tombstones=_sealed(access, old, reason), conflicts=settled)
+        settled = resolved(pending, Resolution.REJECT, reason, standing)
+        return replace(done, tombstones=sealed(access, old, reason), conflicts=settled)
     apart = [each for each in pending if _of_others(new, each, standing)]
     pending = [each for each in pending if each not in apart]
     settled = (
-        *_resolved(pending, Resolution.SUPERSEDE, reason, standing),
-        *_resolved(apart, Resolution.KEEP_BOTH, reason, standing),
+        *resolved(pending, Resolution.SUPERSEDE, reason, standing),
+        *resolved(apart, Resolution.KEEP_BOTH, reason, standing),
     )
     named = [
         standing.memories[each.existing] for each in pending if each.existing in standing.memories
@@ -431,14 +304,14 @@ def _both(
         for each in standing.conflicts.values()
         if each.pending and each.new == newcomer.id and each.id != now.id
     ]
-    settled = _resolved([now], Resolution.KEEP_BOTH, reason, standing)
-    if newcomer.status in _WAITING and not others:
-        turned = _turned(newcomer, Status.ACTIVE, standing)
-        since = _unasked(access, turned, now, standing)
+    settled = resolved([now], Resolution.KEEP_BOTH, reason, standing)
+    if newcomer.status in WAITING and not others:
+        approved = turned(newcomer, Status.ACTIVE, standing)
+        since = _unasked(access, approved, now, standing)
         if since:
             said = change_entry(access, standing, newcomer.id, Change("review", reason), {})
             return Commit(entries=(said,), conflicts=(*settled, *since))
-        done = _decided(access, standing, [(turned, Change("review", reason))])
+        done = decided(access, standing, [(approved, Change("review", reason))])
         return replace(done, conflicts=settled)
     said = change_entry(access, standing, newcomer.id, Change("review", reason), {})
     return Commit(entries=(said,), conflicts=settled)
@@ -467,30 +340,6 @@ def _in_place_of(
         puts=(*done.puts, *(put for put, _ in closed)),
         entries=(*done.entries, *(entry for _, entry in closed)),
     )
-
-
-def _resolved(
-    found: Sequence[Conflict], resolution: Resolution, why: str, standing: Standing
-) -> tuple[Conflict, ...]:
-    return tuple(
-        replace(conflict, resolution=resolution, resolved_at=standing.at, why=why)
-        for conflict in found
-    )
-
-
-def _sealed(access: Access, memory: Memory, why: str) -> tuple[tuple[bytes, str], ...]:
-    """Returns keyed digests of the rejected text and claim, so that they are refused later."""
-    if access.seal is None:
-        return ()
-    return tuple((access.seal(value), why) for value in sealed_values(memory))
-
-
-def _after(
-    access: Access, memory_id: str, wanted: Wanted, decide: Callable[[Standing], Commit]
-) -> Memory:
-    after = access.ledger.commit(access.namespace, wanted, decide).after
-    assert after is not None, memory_id  # noqa: S101  # every decider here sets it
-    return after
 
 
 def chain(access: Access, lens: Lens, memory_id: str) -> list[Memory]:

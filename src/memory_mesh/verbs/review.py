@@ -134,7 +134,7 @@ class ReviewVerbs(View):
             scope: who reads; by default the project, agent and session of this mesh.
         """
         self._may_decide()
-        return flows.review.undo(self._access(), memory_id, self._reader(scope))
+        return flows.undo.undo(self._access(), memory_id, self._reader(scope))
 
     def awaiting_review(
         self, *, limit: int = 100, scope: Scope | None = None

@@ -1,0 +1,126 @@
+"""Undo a review, or what a rule decided; and decide anew what a rule decided."""
+
+from collections.abc import Sequence
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.blocks import Change, change_entry
+from memory_mesh.flows.decisions import (
+    MAX_CONFLICTS,
+    WAITING,
+    after,
+    decided,
+    resolved,
+    sealed,
+    seen,
+    turned,
+)
+from memory_mesh.model import Commit, Conflict, Memory, Resolution, Scope, Standing, Status, Wanted
+from memory_mesh.policy.writing.contradictions import contradicted
+
+_REVIEWED = frozenset({Status.ACTIVE, Status.ARCHIVED})
+
+
+def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
+    """Undoes a review, or else what a rule decided about a memory.
+
+    After a review the memory waits again and what it superseded is active again. What a rule
+    decided is undone from either side: both memories are kept.
+    """
+    with access.ledger.read(access.namespace) as snapshot:
+        came_with = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
+        came_upon = snapshot.conflicts(MAX_CONFLICTS, pending=False, existing=memory_id)
+    reviewed = [each for each in came_with if not each.by_rule]
+    ruled = [each for each in (*came_with, *came_upon) if is_undoable(each)]
+
+    def decide(standing: Standing) -> Commit:
+        old = seen(standing, memory_id, reader)
+        before = [version.status for version in standing.history(memory_id)][:-1]
+        if before and before[-1] in WAITING and old.status in _REVIEWED:
+            return _review_undone(access, standing, old, before[-1], reviewed)
+        if ruled:
+            return _rule_undone(access, standing, old, ruled)
+        raise InvalidInput(f"there is no review of {memory_id} and no rule's decision to undo")
+
+    others = (id_ for each in (*reviewed, *ruled) for id_ in (each.new, each.existing))
+    return after(access, memory_id, Wanted(ids=(memory_id, *others)), decide)
+
+
+def is_undoable(conflict: Conflict) -> bool:
+    """True if a rule, not a person, decided the conflict so that it had an effect."""
+    return conflict.is_guess or (conflict.by_rule and conflict.resolution is Resolution.SUPERSEDE)
+
+
+def _review_undone(
+    access: Access, standing: Standing, old: Memory, before: Status, ended: Sequence[Conflict]
+) -> Commit:
+    """The memory waits again; what it superseded is active again."""
+    again = [(turned(old, before, standing), Change("review", "the review was undone"))]
+    again += [
+        (revived, Change("restore", "the review was undone"))
+        for revived in _revived(ended, standing)
+    ]
+    reopened = tuple(replace(each, resolution=None, resolved_at=None, why=None) for each in ended)
+    archived = old.status is Status.ARCHIVED
+    forgiven = tuple(digest for digest, _ in sealed(access, old, "")) if archived else ()
+    return replace(decided(access, standing, again), conflicts=reopened, forgiven=forgiven)
+
+
+def _rule_undone(
+    access: Access, standing: Standing, old: Memory, ruled: Sequence[Conflict]
+) -> Commit:
+    """Both memories of each conflict are kept; what was superseded is active again."""
+    why = "what a rule decided was undone"
+    back = {revived.id: revived for revived in _revived(ruled, standing)}
+    done = decided(
+        access, standing, [(revived, Change("restore", why)) for revived in back.values()]
+    )
+    said = change_entry(access, standing, old.id, Change("review", why), {})
+    return replace(
+        done,
+        entries=(*done.entries, said),
+        conflicts=resolved(ruled, Resolution.KEEP_BOTH, why, standing),
+        after=back.get(old.id, old),
+    )
+
+
+def _revived(ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
+    """Makes superseded memories active again; refuses if another memory contradicts them now."""
+    found: list[Memory] = []
+    for each in ended:
+        other = standing.memories.get(each.existing)
+        if other is None or other.status is not Status.SUPERSEDED or other.successor != each.new:
+            continue
+        revived = replace(turned(other, Status.ACTIVE, standing), successor=None)
+        now = revived
+        if revived.claim is not None and standing.claimed is not None:
+            about = (revived.claim.subject, revived.claim.predicate, revived.scope)
+            there = contradicted(revived, standing.claimed(Wanted(claims=(about,))))
+            now = next((memory for memory in there if memory.id != each.new), revived)
+        if now is not revived:
+            raise InvalidInput(f"{now.id} has replaced {other.id} in the meantime; delete it first")
+        found.append(revived)
+    return found
+
+
+def overruled(
+    access: Access, standing: Standing, newcomer: Memory, now: Conflict, anew: Conflict
+) -> Commit:
+    """A person decides anew what a rule decided: the superseded memory may be active again."""
+    why = anew.why or ""
+    change = Change("review", why)
+    changed = []
+    if anew.resolution is not Resolution.SUPERSEDE:
+        changed = [(back, Change("restore", why)) for back in _revived([now], standing)]
+    rejects = anew.resolution is Resolution.REJECT
+    if rejects and newcomer.status is Status.ACTIVE:
+        changed.insert(0, (turned(newcomer, Status.ARCHIVED, standing), change))
+    done = decided(access, standing, changed)
+    said = change_entry(access, standing, newcomer.id, change, {})
+    return replace(
+        done,
+        entries=(*done.entries, said),
+        conflicts=(anew,),
+        tombstones=sealed(access, newcomer, why) if rejects else (),
+    )
