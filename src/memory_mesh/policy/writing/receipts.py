@@ -51,7 +51,7 @@ def stored(
         *(f"it supersedes {_named(id_, words)}" for id_ in receipt.superseded),
         *(
             f"newer than {_named(id_, words)}; asked about either, this one stands first; both "
-            "stay, see: memory-mesh conflicts --all"
+            "stay, see: memory-mesh conflicts"
             for id_ in receipt.newer_than
         ),
         *_review_sentences(receipt, memory, words),
