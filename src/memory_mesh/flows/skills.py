@@ -47,7 +47,6 @@ from memory_mesh.policy.learning import reliability as learning_reliability, ski
 from memory_mesh.policy.ranking import skills
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import SKILL_CHARS
-from memory_mesh.policy.writing.receipts import redaction
 from memory_mesh.policy.writing.trust import is_authoritative
 
 SkillChange = Callable[[Skill, datetime], Skill]
@@ -95,6 +94,8 @@ def _told(receipt: SkillReceipt, redacted: Mapping[str, int]) -> SkillReceipt:
     """The receipt with what was redacted."""
     if not redacted:
         return receipt
+    from memory_mesh.policy.writing.receipts import redaction
+
     reasons = (*receipt.reasons, redaction(redacted))
     return replace(receipt, reasons=reasons, redacted=redacted)
 
