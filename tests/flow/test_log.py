@@ -94,6 +94,18 @@ def test_a_write_tells_its_outcome_ids_and_duration(mesh, caplog):
     assert f"outcomes=stored changed={receipt.id} blocks=1" in record.getMessage()
 
 
+def test_the_jobs_of_upkeep_tell_how_much_they_did(tmp_path, real_embedder, caplog):
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        mesh.add("tea is hot")
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=real_embedder) as mesh:
+        caplog.set_level(logging.INFO, logger="memory_mesh")
+        mesh.upkeep()
+        mesh.rebuild_index()
+    assert "embed texts=1 ms=" in caplog.text
+    assert "reindex texts=0 ms=" in caplog.text
+    assert "absorb vectors=1 ms=" in caplog.text
+
+
 def test_waiting_for_a_lock_is_a_detail(tmp_path, caplog):
     one, two = FairLock(tmp_path / "lock"), FairLock(tmp_path / "lock")
     released = threading.Timer(0.05, lambda: None)

@@ -42,7 +42,7 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.policy import audience
-from memory_mesh.policy.writing import heritage, merging, receipts, recited
+from memory_mesh.policy.writing import heritage, recited
 from memory_mesh.policy.writing.contradictions import keys_of
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.keys import given_key
@@ -188,11 +188,15 @@ def _settle(
             memory = _new_memory(access, draft, keep, standing)
             return _kept(access, (draft, wording), memory, keep, standing), memory
         case Known(memory, reason):
-            receipt = replace(receipts.plain(memory, Outcome.MERGED, reason), again=True)
+            from memory_mesh.policy.writing import receipts
+
+            receipt = replace(Receipt.of(memory, Outcome.MERGED, reason), again=True)
             return Commit(receipts=(receipts.known(receipt, draft, wording, memory),)), None
         case Merge(into):
             return _merged(access, (draft, wording), into, standing)
         case Repeat(seen):
+            from memory_mesh.policy.writing import receipts
+
             return Commit(receipts=(receipts.repeated(draft, wording, seen),)), None
         case Refuse(reason):
             refused = Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
@@ -309,6 +313,8 @@ def _merged(
     access: Access, worded: Worded, into: Memory, standing: Standing
 ) -> tuple[Commit, Memory]:
     """A text that is stored already: observed once more, with the tags and keys that it adds."""
+    from memory_mesh.policy.writing import merging, receipts  # a new text needs neither
+
     draft, wording = worded
     found = merging.merged(into, draft, _believed(draft, standing))
     reason = f"the same memory is stored as {into.id}"
@@ -321,7 +327,7 @@ def _merged(
             name for name in ("tags", "extra") if getattr(into, name) != getattr(after, name)
         ]
         puts = (Put(after, _found_by(after, into, wording)),)
-    receipt = receipts.plain(after, Outcome.MERGED, reason)
+    receipt = Receipt.of(after, Outcome.MERGED, reason)
     return Commit(
         puts=puts,
         observations=(_observation(access, into.id, wording, Outcome.MERGED, draft),),
@@ -357,8 +363,9 @@ def _kept(
     outcome = Outcome.QUARANTINED if waits else Outcome.STORED
     replaced = [superseded(access, old, memory, standing) for old in keep.supersedes]
     conflicts = [on_record(access, memory, rival, standing) for rival in keep.against]
+    waiting = (memory.id,) if memory.status is Status.QUARANTINED else ()
     receipt = replace(
-        receipts.plain(memory, outcome, keep.reason),
+        Receipt.of(memory, outcome, keep.reason),
         superseded=tuple(old.id for old in keep.supersedes),
         newer_than=tuple(
             rival.memory.id
@@ -366,13 +373,8 @@ def _kept(
             if rival.resolution is Resolution.NEWER_THAN and not rival.precedes
         ),
         conflicts=tuple(conflict.id for conflict in conflicts),
-        for_review=receipts.pending(conflicts, memory),
+        for_review=(*waiting, *(conflict.id for conflict in conflicts if conflict.pending)),
     )
-    named = (*keep.supersedes, *(rival.memory for rival in keep.against))
-    unknown = [id_ for id_ in draft.derived_from if id_ not in standing.memories]
-    if unknown:
-        note = f"no link to {', '.join(unknown)} was made: there is no such memory here"
-        draft = replace(draft, notes=(*draft.notes, note))
     return Commit(
         puts=(Put(memory, wording), *(put for put, _ in replaced)),
         observations=(_observation(access, memory.id, wording, outcome, draft),),
@@ -382,10 +384,35 @@ def _kept(
             *(entry for _, entry in replaced),
         ),
         conflicts=tuple(conflicts),
-        receipts=(
-            receipts.stored(receipt, draft, wording, memory, named=named, agent=access.agent),
-        ),
+        receipts=(_told(access, receipt, worded, memory, keep=keep, standing=standing),),
     )
+
+
+def _told(
+    access: Access,
+    receipt: Receipt,
+    worded: Worded,
+    memory: Memory,
+    *,
+    keep: Keep,
+    standing: Standing,
+) -> Receipt:
+    """The receipt with its sentences; a plain memory needs none, and loads nothing for them."""
+    draft, wording = worded
+    limits = (memory.valid_from, memory.valid_until)
+    changed = any(getattr(draft, name) != getattr(memory, name) for name in _LIMITED)
+    altered = wording.redacted or wording.left_out or wording.pending
+    asked = draft.notes or draft.derived_from
+    if keep == Keep() and limits == (None, None) and not (changed or altered or asked):
+        return receipt
+    from memory_mesh.policy.writing import receipts
+
+    unknown = [id_ for id_ in draft.derived_from if id_ not in standing.memories]
+    if unknown:
+        note = f"no link to {', '.join(unknown)} was made: there is no such memory here"
+        draft = replace(draft, notes=(*draft.notes, note))
+    named = (*keep.supersedes, *(rival.memory for rival in keep.against))
+    return receipts.stored(receipt, draft, wording, memory, named=named, agent=access.agent)
 
 
 def superseded(access: Access, old: Memory, new: Memory, standing: Standing) -> tuple[Put, Entry]:
@@ -412,3 +439,4 @@ def _observation(
 
 
 _STATED = tuple(field.name for field in fields(Statement))
+_LIMITED = ("importance", "pinned", "source")  # a source may not give all of them

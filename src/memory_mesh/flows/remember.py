@@ -30,7 +30,6 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.limits import WRITE_SLICE
-from memory_mesh.policy.writing.merging import trusted_enough
 
 
 def remember(
@@ -69,6 +68,8 @@ def _is_news(verdict: Verdict, draft: Draft) -> bool:
         case Keep():
             return True
         case Merge(into):
+            from memory_mesh.policy.writing.merging import trusted_enough
+
             return trusted_enough(into, draft.source.kind) and not {*draft.tags} <= {*into.tags}
         case _:
             return False

@@ -95,6 +95,7 @@ def _told(receipt: SkillReceipt, redacted: Mapping[str, int]) -> SkillReceipt:
     """The receipt with what was redacted."""
     if not redacted:
         return receipt
+
     reasons = (*receipt.reasons, redaction(redacted))
     return replace(receipt, reasons=reasons, redacted=redacted)
 

@@ -121,6 +121,11 @@ class Receipt:
     words: Mapping[str, str] = field(default_factory=dict)  # first words of memories named here
     again: bool = False  # this very write was answered before, and nothing was written now
 
+    @classmethod
+    def of(cls, memory: Memory, outcome: Outcome, *reasons: str) -> "Receipt":
+        """A receipt with the memory's own fields and these reasons."""
+        return cls(memory.id, memory.text, memory.metadata, memory.created, outcome, reasons)
+
     @property
     def created_at(self) -> str | None:
         """When the memory was first recorded, as ISO 8601; None for a refused one."""

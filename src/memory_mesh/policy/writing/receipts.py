@@ -9,10 +9,8 @@ from datetime import datetime
 
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.model import (
-    Conflict,
     Draft,
     Memory,
-    Outcome,
     Receipt,
     Seen,
     SourceKind,
@@ -96,14 +94,9 @@ def repeated(draft: Draft, wording: Wording, seen: Seen) -> Receipt:
     reasons = ["this key was used before for the same text"]
     if seen.memory.status is not Status.ACTIVE:
         reasons.append(f"the memory is now {seen.memory.status}")
-    receipt = plain(seen.memory, seen.outcome, *reasons)
+    receipt = Receipt.of(seen.memory, seen.outcome, *reasons)
     receipt = replace(receipt, content=draft.text, again=True)
     return _complete(receipt, wording, draft.notes, not_taken(draft, seen.memory))
-
-
-def plain(memory: Memory, outcome: Outcome, *reasons: str) -> Receipt:
-    """A receipt with the memory's own fields and these reasons."""
-    return Receipt(memory.id, memory.text, memory.metadata, memory.created, outcome, reasons)
 
 
 def not_taken(draft: Draft, memory: Memory, *, merging: bool = False) -> list[str]:
@@ -135,12 +128,6 @@ def not_taken(draft: Draft, memory: Memory, *, merging: bool = False) -> list[st
     if left:
         found.append(f"not changed: {', '.join(left)}; use update to change the stored memory")
     return found
-
-
-def pending(conflicts: Iterable[Conflict], memory: Memory) -> tuple[str, ...]:
-    """The ids that wait for a decision after this write: the memory itself, and conflicts."""
-    own = (memory.id,) if memory.status is Status.QUARANTINED else ()
-    return (*own, *(conflict.id for conflict in conflicts if conflict.pending))
 
 
 def redaction(counts: Mapping[str, int]) -> str:

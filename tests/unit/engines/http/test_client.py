@@ -43,12 +43,14 @@ def test_json_goes_out_and_comes_back():
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_a_passing_failure_is_tried_again(status):
+def test_a_passing_failure_is_tried_again_and_logged(status, caplog):
+    caplog.set_level("DEBUG", logger="memory_mesh")
     replies = iter([Reply(status=status), Reply(status=status), Reply(b"[]")])
     sleeps = Sleeps()
     with serve(lambda _: next(replies)) as server:
         assert client(server.url, sleep=sleeps).post_json("x", {}) == []
     assert sleeps == [0.25, 0.5]
+    assert "http retry attempt=2 wait_seconds=0.5" in caplog.text
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
