@@ -81,49 +81,76 @@ def _forgotten(note: Sequence[Sentence]) -> str:
 
 
 def _fixes(place: int, note: Sequence[Sentence], *, failed: bool) -> Iterator[_Fix]:
-    """Yields the changes that a sentence tells of, after trouble was told."""
+    """Yields the fix that a sentence tells of, if trouble was told before it."""
     sentence = note[place]
     if sentence.log or not sentence.plain.strip():
         return
     before = " ".join(one.plain for one in note[:place])
-    cured = _cured(sentence)
-    if cured and (failed or phrases.troubles().search(f"{before} {sentence.plain}")):
-        text, start = cured
-        yield _Fix(place, text, helped=True, rest=sentence.text[:start])
+    follows = note[place + 1].plain if place + 1 < len(note) else ""
+    troubled = failed or bool(phrases.troubles().search(before))
+    fix = _cured(place, sentence)
+    if fix is not None and (troubled or phrases.troubles().search(sentence.plain)):
+        yield fix
         return
     for found in _changes().finditer(sentence.plain):
-        told_before = f"{before} {sentence.plain[: found.start()]}"
-        text = _changed(sentence, found)
-        if not text or not (failed or phrases.troubles().search(told_before)):
-            continue
-        after = sentence.plain[found.end() :]
-        follows = note[place + 1].plain if place + 1 < len(note) else ""
-        helped = bool(phrases.worked().search(after) or phrases.worked().search(follows))
-        kept = bool(found["now"])
-        if _worse(after, follows) and not helped:
-            continue
-        weak = base(found["verb"]) in _FIXES
-        if weak and not helped and not kept:
-            continue
-        own = bool(phrases.worked().search(after)) or kept
-        yield _Fix(place, text, helped or kept, sentence.text[: found.start()], own)
-        return
-    today = _kept_up(sentence)
-    if today and (failed or phrases.troubles().search(before)):
-        yield _Fix(place, today, helped=True, rest="")
-        return
-    passive = _passives().match(sentence.plain)
-    if passive and (failed or phrases.troubles().search(before)):
+        fix = _change(place, sentence, found, follows)
+        if fix is not None and (troubled or phrases.troubles().search(fix.rest)):
+            yield fix
+            return
+    if place and troubled:
+        yield from _told_shortly(place, sentence)
+
+
+def _change(place: int, sentence: Sentence, found: re.Match[str], follows: str) -> _Fix | None:
+    """Returns a change that helped or at least did no harm."""
+    text = _changed(sentence, found)
+    after = sentence.plain[found.end() :]
+    own = bool(found["now"] or phrases.worked().search(after))
+    helped = own or bool(phrases.worked().search(follows))
+    if not text or (not helped and (_worse(after, follows) or base(found["verb"]) in _FIXES)):
+        return None
+    return _Fix(place, text, helped, sentence.text[: found.start()], own)
+
+
+def _told_shortly(place: int, sentence: Sentence) -> Iterator[_Fix]:
+    """Yields what is done now, was put right, is only named, or is told without a subject."""
+    if text := _kept_up(sentence):
+        yield _Fix(place, text, helped=True, rest="")
+    elif text := _righted(sentence):
+        yield _Fix(place, text, helped=False, rest="")
+    elif text := _named(sentence):
+        yield _Fix(place, text, helped=True, rest="")
+    elif _passives().match(sentence.plain):
         yield _Fix(place, _activated(sentence.text), helped=False, rest="")
 
 
-def _cured(sentence: Sentence) -> tuple[str, int] | None:
-    """Returns the fix that a sentence names as one, and where the naming begins."""
+def _righted(sentence: Sentence) -> str:
+    """Returns `Make sure that the path is right` for `Fixed the path`."""
+    found = _corrections().match(sentence.plain)
+    if found is None:
+        return ""
+    what = sentence.text[found.start("what") : found.end("what")].strip()
+    return f"Make sure that {what} {'are' if what.endswith('s') else 'is'} right"
+
+
+def _named(sentence: Sentence) -> str:
+    """Returns `Use X` for `X, and it works`: a fix that is only named."""
+    found = _namings().match(sentence.plain)
+    if found is None or phrases.finite().search(found["how"]) or _no_naming().search(found["how"]):
+        return ""
+    if not _states_effect(found["effect"]) or phrases.troubles().search(found["how"]):
+        return ""
+    return f"Use {_lowered(sentence.text[: found.end('how')].strip())}"
+
+
+def _cured(place: int, sentence: Sentence) -> _Fix | None:
+    """Returns the fix that a sentence names as one: `fixed by …`, `… solved it`."""
     for pattern in (phrases.cures(), _by_doing()):
         found = pattern.search(sentence.plain)
         text = _as_order(sentence.text[found.start("how") : found.end("how")]) if found else ""
         if found and text:
-            return _without_effect(text), found.start()
+            told = sentence.text[: found.start()]
+            return _Fix(place, _without_effect(text), helped=True, rest=told)
     found = phrases.helpers().match(sentence.plain)
     if found is None:
         return None
@@ -131,10 +158,8 @@ def _cured(sentence: Sentence) -> tuple[str, int] | None:
     what = sentence.text[found.start(group) : found.end(group)].strip(" .")
     if _first_word(what).casefold() in _VAGUE:
         return None
-    text = (
-        _as_order(what) or f"Use {what[:1].lower() if what[1:2].islower() else what[:1]}{what[1:]}"
-    )
-    return text, 0
+    text = _as_order(what) or f"Use {_lowered(what)}"
+    return _Fix(place, text, helped=True, rest="")
 
 
 def _kept_up(sentence: Sentence) -> str:
@@ -162,7 +187,7 @@ def _kept_up(sentence: Sentence) -> str:
         }:
             return ""
         return f"{verb.capitalize()}{text[found.end('verb') :]}"
-    return f"Make sure that {text[:1].lower() if text[1:2].islower() else text[:1]}{text[1:]}"
+    return f"Make sure that {_lowered(text)}"
 
 
 def _changed(sentence: Sentence, found: re.Match[str]) -> str:
@@ -181,6 +206,12 @@ def _changed(sentence: Sentence, found: re.Match[str]) -> str:
     if len(rest.split()) < 1:
         return ""
     return _in_imperative(f"{verb.capitalize()}{rest}")
+
+
+def _lowered(text: str) -> str:
+    """Returns the text without a capital at its start, unless the word is in capitals."""
+    begins = text[1:2].islower() or text[:2] == "A "
+    return f"{text[:1].lower()}{text[1:]}" if begins else text
 
 
 def _as_order(text: str) -> str:
@@ -299,7 +330,7 @@ def _by_doing() -> re.Pattern[str]:
 
 @cache
 def _nowadays() -> re.Pattern[str]:
-    now = r"(?P<now>now|these\s+days|nowadays)\b(?!\s+(?:that|and\s+then))"
+    now = r"(?<!from\s)(?P<now>now|these\s+days|nowadays)\b(?!\s+(?:that|and\s+then))"
     thing = r"(?!(?:it|this|that|they|there|everything|all\s+is|so|and|but)\b)"
     return re.compile(
         rf"(?:(?P<who>we|i)\s+(?P<verb>[a-z-]+)\s[^,;]{{3,120}}?\s+|"
@@ -309,6 +340,39 @@ def _nowadays() -> re.Pattern[str]:
         rf"{thing}[^,;]{{3,60}}?\s(?:go|goes|use|uses|have|get|gets|live|lives|come|comes|carry|"
         rf"carries|need|needs|sit|sits)\s"
         rf"[^,;]{{2,60}}?\s+|{thing}(?:[\w`'/.-]+\s+){{1,6}}?(?=now\s+(?P<verb2>[a-z]+)\b)){now}",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _corrections() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:(?:i|we)\s+)?(?:fixed|corrected|repaired|adjusted)\s+(?!(?:it|that|this|them|by|with|up|in|"
+        r"(?:the|a|that|this)\s+(?:bugs?|issues?|problems?|errors?|tests?|build|failures?))\b)"
+        r"(?P<what>[^,;.]{3,60}?)(?:\s*[.!]|,|;|\s+and\b|$)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _namings() -> re.Pattern[str]:
+    return re.compile(
+        r"(?P<how>[^,;]{5,100}?)(?:,|\s+and|\s*->|\s*→|\s*=>)\s+(?:(?:and|then|now)\s+)*"
+        r"(?P<effect>(?:it|they|that|all|everything|the\s+\w+|zero|no|down|\w+)\b[^,;]*)$",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _no_naming() -> re.Pattern[str]:
+    """Pattern of what is no means: a time, an attempt, a person."""
+    return re.compile(
+        r"^(?:it|that|this|they|he|she|we|i|you|there|so|but|and|then|now|ok|well|after|since|until|"
+        r"when|if|because|first|second|third|one|two|three|\d\S*|in|on|at|for|from|by|not|all|both|"
+        r"everyone|everybody|everything|nothing|nobody|thanks|sorry|next|another|same|only|still|also|"
+        r"yes|no|maybe|my|your|his|her|their)\b"
+        r"|\b(?:re-?start\w*|reboot\w*|retr(?:y|ie)\w*|re-?r[au]n\w*|later|again|minutes?|hours?|days?|"
+        r"weeks?|attempts?|tries|luck|rollback|reverted|reported|ticket|meeting|called?|asked)\b",
         re.IGNORECASE,
     )
 

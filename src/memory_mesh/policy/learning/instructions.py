@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise
 
 from memory_mesh.policy.learning import rule_phrases as phrases
-from memory_mesh.policy.learning.verbs import base, is_base, past_base
+from memory_mesh.policy.learning.verbs import base, gerund_base, is_base, past_base
 
 ANNOUNCED, STRONG, DUTY, ORDER, NEED = 5, 4, 3, 2, 1  # how plainly a sentence is a rule
 ENOUGH_WORDS = 3
@@ -58,7 +58,8 @@ def instruction(text: str, plain: str, *, first: bool = False) -> tuple[str, int
         if told is not None:
             return f"{capitalized(text[: condition.end()])} {uncapitalized(told[0])}", told[1]
     return (
-        _duty(text, plain)
+        _must(text, plain)
+        or _duty(text, plain)
         or _order(text, plain, first=first)
         or _late_order(text, plain)
         or _need(text, plain)
@@ -80,7 +81,7 @@ def announced_rule(text: str, plain: str) -> tuple[str, int] | None:
     ):
         return None
     told = instruction(text, plain) or _intended(text, plain)
-    if told is None and trailing and not announced and events().search(plain):
+    if told is None and trailing and not announced and _told_past().search(plain):
         return None
     return (told[0] if told else _demanded(text, plain)), ANNOUNCED
 
@@ -98,6 +99,18 @@ def _intended(text: str, plain: str) -> tuple[str, int] | None:
         return None
     told = text[found.start("verb") :]
     return (f"Do not {told}" if found["not"] else capitalized(told)), ANNOUNCED
+
+
+def _must(text: str, plain: str) -> tuple[str, int] | None:
+    """Returns `Use X` for `X is a must`, and `Check X` for `checking X is a must`."""
+    found = phrases.musts().match(plain)
+    if found is None or found["what"].casefold() in _POINTING:
+        return None
+    words = text[: found.end("what")].split(maxsplit=1)
+    verb = gerund_base(words[0])
+    if verb and len(words) > 1:
+        return f"{verb.capitalize()} {words[1]}", DUTY
+    return f"Use {uncapitalized(' '.join(words))}", DUTY
 
 
 def _late_order(text: str, plain: str) -> tuple[str, int] | None:
@@ -297,6 +310,11 @@ def _reports() -> re.Pattern[str]:
         r"hopes?)\b",
         re.IGNORECASE,
     )
+
+
+@cache
+def _told_past() -> re.Pattern[str]:
+    return re.compile(r"\b(?:was|were|had|went|got|kept|ran|broke|took|came|lost)\b", re.IGNORECASE)
 
 
 @cache

@@ -145,7 +145,7 @@ def needs() -> re.Pattern[str]:
         r"deserves?|calls?\s+for)\s+"
         r"(?!to\b|more\s+time|some\s+time|time\b|help|investigat|further|another\s+look|"
         r"a\s+(?:closer\s+)?look|attention|"
-        r"discussion|a\s+(?:second|third)|work\b|sleep|coffee|a\s+break|an?\s+(?:ticket|issue|"
+        r"discussion|a\s+(?:second|third)\s+(?:look|try|attempt)|work\b|sleep|coffee|a\s+break|an?\s+(?:ticket|issue|"
         r"answer|decision|owner|new)\b)\S",
         re.IGNORECASE,
     )
@@ -375,5 +375,15 @@ def wishes() -> re.Pattern[str]:
         r"(?:if\s+(?:only\s+)?(?:i|we|you)(?:'d|\s+had)|had\s+(?:i|we)|(?:i|we)\s+wish\s+(?:i|"
         r"we)(?:'d|\s+had))\s+"
         r"(?:only\s+|just\s+|first\s+)?(?P<not>not\s+)?(?P<verb>[a-z][\w-]*)\b",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def musts() -> re.Pattern[str]:
+    """Pattern of `X is a must`: group `what` names X."""
+    return re.compile(
+        r"(?P<what>[^,;:]{3,120}?)\s+(?:is|are)\s+(?:an?\s+(?:absolute\s+)?must|the\s+way(?:\s+to\s+go)?|"
+        r"not\s+optional|non-negotiable|not\s+negotiable)(?:\s+(?:here|now|for\s+\S+))?\s*[.!]*$",
         re.IGNORECASE,
     )

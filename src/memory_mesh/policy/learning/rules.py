@@ -33,7 +33,7 @@ from memory_mesh.policy.text.sentences import asks
 
 _MAX_RULE_CHARS = 400
 _MAX_REASON_CHARS = 240
-_FEW_TERMS = 4
+_FEW_TERMS, _SOME_TERMS = 4, 8  # a rule of fewer terms is told with its reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ def read_rule(text: str, *, failed: bool) -> Rule | None:
 
 def _learned(rule: Rule, note: Sequence[Sentence]) -> bool:
     """True if a note that is not marked as a failure tells of one beside its rule."""
+    if phrases.errands().search(rule.text) or _today().search(rule.text):
+        return False
     told = [one.plain for one in note if not rule.text.startswith(one.text.rstrip(" .!"))]
     if rule.strength >= STRONG and any(events().search(one) for one in told):
         return True
@@ -95,7 +97,8 @@ def _stated_in(note: Sequence[Sentence]) -> Rule | None:
     told = " ".join(_closed(text) for text in texts)
     if len(told) > _MAX_RULE_CHARS:
         told = _closed(best.text)
-    if not reason and (_refers().search(_first_words(told)) or _is_bare(told)):
+    bare = len(set(analyze.terms(told))) < (_FEW_TERMS if best.strength == STRONG else _SOME_TERMS)
+    if not reason and (bare or _refers().search(_first_words(told))):
         reason = next((one.text for one in reversed(note[:first]) if not one.log), "")
     return Rule(_shortened(with_reason(told, reason)), stated=True, strength=best.strength)
 
@@ -149,10 +152,6 @@ def _clauses(plain: str) -> Iterator[int]:
     for found in _joints().finditer(plain):
         if not _complaining().search(plain[: found.start()]):
             yield found.end()
-
-
-def _is_bare(told: str) -> bool:
-    return len(set(analyze.terms(told))) < _FEW_TERMS
 
 
 def _first_words(told: str) -> str:
@@ -232,6 +231,11 @@ def _bans() -> re.Pattern[str]:
         r"\S.*\b(?:on|in|for|without|unless|before|after|with|to|from|inside|outside|during)\b",
         re.IGNORECASE,
     )
+
+
+@cache
+def _today() -> re.Pattern[str]:
+    return re.compile(r"\b(?:today|tonight|this\s+(?:morning|week|time))\b", re.IGNORECASE)
 
 
 @cache

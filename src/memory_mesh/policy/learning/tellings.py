@@ -226,6 +226,8 @@ def _parts(sentence: str) -> Iterator[str]:
 
 def _clause(part: str) -> Clause | None:
     bare = part.strip(" .!?()~…")
+    if _states().search(bare):
+        return None
     opener = _openers().match(bare)
     bare = bare[opener.end() :] if opener else bare
     raw = [word.strip(".,:;`'\"()").casefold() for word in bare.split()]
@@ -305,6 +307,15 @@ def _other_names() -> dict[str, str]:
 @cache
 def _vague() -> frozenset[str]:
     return courtesies() | analyze.STOP_WORDS | frozenset(analyze.terms(_VAGUE))
+
+
+@cache
+def _states() -> re.Pattern[str]:
+    """Pattern of a statement of how something is, which is no step."""
+    return re.compile(
+        r"\b(?:is|are|was|were|has|have)\s+(?!(?:\w+ly\s+|now\s+|been\s+)*\w+(?:ed|en|ten|nt|ut|et)\b)",
+        re.IGNORECASE,
+    )
 
 
 @cache

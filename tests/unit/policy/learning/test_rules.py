@@ -68,6 +68,10 @@ def rule_of(text: str, *, failed: bool = True) -> str | None:
             "It broke v1 clients. Fields get added, never renamed.",
             "Make sure that fields get added, never renamed. Why: It broke v1 clients.",
         ),
+        (
+            "The state got corrupted. State locking via a table is a must.",
+            "Use state locking via a table. Why: The state got corrupted.",
+        ),
         ("Make sure the port is free. It was not.", "Make sure the port is free."),
         ("We never set a limit; don't start a pod without one.", "Don't start a pod without one."),
     ],
@@ -110,6 +114,14 @@ def test_a_stated_rule_is_read_as_an_instruction(text: str, expected: str) -> No
         (
             "Two workers took one job. FOR UPDATE SKIP LOCKED solved it.",
             "Use FOR UPDATE SKIP LOCKED. Why: Two workers took one job.",
+        ),
+        (
+            "It could not open the file. The WORKDIR was /src. Fixed the WORKDIR.",
+            "Make sure that the WORKDIR is right. Why: The WORKDIR was /src.",
+        ),
+        (
+            "Requests died at each deploy. A sleep before the stop, zero errors since.",
+            "Use a sleep before the stop. Why: Requests died at each deploy.",
         ),
         (
             "Deploy failed, assets missing. Forgot to run collectstatic on the host.",
