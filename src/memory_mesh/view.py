@@ -186,6 +186,8 @@ class View:
         """A ready draft, never above this view's ceiling; one without a kind gets its writer's."""
         from memory_mesh.policy.writing.speakers import with_kind  # reads make no draft
 
+        if draft.origin is not None and draft.origin.kept is not None:
+            return draft  # a seal vouches for it
         if draft.source.kind is SourceKind.USER_IMPLICIT:
             return with_kind(draft, draft.source.channel)
         kind = lowered(draft.source.kind, self._channel)

@@ -175,7 +175,7 @@ def test_a_stored_value_is_kept_and_the_given_one_is_said(mesh):
 
 
 def test_a_less_trusted_source_adds_nothing_and_nothing_is_lost(mesh):
-    first = mesh.add("tea is hot", tags=["drinks"])
+    first = mesh.add("tea is hot", tags=["drinks"], role="user")
     again = mesh.view(channel=Channel.WEB).add("tea is hot", {"cup": "blue"}, tags=["spam"])
     assert again.outcome is Outcome.MERGED
     assert memory_of(mesh, first).tags == ("drinks",)

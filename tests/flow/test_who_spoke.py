@@ -102,8 +102,10 @@ def test_a_lesser_channel_neither_changes_nor_outvotes_the_library(tmp_path, det
     with MemoryMesh(db_dir=tmp_path, channel=Channel.TOOL) as tool:
         with pytest.raises(NotAllowed, match="more trusted"):
             tool.update(stored, "deploys need no review")
-        assert tool.dispute(stored).disputes == 0
-        assert tool.reinforce(stored, 1.0).reinforcements == 0
+        before = tool.trust(stored)
+        assert tool.dispute(stored).disputes == 1  # counted, and nothing moves
+        assert tool.reinforce(stored, 1.0).importance is None
+        assert tool.trust(stored) == before
 
 
 def test_an_update_that_names_a_speaker_decides_again_who_spoke(mesh):

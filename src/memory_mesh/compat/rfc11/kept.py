@@ -88,6 +88,7 @@ def _kept(memory: Memory) -> dict[str, Json]:
     return {
         "source_kind": memory.source.kind.value,
         "channel": memory.source.channel.value,
+        "stated": memory.source.stated,
         "importance": memory.importance,
         "pinned": memory.pinned,
         "tier": memory.tier.value,
@@ -105,7 +106,10 @@ def _restored(draft: Draft, kept: Mapping[str, Any]) -> Draft:
     if draft.origin is None:
         raise ValueError("a row without an id")
     source = replace(
-        draft.source, kind=SourceKind(kept["source_kind"]), channel=Channel(kept["channel"])
+        draft.source,
+        kind=SourceKind(kept["source_kind"]),
+        channel=Channel(kept["channel"]),
+        stated=bool(kept["stated"]),
     )
     status = Status(kept["status"])
     counters: dict[str, Any] = {name: kept[name] for name in _COUNTS}

@@ -68,7 +68,7 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
         return Relation.UNSURE if new.exclusive else Relation.BESIDE
     vague = loose and (_vaguer(new_value, old_value) or _apart(new_value, old_value))
     if doubt and new.predicate != "is":  # the same words before two times or two counts
-        doubt = not (_kind(new_value) == _kind(old_value) in {"time", "count"})
+        doubt = not (_kind(new_value) == _kind(old_value) in {"time", "amount"})
     return Relation.UNSURE if vague or doubt else Relation.CONFLICT
 
 
@@ -106,11 +106,12 @@ def _is_replaced(new: Claim, old: Claim, new_value: str, old_value: str) -> bool
 
 def _of_one_kind(new: str, old: str) -> bool:
     """True if both values are times, or both counts of the same thing, or both names."""
-    return _kind(new) == _kind(old) and not _apart(new, old)
+    kinds = {"amount" if kind == "number" else kind for kind in (_kind(new), _kind(old))}
+    return len(kinds) == 1 and not _apart(new, old)
 
 
 def _kind(value: str) -> str:
-    """Returns what a value is: a time, a day of every week, a count or a name."""
+    """Returns what a value is: a time, a day of every week, a number, an amount or a name."""
     from memory_mesh.policy.claims import words  # loaded with the first text that is read
 
     lower = value.casefold()
@@ -119,9 +120,9 @@ def _kind(value: str) -> str:
         return "weekly"  # there may be another one
     if _CLOCK.search(lower) or not (words.TIMES | _HOURS).isdisjoint(parts):
         return "time"
-    if parts and parts[0].lstrip("$€£~<>")[:1].isdigit():
-        return "count"
-    return "name" if parts else ""
+    if not parts or not parts[0].lstrip("$€£~<>")[:1].isdigit():
+        return "name" if parts else ""
+    return "number" if lower.isdecimal() else "amount"
 
 
 def _vaguer(new: str, old: str) -> bool:

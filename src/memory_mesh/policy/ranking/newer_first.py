@@ -100,8 +100,10 @@ def _likely(question: str, hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
 
 
 def _is_later(one: Memory, other: Memory) -> bool:
-    """True if one may update the other: it is newer, and for the same audience."""
+    """True if one may update the other: it is newer, no less useful, of the same audience."""
     if one.scope != other.scope or said_by_different(one, other):
+        return False
+    if one.usefulness < other.usefulness:  # by vote
         return False
     if one.occurred_at is not None and other.occurred_at is not None:
         return one.occurred_at > other.occurred_at

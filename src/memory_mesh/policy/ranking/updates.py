@@ -87,9 +87,17 @@ def likely(question: Asked, older: Answer, newer: Answer) -> bool:
     if older.held.isdisjoint(newer.held):
         return False
     found = features(question, older, newer)
+    if _asks_for(question, older, newer, same=bool(found["same but a value"])):
+        return False
     weights = _update_weights.WEIGHTS
     odds = math.fsum(weights[name] * value for name, value in found.items())
     return _update_weights.BIAS + odds > LEAST_ODDS
+
+
+def _asks_for(question: Asked, older: Answer, newer: Answer, *, same: bool) -> bool:
+    """True if the question names a value that only the older one has."""
+    named = question.terms & older.held - newer.held
+    return bool(named) and (same or any(any(map(str.isdigit, term)) for term in named))
 
 
 def features(question: Asked, older: Answer, newer: Answer) -> dict[str, float]:

@@ -41,13 +41,18 @@ _GUESSES = (
 _OPEN = f"(c.resolution IS NULL OR c.why = '{BY_RULE}')"
 _LAPSED = "the text was changed"  # why a guess no longer holds
 _MAX_COMPARED_ECHOES = 64  # memories with the same words that are compared, the oldest
+_PREDICATES = (
+    "SELECT DISTINCT predicate FROM version WHERE subject = ? AND project IS ? AND agent IS ? "
+    "AND session IS ? AND recorded_until IS NULL AND status = 'active'"
+)
+_FEW_PREDICATES = 2  # of one subject, that are looked up one by one
 _MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are compared, the newest
 
 
 def standing(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
     """Memories that claim something of the same, known echoes, and conflicts by id."""
     return {
-        "claims": {key: found for key in set(wanted.claims) if (found := _claims(db, *key))},
+        "claims": {key: found for key in _filed(db, wanted.claims) if (found := _claims(db, *key))},
         "schemas": _schemas(db, [predicate for _, predicate, _ in wanted.claims]),
         "echoes": {echo: heard for echo in wanted.echoes if (heard := _echoes(db, echo))},
         "conflicts": {found.id: found for found in _by_id(db, wanted.conflicts)},
@@ -132,6 +137,24 @@ def guesses(db: sqlite3.Connection, ids: Sequence[str], limit: int) -> list[Conf
 def schemas(db: sqlite3.Connection) -> dict[str, PredicateSchema]:
     """Every registered predicate."""
     return {row[0]: _schema(row[1:]) for row in db.execute("SELECT * FROM predicate ORDER BY name")}
+
+
+def _filed(
+    db: sqlite3.Connection, wanted: Sequence[tuple[str, str, Scope]]
+) -> set[tuple[str, str, Scope]]:
+    """Those of the wanted keys that may be filed; of a subject with many, those that are."""
+    about: dict[tuple[str, Scope], set[str]] = {}
+    for subject, predicate, scope in wanted:
+        about.setdefault((subject, scope), set()).add(predicate)
+    for (subject, scope), predicates in about.items():
+        if len(predicates) > _FEW_PREDICATES:
+            found = db.execute(_PREDICATES, (subject, scope.project, scope.agent, scope.session))
+            predicates &= {row[0] for row in found}
+    return {
+        (subject, predicate, scope)
+        for (subject, scope), predicates in about.items()
+        for predicate in predicates
+    }
 
 
 def _claims(

@@ -166,6 +166,8 @@ def _tell(commit: Commit, start: float) -> None:
         terms=0 if commit.terms is None else len(commit.terms.fields),
         ms=log.milliseconds(start),
     )
+    if commit.counted:
+        log.info("vote", ids=",".join(memory.id for memory in commit.counted))
 
 
 def _changes(commit: Commit) -> bool:
