@@ -49,6 +49,7 @@ class Answer:
     terms: tuple[str, ...]
     held: frozenset[str]
     cosine: float
+    in_time: float
     fits: bool
     cues: Mapping[str, bool]
 
@@ -77,6 +78,7 @@ def answer(question: Asked, text: str, parts: Mapping[str, float]) -> Answer:
         terms=terms,
         held=frozenset(terms),
         cosine=parts.get("cosine", 0.0),
+        in_time=parts.get("in_period", 0.0) + parts.get("dated", 0.0),
         fits=_fits(question.text, start),
         cues=_cues(start),
     )
@@ -84,7 +86,7 @@ def answer(question: Asked, text: str, parts: Mapping[str, float]) -> Answer:
 
 def likely(question: Asked, older: Answer, newer: Answer) -> bool:
     """True if the newer of two hits is likely to update the older one."""
-    if older.held.isdisjoint(newer.held):
+    if older.held.isdisjoint(newer.held) or older.in_time > newer.in_time:
         return False
     found = features(question, older, newer)
     if _asks_for(question, older, newer, same=bool(found["same but a value"])):
