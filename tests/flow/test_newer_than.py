@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.model import Channel, Resolution, Scope, Status
+from memory_mesh.model import Channel, Outcome, Resolution, Scope, Status
 from memory_mesh.testing import FrozenClock
 from tests.receipts import id_of
 
@@ -73,7 +73,7 @@ def test_undoing_keeps_both_as_they_are_found(mesh, pair, side):
     mesh.undo_review(pair[side])
     assert mesh.conflicts() == []
     assert [hit.newer for hit in mesh.search(QUESTION)] == [None, None]
-    with pytest.raises(InvalidInput, match="no rule"):
+    with pytest.raises(InvalidInput, match="no decision"):
         mesh.undo_review(pair[side])
 
 
@@ -168,3 +168,27 @@ def test_a_newer_one_that_the_reader_may_not_see_is_not_brought(mesh):
     assert found(mesh) == []
     assert found(mesh, scope=private) == [NEW, OLD]
     assert found(mesh, scope=private, filter="content LIKE '%30%'") == [OLD]
+
+
+def test_what_is_said_again_stands_above_again(mesh):
+    on, off = "Feature flag checkout is on", "Feature flag checkout is off"
+    first = id_of(mesh.add(on))
+    second = id_of(mesh.add(off))
+    again = mesh.add(on)
+    assert (again.id, again.newer_than) == (first, (second,))
+    assert any("said again" in reason for reason in again.reasons)
+    assert [hit.content for hit in mesh.search("feature flag checkout")] == [on, off]
+    mesh.add(on)
+    (conflict,) = mesh.conflicts()
+    assert (conflict.new, conflict.existing) == (first, second)
+    mesh.add(off)
+    assert [hit.content for hit in mesh.search("feature flag checkout")] == [off, on]
+    assert mesh.verify().ok
+
+
+def test_an_agent_may_repeat_its_own_words(mesh):
+    agent = mesh.view(channel=Channel.ASSISTANT)
+    own = agent.add("Tests take four minutes")
+    again = agent.add("Tests take four minutes", tags=["ci"])
+    assert (again.id, again.outcome) == (own.id, Outcome.MERGED)
+    assert mesh.get(own.id).origins == 1

@@ -156,8 +156,12 @@ def test_a_pending_conflict_ends_in_one_of_three_ways(mesh, waiting, resolution,
     assert (done.id, done.resolution, done.why) == (pending.id, resolution, "asked")
     assert active(mesh) == left
     assert mesh.conflicts() == []
-    with pytest.raises(InvalidInput, match="already resolved"):
-        mesh.resolve_conflict(pending.id, resolution)
+    for anew, now in (("reject", {"port one"}), ("keep_both", {"port one", "port two"}),
+                      ("supersede", {"port two"}), ("reject", {"port one"})):  # fmt: skip
+        mesh.resolve_conflict(pending.id, anew)
+        assert set(active(mesh)) == now
+    mesh.undo_review(pending.new)
+    assert set(active(mesh)) == {"port one", "port two"}
     assert mesh.verify().ok
 
 

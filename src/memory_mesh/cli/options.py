@@ -183,7 +183,7 @@ def mesh_of(
 def without_agent() -> str:
     """How a person who types in an agent's shell runs a command as the user; else an empty text."""
     unset = "".join(f" -u {name}" for name in agent_variables(os.environ))
-    return f"env{unset} memory-mesh ..." if unset else ""
+    return f"env{unset} memory-mesh COMMAND" if unset else ""
 
 
 @contextmanager

@@ -43,7 +43,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing import heritage, recited
-from memory_mesh.policy.writing.contradictions import keys_of
+from memory_mesh.policy.writing.contradictions import keys_of, said_again
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.keys import given_key
 from memory_mesh.policy.writing.persons import asked_for, rejected_for
@@ -222,7 +222,9 @@ def _as_it_was(verdict: Verdict, kept: Kept) -> Verdict:
     active = kept.status is Status.ACTIVE
     if isinstance(verdict, Keep) or (isinstance(verdict, Merge | Known) and not active):
         against = verdict.against if isinstance(verdict, Keep) and active else ()
-        pending = tuple(replace(rival, resolution=None) for rival in against)
+        pending = tuple(
+            rival if rival.guessed else replace(rival, resolution=None) for rival in against
+        )
         return Keep(status=kept.status, reason="it is as it was in your export", against=pending)
     return verdict
 
@@ -327,12 +329,17 @@ def _merged(
             name for name in ("tags", "extra") if getattr(into, name) != getattr(after, name)
         ]
         puts = (Put(after, _found_by(after, into, wording)),)
-    receipt = Receipt.of(after, Outcome.MERGED, reason)
+    again = said_again(after, standing) if after.claim is not None else []
+    receipt = replace(
+        Receipt.of(after, Outcome.MERGED, reason),
+        newer_than=tuple(rival.memory.id for rival in again),
+    )
     return Commit(
+        conflicts=tuple(on_record(access, after, rival, standing) for rival in again),
         puts=puts,
         observations=(_observation(access, into.id, wording, Outcome.MERGED, draft),),
         entries=(change_entry(access, standing, into.id, Change("merge", reason), metadata),),
-        receipts=(receipts.merged(receipt, draft, wording, into, found),),
+        receipts=(receipts.merged(receipt, draft, wording, into, found, again=again),),
     ), after
 
 

@@ -39,7 +39,7 @@ from memory_mesh.model import (
     Status,
     skill,
 )
-from memory_mesh.model.filter import And, Compare, Not, Sign
+from memory_mesh.model.filter import Among, And, Not
 from memory_mesh.model.learning import Reflection, Synthesis
 from memory_mesh.policy.learning import beliefs as learning_beliefs, procedures
 from memory_mesh.policy.learning.tellings import TELLINGS
@@ -131,10 +131,13 @@ def _cleaned(access: Access, topic: str | None) -> str | None:
 
 
 def _gathered(access: Access, lens: Lens, topic: str | None, lookback: int) -> list[Memory]:
-    """Returns the memories on a topic, best first, or the newest; leaves out reflections."""
+    """Returns the memories on a topic, best first, or the newest.
+
+    Leaves out reflections and lessons, which were made from other memories.
+    """
     if type(lookback) is not int or not 1 <= lookback <= FARTHEST:
         raise InvalidInput(f"lookback must be a whole number from 1 to {FARTHEST}")
-    own = Not(Compare("memory_type", Sign.EQUAL, "reflection"))
+    own = Not(Among("memory_type", ("reflection", "lesson")))
     lens = replace(lens, where=own if lens.where is None else And((own, lens.where)))
     if topic is None:
         with access.ledger.read(access.namespace) as snapshot:

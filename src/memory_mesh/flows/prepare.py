@@ -300,12 +300,19 @@ def embedder_failed(error: EmbeddingError) -> None:
         return
     from memory_mesh.policy.privacy import masked
 
-    reason = masked(str(error)).rstrip(".")[:_REASON_CHARS]
+    reason = _cut(masked(str(error)).rstrip("."))
     log.warn_once(
         "embedder",
         f"the embedder fails: {reason}. Texts are stored and found by keyword; their vectors are "
         "made once it works again",
     )
+
+
+def _cut(reason: str) -> str:
+    """The beginning of a reason, cut after a word."""
+    if len(reason) <= _REASON_CHARS:
+        return reason
+    return f"{reason[:_REASON_CHARS].rpartition(' ')[0]} …"
 
 
 def _with_vectors(wording: Wording, vectors: Vectors | None, failure: str | None) -> Wording:

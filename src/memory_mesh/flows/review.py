@@ -23,7 +23,7 @@ from memory_mesh.flows.decisions import (
     turned,
 )
 from memory_mesh.flows.prepare import redact
-from memory_mesh.flows.undo import is_undoable, overruled
+from memory_mesh.flows.undo import overruled
 from memory_mesh.model import (
     Commit,
     Conflict,
@@ -142,7 +142,7 @@ def review(access: Access, memory_id: str, reader: Scope, *, approve: bool, reas
 def resolve(
     access: Access, conflict_id: str, reader: Scope, resolution: Resolution, reason: str
 ) -> Conflict:
-    """Resolves a conflict that waits or that a rule decided.
+    """Resolves a conflict that waits, or decides one anew.
 
     Supersedes the old memory, rejects the new one, or keeps both.
     """
@@ -151,13 +151,11 @@ def resolve(
 
     def decide(standing: Standing) -> Commit:
         now = standing.conflicts[conflict_id]
-        if not now.pending and not is_undoable(now):
-            raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")
         newcomer = seen(standing, now.new, reader, deleted=True)
         existing = seen(standing, now.existing, reader, deleted=True)
-        if now.resolution is Resolution.SUPERSEDE:
+        if not now.pending and not now.is_guess:
             anew = replace(now, resolution=resolution, resolved_at=standing.at, why=reason)
-            return overruled(access, standing, newcomer, now, anew)
+            return overruled(access, standing, (newcomer, existing), now, anew)
         if resolution is Resolution.KEEP_BOTH:
             return _both(access, standing, newcomer, now, reason)
         if resolution is Resolution.REJECT and newcomer.status not in (*WAITING, Status.ACTIVE):

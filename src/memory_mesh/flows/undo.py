@@ -6,6 +6,7 @@ from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
+from memory_mesh.flows.decide import superseded
 from memory_mesh.flows.decisions import (
     MAX_CONFLICTS,
     WAITING,
@@ -16,17 +17,28 @@ from memory_mesh.flows.decisions import (
     seen,
     turned,
 )
-from memory_mesh.model import Commit, Conflict, Memory, Resolution, Scope, Standing, Status, Wanted
+from memory_mesh.model import (
+    Commit,
+    Conflict,
+    Memory,
+    Put,
+    Resolution,
+    Scope,
+    Standing,
+    Status,
+    Wanted,
+)
 from memory_mesh.policy.writing.contradictions import contradicted
 
+_HIDING = frozenset({Resolution.SUPERSEDE, Resolution.REJECT})  # one of the two is out of sight
 _REVIEWED = frozenset({Status.ACTIVE, Status.ARCHIVED})
 
 
 def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
-    """Undoes a review, or else what a rule decided about a memory.
+    """Undoes a review, or else what was decided about a memory's conflicts.
 
-    After a review the memory waits again and what it superseded is active again. What a rule
-    decided is undone from either side: both memories are kept.
+    After a review the memory waits again and what it superseded is active again. What a rule or a
+    person decided of a conflict is undone from either side: both memories are kept.
     """
     with access.ledger.read(access.namespace) as snapshot:
         came_with = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
@@ -40,16 +52,16 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
         if before and before[-1] in WAITING and old.status in _REVIEWED:
             return _review_undone(access, standing, old, before[-1], reviewed)
         if ruled:
-            return _rule_undone(access, standing, old, ruled)
-        raise InvalidInput(f"there is no review of {memory_id} and no rule's decision to undo")
+            return _both_kept(access, standing, old, ruled)
+        raise InvalidInput(f"there is no review of {memory_id} and no decision to undo")
 
     others = (id_ for each in (*reviewed, *ruled) for id_ in (each.new, each.existing))
     return after(access, memory_id, Wanted(ids=(memory_id, *others)), decide)
 
 
 def is_undoable(conflict: Conflict) -> bool:
-    """True if a rule, not a person, decided the conflict so that it had an effect."""
-    return conflict.is_guess or (conflict.by_rule and conflict.resolution is Resolution.SUPERSEDE)
+    """True if a rule or a person decided the conflict so that it had an effect."""
+    return conflict.is_guess or conflict.resolution in _HIDING
 
 
 def _review_undone(
@@ -67,22 +79,37 @@ def _review_undone(
     return replace(decided(access, standing, again), conflicts=reopened, forgiven=forgiven)
 
 
-def _rule_undone(
+def _both_kept(
     access: Access, standing: Standing, old: Memory, ruled: Sequence[Conflict]
 ) -> Commit:
-    """Both memories of each conflict are kept; what was superseded is active again."""
-    why = "what a rule decided was undone"
-    back = {revived.id: revived for revived in _revived(ruled, standing)}
-    done = decided(
-        access, standing, [(revived, Change("restore", why)) for revived in back.values()]
-    )
+    """Both memories of each conflict are kept; what was hidden is active again."""
+    why = "the decision was undone"
+    back = {memory.id: memory for memory in _revived(ruled, standing)}
+    rejected = [memory for memory in _readmitted(ruled, standing) if memory.id not in back]
+    back |= {memory.id: memory for memory in rejected}
+    done = decided(access, standing, [(memory, Change("restore", why)) for memory in back.values()])
     said = change_entry(access, standing, old.id, Change("review", why), {})
     return replace(
         done,
         entries=(*done.entries, said),
         conflicts=resolved(ruled, Resolution.KEEP_BOTH, why, standing),
+        forgiven=tuple(digest for memory in rejected for digest, _ in sealed(access, memory, "")),
         after=back.get(old.id, old),
     )
+
+
+def _readmitted(ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
+    """Makes memories active again that were rejected in a conflict."""
+    found = {
+        each.new: standing.memories[each.new]
+        for each in ended
+        if each.resolution is Resolution.REJECT and each.new in standing.memories
+    }
+    return [
+        turned(memory, Status.ACTIVE, standing)
+        for memory in found.values()
+        if memory.status is Status.ARCHIVED
+    ]
 
 
 def _revived(ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
@@ -105,22 +132,32 @@ def _revived(ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
 
 
 def overruled(
-    access: Access, standing: Standing, newcomer: Memory, now: Conflict, anew: Conflict
+    access: Access, standing: Standing, pair: tuple[Memory, Memory], now: Conflict, anew: Conflict
 ) -> Commit:
-    """A person decides anew what a rule decided: the superseded memory may be active again."""
-    why = anew.why or ""
-    change = Change("review", why)
-    changed = []
-    if anew.resolution is not Resolution.SUPERSEDE:
-        changed = [(back, Change("restore", why)) for back in _revived([now], standing)]
+    """A person decides anew: what the earlier decision hid may be active again."""
+    newcomer, existing = pair
+    if anew.resolution is now.resolution:
+        said = change_entry(access, standing, newcomer.id, Change("review", anew.why or ""), {})
+        return Commit(entries=(said,), conflicts=(anew,))
+    done = _both_kept(access, standing, newcomer, [now])
+    kept = {put.memory.id: put.memory for put in done.puts}
+    newcomer, existing = (kept.get(memory.id, memory) for memory in (newcomer, existing))
+    done = replace(done, conflicts=(anew,))
+    if anew.resolution is Resolution.KEEP_BOTH:
+        return done
+    if anew.resolution is Resolution.REJECT:
+        gone = turned(newcomer, Status.ARCHIVED, standing)
+        put, entry = (
+            Put(gone, None),
+            change_entry(access, standing, gone.id, Change("review", anew.why or ""), {}),
+        )
+    else:
+        put, entry = superseded(access, existing, newcomer, standing)
+    puts = {each.memory.id: each for each in (*done.puts, put)}
     rejects = anew.resolution is Resolution.REJECT
-    if rejects and newcomer.status is Status.ACTIVE:
-        changed.insert(0, (turned(newcomer, Status.ARCHIVED, standing), change))
-    done = decided(access, standing, changed)
-    said = change_entry(access, standing, newcomer.id, change, {})
     return replace(
         done,
-        entries=(*done.entries, said),
-        conflicts=(anew,),
-        tombstones=sealed(access, newcomer, why) if rejects else (),
+        puts=tuple(puts.values()),
+        entries=(*done.entries, entry),
+        tombstones=sealed(access, newcomer, anew.why or "") if rejects else (),
     )

@@ -96,6 +96,7 @@ class Standing:
     schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
     tombstoned: Callable[[bytes], bool] | None = None  # None where nothing was ever rejected
     claimed: "Callable[[Wanted], Standing] | None" = None  # the same for further claims
+    guessed: "Callable[[str], Sequence[Conflict]] | None" = None  # guesses that a memory is in
     echoes: Mapping[bytes, Sequence[Memory]] = field(default_factory=dict)
     conflicts: Mapping[str, Conflict] = field(default_factory=dict)
 

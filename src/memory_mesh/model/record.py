@@ -167,7 +167,7 @@ def record(item: Memory | Hit | Receipt) -> dict[str, Json]:
         "created_at": item.created_at,
     }
     if isinstance(item, Hit):
-        plain |= {"score": item.score, "parts": dict(item.parts)}
+        plain |= {"score": item.score, "parts": dict(item.parts), "newer": item.newer}
     if isinstance(item, Receipt):
         plain |= {"outcome": item.outcome.value, "reasons": list(item.reasons)}
         plain |= {

@@ -23,9 +23,10 @@ def user_namespace(user_id: object) -> str:
     """Returns the namespace of a user; any text of 1 to 128 bytes is a user id, case matters."""
     data = check_text(user_id, "user_id").encode()
     if not 1 <= len(data) <= MAX_USER_BYTES:
+        advice = "use a shorter id of the same user, such as a number or a hash"
         raise InvalidInput(
             f"a user id has 1 to {MAX_USER_BYTES} bytes in UTF-8, not {len(data)}; "
-            "use a shorter id of the same user, such as a number or a hash"
+            f"{advice if data else 'leave the user out for memories of nobody in particular'}"
         )
     return PREFIX + _encoded(data)
 

@@ -5,7 +5,7 @@ import argparse
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import NotFound
-from memory_mesh.model import Json, Memory, Scope, Skill
+from memory_mesh.model import Json, Memory, Scope, Skill, Status
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verdict.add_argument(
         "--reject", action="store_true", help="archive it and refuse the same value in future"
     )
-    verdict.add_argument("--undo", action="store_true", help="undo the last review")
+    verdict.add_argument("--undo", action="store_true", help="undo the last review or decision")
     parser.add_argument(
         "--source", metavar="NAME", help="everything from this source that waits for review"
     )
@@ -72,7 +72,9 @@ def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) ->
 
 def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     memory = mesh.undo_review(options.id, scope=reader)
-    done = f"[MemoryMesh] {memory.id} waits for review again, now {memory.status.value}"
+    waits = memory.status in {Status.QUARANTINED, Status.DISPUTED}
+    what = "waits for review again, now" if waits else "and what it contradicts are kept; it is"
+    done = f"[MemoryMesh] {memory.id} {what} {memory.status.value}"
     return output.answer(_state(memory), done, as_json=options.json)
 
 

@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
         output.say_json([record.record(hit) for hit in hits])
         return 0
     output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
+    output.tell(f"{hit.id} seems to be updated by {hit.newer}" for hit in hits if hit.newer)
     if options.explain:
         output.say(f"\n{_explanation(hits)}")
     if hits.explanation.to_reindex:

@@ -6,6 +6,7 @@ from collections import Counter
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import StoreError
 from memory_mesh.model import Json
+from memory_mesh.policy.users import PREFIX
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = "memory-mesh upkeep --all"
@@ -42,14 +43,16 @@ def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
 
     What was done stays if the command is interrupted, and the next run does what is left.
     """
-    names = mesh.namespaces()
+    plain = [name for name in mesh.namespaces() if not name.startswith(PREFIX)]
+    views = {name: mesh.view(namespace=name) for name in plain}
+    views |= {f"{PREFIX}{user}": mesh.for_user(user) for user in mesh.users()}
     done: dict[str, Json] = {}
     total: Counter[str] = Counter()
-    for number, name in enumerate(names, start=1):
-        where = f"{number} of {len(names)}, {output.one_line(name, 40)}: "
+    for number, (name, view) in enumerate(views.items(), start=1):
+        where = f"{number} of {len(views)}, {output.one_line(name, 40)}: "
         output.progress(where)
         try:
-            counts = _upkeep(mesh.view(namespace=name), options, where)
+            counts = _upkeep(view, options, where)
         except StoreError as error:
             output.progress("")
             output.note(f"[MemoryMesh Error] {name}: {error}")
@@ -62,10 +65,10 @@ def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     output.progress("")
     output.answer(
         done,
-        f"[MemoryMesh] {len(done)} of {len(names)} namespaces: {_said(total)}.",
+        f"[MemoryMesh] {len(done)} of {len(views)} namespaces: {_said(total)}.",
         as_json=options.json,
     )
-    return 0 if len(done) == len(names) else 1
+    return 0 if len(done) == len(views) else 1
 
 
 def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> dict[str, int]:

@@ -40,7 +40,8 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
     a value the newcomer says it replaces                   CONFLICT
     the newcomer tells of a change, values of one kind      CONFLICT
     a caller says either is one of many                     BESIDE
-    one says what the other says is not                     CONFLICT, or UNSURE if either is
+    the newcomer says that it is not so                     CONFLICT
+    the old one says what is not, the newcomer that it is   CONFLICT, or UNSURE if either is
     one says what is not, the other something else          BESIDE
     the old is one of many, the newcomer says "now"         UNSURE
     either is one of many                                   BESIDE
@@ -63,7 +64,7 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
     if new_denies or old_denies:
         if new_value != old_value:
             return Relation.BESIDE
-        return Relation.UNSURE if doubt else Relation.CONFLICT
+        return Relation.UNSURE if doubt and not new_denies else Relation.CONFLICT
     if not (new.exclusive and old.exclusive):
         return Relation.UNSURE if new.exclusive else Relation.BESIDE
     vague = loose and (_vaguer(new_value, old_value) or _apart(new_value, old_value))

@@ -230,7 +230,7 @@ def _changed(cut: Clause, who: Subject) -> Claim | None:
     if cut.verb == "moved" and person:
         predicate = "live in"
         if rest[0] == "to" and len(rest) > 1 and rest[1][:1].isupper():
-            return _said(cut, subject, predicate, rest[1:], certain=False)
+            return _said(cut, subject, predicate, rest[1:])
     if start and "from" in rest[1:]:
         at = rest.index("from", 1)
         subject, predicate, rest = key(" ".join(rest[:at])), "is", rest[at:]

@@ -69,6 +69,17 @@ def guesses(said: Memory, standing: Standing) -> list[Rival]:
     ][:MAX_GUESSES]
 
 
+def said_again(known: Memory, standing: Standing) -> list[Rival]:
+    """Returns the memories that seem to update a known one, which is stated once more now."""
+    found = standing.guessed(known.id) if standing.guessed is not None else ()
+    newer = {guess.new for guess in found if guess.existing == known.id}
+    return [
+        replace(rival, resolution=Resolution.NEWER_THAN, precedes=False)
+        for rival in (guesses(known, standing) if newer else ())
+        if rival.memory.id in newer and not is_less_trusted(known, rival.memory)
+    ]
+
+
 def keys_of(said: Statement) -> tuple[tuple[str, str, Scope], ...]:
     """Returns under which subject, predicate and audience rivals of a claim are filed."""
     claim = said.claim
@@ -192,6 +203,7 @@ def _guess(said: Statement, memory: Memory, standing: Standing) -> Rival:
     weaker = is_less_trusted(newer, older)
     return replace(
         rival,
+        reason=_words(newer, older),
         resolution=None if weaker else Resolution.NEWER_THAN,
         precedes=older is said,
     )
@@ -243,9 +255,9 @@ def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
     )
 
 
-def _words(said: Statement, memory: Memory) -> str:
+def _words(newer: Statement, older: Statement) -> str:
     """Describes the contradiction in words."""
-    new, old = said.claim, memory.claim
+    new, old = newer.claim, older.claim
     if new is None or old is None:
         return "two claims"
     return f"{new.subject} {new.predicate}: {new.value} against {old.value}"[:400]

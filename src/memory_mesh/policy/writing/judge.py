@@ -86,8 +86,8 @@ def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None
     return Refuse(f"the id {memory.id} is used by another memory in this store")
 
 
-def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
-    """Refuses a text that was recalled from memory and is added again."""
+def _echo(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None:
+    """Refuses a text that was recalled from memory; an agent may repeat its own."""
     suspects = recited.suspects(draft, wording.echo)
     plain = suspects == (wording.echo,)  # not in the form of search results: others may say it too
     seen = [
@@ -98,6 +98,9 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Refuse | None:
     ]
     if not suspects or len(seen) < len(suspects):
         return None
+    own = seen[0]
+    if plain and (own.source.channel, own.scope) == (draft.source.channel, draft.scope):
+        return Known(own, f"the same memory is stored as {own.id}; a repeat adds no weight to it")
     ids = ", ".join(dict.fromkeys(memory.id for memory in seen))
     return Refuse(f"the text was recalled from memory: {ids}")
 

@@ -12,6 +12,7 @@ from memory_mesh.model import (
     Draft,
     Memory,
     Receipt,
+    Rival,
     Seen,
     SourceKind,
     Statement,
@@ -59,10 +60,20 @@ def stored(
 
 
 def merged(
-    receipt: Receipt, draft: Draft, wording: Wording, into: Memory, found: Merged
+    receipt: Receipt,
+    draft: Draft,
+    wording: Wording,
+    into: Memory,
+    found: Merged,
+    *,
+    again: Sequence[Rival] = (),
 ) -> Receipt:
-    """The receipt of a text that is stored already, and of what it added to the stored memory."""
-    sentences = []
+    """The receipt of a text that is stored already, and of what it added to the stored memory.
+
+    `again` are later memories above which it stands now, because it was said again.
+    """
+    words = {rival.memory.id: first_words(rival.memory.text) for rival in again}
+    sentences = [f"said again: it stands above {_named(id_, words)}" for id_ in words]
     if found.added:
         sentences.append(f"added to it: {', '.join(found.added)}")
     sentences += [
@@ -79,7 +90,7 @@ def merged(
         what = ", ".join(found.aside)
         sentences.append(f"what was not taken ({what}) is in the audit block of this write")
     receipt = replace(receipt, merged_into=into.id, added=found.added)
-    return _complete(receipt, wording, draft.notes, sentences)
+    return _complete(receipt, wording, draft.notes, sentences, words)
 
 
 def known(receipt: Receipt, draft: Draft, wording: Wording, memory: Memory) -> Receipt:

@@ -145,7 +145,6 @@ def test_what_one_can_have_many_of_is_not_exclusive(text):
         "The error is E101",
         "name: Ana",
         "We use Jenkins for CI",
-        "Ana moved to Braga",
     ],
 )
 def test_what_may_be_meant_otherwise_is_not_certain(text):

@@ -39,6 +39,11 @@ _GUESSES = (
     "ORDER BY c.number DESC LIMIT ?"
 )
 _OPEN = f"(c.resolution IS NULL OR c.why = '{BY_RULE}')"
+_SAME_GUESS = (
+    "FROM conflict WHERE new = (SELECT number FROM memory WHERE id = ?) "  # noqa: S608  # own names
+    f"AND existing = (SELECT number FROM memory WHERE id = ?) AND {_GUESSED}"
+)
+_TURNED = "the older one was said again"
 _LAPSED = "the text was changed"  # why a guess no longer holds
 _MAX_COMPARED_ECHOES = 64  # memories with the same words that are compared, the oldest
 _PREDICATES = (
@@ -46,7 +51,7 @@ _PREDICATES = (
     "AND session IS ? AND recorded_until IS NULL AND status = 'active'"
 )
 _FEW_PREDICATES = 2  # of one subject, that are looked up one by one
-_MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are compared, the newest
+MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are compared, the newest
 
 
 def standing(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
@@ -164,9 +169,9 @@ def _claims(
 
     However many of several values there are, none that stands alone is hidden behind them.
     """
-    about = (subject, predicate, scope.project, scope.agent, scope.session, _MAX_COMPARED_CLAIMS)
+    about = (subject, predicate, scope.project, scope.agent, scope.session, MAX_COMPARED_CLAIMS)
     found = [rows.memory(row) for row in db.execute(_CLAIMS.format(""), about)]
-    if len(found) == _MAX_COMPARED_CLAIMS:
+    if len(found) == MAX_COMPARED_CLAIMS:
         alone = db.execute(_CLAIMS.format("AND json_extract(v.claim, '$.exclusive')"), about)
         found += map(rows.memory, alone)
     return tuple({memory.id: memory for memory in found}.values())
@@ -216,6 +221,12 @@ def _put_conflict(db: sqlite3.Connection, conflict: Conflict, seq: int) -> None:
     """A new conflict, or the end of a known one."""
     known = db.execute("SELECT 1 FROM conflict WHERE id = ?", (conflict.id,)).fetchone()
     resolved = rows.micros(conflict.resolved_at)
+    if known is None and conflict.resolution is Resolution.NEWER_THAN:
+        db.execute(
+            "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? WHERE number IN "  # noqa: S608
+            f"(SELECT number {_SAME_GUESS})",
+            (seq, resolved, Resolution.KEEP_BOTH, _TURNED, conflict.existing, conflict.new),
+        )
     if known is not None:
         db.execute(
             "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? WHERE id = ?",
