@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.model import Channel, Claim, Kind, Memory, Receipt, Scope, SourceKind, Tier
 from memory_mesh.policy.writing.drafts import DETAILS
 from memory_mesh.sync import MemoryMesh
@@ -81,10 +80,6 @@ def test_a_stated_detail_is_stored_or_named(mesh, way, name):
     if way in {"again", "again by a page", "key", "waits"}:
         mesh.add(TEA, **first)
     channel = {"agent": Channel.MCP, "again by a page": Channel.WEB}.get(way, Channel.LIBRARY)
-    if (name, way) == ("scope", "key"):
-        with pytest.raises(IdempotencyConflict):
-            mesh.add(TEA, **first, scope=value)
-        return
     receipt = mesh.view(channel=channel).add(TEA, **first, **{name: value})
     assert held(stored(mesh, receipt), field) == expected or named(receipt, name, mesh)
 

@@ -34,9 +34,10 @@ _ASKED = (
     (re.compile(r"\bhow (?:many|much|long|often|big|old|far|high|wide)\b"), _NUMBER),
     (re.compile(r"\b(?:who|whom|whose)\b"), re.compile(r"(?:^|\s)[A-Z][a-z]+")),
 )
-LEAST_ODDS = 0.0  # as a logarithm
+LEAST_ODDS = 0.25  # as a logarithm
 _LOOKED_AT = 600  # characters of a text
 _MOST = 3  # words of a kind that are counted
+_TOPIC = 2  # words that two texts share if they are about the same, unless one is asked for
 _REPLACED = 6  # words of a value that is replaced
 _SAME = 0.5  # of the shorter text that both have in common
 
@@ -86,7 +87,10 @@ def answer(question: Asked, text: str, parts: Mapping[str, float]) -> Answer:
 
 def likely(question: Asked, older: Answer, newer: Answer) -> bool:
     """True if the newer of two hits is likely to update the older one."""
-    if older.held.isdisjoint(newer.held) or older.in_time > newer.in_time:
+    shared = older.held & newer.held
+    if len(shared) < _TOPIC and question.terms.isdisjoint(shared):
+        return False
+    if older.in_time > newer.in_time:
         return False
     found = features(question, older, newer)
     if _asks_for(question, older, newer, same=bool(found["same but a value"])):

@@ -132,6 +132,8 @@ def not_taken(draft: Draft, memory: Memory, *, merging: bool = False) -> list[st
             for name in ("agent", "ref")
             if getattr(draft.source, name) not in {None, getattr(memory.source, name)}
         ]
+    if draft.source.stated and draft.source.kind is not memory.source.kind:
+        left.append("source_kind")
     found = []
     if draft.text != memory.text:
         wording = f"its wording stays {_quoted(first_words(memory.text))}"
