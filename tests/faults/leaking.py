@@ -334,9 +334,15 @@ def _lessons(world: World, reader: Reader, chance: random.Random) -> Iterable[tu
 def _conflicts(world: World, reader: Reader, chance: random.Random) -> Iterable[tuple[str, str]]:
     """A conflict is shown to those who may see both sides."""
     del chance
-    found = world.meshes[reader.namespace].conflicts(limit=1_000, scope=reader.scope)
-    yield from _shown(world, reader, found, _audience(reader))
+    mesh = world.meshes[reader.namespace]
+    every = mesh.conflicts(limit=1_000, scope=reader.scope, decided=True)
+    yield from _shown(world, reader, every, _audience(reader))
     known = {thing.id: thing for thing in world.planted}
+    for each in every:
+        for side in (each.new, each.existing):
+            if side in known and not _audience(reader)(known[side]):
+                yield "leaks", f"{each.id}: {side}"
+    found = mesh.conflicts(limit=1_000, scope=reader.scope, pending=True)
     allowed = {pair for pair in world.conflicts if _audience(reader)(known[pair[0]])}
     shown = {(each.new, each.existing) for each in found}
     for pair in shown - allowed:
