@@ -26,7 +26,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.audience import lens_of
-from memory_mesh.policy.writing.trust import ceiling, lowered
+from memory_mesh.policy.writing.trust import ceiling, is_authoritative, lowered
 from memory_mesh.ports import Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
 from memory_mesh.typed import Self
@@ -187,7 +187,9 @@ class View:
         from memory_mesh.policy.writing.speakers import with_kind  # reads make no draft
 
         if draft.origin is not None and draft.origin.kept is not None:
-            return draft  # a seal vouches for it
+            if self._channel is Channel.IMPORT or is_authoritative(self._kind):
+                return draft  # the importer has checked its seal
+            draft = replace(draft, origin=replace(draft.origin, kept=None))
         if draft.source.kind is SourceKind.USER_IMPLICIT:
             return with_kind(draft, draft.source.channel)
         kind = lowered(draft.source.kind, self._channel)

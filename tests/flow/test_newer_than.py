@@ -192,3 +192,66 @@ def test_an_agent_may_repeat_its_own_words(mesh):
     again = agent.add("Tests take four minutes", tags=["ci"])
     assert (again.id, again.outcome) == (own.id, Outcome.MERGED)
     assert mesh.get(own.id).origins == 1
+
+
+def test_a_page_that_repeats_an_older_value_turns_nothing(mesh):
+    mesh.add(OLD, role="user")
+    mesh.add(NEW, role="user")
+    mesh.view(channel=Channel.WEB).add(OLD)
+    mesh.add(OLD, role="user", occurred_at="2020-01-01")
+    assert found(mesh) == [NEW, OLD]
+
+
+def test_values_that_are_stored_together_stand_in_their_order(mesh):
+    receipts = mesh.add_many([OLD, NEW, OLD])
+    assert receipts[2].id == receipts[0].id
+    assert found(mesh) == [OLD, NEW]
+
+
+def test_only_the_newest_of_many_values_is_brought(mesh):
+    for value in range(100, 160):
+        receipt = mesh.add(f"The API timeout is {value} seconds")
+        assert len(receipt.newer_than) <= 1
+    for text in ("Room 100 is booked", "100 euros are due", "Bus 100 is late"):
+        mesh.add(text)
+    hits = mesh.search("100", limit=5, keyword_only=True)
+    texts = [hit.content for hit in hits]
+    assert texts.index("The API timeout is 159 seconds") + 1 == texts.index(
+        "The API timeout is 100 seconds"
+    )
+    assert len(texts) == 5
+    older = next(hit for hit in hits if hit.content.endswith("100 seconds"))
+    assert older.newer == hits[texts.index("The API timeout is 159 seconds")].id
+
+
+def test_a_decision_on_a_deleted_memory_hides_nothing(mesh, pair):
+    old, new = pair
+    (conflict,) = mesh.conflicts()
+    mesh.resolve_conflict(conflict.id, "keep_both")
+    mesh.delete(new)
+    with pytest.raises(InvalidInput, match="deleted"):
+        mesh.resolve_conflict(conflict.id, "supersede")
+    assert found(mesh) == [OLD]
+    mesh.restore(new)
+    mesh.delete(old)
+    mesh.resolve_conflict(conflict.id, "supersede")
+    assert mesh.restore(old).status is Status.ACTIVE
+
+
+def test_a_full_stop_changes_no_order(mesh, pair):
+    old, _ = pair
+    mesh.update(old, OLD + ".")
+    (conflict,) = mesh.conflicts()
+    assert conflict.existing == old
+
+
+def test_approving_a_memory_does_not_hide_what_it_seems_to_update(mesh, pair):
+    _, new = pair
+    for _ in range(3):
+        mesh.dispute(new, reason="no")
+    mesh.review(new, approve=True)
+    assert set(found(mesh)) == {OLD, NEW}
+
+
+def test_a_long_word_is_not_taken_for_a_configuration(mesh):
+    assert mesh.add("x" * 50_000 + "\nport: 8080").newer_than == ()

@@ -82,7 +82,7 @@ def test_a_review_is_not_undone_over_who_holds_the_place_by_now(mesh, clock):
     newcomer = id_of(mesh.add("port two", **guess("2", valid_from=then)))
     mesh.review(newcomer, approve=True)
     third = id_of(mesh.add("port three", **port("3", valid_until=then)))
-    with pytest.raises(InvalidInput, match=f"{third} has replaced"):
+    with pytest.raises(InvalidInput, match=f"{third} contradicts"):
         mesh.undo_review(newcomer)
     assert active(mesh) == ["port three"]
 

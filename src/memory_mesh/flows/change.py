@@ -214,8 +214,7 @@ def _changed(
         metadata["content_sha256"] = wording.hash.hex()
         wording = tagged(wording, new.tags)
     entry = change_entry(access, standing, new.id, change, metadata)
-    reread = (new.text, new.claim, new.scope) != (old.text, old.claim, old.scope)
-    reread = reread or persons(old) != persons(new)
+    reread = _stands_for(new) != _stands_for(old)
     guessed = guesses(new, others) if reread and others is not None else []
     return Commit(
         puts=(Put(new, wording),),
@@ -235,6 +234,13 @@ def _bounded(memory: Memory, kind: SourceKind) -> Memory:
         importance=allowed_importance(bound, memory.importance),
         pinned=memory.pinned and is_authoritative(bound),
     )
+
+
+def _stands_for(memory: Memory) -> tuple[object, ...]:
+    """Returns what a guess about the memory goes by."""
+    claim = memory.claim
+    said = None if claim is None else (claim.subject, claim.predicate, claim.value)
+    return said, memory.scope, persons(memory)
 
 
 def _others(new: Memory, standing: Standing) -> Standing:

@@ -125,6 +125,7 @@ class _Scene:
         self._twins, self._keys = dict(standing.twins), dict(standing.keys)
         self._lessons, self._claims = dict(standing.lessons), dict(standing.claims)
         self._memories, self._echoes = dict(standing.memories), dict(standing.echoes)
+        self._stored, self._made = standing.guessed, list[Conflict]()
         self.standing = replace(
             standing,
             twins=self._twins,
@@ -133,10 +134,20 @@ class _Scene:
             claims=self._claims,
             memories=self._memories,
             echoes=self._echoes,
+            guessed=self._guessed,
         )
+
+    def _guessed(self, ids: Sequence[str]) -> list[Conflict]:
+        """The guesses on record, and those of the drafts judged so far."""
+        found = list(self._stored(ids)) if self._stored is not None else []
+        asked = frozenset(ids)
+        return found + [
+            each for each in self._made if each.is_guess and asked & {each.new, each.existing}
+        ]
 
     def take(self, draft: Draft, wording: Wording, part: Commit, settled: Memory | None) -> None:
         """One more draft is settled."""
+        self._made += part.conflicts
         for put in part.puts:
             if put.memory.status is not Status.ACTIVE:
                 self._forget(put.memory)
@@ -329,7 +340,7 @@ def _merged(
             name for name in ("tags", "extra") if getattr(into, name) != getattr(after, name)
         ]
         puts = (Put(after, _found_by(after, into, wording)),)
-    again = said_again(after, standing) if after.claim is not None else []
+    again = said_again(draft, after, standing) if after.claim is not None else []
     receipt = replace(
         Receipt.of(after, Outcome.MERGED, reason),
         newer_than=tuple(rival.memory.id for rival in again),

@@ -35,6 +35,7 @@ from memory_mesh.model import (
     Receipt,
     Scope,
     Source,
+    SourceKind,
     Status,
 )
 from memory_mesh.model.filter import And, Compare, Filter, Sign
@@ -290,6 +291,8 @@ def _read(access: Access, ids: Sequence[str], lens: Lens) -> Iterator[Memory]:
 def _tells_of_lesson(memory: Memory) -> bool:
     """True for a short text in the user's words that tells of a failure and its rule."""
     if len(memory.text) > MAX_NOTE_CHARS or not is_authoritative(authority(memory.source)):
+        return False
+    if memory.source.kind not in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT}:
         return False
     return failures.reads_as_lesson(memory)
 

@@ -57,7 +57,6 @@ from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
 from memory_mesh.ports import Search, Snapshot
 
-MOST_BROUGHT = 32  # newer statements that are brought along with the hits of one search
 MOST_GUESSES = 256  # guesses read for the hits of one search
 READ_AS_HITS = 10  # hits that tell how a word was read
 LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
@@ -186,25 +185,20 @@ def _answer(
 
 
 def newest_first(snapshot: Snapshot, query: Query, hits: list[Hit]) -> list[Hit]:
-    """Returns the hits with the newer statement of each directly above it, found or not."""
+    """Returns the hits, each below the newest statement that updates it, found or not."""
     memories = {hit.id: hit.memory for hit in hits}
-    guesses: dict[str, Conflict] = {}
-    asked = list(memories)
-    while asked and len(memories) < len(hits) + MOST_BROUGHT:
-        found = snapshot.guesses(asked, MOST_GUESSES)
-        guesses |= {guess.id: guess for guess in found if _known_by(guess, query.lens)}
-        wanted = [guess.new for guess in guesses.values() if guess.existing in memories]
-        wanted += [guess.existing for guess in guesses.values() if guess.pending]
-        asked = [id_ for id_ in dict.fromkeys(wanted) if id_ not in memories]
-        brought = snapshot.get(asked, query.lens) if asked else []
-        memories |= {memory.id: memory for memory in brought}
-        asked = [memory.id for memory in brought]
+    found = snapshot.guesses(list(memories), MOST_GUESSES) if memories else []
+    guesses = [guess for guess in found if _known_by(guess, query.lens)]
     if len(hits) < 2 and not guesses:  # noqa: PLR2004  # nothing to put in order
         return hits
     from memory_mesh.policy.ranking import newer_first  # a write has no use for it
 
+    wanted = [id_ for guess in guesses for id_ in (guess.new, guess.existing)]
+    missing = [id_ for id_ in dict.fromkeys(wanted) if id_ not in memories]
+    brought = snapshot.get(missing, query.lens) if missing else []
+    memories |= {memory.id: memory for memory in brought}
     question = query.text if query.profile == profiles.MESH else None
-    return newer_first.place(hits, guesses.values(), memories, question)[: query.limit]
+    return newer_first.place(hits, guesses, memories, question)[: query.limit]
 
 
 def _known_by(guess: Conflict, lens: Lens) -> bool:

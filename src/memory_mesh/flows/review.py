@@ -255,7 +255,9 @@ def _reviewed(
     pending = [
         each
         for each in standing.conflicts.values()
-        if each.new == old.id and (each.pending or each.is_guess)
+        if each.new == old.id
+        and (each.pending or each.is_guess)
+        and not (approve and each.is_guess)
     ]
     new = turned(old, Status.ACTIVE if approve else Status.ARCHIVED, standing)
     done = decided(access, standing, [(new, Change("review", reason))])

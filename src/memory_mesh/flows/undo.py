@@ -43,11 +43,13 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
     with access.ledger.read(access.namespace) as snapshot:
         came_with = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
         came_upon = snapshot.conflicts(MAX_CONFLICTS, pending=False, existing=memory_id)
-    reviewed = [each for each in came_with if not each.by_rule]
-    ruled = [each for each in (*came_with, *came_upon) if is_undoable(each)]
+    asked = {each.id: each for each in (*came_with, *came_upon)}
 
     def decide(standing: Standing) -> Commit:
         old = seen(standing, memory_id, reader)
+        now = [standing.conflicts[id_] for id_ in asked if id_ in standing.conflicts]
+        reviewed = [each for each in now if each.new == memory_id and not each.by_rule]
+        ruled = [each for each in now if is_undoable(each)]
         before = [version.status for version in standing.history(memory_id)][:-1]
         if before and before[-1] in WAITING and old.status in _REVIEWED:
             return _review_undone(access, standing, old, before[-1], reviewed)
@@ -55,8 +57,9 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
             return _both_kept(access, standing, old, ruled)
         raise InvalidInput(f"there is no review of {memory_id} and no decision to undo")
 
-    others = (id_ for each in (*reviewed, *ruled) for id_ in (each.new, each.existing))
-    return after(access, memory_id, Wanted(ids=(memory_id, *others)), decide)
+    others = (id_ for each in asked.values() for id_ in (each.new, each.existing))
+    wanted = Wanted(ids=(memory_id, *others), conflicts=tuple(asked))
+    return after(access, memory_id, wanted, decide)
 
 
 def is_undoable(conflict: Conflict) -> bool:
@@ -126,7 +129,7 @@ def _revived(ended: Sequence[Conflict], standing: Standing) -> list[Memory]:
             there = contradicted(revived, standing.claimed(Wanted(claims=(about,))))
             now = next((memory for memory in there if memory.id != each.new), revived)
         if now is not revived:
-            raise InvalidInput(f"{now.id} has replaced {other.id} in the meantime; delete it first")
+            raise InvalidInput(f"{now.id} contradicts {other.id} now; undo or delete it first")
         found.append(revived)
     return found
 
@@ -146,18 +149,19 @@ def overruled(
     if anew.resolution is Resolution.KEEP_BOTH:
         return done
     if anew.resolution is Resolution.REJECT:
+        done = replace(done, tombstones=sealed(access, newcomer, anew.why or ""))
+        if newcomer.status not in {*WAITING, Status.ACTIVE}:
+            return done
         gone = turned(newcomer, Status.ARCHIVED, standing)
         put, entry = (
             Put(gone, None),
             change_entry(access, standing, gone.id, Change("review", anew.why or ""), {}),
         )
     else:
+        if newcomer.status is not Status.ACTIVE:
+            raise InvalidInput(f"{newcomer.id} is {newcomer.status} and cannot replace a memory")
+        if existing.status is not Status.ACTIVE:
+            return done
         put, entry = superseded(access, existing, newcomer, standing)
     puts = {each.memory.id: each for each in (*done.puts, put)}
-    rejects = anew.resolution is Resolution.REJECT
-    return replace(
-        done,
-        puts=tuple(puts.values()),
-        entries=(*done.entries, entry),
-        tombstones=sealed(access, newcomer, anew.why or "") if rejects else (),
-    )
+    return replace(done, puts=tuple(puts.values()), entries=(*done.entries, entry))

@@ -96,7 +96,7 @@ class Standing:
     schemas: Mapping[str, PredicateSchema] = field(default_factory=dict)
     tombstoned: Callable[[bytes], bool] | None = None  # None where nothing was ever rejected
     claimed: "Callable[[Wanted], Standing] | None" = None  # the same for further claims
-    guessed: "Callable[[str], Sequence[Conflict]] | None" = None  # guesses that a memory is in
+    guessed: "Callable[[Sequence[str]], Sequence[Conflict]] | None" = None  # by memory
     echoes: Mapping[bytes, Sequence[Memory]] = field(default_factory=dict)
     conflicts: Mapping[str, Conflict] = field(default_factory=dict)
 

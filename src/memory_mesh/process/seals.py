@@ -1,7 +1,8 @@
 """Seals on what a store exports: they show that a store of the same user wrote it.
 
 A seal is a keyed digest and the id of its key. The keys of all stores of a user lie in one folder
-that nobody else can read, so a seal of any of them is known here, and nobody else can make one.
+that nobody else can read, so a seal of any of them is known here, and nobody else can make one. A
+seal belongs to the user of the store (`for_user`) whose memories were exported.
 """
 
 import hmac
@@ -14,21 +15,21 @@ from memory_mesh.process.keys import Key, KeyFile
 class ExportSeals:
     """Makes and checks seals; the keys are read when the first is needed."""
 
-    def __init__(self, folder: Path) -> None:
-        """Keep the folder of the store."""
-        self._folder = folder
+    def __init__(self, folder: Path, owner: str | None) -> None:
+        """Keep the folder of the store, and the user whose memories they are, if any."""
+        self._folder, self._owner = folder, owner or ""
         self._known: dict[str, list[bytes]] | None = None
 
     def seal(self, text: str) -> str:
         """Returns the seal of a text under the key that the store uses now."""
         key = KeyFile.of(self._folder).newest
-        return f"{key.id}:{_digest(key.secret, text).hex()}"
+        return f"{key.id}:{_digest(key.secret, self._owner, text).hex()}"
 
     def fits(self, text: str, seal: str) -> bool:
         """True if a store of this user sealed exactly this text."""
         id_, _, stated = seal.partition(":")
         return any(
-            hmac.compare_digest(_digest(secret, text).hex().encode(), stated.encode())
+            hmac.compare_digest(_digest(secret, self._owner, text).hex().encode(), stated.encode())
             for secret in self._keys().get(id_, ())
         )
 
@@ -50,5 +51,6 @@ def _read(path: Path) -> list[Key]:
         return []
 
 
-def _digest(secret: bytes, text: str) -> bytes:
-    return hmac.digest(secret, b"export\0" + text.encode("utf-8", "surrogatepass"), "sha256")
+def _digest(secret: bytes, owner: str, text: str) -> bytes:
+    sealed = f"export\0{owner}\0{text}".encode("utf-8", "surrogatepass")
+    return hmac.digest(secret, sealed, "sha256")

@@ -23,6 +23,7 @@ from memory_mesh.compat.tally import Importer, Progress, Tally, origin_id
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Channel, Draft, Lesson, Scope, SkillDraft, Source, SourceKind
+from memory_mesh.policy.users import user_of
 from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
 from memory_mesh.process.seals import ExportSeals
 from memory_mesh.sync import MemoryMesh
@@ -82,6 +83,10 @@ def bring_in(
     )
 
 
+def _seals(mesh: MemoryMesh) -> ExportSeals:
+    return ExportSeals(mesh.folder, user_of(mesh.config.namespace))
+
+
 class _Own:
     """Tells rows of our own exports from documents, and which view of the store writes which."""
 
@@ -89,7 +94,7 @@ class _Own:
         if trusted:
             mesh._may_decide()  # the user's word, not an agent's
         self.mesh, self.documents = mesh, mesh.view(channel=Channel.IMPORT)
-        self._fits = (lambda _text, _seal: True) if trusted else ExportSeals(mesh.folder).fits
+        self._fits = (lambda _text, _seal: True) if trusted else _seals(mesh).fits
         self.rows = self.strange = 0
 
     def read(self, row: dict[str, object], draft: Draft) -> Draft:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from memory_mesh.compat.rfc11.columns import DIMENSION
 from memory_mesh.compat.rfc11.export import HeldMemory, HeldSkill
 from memory_mesh.model import Block, Memory, Part, Status
+from memory_mesh.policy.users import user_of
 from memory_mesh.process.seals import ExportSeals
 from memory_mesh.sync import MemoryMesh
 
@@ -21,7 +22,7 @@ class MeshHoldings:
 
     def __init__(self, mesh: MemoryMesh, *, include: Iterable[Status] = ()) -> None:
         self._mesh, self._include = mesh, tuple(include)
-        self._seal = ExportSeals(mesh.folder).seal
+        self._seal = ExportSeals(mesh.folder, user_of(mesh.config.namespace)).seal
         states = sorted(mesh.stats().spaces, key=lambda state: state.vectors)
         self._space = states[-1].space if states else None
 

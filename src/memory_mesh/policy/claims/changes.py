@@ -32,7 +32,7 @@ _ENDS = words.word_set(
     yesterday today tomorrow last this
     """
 )
-_DASHES = "(\N{EN DASH}\N{EM DASH}"
+_BREAKS = "(\N{EN DASH}\N{EM DASH}"
 _MAX_VALUE = 6  # words
 _MAX_AGENT = 2  # words of whoever made the change
 _PLACES = ("", "at", "on", "in", "for", "to", "until", "by", "with", "from")
@@ -131,7 +131,7 @@ def _value(rest: list[str]) -> list[str]:
     """Returns the words of a value: up to a comma, a bracket or a word that goes on to tell."""
     found: list[str] = []
     for word in rest:
-        if word[0] in _DASHES or (found and word.casefold() in _ENDS):
+        if word[0] in _BREAKS or (found and word.casefold() in _ENDS):
             break
         found.append(word.rstrip(",;:"))
         if word[-1] in ",;:":
@@ -184,11 +184,11 @@ def _claim(who: Subject, verb: str, value: list[str], old: list[str]) -> Claim |
         subject=subject,
         predicate=predicate,
         value=" ".join(value).strip("`\"'“”"),
-        replaces=key_of(old) or ANYTHING,
+        replaces=_named(old) or ANYTHING,
         read=True,
     )
 
 
-def key_of(old: list[str]) -> str:
+def _named(old: list[str]) -> str:
     """Returns the old value as it is written."""
     return " ".join(old).strip("`\"'“”,") if key(" ".join(old)) else ""

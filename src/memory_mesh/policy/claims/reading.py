@@ -13,7 +13,7 @@ from memory_mesh.policy.claims import words
 from memory_mesh.policy.claims.changes import change
 from memory_mesh.policy.claims.claim import ANYTHING, MAX_KEY, key
 from memory_mesh.policy.claims.pairs import pair
-from memory_mesh.policy.claims.sentences import Clause, clause, spoken, statement
+from memory_mesh.policy.claims.sentences import MAX_TEXT, Clause, clause, spoken, statement
 from memory_mesh.policy.claims.snippets import snippet
 from memory_mesh.policy.claims.subjects import WE, Subject, subject_of
 from memory_mesh.policy.claims.values import (
@@ -33,6 +33,8 @@ _MAX_SURE = 8  # words of a value we are certain of
 
 def read(text: str, *, speaker: str | None = None) -> Claim | None:
     """Reads the claim of one short statement, or None; "I" is the speaker or the user."""
+    if len(text) > MAX_TEXT:
+        return None
     if "\n" in text.strip():
         return snippet(text)
     line = statement(text)

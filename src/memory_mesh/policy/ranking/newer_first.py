@@ -28,10 +28,9 @@ def place(
 
     With a question, a hit that likely updates one above it is moved there, too.
     """
-    order = _Order({hit.id: hit for hit in hits}, memories)
-    for guess in guesses:
-        if guess.new in memories and guess.existing in memories:
-            order.pair(memories[guess.new], memories[guess.existing], guessed=True)
+    order = _Order({hit.id: hit for hit in hits}, memories, lifts=question is not None)
+    for newer, older in _updates(hits, guesses, memories):
+        order.pair(newer, older, guessed=True)
     for narrow, wide in _across(hits):
         order.pair(narrow, wide, guessed=False)
     for newer, older in _likely(question, hits) if question is not None else ():
@@ -45,9 +44,11 @@ def place(
 class _Order:
     """Which memory stands above which, and the hits placed so far."""
 
-    def __init__(self, hits: Mapping[str, Hit], memories: Mapping[str, Memory]) -> None:
+    def __init__(
+        self, hits: Mapping[str, Hit], memories: Mapping[str, Memory], *, lifts: bool
+    ) -> None:
         self.placed: list[Hit] = []
-        self._hits, self._memories = hits, memories
+        self._hits, self._memories, self._lifts = hits, memories, lifts
         self._above: dict[str, list[str]] = {}
         self._below: dict[str, list[str]] = {}
         self._newer: dict[str, str] = {}
@@ -82,7 +83,40 @@ class _Order:
         hit = self._hits.get(memory_id)
         if hit is None:
             hit = Hit(self._memories[memory_id], score, {})
-        return replace(hit, score=max(hit.score, score), newer=self._newer.get(memory_id))
+        best = max(hit.score, score) if self._lifts else hit.score
+        return replace(hit, score=best, newer=self._newer.get(memory_id))
+
+
+def _updates(
+    hits: Sequence[Hit], guesses: Iterable[Conflict], memories: Mapping[str, Memory]
+) -> list[tuple[Memory, Memory]]:
+    """Returns pairs, newer and older: of each hit the newest statement, and hits among them."""
+    after: dict[str, list[str]] = {}
+    found: list[tuple[Memory, Memory]] = []
+    for guess in guesses:
+        if guess.resolution is not None:
+            after.setdefault(guess.existing, []).append(guess.new)
+        elif guess.new in memories and guess.existing in memories:
+            found.append((memories[guess.new], memories[guess.existing]))
+    shown = {hit.id for hit in hits}
+    for hit in hits:
+        later = [id_ for id_ in _reached(hit.id, after) if id_ in memories]
+        newest = [id_ for id_ in later if memories.keys().isdisjoint(_reached(id_, after))]
+        wanted = dict.fromkeys((*newest, *(id_ for id_ in later if id_ in shown)))
+        found += [(memories[id_], hit.memory) for id_ in wanted]
+    return found
+
+
+def _reached(start: str, after: Mapping[str, Sequence[str]]) -> list[str]:
+    """Returns everything that updates a memory, directly or through others."""
+    found: dict[str, None] = {}
+    waiting = list(after.get(start, ()))
+    while waiting:
+        id_ = waiting.pop()
+        if id_ not in found and id_ != start:
+            found[id_] = None
+            waiting += after.get(id_, ())
+    return list(found)
 
 
 def _likely(question: str, hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:

@@ -62,22 +62,38 @@ def contradicted(said: Memory, standing: Standing) -> list[Memory]:
 
 def guesses(said: Memory, standing: Standing) -> list[Rival]:
     """Returns the active memories that this one seems to update."""
-    return [
-        _guess(said, memory, standing)
-        for memory in _opposed(said, standing)
-        if _guessed(said, memory, standing)
-    ][:MAX_GUESSES]
+    found = [memory for memory in _opposed(said, standing) if _guessed(said, memory, standing)]
+    return [_guess(said, memory, standing) for memory in _newest(found, standing)]
 
 
-def said_again(known: Memory, standing: Standing) -> list[Rival]:
-    """Returns the memories that seem to update a known one, which is stated once more now."""
-    found = standing.guessed(known.id) if standing.guessed is not None else ()
+def said_again(draft: Draft, known: Memory, standing: Standing) -> list[Rival]:
+    """Returns the memories that seem to update a known one, which a draft states once more."""
+    found = standing.guessed([known.id]) if standing.guessed is not None else ()
     newer = {guess.new for guess in found if guess.existing == known.id}
+    speaks, new = _as_believed(draft, standing), _trust_in(draft, standing)
     return [
-        replace(rival, resolution=Resolution.NEWER_THAN, precedes=False)
-        for rival in (guesses(known, standing) if newer else ())
-        if rival.memory.id in newer and not is_less_trusted(known, rival.memory)
+        replace(
+            _rival(known, memory, new, standing), resolution=Resolution.NEWER_THAN, guessed=True
+        )
+        for memory in (_opposed(known, standing) if newer else ())
+        if memory.id in newer
+        and not is_less_trusted(speaks, memory)
+        and not _precedes(draft, memory)
     ]
+
+
+def _newest(found: list[Memory], standing: Standing) -> list[Memory]:
+    """Returns those that none of the others updates: the rest is reached through them."""
+    if len(found) > 1 and standing.guessed is not None:
+        ids = {memory.id for memory in found}
+        links = standing.guessed(list(ids))
+        older = {
+            link.existing
+            for link in links
+            if link.resolution is Resolution.NEWER_THAN and link.new in ids
+        }
+        found = [memory for memory in found if memory.id not in older]
+    return found[:MAX_GUESSES]
 
 
 def keys_of(said: Statement) -> tuple[tuple[str, str, Scope], ...]:
@@ -152,11 +168,10 @@ def _weighed(
         for memory in conflicting
         if not _guessed(draft, memory, standing)
     ]
-    guessed = () if schema.conflict_policy is ConflictPolicy.KEEP_BOTH else tuple(
-        _guess(draft, memory, standing)
-        for memory in conflicting
-        if _guessed(draft, memory, standing)
-    )[:MAX_GUESSES]  # fmt: skip
+    guessed: tuple[Rival, ...] = ()
+    if schema.conflict_policy is not ConflictPolicy.KEEP_BOTH:
+        updated = [memory for memory in conflicting if _guessed(draft, memory, standing)]
+        guessed = tuple(_guess(draft, memory, standing) for memory in _newest(updated, standing))
     beside = (*guessed, *unsure)
     if found:
         return _decided(draft, schema, found, new, beside)
@@ -199,6 +214,7 @@ def _guess(said: Statement, memory: Memory, standing: Standing) -> Rival:
     """Returns the older memory as a guess; it waits for a decision if it is trusted more."""
     new = _trust_in(said, standing)
     rival = replace(_rival(said, memory, new, standing), guessed=True)
+    said = _as_believed(said, standing)
     older, newer = (said, memory) if _precedes(said, memory) else (memory, said)
     weaker = is_less_trusted(newer, older)
     return replace(
@@ -211,10 +227,9 @@ def _guess(said: Statement, memory: Memory, standing: Standing) -> Rival:
 
 def _precedes(said: Statement, memory: Memory) -> bool:
     """True if the newcomer tells of an earlier time: it was imported or says when it happened."""
-    if said.occurred_at is not None and memory.occurred_at is not None:
-        return said.occurred_at < memory.occurred_at
     origin = said.origin if isinstance(said, Draft) else None
-    return origin is not None and origin.created < memory.created
+    then = said.occurred_at or (origin.created if origin is not None else None)
+    return then is not None and then < (memory.occurred_at or memory.created)
 
 
 def _ordered(guessed: tuple[Rival, ...]) -> str:
@@ -228,9 +243,17 @@ def _ordered(guessed: tuple[Rival, ...]) -> str:
 
 def _trust_in(said: Statement, standing: Standing) -> float:
     """Returns the trust of a newcomer: that of its source, or of its least trusted parent."""
+    return BASE[_as_believed(said, standing).source.kind]
+
+
+def _as_believed(said: Statement, standing: Standing) -> Statement:
+    """Returns the statement with the source kind of its least trusted parent."""
     derived = said.derived_from if isinstance(said, Draft) else ()
     parents = [standing.memories[id_] for id_ in derived if id_ in standing.memories]
-    return BASE[lowest((said.source.kind, *(parent.source.kind for parent in parents)))]
+    if not parents:
+        return said
+    kind = lowest((said.source.kind, *(parent.source.kind for parent in parents)))
+    return replace(said, source=replace(said.source, kind=kind))
 
 
 def _rival(

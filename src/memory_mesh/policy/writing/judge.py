@@ -98,8 +98,8 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None:
     ]
     if not suspects or len(seen) < len(suspects):
         return None
-    own = seen[0]
-    if plain and (own.source.channel, own.scope) == (draft.source.channel, draft.scope):
+    own, spoken = seen[0], (draft.source.channel, draft.scope, wording.text)
+    if plain and (own.source.channel, own.scope, own.text) == spoken:
         return Known(own, f"the same memory is stored as {own.id}; a repeat adds no weight to it")
     ids = ", ".join(dict.fromkeys(memory.id for memory in seen))
     return Refuse(f"the text was recalled from memory: {ids}")

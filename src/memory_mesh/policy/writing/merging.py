@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.model import Draft, Json, Memory, SourceKind
+from memory_mesh.policy.users import USER_WORDS
 from memory_mesh.policy.writing.trust import lowest
 
 
@@ -19,13 +20,16 @@ class Merged:
     added: tuple[str, ...] = ()  # tags and metadata keys, in words
     refused: tuple[str, ...] = ()  # the same of a source that is trusted less
     kept: tuple[tuple[str, Json, Json], ...] = ()  # key, stored value, given value
+    whose: tuple[str, ...] = ()  # keys that would make it somebody's
     aside: Mapping[str, Json] = {}  # what only the block of the merge holds
 
 
 def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
     """Adds new tags and keys of a draft to the memory, if `kind` is trusted enough for that."""
     tags = tuple(tag for tag in dict.fromkeys(draft.tags) if tag not in into.tags)
-    news = {key: value for key, value in draft.extra.items() if key not in into.extra}
+    given = {key: value for key, value in draft.extra.items() if key not in into.extra}
+    news = {key: value for key, value in given.items() if key not in USER_WORDS}
+    whose = {key: value for key, value in given.items() if key in USER_WORDS}  # stays nobody's
     kept = tuple(
         (key, into.extra[key], value)
         for key, value in draft.extra.items()
@@ -34,9 +38,10 @@ def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
     names = (*(f"tag {tag}" for tag in tags), *(f"metadata {key}" for key in news))
     others = {key: value for key, _, value in kept}
     if not trusted_enough(into, kind):
-        return Merged(into, (), names, kept, _aside(draft, into, tags, others | news))
+        aside = _aside(draft, into, tags, others | news | whose)
+        return Merged(into, (), names, kept, tuple(whose), aside)
     new = replace(into, tags=into.tags + tags, extra={**into.extra, **news}) if names else into
-    return Merged(new, names, (), kept, _aside(draft, into, (), others))
+    return Merged(new, names, (), kept, tuple(whose), _aside(draft, into, (), others | whose))
 
 
 def trusted_enough(into: Memory, kind: SourceKind) -> bool:

@@ -85,6 +85,11 @@ def merged(
             f"not added: {', '.join(found.refused)}, because the stored memory comes from the more "
             f"trusted {into.source.kind}; use update to add them"
         )
+    if found.whose:
+        sentences.append(
+            f"not added: metadata {', '.join(found.whose)}, because the stored memory is of nobody "
+            "in particular; add it with for_user, or use update"
+        )
     sentences += not_taken(draft, into, merging=True)
     if found.aside:
         what = ", ".join(found.aside)

@@ -24,6 +24,8 @@ _MODEL, _TOOL = SourceKind.INFERENCE, SourceKind.TOOL_OUTPUT
 ROLES: Mapping[str, SourceKind] = {
     "user": _USER, "human": _USER,
     "assistant": _MODEL, "agent": _MODEL, "ai": _MODEL, "model": _MODEL, "bot": _MODEL,
+    "chatgpt": _MODEL, "gpt": _MODEL, "claude": _MODEL, "codex": _MODEL, "copilot": _MODEL,
+    "gemini": _MODEL, "llm": _MODEL,
     "tool": _TOOL, "function": _TOOL,
     "system": _SYSTEM, "developer": _SYSTEM,
 }  # fmt: skip

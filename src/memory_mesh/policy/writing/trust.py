@@ -61,7 +61,7 @@ def may_change(writer: SourceKind, source: Source) -> bool:
 
 
 def as_stored_before(source: Source, role: str | None, speaker: str | None) -> Source:
-    """Returns the source of a row that was stored before the ruling on who speaks.
+    """Returns the source of a row that was stored before role, speaker and source were read.
 
     The library then called a text user_explicit if nobody said whose it was: that is user_implicit.
     """

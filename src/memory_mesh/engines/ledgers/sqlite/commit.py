@@ -50,7 +50,7 @@ def standing(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Standing:
         ),
         tombstoned=conflicts.tombstoned(db),
         claimed=lambda more: standing(db, more, at),
-        guessed=lambda id_: conflicts.guesses(db, [id_], conflicts.MAX_COMPARED_CLAIMS),
+        guessed=lambda ids: conflicts.guesses(db, ids, conflicts.MAX_GUESSES),
     )
 
 

@@ -31,12 +31,18 @@ _CLAIMS = (
     "AND v.status = 'active' {} ORDER BY v.number DESC LIMIT ?"
 )
 _GUESSED = f"why = '{BY_RULE}' AND (resolution IS NULL OR resolution = '{Resolution.NEWER_THAN}')"
-_ASKED = "(SELECT number FROM memory WHERE id IN (SELECT value FROM json_each(?)))"
+_ASKED = "(SELECT number FROM memory WHERE id IN (SELECT value FROM json_each(?1)))"
+MAX_GUESSES = 256  # guesses that are read at once
+_MAX_LATER = 1_000  # memories that are followed from one to the next
 _GUESSES = (
-    f"SELECT {_CONFLICT} FROM {_CONFLICTS} WHERE c.number IN ("  # noqa: S608  # own names
-    f"SELECT number FROM conflict WHERE new IN {_ASKED} AND {_GUESSED} "
-    f"UNION SELECT number FROM conflict WHERE existing IN {_ASKED} AND {_GUESSED}) "
-    "ORDER BY c.number DESC LIMIT ?"
+    f"WITH RECURSIVE later (number) AS (SELECT number FROM memory WHERE id IN "  # noqa: S608
+    "(SELECT value FROM json_each(?1)) UNION SELECT c.new FROM later JOIN conflict c ON "
+    f"c.existing = later.number WHERE c.why = '{BY_RULE}' AND "
+    f"c.resolution = '{Resolution.NEWER_THAN}' LIMIT {_MAX_LATER}) "
+    f"SELECT {_CONFLICT} FROM {_CONFLICTS} WHERE c.number IN ("
+    f"SELECT number FROM conflict WHERE existing IN later AND {_GUESSED} "
+    f"UNION SELECT number FROM conflict WHERE new IN {_ASKED} AND why = '{BY_RULE}' "
+    "AND resolution IS NULL) ORDER BY c.number DESC LIMIT ?2"
 )
 _OPEN = f"(c.resolution IS NULL OR c.why = '{BY_RULE}')"
 _SAME_GUESS = (
@@ -76,11 +82,12 @@ def tombstoned(db: sqlite3.Connection) -> Callable[[bytes], bool] | None:
 def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> None:
     """Conflicts, schemas, tombstones and votes of a commit."""
     for id_ in commit.reread:
-        db.execute(
-            "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? WHERE "  # noqa: S608
-            f"(SELECT number FROM memory WHERE id = ?) IN (new, existing) AND {_GUESSED}",
-            (seq, rows.micros(at), Resolution.KEEP_BOTH, _LAPSED, id_),
-        )
+        for column in ("new", "existing"):
+            db.execute(
+                "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? "  # noqa: S608
+                f"WHERE {column} = (SELECT number FROM memory WHERE id = ?) AND {_GUESSED}",
+                (seq, rows.micros(at), Resolution.KEEP_BOTH, _LAPSED, id_),
+            )
     for conflict in commit.conflicts:
         _put_conflict(db, conflict, seq)
     for name, schema in commit.schemas.items():
@@ -133,9 +140,8 @@ def conflicts(
 
 
 def guesses(db: sqlite3.Connection, ids: Sequence[str], limit: int) -> list[Conflict]:
-    """Guesses that order these memories, the newest first."""
-    asked = rows.dumped(ids)
-    found = db.execute(_GUESSES, (asked, asked, limit))
+    """Guesses that order these memories and those that update them, the newest first."""
+    found = db.execute(_GUESSES, (rows.dumped(ids), limit))
     return [_conflict(row) for row in found]
 
 
