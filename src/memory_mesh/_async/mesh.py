@@ -966,10 +966,10 @@ class MemoryMesh:
         )
 
     async def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Undoes a review, or what a rule decided about a memory.
+        """Undoes a review, or what a rule or a person decided of a memory's conflicts.
 
-        After a review the memory waits again, and what it superseded is active again. A rule's
-        decision is undone from either side: give the new memory or the old one, and both are kept.
+        After a review the memory waits again, and what it superseded is active again. Another
+        decision is undone from either side: give the new memory or the old one; both are kept.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -1019,8 +1019,8 @@ class MemoryMesh:
     ) -> Conflict:
         """Resolves a conflict: `supersede` the old memory, `reject` the new one, or `keep_both`.
 
-        One that a rule decided can be decided anew: `keep_both` makes a superseded memory active
-        again.
+        One that a rule or a person decided can be decided anew: `keep_both` makes a superseded or
+        rejected memory active again.
 
         Options:
             reason: the reason, stored in the audit block.
