@@ -99,7 +99,7 @@ def kept_apart(
         for outcome in Outcome:
             report.count(f"{way} {outcome}", sum(each.outcome is outcome for each in told))
         within, broken = call(_looked_at, folder / way, told)
-        broken += [each for user in USERS for each in _compared(folder / way, user, told)]
+        broken += [each for user in USERS for each in _compared(folder / way, way, user, told)]
         for name, count in within.items():
             report.count(f"{way} {name}", count)
         if way == "view":
@@ -150,10 +150,11 @@ def _written(here: Path, way: str, count: int, seed: int) -> list[Told]:
     return told + [each for child in children for each in child.result()]
 
 
-def _compared(here: Path, user: str, told: Sequence[Told]) -> Iterator[Broken]:
+def _compared(here: Path, way: str, user: str, told: Sequence[Told]) -> Iterator[Broken]:
     """What became of a user's statements, against a store of their own that hears the same."""
     own = [each for each in told if each.user == user]
-    alone = call(_say, here / f"alone-{USERS.index(user)}", "alone", [e.said for e in own], 0.0)
+    spoken = "alone" if way == "view" else way  # who is named is trusted as such
+    alone = call(_say, here / f"alone-{USERS.index(user)}", spoken, [e.said for e in own], 0.0)
     for here_, there in zip(own, alone, strict=True):
         if here_.outcome is not there.outcome or len(here_.named) != len(there.named):
             yield "changed", f"{here_} beside another user, {there} alone"
