@@ -31,6 +31,7 @@ from memory_mesh.model import (
     Repeat,
     Resolution,
     Rival,
+    Scope,
     Seen,
     Source,
     SourceKind,
@@ -43,10 +44,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing import heritage, recited
-from memory_mesh.policy.writing.contradictions import keys_of, said_again
 from memory_mesh.policy.writing.judge import judge
-from memory_mesh.policy.writing.keys import given_key
-from memory_mesh.policy.writing.persons import asked_for, rejected_for
 from memory_mesh.policy.writing.trust import (
     allowed_importance,
     authority,
@@ -62,21 +60,36 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
     drafts = [draft for draft, _ in worded]
     return Wanted(
         twins=tuple((wording.hash, draft.scope) for draft, wording in worded),
-        keys=tuple(
-            key
-            for draft in drafts
-            if draft.key is not None
-            for key in (draft.key, given_key(draft.key))
-        ),
+        keys=_keys(drafts),
         ids=tuple(id_ for draft in drafts for id_ in (*draft.derived_from, *_origin_ids(draft))),
         patterns=tuple(
             (draft.lesson.pattern_id, draft.scope) for draft in drafts if draft.lesson is not None
         ),
-        claims=tuple(key for draft in drafts for key in keys_of(draft)),
+        claims=_claim_keys(drafts),
         echoes=tuple(
             echo for draft, wording in worded for echo in recited.suspects(draft, wording.echo)
         ),
     )
+
+
+def _keys(drafts: Sequence[Draft]) -> tuple[str, ...]:
+    """The idempotency keys of the drafts, also as earlier versions stored them."""
+    given = [draft.key for draft in drafts if draft.key is not None]
+    if not given:
+        return ()
+    from memory_mesh.policy.writing.keys import given_key  # few writes have a key
+
+    return tuple(each for key in given for each in (key, given_key(key)))
+
+
+def _claim_keys(drafts: Sequence[Draft]) -> tuple[tuple[str, str, Scope], ...]:
+    """Under which subject, predicate and audience rivals of the drafts are filed."""
+    claiming = [draft for draft in drafts if draft.claim is not None]
+    if not claiming:
+        return ()
+    from memory_mesh.policy.writing.contradictions import keys_of  # few texts are claims
+
+    return tuple(key for draft in claiming for key in keys_of(draft))
 
 
 def _origin_ids(draft: Draft) -> list[str]:
@@ -107,6 +120,10 @@ def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Comm
 
 def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:
     """Adds keys that an earlier version stored without their owner, where the owner fits."""
+    if not standing.keys:
+        return standing
+    from memory_mesh.policy.writing.keys import given_key
+
     keys = dict(standing.keys)
     for draft in drafts:
         seen = None if draft.key is None else standing.keys.get(given_key(draft.key))
@@ -245,11 +262,15 @@ def rejected(access: Access, said: Statement, standing: Standing) -> bool:
     asked, seal = standing.tombstoned, access.seal
     if asked is None or seal is None:
         return False
+    from memory_mesh.policy.writing.persons import asked_for  # where something was rejected
+
     return any(asked(seal(value)) for value in _of_persons(said, asked_for(said)))
 
 
 def sealed_values(said: Statement) -> list[str]:
     """Returns what the tombstones of a rejected memory are made of."""
+    from memory_mesh.policy.writing.persons import rejected_for
+
     return _of_persons(said, rejected_for(said))
 
 
@@ -340,7 +361,11 @@ def _merged(
             name for name in ("tags", "extra") if getattr(into, name) != getattr(after, name)
         ]
         puts = (Put(after, _found_by(after, into, wording)),)
-    again = said_again(draft, after, standing) if after.claim is not None else []
+    again: list[Rival] = []
+    if after.claim is not None:
+        from memory_mesh.policy.writing.contradictions import said_again
+
+        again = said_again(draft, after, standing)
     receipt = replace(
         Receipt.of(after, Outcome.MERGED, reason),
         newer_than=tuple(rival.memory.id for rival in again),

@@ -20,7 +20,7 @@ _MEASURES = {unit: kind for kind in _KINDS for unit in kind.split()}  # told in 
 
 
 _HOURS = frozenset(("noon", "midnight", "morning", "afternoon", "evening", "night"))
-_CLOCK = re.compile(r"\d{1,2}[:.h]\d\d|\d ?(?:am|pm|o'clock)\b|^\d{1,2}(?:st|nd|rd|th)\b")
+_CLOCK = r"\d{1,2}[:.h]\d\d|\d ?(?:am|pm|o'clock)\b|^\d{1,2}(?:st|nd|rd|th)\b"
 
 
 class Relation(StrEnum):
@@ -119,7 +119,7 @@ def _kind(value: str) -> str:
     parts = [part.strip(".") for part in lower.replace(",", " ").split()]
     if any(part.endswith("days") and part[:-1] in words.TIMES for part in parts):
         return "weekly"  # there may be another one
-    if _CLOCK.search(lower) or not (words.TIMES | _HOURS).isdisjoint(parts):
+    if re.search(_CLOCK, lower) or not (words.TIMES | _HOURS).isdisjoint(parts):
         return "time"
     if not parts or not parts[0].lstrip("$€£~<>")[:1].isdigit():
         return "name" if parts else ""

@@ -10,11 +10,9 @@ A question, a condition, a quotation, a story and more than one sentence are no 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Claim
 from memory_mesh.policy.claims import words
-from memory_mesh.policy.claims.changes import change
 from memory_mesh.policy.claims.claim import ANYTHING, MAX_KEY, key
 from memory_mesh.policy.claims.pairs import pair
 from memory_mesh.policy.claims.sentences import MAX_TEXT, Clause, clause, spoken, statement
-from memory_mesh.policy.claims.snippets import snippet
 from memory_mesh.policy.claims.subjects import WE, Subject, subject_of
 from memory_mesh.policy.claims.values import (
     describing,
@@ -27,6 +25,7 @@ from memory_mesh.policy.claims.values import (
 )
 
 USER = "user"  # who says "I" when nobody is named
+_CHANGE_WORDS = frozenset(("to", "left", "Left"))  # without one, no change is told
 _MAX_VALUE = 15  # words; more is a story
 _MAX_SURE = 8  # words of a value we are certain of
 
@@ -36,6 +35,8 @@ def read(text: str, *, speaker: str | None = None) -> Claim | None:
     if len(text) > MAX_TEXT:
         return None
     if "\n" in text.strip():
+        from memory_mesh.policy.claims.snippets import snippet  # most texts are one line
+
         return snippet(text)
     line = statement(text)
     if line is None:
@@ -43,8 +44,11 @@ def read(text: str, *, speaker: str | None = None) -> Claim | None:
     if not text[0].isspace() and (found := pair(line)) is not None:
         return found
     parts, who_speaks = spoken(line), key(speaker or "") or USER
-    if parts and (found := change(parts, who_speaks)) is not None:
-        return found if _fits(found) else None
+    if parts and not _CHANGE_WORDS.isdisjoint(parts):
+        from memory_mesh.policy.claims.changes import change  # most sentences tell of none
+
+        if (found := change(parts, who_speaks)) is not None:
+            return found if _fits(found) else None
     return _sentence(parts, who_speaks) if parts else None
 
 

@@ -1,6 +1,7 @@
 """Splits a text that is one plain statement into subject, verb and rest."""
 
 import re
+from functools import cache
 from itertools import pairwise
 
 from memory_mesh.fastdataclass import dataclass
@@ -21,23 +22,14 @@ _AS_WELL = ("as", "well")
 _LONG_ENOUGH = 3  # `bus` is no plural
 
 
-_OPENER = re.compile(
-    r"(?:(?P<change>from now on|as of (?:now|today)|effective immediately|from today(?: on)?"
-    r"|correction|update|starting (?:now|today|tomorrow))"
-    r"|btw|by the way|fyi|for the record|just so (?:you|we|nobody|everyone)\b[^,:]{0,30}(?=[,:])"
-    r"|(?:ok(?:ay)?|so|well|hey|oh|alright|right)(?:,? so)?(?=,? )"
-    r"|(?:please )?(?:remember|note)(?: that)?|remember|heads[- ]up|reminder|quick (?:update|note)"
-    r"|decision|fact|edit|actually|just to note it(?: somewhere)?|for the [\w ]{1,20}(?=:)"
-    r")(?:,|:| [-\u2013])?\s+",
-    re.IGNORECASE,
+_OPENING_WORDS = words.word_set(
+    """
+    from as effective correction update starting btw by fyi for just ok okay so well hey oh alright
+    right please remember note heads heads-up reminder quick decision fact edit actually
+    """
 )
-_ASIDE = re.compile(
-    r"(?:,| [-\u2013\u2014])\s+(?:so|in case|because|which|please|pls|just|but|though"
-    r"|don't|keep|as|ask|tag"
-    r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b.*$"
-    r"|\s+(?:these days|nowadays|at the moment|for the time being)[.!]*$",
-    re.IGNORECASE,
-)
+_ASIDE_SIGNS = (",", " -", " \u2013", " \u2014")
+_ASIDE_ENDS = ("these days", "nowadays", "at the moment", "for the time being")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +60,7 @@ def statement(text: str) -> str | None:
 def _opened(line: str) -> str:
     """Returns the sentence without how it is introduced; "from now on" is kept as "now"."""
     changed = False
-    while found := _OPENER.match(line):
+    while _starts_with_opener(line) and (found := _opener().match(line)):
         changed = changed or found["change"] is not None
         line = line[found.end() :]
     if changed and line:
@@ -78,8 +70,41 @@ def _opened(line: str) -> str:
 
 def _without_aside(line: str) -> str:
     """Returns the sentence without a remark at its end: ", so …", ", in case …", "(…)"."""
-    found = _ASIDE.search(line)
+    if not any(sign in line for sign in _ASIDE_SIGNS) and not line.endswith(_ASIDE_ENDS):
+        return line
+    found = _aside().search(line)
     return line[: found.start()] if found and found.start() > 0 else line
+
+
+def _starts_with_opener(line: str) -> bool:
+    return line.partition(" ")[0].casefold().rstrip(",:") in _OPENING_WORDS
+
+
+@cache
+def _opener() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:(?P<change>from now on|as of (?:now|today)|effective immediately|from today(?: on)?"
+        r"|correction|update|starting (?:now|today|tomorrow))"
+        r"|btw|by the way|fyi|for the record"
+        r"|just so (?:you|we|nobody|everyone)\b[^,:]{0,30}(?=[,:])"
+        r"|(?:ok(?:ay)?|so|well|hey|oh|alright|right)(?:,? so)?(?=,? )"
+        r"|(?:please )?(?:remember|note)(?: that)?|remember|heads[- ]up|reminder"
+        r"|quick (?:update|note)"
+        r"|decision|fact|edit|actually|just to note it(?: somewhere)?|for the [\w ]{1,20}(?=:)"
+        r")(?:,|:| [-\u2013])?\s+",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _aside() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:,| [-\u2013\u2014])\s+(?:so|in case|because|which|please|pls|just|but|though"
+        r"|don't|keep|as|ask|tag"
+        r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b.*$"
+        r"|\s+(?:these days|nowadays|at the moment|for the time being)[.!]*$",
+        re.IGNORECASE,
+    )
 
 
 def spoken(line: str) -> list[str] | None:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Conflict, Hit, Memory
 from memory_mesh.policy.audience import sees
-from memory_mesh.policy.claims import Relation, compare
 from memory_mesh.policy.ranking import updates
 from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import is_less_trusted
@@ -165,4 +164,6 @@ def _across(hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
 def _opposed(one: Memory, other: Memory) -> bool:
     if one.claim is None or other.claim is None or said_by_different(one, other):
         return False
+    from memory_mesh.policy.claims import Relation, compare  # few hits are of two audiences
+
     return compare(one.claim, other.claim) is Relation.CONFLICT

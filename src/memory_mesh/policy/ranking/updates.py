@@ -9,31 +9,51 @@ change places in one answer.
 """
 
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.policy.ranking import _update_weights
 from memory_mesh.policy.text import analyze
 
-_WORD = re.compile(r"\w[\w'./:%-]*")
-_NAME = re.compile(r"(?<=\S )[A-Z][\w-]+")
-_TIME = re.compile(
-    r"\d{1,2}[:.h]\d\d|\d ?(?:am|pm)\b|\d(?:st|nd|rd|th)\b"
-    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b|\b(?:19|20)\d\d\b"
-    r"|\b(?:noon|midnight|morning|evening|night|tomorrow|today|spring|summer|autumn|winter)",
-    re.IGNORECASE,
+_DAYS = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_HOURS = frozenset(
+    [
+        "noon",
+        "midnight",
+        "morning",
+        "evening",
+        "night",
+        "tomorrow",
+        "today",
+        "spring",
+        "summer",
+        "autumn",
+        "winter",
+    ]
 )
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|twice)\b"
+_NUMBERS = frozenset(
+    [
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "twelve",
+        "half",
+        "twice",
+    ]
 )
-_ASKED = (
-    (re.compile(r"\b(?:when|what time|what day|which day|until when|by when|what date)\b"), _TIME),
-    (re.compile(r"\bhow (?:many|much|long|often|big|old|far|high|wide)\b"), _NUMBER),
-    (re.compile(r"\b(?:who|whom|whose)\b"), re.compile(r"(?:^|\s)[A-Z][a-z]+")),
-)
+_WHEN = ("when", "what time", "what day", "which day", "what date")
+_HOW = ("many", "much", "long", "often", "big", "old", "far", "high", "wide")
+_WHO = frozenset(("who", "whom", "whose"))
 LEAST_ODDS = 0.25  # as a logarithm
 _LOOKED_AT = 600  # characters of a text
 _MOST = 3  # words of a kind that are counted
@@ -66,8 +86,8 @@ class Asked:
 
 def asked(question: str) -> Asked:
     """Returns what is counted of a question."""
-    names = " ".join(_NAME.findall(question))
-    return Asked(question, frozenset(_terms(question)), frozenset(_terms(names)))
+    names = " ".join(word for word in question.split()[1:] if word[:1].isupper())
+    return Asked(question.casefold(), frozenset(_terms(question)), frozenset(_terms(names)))
 
 
 def answer(question: Asked, text: str, parts: Mapping[str, float]) -> Answer:
@@ -75,7 +95,7 @@ def answer(question: Asked, text: str, parts: Mapping[str, float]) -> Answer:
     start = text[:_LOOKED_AT]
     terms = _terms(start)
     return Answer(
-        words=tuple(_WORD.findall(start.casefold())),
+        words=_words(start),
         terms=terms,
         held=frozenset(terms),
         cosine=parts.get("cosine", 0.0),
@@ -135,17 +155,42 @@ def _terms(text: str) -> tuple[str, ...]:
 
 def _fits(question: str, text: str) -> bool:
     """True if the text holds what the question asks for: a time, a number, a name."""
-    lower = question.casefold()
-    for opening, pattern in _ASKED:
-        if opening.search(lower):
-            return pattern.search(text) is not None
+    asked = question.split()
+    if any(opening in question for opening in _WHEN):
+        return any(map(_is_time, _words(text)))
+    if any(word == "how" and following in _HOW for word, following in pairwise(asked)):
+        return any(word[0].isdigit() or word in _NUMBERS for word in _words(text))
+    if not _WHO.isdisjoint(asked):
+        return any(word[:1].isupper() and word[1:2].islower() for word in text.split())
     return True
+
+
+def _is_time(word: str) -> bool:
+    if word[0].isdigit():
+        year = word.isdigit() and len(word) == 4 and word[:2] in {"19", "20"}  # noqa: PLR2004
+        return year or ":" in word or word.endswith(("am", "pm", "st", "nd", "rd", "th"))
+    day = "day" in word and word.startswith(_DAYS)
+    return day or word in _HOURS or (word[:3] in _MONTHS and len(word) > 2)  # noqa: PLR2004
+
+
+@lru_cache(maxsize=512)
+def _words(text: str) -> tuple[str, ...]:
+    """Returns the words of a text in lower case, without the punctuation around them."""
+    found = (
+        word.strip(".,;:!?()[]{}'\"`\u2018\u2019\u201c\u201d") for word in text.casefold().split()
+    )
+    return tuple(word for word in found if word)
 
 
 @lru_cache(maxsize=512)
 def _cues(text: str) -> dict[str, bool]:
     """Which kinds of words a text has."""
-    found = {name: pattern().search(text) is not None for name, pattern in _PATTERNS.items()}
+    held = _words(text)
+    line = f" {' '.join(held)} "
+    found = {
+        name: not cue.words.isdisjoint(held) or any(f" {phrase} " in line for phrase in cue.phrases)
+        for name, cue in _CUES.items()
+    }
     found["guesses"] = found["guesses"] or "?" in text
     return found
 
@@ -165,53 +210,60 @@ def _same_but_a_value(one: Sequence[str], other: Sequence[str]) -> bool:
     )
 
 
-def _pattern(phrases: str) -> Callable[[], re.Pattern[str]]:
-    """A pattern that is made when it is first needed."""
+class _Cue:
+    """Words and phrases that tell something about the text that has them."""
 
-    @lru_cache(maxsize=1)
-    def made() -> re.Pattern[str]:
-        words = "|".join(phrase.strip() for phrase in phrases.split("|"))
-        return re.compile(rf"(?<![\w'-])(?:{words})(?![\w-])", re.IGNORECASE)
-
-    return made
+    def __init__(self, words: str, *phrases: str) -> None:
+        self.words, self.phrases = frozenset(words.split()), phrases
 
 
-_CHANGES = _pattern(
-    r"no longer|any ?more|any longer|no more|instead|switch(?:ed|ing|es)?|moved|changed|"
-    r"replac(?:ed|es)|renamed|raised|lowered|bumped|increased|reduced|dropped|extended|postponed|"
-    r"pushed|brought forward|rescheduled|cancell?ed|call(?:ed)? off|joined|quit|resigned|"
-    r"stepped down|t(?:ook|akes|aken) over|fell through|fell out|split up|broke up|handed|retired|"
-    r"removed|deleted|decommissioned|discontinued|shut down|gone|gave up|sold|correction|turns out|"
-    r"after all|these days|nowadays|from now on|as of|upgraded|migrated|transferred|swapped|"
-    r"reopened|forget|stop(?:ped)?|rewr\w+|is out|is off|over to|back to|went (?:back|for|with)|"
-    r"ended|abandoned|has become|dropped|now"
-)
-_MIGHT_CHANGE = _pattern(
-    r"moving|cut|left|since|starting|finally|rather|turned (?:on|off)|became|update|new|actually|"
-    r"just|fixed|up to|down to|not|off|got|early|later|already|so it's|done"
-)
-_ADDS = _pattern(
-    r"also|too|as well|another|second|besides|in addition|plus|both|other|additional\w*"
-)
-_GUESSES = _pattern(
-    r"if|might|may|maybe|perhaps|would|could|suggest(?:s|ed)?|thinks?|believes?|claims?|says|said|"
-    r"swears|rumou?r|according to|heard|asked|considering|thinking|propos\w+|wants?|wish\w*|"
-    r"probably|supposedly|reckons|tells|told|wonder\w*|not sure|unless"
-)
-_RESTRICTS = _pattern(
-    r"except\w*|only|otherwise|usually|normally|sometimes|exempt|this (?:once|week|one|time)|"
-    r"during|overnight|when|whenever|for|on (?:\w+days|weekends|nights)"
-)
-_PAST = _pattern(
-    r"used to|was|were|before|until|original\w*|last (?:year|month|week|summer|winter|spring)|"
-    r"back in|former\w*|previous\w*|in (?:19|20)\d\d|old|ago"
-)
-_PATTERNS = {
-    "changes": _CHANGES,
-    "might change": _MIGHT_CHANGE,
-    "adds": _ADDS,
-    "guesses": _GUESSES,
-    "restricts": _RESTRICTS,
-    "past": _PAST,
-}
+_CUES = {
+    "changes": _Cue(
+        """
+        anymore instead switch switched switches switching moved changed replaced replaces renamed
+        raised lowered bumped increased reduced dropped extended postponed pushed rescheduled
+        cancelled canceled joined quit resigned handed retired removed deleted decommissioned
+        discontinued gone sold correction nowadays upgraded migrated transferred swapped reopened
+        forget stop stopped rewrote rewritten rewrite ended abandoned now
+        """,
+        "no longer", "any more", "any longer", "no more", "brought forward", "called off",
+        "call off", "stepped down", "took over", "takes over", "taken over", "fell through",
+        "fell out", "split up", "broke up", "shut down", "gave up", "turns out", "after all",
+        "these days", "from now on", "as of", "is out", "is off", "over to", "back to",
+        "went back", "went for", "went with", "has become",
+    ),
+    "might change": _Cue(
+        """
+        moving cut left since starting finally rather became update new actually just fixed not off
+        got early later already done
+        """,
+        "turned on", "turned off", "up to", "down to", "so it's",
+    ),
+    "adds": _Cue("also too another second besides plus both other additional additionally",
+                 "as well", "in addition"),
+    "guesses": _Cue(
+        """
+        if might may maybe perhaps would could suggest suggests suggested think thinks believe
+        believes claim claims says said swears rumour rumor heard asked considering thinking
+        proposed proposes proposal want wants wish wishes wished probably supposedly
+        reckons tells told wonder wonders wondering unless
+        """,
+        "according to", "not sure",
+    ),
+    "restricts": _Cue(
+        """
+        except excepted exception only otherwise usually normally sometimes exempt during overnight
+        when whenever for
+        """,
+        "this once", "this week", "this one", "this time", "on weekends", "on nights",
+        *(f"on {day}days" for day in _DAYS),
+    ),
+    "past": _Cue(
+        """
+        was were before until original originally former formerly previous previously old ago
+        """,
+        "used to", "back in", "last year", "last month", "last week", "last summer", "last winter",
+        "last spring",
+    ),
+}  # fmt: skip
 _OF_NEWER = ("changes", "might change", "adds", "guesses", "restricts")

@@ -31,9 +31,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing import recited
-from memory_mesh.policy.writing.contradictions import judge_claim, schema_for, true_together
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
-from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import (
     authority,
     is_authoritative,
@@ -67,7 +65,11 @@ def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
     twin = next((memory for memory in same if memory.status is Status.ACTIVE), None)
     if twin is not None and not draft.allow_duplicate:
         return Merge(twin)
-    verdict = Keep() if draft.claim is None else judge_claim(draft, draft.claim, standing)
+    verdict: Verdict = Keep()
+    if draft.claim is not None:
+        from memory_mesh.policy.writing.contradictions import judge_claim  # few texts are claims
+
+        verdict = judge_claim(draft, draft.claim, standing)
     if draft.quarantine is not None and isinstance(verdict, Keep):
         verdict = Keep(status=Status.QUARANTINED, reason=draft.quarantine)
     waits = next((memory for memory in same if memory.status is Status.QUARANTINED), None)
@@ -107,6 +109,8 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None:
 
 def _heard(draft: Draft, known: Sequence[Memory], *, plain: bool) -> Memory | None:
     """Returns the first memory with these words that the draft can be an echo of."""
+    from memory_mesh.policy.writing.persons import said_by_different
+
     return next(
         (
             memory
@@ -180,6 +184,9 @@ def same_pattern(one: Lesson, other: Lesson) -> bool:
 
 def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
     """True if the draft repeats the memory: same person, valid time and stated claim."""
+    from memory_mesh.policy.writing.contradictions import schema_for, true_together
+    from memory_mesh.policy.writing.persons import said_by_different
+
     if said_by_different(memory, draft) or not true_together(memory, draft):
         return False
     if draft.claim is None or draft.claim.read:
