@@ -73,6 +73,7 @@ class Answer:
     in_time: float
     fits: bool
     cues: Mapping[str, bool]
+    begins: tuple[str, ...]  # "Project", "Saltmarsh": a kind and a name; else nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ def answer(question: Asked, text: str, parts: Mapping[str, float]) -> Answer:
         in_time=parts.get("in_period", 0.0) + parts.get("dated", 0.0),
         fits=_fits(question.text, start),
         cues=_cues(start),
+        begins=_named_thing(start),
     )
 
 
@@ -112,6 +114,8 @@ def likely(question: Asked, older: Answer, newer: Answer) -> bool:
         return False
     if older.in_time > newer.in_time:
         return False
+    if older.begins and older.begins[0] in newer.begins[:1] and older.begins != newer.begins:
+        return False  # two things of one kind
     found = features(question, older, newer)
     if _asks_for(question, older, newer, same=bool(found["same but a value"])):
         return False
@@ -180,6 +184,12 @@ def _words(text: str) -> tuple[str, ...]:
         word.strip(".,;:!?()[]{}'\"`\u2018\u2019\u201c\u201d") for word in text.casefold().split()
     )
     return tuple(word for word in found if word)
+
+
+def _named_thing(text: str) -> tuple[str, ...]:
+    """Returns the first two words of a text if the second is a name."""
+    first = text.split(maxsplit=2)[:2]
+    return tuple(first) if len(first) > 1 and first[1][0].isupper() else ()
 
 
 @lru_cache(maxsize=512)
