@@ -130,7 +130,7 @@ def test_finding_counts_as_access_and_keeps_a_memory_fresh(lane, clock):
 @pytest.mark.req("R-004-059", "R-004-060", "R-004-061")
 def test_feedback_steps_the_score_and_the_rank_and_is_one_vote_per_use(lane):
     first = lane.store("The cache is warmed at night", said("learning")).id
-    second = lane.store("The cache is warmed at noon", said("learning")).id
+    second = lane.store("The cache is warmed by a cron job", said("learning")).id
     found = {each.id: each.score for each in lane.find("when is the cache warmed")}
     lane.feedback(first, helpful=True)
     lane.feedback(second, helpful=False)

@@ -20,7 +20,7 @@ NEEDLESS = {
     "concurrent.futures", "email", "socket", "traceback",
 }  # fmt: skip
 RUNS = 20
-ROUNDS = 3  # what else the machine does can only add to a figure: one quiet round will do
+ROUNDS = 8  # what else the machine does can only add to a figure: one quiet round will do
 DEAREST = 3.0  # times the CPU of an interpreter with sqlite3 and argparse
 IMPORT_SECONDS = 0.1
 

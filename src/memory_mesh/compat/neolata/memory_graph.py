@@ -504,7 +504,10 @@ class MemoryGraph:
         Options:
             reason: the reason, stored in the audit block.
         """
-        newcomer = self._held(self._mesh._conflict(conflict_id).new)
+        now = self._mesh._conflict(conflict_id)
+        newcomer = self._held(now.new)
+        if not now.pending and not now.by_rule:
+            raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")
         return self._mesh._resolve(conflict_id, newcomer.scope, resolution, reason)
 
     def _stated(self, agent: str, text: object, options: Mapping[str, object]) -> Draft:
