@@ -337,20 +337,15 @@ def _derived_source(own: Source, sources: Sequence[Source], bound: SourceKind) -
     return replace(own, kind=kind, stated=bound is not ceiling(own.channel))
 
 
-def _believed(draft: Draft, standing: Standing) -> SourceKind:
-    """The source kind of a draft: what is derived is trusted no more than what it is made from."""
-    parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
-    return lowest((draft.source.kind, *(parent.source.kind for parent in parents)))
-
-
 def _merged(
     access: Access, worded: Worded, into: Memory, standing: Standing
 ) -> tuple[Commit, Memory]:
     """A text that is stored already: observed once more, with the tags and keys that it adds."""
-    from memory_mesh.policy.writing import merging, receipts  # a new text needs neither
+    from memory_mesh.policy.writing import merging, receipts  # a new text needs none of them
+    from memory_mesh.policy.writing.contradictions import as_believed, said_again
 
     draft, wording = worded
-    found = merging.merged(into, draft, _believed(draft, standing))
+    found = merging.merged(into, draft, as_believed(draft, standing).source.kind)
     reason = f"the same memory is stored as {into.id}"
     metadata: dict[str, Json] = {"not_taken": dict(found.aside)} if found.aside else {}
     puts: tuple[Put, ...] = ()
@@ -361,11 +356,7 @@ def _merged(
             name for name in ("tags", "extra") if getattr(into, name) != getattr(after, name)
         ]
         puts = (Put(after, _found_by(after, into, wording)),)
-    again: list[Rival] = []
-    if after.claim is not None:
-        from memory_mesh.policy.writing.contradictions import said_again
-
-        again = said_again(draft, after, standing)
+    again = said_again(draft, after, standing) if after.claim is not None else []
     receipt = replace(
         Receipt.of(after, Outcome.MERGED, reason),
         newer_than=tuple(rival.memory.id for rival in again),

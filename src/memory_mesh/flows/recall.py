@@ -16,7 +16,9 @@
       │  near(vector, lens)                    body by index, tail by exact scan, same checks
       │  around(candidates, lens)              what was said before and after, same checks
       ▼
-    features ──▶ weigh ──▶ best `limit` ──▶ load ──▶ Hits(Hit(memory, score, parts) …, explanation)
+    features ──▶ weigh ──▶ best `limit` ──▶ load ──▶ newer above older
+      ▼
+    Hits(Hit(memory, score, parts) …, explanation)
       │
     note a recall block                        buffered; every 64th search writes the buffer
 """
@@ -178,13 +180,13 @@ def _answer(
         for found in best
         if found.score >= query.min_relevance
     ]
-    hits = newest_first(snapshot, query, hits)
+    hits = _newest_first(snapshot, query, hits)
     if legs.keyword.read_as:
         explanation = replace(explanation, read_as=_read_as(legs.keyword.read_as, hits))
     return Hits(hits, explanation)
 
 
-def newest_first(snapshot: Snapshot, query: Query, hits: list[Hit]) -> list[Hit]:
+def _newest_first(snapshot: Snapshot, query: Query, hits: list[Hit]) -> list[Hit]:
     """Returns the hits, each below the newest statement that updates it, found or not."""
     memories = {hit.id: hit.memory for hit in hits}
     found = snapshot.guesses(list(memories), MOST_GUESSES) if memories else []

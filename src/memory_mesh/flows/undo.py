@@ -1,4 +1,4 @@
-"""Undo a review, or what a rule decided; and decide anew what a rule decided."""
+"""Undo a review or a decision on a conflict, and decide a conflict anew."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
         old = seen(standing, memory_id, reader)
         now = [standing.conflicts[id_] for id_ in asked if id_ in standing.conflicts]
         reviewed = [each for each in now if each.new == memory_id and not each.by_rule]
-        ruled = [each for each in now if is_undoable(each)]
+        ruled = [each for each in now if _is_undoable(each)]
         before = [version.status for version in standing.history(memory_id)][:-1]
         if before and before[-1] in WAITING and old.status in _REVIEWED:
             return _review_undone(access, standing, old, before[-1], reviewed)
@@ -62,7 +62,7 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
     return after(access, memory_id, wanted, decide)
 
 
-def is_undoable(conflict: Conflict) -> bool:
+def _is_undoable(conflict: Conflict) -> bool:
     """True if a rule or a person decided the conflict so that it had an effect."""
     return conflict.is_guess or conflict.resolution in _HIDING
 

@@ -95,7 +95,6 @@ SETTING = word_set(
     """
 )
 ORDER = word_set("current next latest last first previous new old final other same")
-ANNOUNCED = frozenset(("update", "correction", "fyi", "remember", "decision", "fact", "edit"))
 
 # Behind `is` they tell how a thing is, not which one it is: "my wife is pregnant".
 DESCRIBING = word_set(

@@ -1,8 +1,8 @@
-"""Orders hits that seem to update each other: the newer stands directly above the older.
+"""Orders hits that seem to update each other: the newer stands above the older.
 
 A guess hides nothing. Of two memories that a rule read as an old and a new statement, the newer
-comes directly above the older, found or not; directly below it if its source is trusted less. Of
-two that contradict each other for different audiences, the narrower comes first in the same way.
+comes above the older, found or not; directly below it if its source is trusted less. Of two
+that contradict each other for different audiences, the narrower comes first in the same way.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -162,7 +162,7 @@ def _across(hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
 
 
 def _opposed(one: Memory, other: Memory) -> bool:
-    if one.claim is None or other.claim is None or said_by_different(one, other):
+    if one.claim is None or other.claim is None:
         return False
     from memory_mesh.policy.claims import Relation, compare  # few hits are of two audiences
 

@@ -19,38 +19,10 @@ from memory_mesh.policy.text import analyze
 
 _DAYS = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_HOURS = frozenset(
-    [
-        "noon",
-        "midnight",
-        "morning",
-        "evening",
-        "night",
-        "tomorrow",
-        "today",
-        "spring",
-        "summer",
-        "autumn",
-        "winter",
-    ]
-)
-_NUMBERS = frozenset(
-    [
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "twelve",
-        "half",
-        "twice",
-    ]
-)
+_HOURS = ("noon", "midnight", "morning", "evening", "night", "tomorrow", "today")
+_SEASONS = ("spring", "summer", "autumn", "winter")
+_SMALL = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = (*_SMALL, "twelve", "half", "twice")
 _WHEN = ("when", "what time", "what day", "which day", "what date")
 _HOW = ("many", "much", "long", "often", "big", "old", "far", "high", "wide")
 _WHO = frozenset(("who", "whom", "whose"))
@@ -174,7 +146,8 @@ def _is_time(word: str) -> bool:
         year = word.isdigit() and len(word) == 4 and word[:2] in {"19", "20"}  # noqa: PLR2004
         return year or ":" in word or word.endswith(("am", "pm", "st", "nd", "rd", "th"))
     day = "day" in word and word.startswith(_DAYS)
-    return day or word in _HOURS or (word[:3] in _MONTHS and len(word) > 2)  # noqa: PLR2004
+    named = word in _HOURS or word in _SEASONS
+    return day or named or (word[:3] in _MONTHS and len(word) > 2)  # noqa: PLR2004
 
 
 @lru_cache(maxsize=512)

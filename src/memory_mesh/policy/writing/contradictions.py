@@ -5,7 +5,7 @@
     stated on both sides, or a predicate that is registered ▶ the newer supersedes the older,
         or waits for review if its source is trusted less
     read from a text ▶ a guess: both stay, the conflict is recorded as `newer_than`, and a search
-        shows the newer directly above the older; below it if its source is trusted less
+        shows the newer above the older; below it if its source is trusted less
 """
 
 from memory_mesh.fastdataclass import replace
@@ -70,7 +70,7 @@ def said_again(draft: Draft, known: Memory, standing: Standing) -> list[Rival]:
     """Returns the memories that seem to update a known one, which a draft states once more."""
     found = standing.guessed([known.id]) if standing.guessed is not None else ()
     newer = {guess.new for guess in found if guess.existing == known.id}
-    speaks, new = _as_believed(draft, standing), _trust_in(draft, standing)
+    speaks, new = as_believed(draft, standing), _trust_in(draft, standing)
     return [
         replace(
             _rival(known, memory, new, standing), resolution=Resolution.NEWER_THAN, guessed=True
@@ -214,7 +214,7 @@ def _guess(said: Statement, memory: Memory, standing: Standing) -> Rival:
     """Returns the older memory as a guess; it waits for a decision if it is trusted more."""
     new = _trust_in(said, standing)
     rival = replace(_rival(said, memory, new, standing), guessed=True)
-    said = _as_believed(said, standing)
+    said = as_believed(said, standing)
     older, newer = (said, memory) if _precedes(said, memory) else (memory, said)
     weaker = is_less_trusted(newer, older)
     return replace(
@@ -243,10 +243,10 @@ def _ordered(guessed: tuple[Rival, ...]) -> str:
 
 def _trust_in(said: Statement, standing: Standing) -> float:
     """Returns the trust of a newcomer: that of its source, or of its least trusted parent."""
-    return BASE[_as_believed(said, standing).source.kind]
+    return BASE[as_believed(said, standing).source.kind]
 
 
-def _as_believed(said: Statement, standing: Standing) -> Statement:
+def as_believed(said: Statement, standing: Standing) -> Statement:
     """Returns the statement with the source kind of its least trusted parent."""
     derived = said.derived_from if isinstance(said, Draft) else ()
     parents = [standing.memories[id_] for id_ in derived if id_ in standing.memories]
