@@ -133,15 +133,15 @@ def _caught_up(access: Access, space: Space | None) -> Iterator[tuple[Snapshot, 
         yield snapshot, snapshot.pending(space, 0).count
 
 
-def looked_at(access: Access, query: Query) -> tuple[features.Table, dict[int, Memory]]:
-    """Returns all candidates of a query with their ranking features, for training."""
+def looked_at(access: Access, query: Query) -> tuple[features.Evidence, dict[int, Memory]]:
+    """Returns all that ranking looks at for a query, for training."""
     with access.ledger.read(access.namespace) as snapshot:
         reading = name_speakers(snapshot, query, read_question(query))
     prepared = embed_question(access, query, reading)
     with access.ledger.read(access.namespace) as snapshot:
         legs, _ = gather(access, snapshot, query, prepared)
-        table = _weighed(snapshot, query, prepared, legs)
-        return table, snapshot.load(table.versions)
+        evidence = _evidence(snapshot, query, prepared, legs)
+        return evidence, snapshot.load(list(evidence.placed))
 
 
 def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory]:
@@ -164,7 +164,7 @@ def _answer(
     legs, explanation = gather(access, snapshot, query, prepared, pending)
     explanation = replace(explanation, note=prepared.note)
     if query.profile == profiles.MESH:
-        table = _weighed(snapshot, query, prepared, legs)
+        table = features.table(_evidence(snapshot, query, prepared, legs))
         best = forest.best(table, query.limit, by_meaning=prepared.space is not None)
     else:
         from memory_mesh.policy.ranking import fusion
@@ -215,10 +215,10 @@ def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[st
     return spelling.told(meant, ((memory.text, *memory.tags) for memory in shown))
 
 
-def _weighed(
+def _evidence(
     search: Search, query: Query, prepared: PreparedQuery, legs: relevance.Legs
-) -> features.Table:
-    """Returns the candidates of both legs and their neighbours with their ranking features."""
+) -> features.Evidence:
+    """Returns the question as read, and the candidates of both legs with their neighbours."""
     versions = [match.version for match in legs.keyword.found]
     versions += [near.version for near in legs.vector]
     question = None if prepared.space is None else Question(prepared.space, prepared.vector, 0)
@@ -228,7 +228,7 @@ def _weighed(
         term: tuple(zip(others, shares[term], strict=True))
         for term, others in legs.keyword.read_as.items()
     }
-    return features.table(replace(prepared.reading, forms=forms), legs.keyword, placed)
+    return features.Evidence(replace(prepared.reading, forms=forms), legs.keyword, placed)
 
 
 def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]) -> list[Fused]:

@@ -52,6 +52,15 @@ _MONTHS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What ranking looks at: the question, what the keyword search found, the candidates."""
+
+    reading: Reading
+    matches: Matches
+    placed: Mapping[int, Placed]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """The features of all candidates, one row each, and their usefulness."""
 
@@ -65,8 +74,9 @@ class Table:
         return {name: round(value, 4) for name, value in found if value}
 
 
-def table(reading: Reading, matches: Matches, placed: Mapping[int, Placed]) -> Table:
+def table(evidence: Evidence) -> Table:
     """Computes the features of every candidate."""
+    reading, matches, placed = evidence.reading, evidence.matches, evidence.placed
     if not placed:
         return Table()
     rows = list(placed.values())

@@ -25,7 +25,7 @@ def said(version, terms="", **others):
 
 def columns(reading, *rows, matches=MATCHES):
     """Each feature of the rows in their order."""
-    table = features.table(reading, matches, {row.version: row for row in rows})
+    table = features.table(features.Evidence(reading, matches, {row.version: row for row in rows}))
     assert table.versions == tuple(row.version for row in rows)
     return dict(zip(features.NAMES, map(list, zip(*table.rows, strict=True)), strict=True))
 
@@ -39,7 +39,7 @@ def close(*values):
 
 
 def test_nothing_placed_is_an_empty_table():
-    assert features.table(asked("tea"), MATCHES, {}) == features.Table()
+    assert features.table(features.Evidence(asked("tea"), MATCHES, {})) == features.Table()
 
 
 def test_bm25_counts_the_terms_of_the_turn_before_with_its_own():
@@ -272,7 +272,9 @@ def test_a_period_holds_its_start_and_not_its_end():
 
 
 def test_a_row_tells_only_what_says_something():
-    table = features.table(asked("tea"), MATCHES, {1: said(1, "tea", role="tool")})
+    table = features.table(
+        features.Evidence(asked("tea"), MATCHES, {1: said(1, "tea", role="tool")})
+    )
     told = table.told(0)
     assert told["role"] == -1
     assert "speaker" not in told
@@ -303,7 +305,7 @@ ROWS = st.lists(
 def test_every_number_is_between_minus_1_and_1(rows, terms, about_time):
     numbered = {n + 1: _numbered(row, n + 1) for n, row in enumerate(rows)}
     reading = asked(*terms, names=frozenset({"ann"}), about_time=about_time)
-    table = features.table(reading, MATCHES, numbered)
+    table = features.table(features.Evidence(reading, MATCHES, numbered))
     assert len(table.rows) == len(rows)
     assert all(-1 <= value <= 1 + 1e-9 for row in table.rows for value in row)
 
