@@ -637,8 +637,8 @@ class MemoryMesh:
 
         A score estimates how likely the memory answers: with `min_relevance` 0.1 or so, a question
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
-        how many memories still wait for their vector or for current keyword terms, and whether an
-        embedder was down.
+        how many memories still wait for their vector or for current keyword terms, whether an
+        embedder was down, and how many hits a threshold left out (`below`, `best_below`).
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -652,7 +652,7 @@ class MemoryMesh:
             profile: how to rank: mesh, rrf, composite or lane.
             keyword_only: search by words alone, without vectors.
             weights: weights of the parts of the score, for profiles that take them.
-            min_similarity: leave out memories less similar than this, 0 to 1.
+            min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
             min_relevance: leave out memories with a lower score than this, 0 to 1.
         """
         return await self._threads.run(

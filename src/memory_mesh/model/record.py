@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import fields
 from memory_mesh.model.commit import Receipt
-from memory_mesh.model.hit import Hit
+from memory_mesh.model.hit import Explanation, Hit
 from memory_mesh.model.lesson import Lesson, Severity
 from memory_mesh.model.memory import Heritage, Json, Kind, Memory, Statement
 from memory_mesh.model.skill import Skill
@@ -156,6 +157,19 @@ def skill_metadata(skill: Skill) -> dict[str, Json]:
         "source_file": skill.source.ref,
     }
     return dict(skill.extra) | {key: value for key, value in known.items() if value is not None}
+
+
+def explanation_json(how: Explanation) -> dict[str, Json]:
+    """How a search was answered, under the names of the fields."""
+    return {field.name: _plain(getattr(how, field.name)) for field in fields(how)}
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, bool | int | float | str) else None
 
 
 def record(item: Memory | Hit | Receipt) -> dict[str, Json]:
