@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from memory_mesh import config as configuration, sync
 from memory_mesh._async.threads import Threads
+from memory_mesh._async.twins import blocking_views
 from memory_mesh.model import (
     Block,
     Body,
@@ -623,6 +624,7 @@ class MemoryMesh:
         filter: str | None = None,
         use_cache: bool = True,
         scope: Scope | None = None,
+        also: Sequence["MemoryMesh"] = (),
         across: Iterable[str] = (),
         include: Iterable[Status | str] = (),
         as_of: datetime | str | None = None,
@@ -640,11 +642,15 @@ class MemoryMesh:
         how many memories still wait for their vector or for current keyword terms, whether an
         embedder was down, and how many hits a threshold left out (`below`, `best_below`).
 
+        With `also`, each view reads as it always does: `scope`, `across` and `include` are those
+        of this view alone. `hit.view` says which view a hit came from.
+
         Options:
             limit: the largest number of results, 1 to 1,000.
             filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
             use_cache: allow an answer from the cache of recent searches.
             scope: who reads; by default the project, agent and session of this mesh.
+            also: further views to ask; hits of all are merged by score, profile mesh only.
             across: parts of the scope to ignore: project, agent, session.
             include: further statuses to show beside active, such as quarantined.
             as_of: answer from what was recorded at this time.
@@ -662,6 +668,7 @@ class MemoryMesh:
             filter=filter,
             use_cache=use_cache,
             scope=scope,
+            also=blocking_views(also, MemoryMesh),
             across=across,
             include=include,
             as_of=as_of,

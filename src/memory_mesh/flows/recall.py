@@ -67,14 +67,19 @@ LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
 def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
     """Returns the best memories for a query, best first, and how they were found."""
+    query, hits = find(access, query, use_cache=use_cache)
+    note_search(access, query, hits)
+    return hits
+
+
+def find(access: Access, query: Query, *, use_cache: bool = True) -> tuple[Query, Hits]:
+    """Returns the query as it was asked, redacted, and its hits; records nothing."""
     if query.profile not in (*profiles.PROFILES, *profiles.RANKED):
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
         raise InvalidInput(f"there is no profile {query.profile!r}; choose one of: {known}")
     start = log.started()
     query = replace(query, text=redact(access, query.text))
     hits = _recalled(access, query, use_cache=use_cache and _may_be_kept(query))
-    if access.yamo:
-        access.ledger.note(access.namespace, recall_entry(access, query, hits))
     log.info(
         "search",
         hits=len(hits),
@@ -82,7 +87,13 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
         by_meaning=hits.explanation.found_by_vector,
         ms=log.milliseconds(start),
     )
-    return hits
+    return query, hits
+
+
+def note_search(access: Access, query: Query, hits: Sequence[Hit]) -> None:
+    """Records a search and the hits that it showed, unless this view records nothing."""
+    if access.yamo:
+        access.ledger.note(access.namespace, recall_entry(access, query, hits))
 
 
 def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:

@@ -15,8 +15,12 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
 from memory_mesh.process.cache import CacheStats
+from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.verbs.users import names_no_user
 from memory_mesh.view import View
+
+if TYPE_CHECKING:
+    from memory_mesh.sync import MemoryMesh
 
 
 class SearchVerbs(View):
@@ -31,6 +35,7 @@ class SearchVerbs(View):
         filter: str | None = None,
         use_cache: bool = True,
         scope: Scope | None = None,
+        also: Sequence["MemoryMesh"] = (),
         across: Iterable[str] = (),
         include: Iterable[Status | str] = (),
         as_of: datetime | str | None = None,
@@ -48,11 +53,15 @@ class SearchVerbs(View):
         how many memories still wait for their vector or for current keyword terms, whether an
         embedder was down, and how many hits a threshold left out (`below`, `best_below`).
 
+        With `also`, each view reads as it always does: `scope`, `across` and `include` are those
+        of this view alone. `hit.view` says which view a hit came from.
+
         Options:
             limit: the largest number of results, 1 to 1,000.
             filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
             use_cache: allow an answer from the cache of recent searches.
             scope: who reads; by default the project, agent and session of this mesh.
+            also: further views to ask; hits of all are merged by score, profile mesh only.
             across: parts of the scope to ignore: project, agent, session.
             include: further statuses to show beside active, such as quarantined.
             as_of: answer from what was recorded at this time.
@@ -81,6 +90,10 @@ class SearchVerbs(View):
             min_similarity,
             check_share(min_relevance, "min_relevance"),
         )
+        if also:
+            from memory_mesh.verbs.search_views import search_views  # most searches ask one view
+
+            return search_views(self, also, question, filter=filter, use_cache=use_cache)
         return self._recall(question, use_cache=use_cache)
 
     def format_results(self, results: Sequence[Hit]) -> str:

@@ -13,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument("query", nargs="+", help="the words or the question to search for")
     cli_options.add_view(parser, limit=10)
+    cli_options.add_also(parser)
     parser.add_argument(
         "--keyword", action="store_true", help="search by keyword only, without a model"
     )
@@ -34,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
             " ".join(options.query),
             keyword_only=options.keyword,
             min_relevance=options.min_relevance,
+            also=cli_options.also_of(options, mesh),
             **view,
         )
     if waiting := hits.explanation.pending:
@@ -48,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
     output.tell(f"{hit.id} seems to be updated by {hit.newer}" for hit in hits if hit.newer)
+    output.tell(_origins(hits))
     if options.explain:
         output.say(f"\n{_explanation(hits)}")
     if hits.explanation.to_reindex:
@@ -57,6 +60,15 @@ def run(options: argparse.Namespace) -> int:
     if not hits and view["scope"].project and not view["across"]:
         output.hint(f"Only the project {view['scope'].project} was searched; try --all-projects.")
     return 0
+
+
+def _origins(hits: Hits) -> list[str]:
+    """Says which hits came from which view, where several were asked."""
+    ids: dict[str, list[str]] = {}
+    for hit in hits:
+        if hit.view is not None:
+            ids.setdefault(str(hit.view), []).append(hit.id)
+    return [f"from {view}: {', '.join(found)}" for view, found in ids.items()]
 
 
 def _print_json(hits: Hits, *, explain: bool) -> None:
