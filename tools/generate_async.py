@@ -6,7 +6,8 @@
 Read by syntax tree: each public method of a blocking class keeps its name, signature and docstring
 and awaits the blocking call in a bounded thread pool. Private methods are not copied, second names
 (`ingest = add`) are. A function of the module that makes the class makes the async one. An argument
-that is a blocking class becomes its async twin, whose blocking one is handed on.
+that is a blocking class becomes its async twin, whose blocking one is handed on; so does each of
+several views.
 """
 
 import argparse
@@ -165,7 +166,8 @@ def generate(source: str, *bases: str, face: Face = MESH) -> str:
     frame = FRAME.replace("@METHODS@", textwrap.indent(verbs, "    ")).replace(
         "@MAKERS@", f"{made_by}\n\n{handed_on}"
     )
-    used = set(_names([*made, *makers]))
+    used = set(_names([*made, *makers])) - {face.name}
+    used |= {"blocking_views"} if "blocking_views(" in verbs else set()
     text = f"{HEAD}\n{_imports(module, inherited, face, used=used)}\n\n{frame}"
     words = {"CLASS": face.name, "SOURCE": face.source, "ABOUT": face.about}
     words["PATH"] = face.source.replace(".", "/")
@@ -336,6 +338,8 @@ def _handed_on(argument: ast.arg) -> str:
             return f"{name}._sync"
         case ast.BinOp(left=ast.Name(), op=ast.BitOr(), right=ast.Constant(value=None)):
             return f"None if {name} is None else {name}._sync"
+        case ast.Subscript(value=ast.Name(id="Sequence"), slice=ast.Constant(value=MESH.name)):
+            return f"blocking_views({name}, {MESH.name})"
         case _:
             raise CannotGenerate(f"{name}: is more than one {min(kinds & TWINS.keys())} or None")
 
@@ -359,13 +363,15 @@ def _imports(module: ast.Module, bases: Iterable[ast.Module], face: Face, *, use
         "from memory_mesh._async.threads import Threads",
     ]
     typing_only: list[str] = []
+    if "blocking_views" in used:
+        runtime.append("from memory_mesh._async.twins import blocking_views")
     for node in (node for each in (module, *bases) for node in each.body):
         if isinstance(node, ast.Import | ast.ImportFrom):
             runtime += _kept(node, used)
         elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             for inner in node.body:
                 typing_only += _kept(inner, used)
-    if local := sorted(set(_defined(module)) & used - {face.name}):
+    if local := sorted(set(_defined(module)) & used):
         runtime.append(f"from memory_mesh.{face.source} import {', '.join(local)}")
     runtime.sort(key=lambda line: "__future__" not in line)
     indented = [f"    {line}" for line in dict.fromkeys(typing_only)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from memory_mesh import config as configuration, sync
 from memory_mesh._async.threads import Threads
+from memory_mesh._async.twins import blocking_views
 from memory_mesh.model import (
     Block,
     Body,
@@ -623,6 +624,7 @@ class MemoryMesh:
         filter: str | None = None,
         use_cache: bool = True,
         scope: Scope | None = None,
+        also: Sequence["MemoryMesh"] = (),
         across: Iterable[str] = (),
         include: Iterable[Status | str] = (),
         as_of: datetime | str | None = None,
@@ -637,14 +639,18 @@ class MemoryMesh:
 
         A score estimates how likely the memory answers: with `min_relevance` 0.1 or so, a question
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
-        how many memories still wait for their vector or for current keyword terms, and whether an
-        embedder was down.
+        how many memories still wait for their vector or for current keyword terms, whether an
+        embedder was down, and how many hits a threshold left out (`below`, `best_below`).
+
+        With `also`, each view reads as it always does: `scope`, `across` and `include` are those
+        of this view alone. `hit.view` says which view a hit came from.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
             filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
             use_cache: allow an answer from the cache of recent searches.
             scope: who reads; by default the project, agent and session of this mesh.
+            also: further views to ask; hits of all are merged by score, profile mesh only.
             across: parts of the scope to ignore: project, agent, session.
             include: further statuses to show beside active, such as quarantined.
             as_of: answer from what was recorded at this time.
@@ -652,7 +658,7 @@ class MemoryMesh:
             profile: how to rank: mesh, rrf, composite or lane.
             keyword_only: search by words alone, without vectors.
             weights: weights of the parts of the score, for profiles that take them.
-            min_similarity: leave out memories less similar than this, 0 to 1.
+            min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
             min_relevance: leave out memories with a lower score than this, 0 to 1.
         """
         return await self._threads.run(
@@ -662,6 +668,7 @@ class MemoryMesh:
             filter=filter,
             use_cache=use_cache,
             scope=scope,
+            also=blocking_views(also, MemoryMesh),
             across=across,
             include=include,
             as_of=as_of,

@@ -241,6 +241,32 @@ def add_view(parser: argparse.ArgumentParser, limit: int) -> None:
     add("--all-projects", action="store_true", help="show the memories of every project")
 
 
+def add_also(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that name further views to search."""
+    for name, whose in (
+        ("user", "the memories of this user"),
+        ("project", "the memories of this project"),
+        ("namespace", "this namespace"),
+    ):
+        parser.add_argument(
+            f"--also-{name}", metavar="ID" if name == "user" else "NAME", action="append",
+            default=[], help=f"search {whose}, too; may be repeated",
+        )  # fmt: skip
+
+
+def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
+    """Returns the further views to search: of users, projects and namespaces, in this order.
+
+    Users and namespaces are read for the project that asks, as with --user and --namespace.
+    """
+    asking = mesh.view(scope=reader_of(mesh.config))
+    return [
+        *(asking.for_user(name) for name in options.also_user),
+        *(mesh.view(scope=Scope(project=name)) for name in options.also_project),
+        *(asking.view(namespace=name) for name in options.also_namespace),
+    ]
+
+
 def view_of(options: argparse.Namespace, config: Config) -> View:
     """Returns the arguments of `search` and `get_all` from the options."""
     return {

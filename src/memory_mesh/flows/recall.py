@@ -36,6 +36,7 @@ from memory_mesh.flows.prepare import PreparedQuery, embed_question, redact
 from memory_mesh.flows.search_plan import gather, name_speakers, read_question
 from memory_mesh.model import (
     Conflict,
+    Explanation,
     Fused,
     Head,
     Hit,
@@ -66,14 +67,19 @@ LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
 def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
     """Returns the best memories for a query, best first, and how they were found."""
+    query, hits = find(access, query, use_cache=use_cache)
+    note_search(access, query, hits)
+    return hits
+
+
+def find(access: Access, query: Query, *, use_cache: bool = True) -> tuple[Query, Hits]:
+    """Returns the query as it was asked, redacted, and its hits; records nothing."""
     if query.profile not in (*profiles.PROFILES, *profiles.RANKED):
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
         raise InvalidInput(f"there is no profile {query.profile!r}; choose one of: {known}")
     start = log.started()
     query = replace(query, text=redact(access, query.text))
     hits = _recalled(access, query, use_cache=use_cache and _may_be_kept(query))
-    if access.yamo:
-        access.ledger.note(access.namespace, recall_entry(access, query, hits))
     log.info(
         "search",
         hits=len(hits),
@@ -81,7 +87,13 @@ def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
         by_meaning=hits.explanation.found_by_vector,
         ms=log.milliseconds(start),
     )
-    return hits
+    return query, hits
+
+
+def note_search(access: Access, query: Query, hits: Sequence[Hit]) -> None:
+    """Records a search and the hits that it showed, unless this view records nothing."""
+    if access.yamo:
+        access.ledger.note(access.namespace, recall_entry(access, query, hits))
 
 
 def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:
@@ -173,7 +185,7 @@ def _answer(
         best = fusion.fuse(query.profile, legs, many)
     memories = snapshot.load([candidate.version for candidate in best], query.lens)
     if query.profile in profiles.RANKED:
-        best = _ranked(query, best, memories)
+        best, explanation = _ranked(query, best, memories, explanation)
     spans = _spans(snapshot, prepared, query, memories)
     hits = [
         Hit(memories[found.version], found.score, found.parts, spans.get(found.version))
@@ -181,9 +193,19 @@ def _answer(
         if found.score >= query.min_relevance
     ]
     hits = _newest_first(snapshot, query, hits)
+    if query.min_relevance:
+        shown = {hit.id for hit in hits}
+        left_out = [found for found in best if memories[found.version].id not in shown]
+        explanation = _cut(explanation, query.limit - len(hits), left_out)
     if legs.keyword.read_as:
         explanation = replace(explanation, read_as=_read_as(legs.keyword.read_as, hits))
     return Hits(hits, explanation)
+
+
+def _cut(explanation: Explanation, room: int, left_out: Sequence[Fused]) -> Explanation:
+    """Says what the threshold left out of an answer that has room for so many more hits."""
+    scores = [found.score for found in left_out][:room]
+    return replace(explanation, below=len(scores), best_below=max(scores, default=None))
 
 
 def _newest_first(snapshot: Snapshot, query: Query, hits: list[Hit]) -> list[Hit]:
@@ -231,12 +253,24 @@ def _evidence(
     return features.Evidence(replace(prepared.reading, forms=forms), legs.keyword, placed)
 
 
-def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]) -> list[Fused]:
-    """Ranks with a profile that looks at the memories themselves."""
+def _ranked(
+    query: Query,
+    found: Sequence[Fused],
+    memories: Mapping[int, Memory],
+    explanation: Explanation,
+) -> tuple[list[Fused], Explanation]:
+    """Ranks with a profile that looks at the memories themselves, and says what it left out."""
     from memory_mesh.policy.ranking import rerank
 
-    pairs = [(fused, memories[fused.version]) for fused in found]
-    return rerank.rank(query, pairs)[: query.limit]
+    ranked = rerank.rank(query, [(fused, memories[fused.version]) for fused in found])
+    near = [fused for fused in ranked if rerank.similar_enough(query, fused)]
+    far = [
+        relevance.similarity(fused.parts)
+        for fused in ranked[: query.limit]
+        if not rerank.similar_enough(query, fused)
+    ]
+    told = replace(explanation, dissimilar=len(far), best_dissimilar=max(far, default=None))
+    return near[: query.limit], told
 
 
 def _spans(

@@ -43,6 +43,7 @@ from memory_mesh.model.hit import (
     Nearest,
     Page,
     Placed,
+    ViewName,
 )
 from memory_mesh.model.lesson import Lesson, Severity
 from memory_mesh.model.memory import (
@@ -164,6 +165,7 @@ __all__ = [
     "UpkeepReport",
     "Verdict",
     "Verification",
+    "ViewName",
     "VoteKind",
     "Wanted",
     "Wording",

@@ -75,6 +75,24 @@ class Indexed:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewName:
+    """Names a view: the folder of its store, its namespace and user, and who reads there."""
+
+    folder: str
+    namespace: str
+    user: str | None = None
+    project: str | None = None
+    agent: str | None = None
+    session: str | None = None
+
+    def __str__(self) -> str:
+        """User or namespace, project and session, in words."""
+        owner = f"namespace {self.namespace}" if self.user is None else f"user {self.user}"
+        project = f", project {self.project}" if self.project else ""
+        return owner + project + (f", session {self.session}" if self.session else "")
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """How a search was answered: which legs spoke, what was left out, and what went wrong."""
 
@@ -88,6 +106,12 @@ class Explanation:
     from_body: int = 0
     read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # and a hit holds it
     to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
+    below: int = 0  # candidates for the first `limit` hits that min_relevance left out
+    best_below: float | None = None  # the best of their scores
+    dissimilar: int = 0  # the same for min_similarity
+    best_dissimilar: float | None = None  # the best of their similarities
+    view: ViewName | None = None  # of one view's part in a search of several views
+    views: "tuple[Explanation, ...]" = ()  # of a search of several views: each view's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +132,7 @@ class Hit:
     parts: Mapping[str, float]
     span: tuple[int, int] | None = None  # of a long text: the part that answers best
     newer: str | None = None  # the id of a memory that seems to update this one
+    view: ViewName | None = None  # of a search of several views: the one that found it
 
     @property
     def excerpt(self) -> str:

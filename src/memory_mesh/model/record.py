@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import fields
 from memory_mesh.model.commit import Receipt
-from memory_mesh.model.hit import Hit
+from memory_mesh.model.hit import Explanation, Hit, ViewName
 from memory_mesh.model.lesson import Lesson, Severity
 from memory_mesh.model.memory import Heritage, Json, Kind, Memory, Statement
 from memory_mesh.model.skill import Skill
@@ -158,6 +159,25 @@ def skill_metadata(skill: Skill) -> dict[str, Json]:
     return dict(skill.extra) | {key: value for key, value in known.items() if value is not None}
 
 
+def explanation_json(how: Explanation) -> dict[str, Json]:
+    """How a search was answered, under the names of the fields."""
+    return _fields_json(how)
+
+
+def _fields_json(value: Explanation | ViewName) -> dict[str, Json]:
+    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, Explanation | ViewName):
+        return _fields_json(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, bool | int | float | str) else None
+
+
 def record(item: Memory | Hit | Receipt) -> dict[str, Json]:
     """A plain MemoryRecord (with score for a hit), ready for JSON."""
     plain: dict[str, Json] = {
@@ -168,6 +188,7 @@ def record(item: Memory | Hit | Receipt) -> dict[str, Json]:
     }
     if isinstance(item, Hit):
         plain |= {"score": item.score, "parts": dict(item.parts), "newer": item.newer}
+        plain["view"] = _plain(item.view)
     if isinstance(item, Receipt):
         plain |= {"outcome": item.outcome.value, "reasons": list(item.reasons)}
         plain |= {

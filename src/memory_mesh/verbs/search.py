@@ -15,8 +15,12 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
 from memory_mesh.process.cache import CacheStats
+from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.verbs.users import names_no_user
 from memory_mesh.view import View
+
+if TYPE_CHECKING:
+    from memory_mesh.sync import MemoryMesh
 
 
 class SearchVerbs(View):
@@ -31,6 +35,7 @@ class SearchVerbs(View):
         filter: str | None = None,
         use_cache: bool = True,
         scope: Scope | None = None,
+        also: Sequence["MemoryMesh"] = (),
         across: Iterable[str] = (),
         include: Iterable[Status | str] = (),
         as_of: datetime | str | None = None,
@@ -45,14 +50,18 @@ class SearchVerbs(View):
 
         A score estimates how likely the memory answers: with `min_relevance` 0.1 or so, a question
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
-        how many memories still wait for their vector or for current keyword terms, and whether an
-        embedder was down.
+        how many memories still wait for their vector or for current keyword terms, whether an
+        embedder was down, and how many hits a threshold left out (`below`, `best_below`).
+
+        With `also`, each view reads as it always does: `scope`, `across` and `include` are those
+        of this view alone. `hit.view` says which view a hit came from.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
             filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
             use_cache: allow an answer from the cache of recent searches.
             scope: who reads; by default the project, agent and session of this mesh.
+            also: further views to ask; hits of all are merged by score, profile mesh only.
             across: parts of the scope to ignore: project, agent, session.
             include: further statuses to show beside active, such as quarantined.
             as_of: answer from what was recorded at this time.
@@ -60,7 +69,7 @@ class SearchVerbs(View):
             profile: how to rank: mesh, rrf, composite or lane.
             keyword_only: search by words alone, without vectors.
             weights: weights of the parts of the score, for profiles that take them.
-            min_similarity: leave out memories less similar than this, 0 to 1.
+            min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
             min_relevance: leave out memories with a lower score than this, 0 to 1.
         """
         lens = self._lens(
@@ -81,6 +90,10 @@ class SearchVerbs(View):
             min_similarity,
             check_share(min_relevance, "min_relevance"),
         )
+        if also:
+            from memory_mesh.verbs.search_views import search_views  # most searches ask one view
+
+            return search_views(self, also, question, filter=filter, use_cache=use_cache)
         return self._recall(question, use_cache=use_cache)
 
     def format_results(self, results: Sequence[Hit]) -> str:

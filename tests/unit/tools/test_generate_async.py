@@ -251,6 +251,22 @@ def test_what_cannot_be_awaited_is_refused_by_name(body, complaint):
         generate_async.generate(f"class MemoryMesh:\n    {body}\n")
 
 
+def test_views_are_handed_on_as_the_blocking_ones_behind_them():
+    source = """
+from collections.abc import Sequence
+from memory_mesh.typed import TYPE_CHECKING
+if TYPE_CHECKING:
+    from memory_mesh.sync import MemoryMesh
+class MemoryMesh:
+    def ask(self, *, also: Sequence["MemoryMesh"] = ()) -> str: return ""
+"""
+    text = generate_async.generate(source)
+    assert "also=blocking_views(also, MemoryMesh)" in text
+    assert "from memory_mesh._async.twins import blocking_views" in text
+    assert "import MemoryMesh" not in text  # it is defined there
+    assert "blocking_views" not in generate_async.generate(SAMPLE)
+
+
 def test_a_second_face_has_its_own_names_and_hands_on_what_makes_it():
     face = generate_async.Face("Graph", "small", "face", "A graph", exports=("weigh",))
     source = """

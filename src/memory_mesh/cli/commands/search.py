@@ -4,7 +4,7 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.formats import rfc11
-from memory_mesh.model import Hits, record
+from memory_mesh.model import Explanation, Hits, Json, record
 
 EXAMPLE = 'memory-mesh search "dark themes" --limit 5'
 
@@ -13,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument("query", nargs="+", help="the words or the question to search for")
     cli_options.add_view(parser, limit=10)
+    cli_options.add_also(parser)
     parser.add_argument(
         "--keyword", action="store_true", help="search by keyword only, without a model"
     )
@@ -34,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
             " ".join(options.query),
             keyword_only=options.keyword,
             min_relevance=options.min_relevance,
+            also=cli_options.also_of(options, mesh),
             **view,
         )
     if waiting := hits.explanation.pending:
@@ -41,18 +43,56 @@ def run(options: argparse.Namespace) -> int:
             f"[MemoryMesh] {waiting} texts have no vector yet and are found by their words only; "
             "run `memory-mesh upkeep`."
         )
+    if not hits and hits.explanation.below:
+        output.tell([_all_below(hits.explanation, options.min_relevance)])
     if options.json:
-        output.say_json([record.record(hit) for hit in hits])
+        _print_json(hits, explain=options.explain)
         return 0
     output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
     output.tell(f"{hit.id} seems to be updated by {hit.newer}" for hit in hits if hit.newer)
+    output.tell(_origins(hits))
     if options.explain:
         output.say(f"\n{_explanation(hits)}")
     if hits.explanation.to_reindex:
         output.hint(output.reindex_hint(hits.explanation.to_reindex))
+    if hits and hits.explanation.below:
+        output.hint(_more_below(hits.explanation, options.min_relevance))
     if not hits and view["scope"].project and not view["across"]:
         output.hint(f"Only the project {view['scope'].project} was searched; try --all-projects.")
     return 0
+
+
+def _origins(hits: Hits) -> list[str]:
+    """Says which hits came from which view, where several were asked."""
+    ids: dict[str, list[str]] = {}
+    for hit in hits:
+        if hit.view is not None:
+            ids.setdefault(str(hit.view), []).append(hit.id)
+    return [f"from {view}: {', '.join(found)}" for view, found in ids.items()]
+
+
+def _print_json(hits: Hits, *, explain: bool) -> None:
+    """Prints the hits as a list; to be explained, as an object with the explanation beside it."""
+    found: list[Json] = [record.record(hit) for hit in hits]
+    if explain:
+        how = record.explanation_json(hits.explanation)
+        output.say_json({"hits": found, "explanation": how})
+    else:
+        output.say_json(found)
+
+
+def _all_below(how: Explanation, threshold: float) -> str:
+    return (
+        f"nothing scores {threshold:g} or more: the best of {how.below} below it scores "
+        f"{how.best_below:.4g}; lower --min-relevance to see them"
+    )
+
+
+def _more_below(how: Explanation, threshold: float) -> str:
+    return (
+        f"{how.below} more below {threshold:g}, the best of them {how.best_below:.4g}; "
+        "lower --min-relevance to see them."
+    )
 
 
 def _explanation(hits: Hits) -> str:
@@ -64,6 +104,7 @@ def _explanation(hits: Hits) -> str:
         f"Without a vector: {how.pending}",
     ]
     lines += [f"Read as: {term} -> {', '.join(others)}" for term, others in how.read_as.items()]
+    lines += [f"Below the threshold: {how.below} | Best: {how.best_below:.4g}"] if how.below else []
     lines += [f"Note: {output.reindex_hint(how.to_reindex)}"] if how.to_reindex else []
     lines += [f"Note: {how.note}"] if how.note else []
     for number, hit in enumerate(hits, start=1):

@@ -15,6 +15,14 @@ class Checked:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
+    def __eq__(self, other: object) -> bool:
+        """Equal if both hold the same embedder: two stores may have been given one."""
+        return isinstance(other, Checked) and other._embedder is self._embedder
+
+    def __hash__(self) -> int:
+        """By the embedder it holds."""
+        return id(self._embedder)
+
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
         """The embedder's vectors, if there is one of the right length for every text."""
         try:

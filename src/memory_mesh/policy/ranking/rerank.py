@@ -14,19 +14,19 @@ from memory_mesh.policy.ranking.relevance import similarity
 
 
 def rank(query: Query, found: Sequence[tuple[Fused, Memory]]) -> list[Fused]:
-    """Returns the results in the order of the query's profile, best first."""
+    """Returns all candidates in the order of the query's profile, best first."""
     now = query.lens.now
-    near = [(fused, memory) for fused, memory in found if _similar_enough(query, fused)]
     if query.profile == "lane":
         boosted = lane.intents(query.text)
-        scored = [lane_score(fused, memory, now, boosted) for fused, memory in near]
+        scored = [lane_score(fused, memory, now, boosted) for fused, memory in found]
     else:
         weights = composite_weights(query.weights)
-        scored = [composite_score(fused, memory, now, weights) for fused, memory in near]
+        scored = [composite_score(fused, memory, now, weights) for fused, memory in found]
     return sorted(scored, key=lambda fused: (-fused.score, -fused.version))
 
 
-def _similar_enough(query: Query, fused: Fused) -> bool:
+def similar_enough(query: Query, fused: Fused) -> bool:
+    """True if the candidate reaches the query's threshold of similarity, or the profile's."""
     min_similarity = query.min_similarity
     if min_similarity is None:
         min_similarity = profiles.LANE_MIN_SIMILARITY if query.profile == "lane" else 0.0
