@@ -88,6 +88,7 @@ class Explanation:
     from_body: int = 0
     read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # and a hit holds it
     to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
+    reranked: int = 0  # hits that a reranker put in order, those cut off later included
 
 
 @dataclass(frozen=True, slots=True)
