@@ -122,10 +122,9 @@ def _recalled(
     A vector is computed between two transactions, never inside one, and a reranker is asked after
     the last: a model may be far away, and no process forks while a transaction is open.
     """
-    reading, wide, found = read_question(query), query, None
+    reading, found = read_question(query), None
     reranked = reranking is not None
-    if reranking is not None and reranking.candidates > query.limit:
-        wide = replace(query, limit=reranking.candidates)
+    many = query.limit if reranking is None else max(query.limit, reranking.candidates)
     with access.ledger.read(access.namespace) as snapshot:
         key = _cache_key(access.namespace, snapshot.head(), query, reading, reranked)
         cached = access.cache.get(key, query.lens.now) if use_cache else None
@@ -133,13 +132,13 @@ def _recalled(
             return Hits(cached, cached.explanation)
         reading = name_speakers(snapshot, query, reading)
         if access.embedder is None or query.keyword_only or not query.text.strip():
-            found = _found(access, snapshot, wide, PreparedQuery(reading=reading))
+            found = _found(access, snapshot, query, PreparedQuery(reading=reading), many=many)
             if use_cache:
                 found = _kept(snapshot, query, found)
     if found is None:
         prepared = embed_question(access, query, reading)
         with _caught_up(access, prepared.space) as (snapshot, pending):
-            found = _found(access, snapshot, wide, prepared, pending)
+            found = _found(access, snapshot, query, prepared, many=many, pending=pending)
             complete = not pending and prepared.note is None
             now = _cache_key(access.namespace, snapshot.head(), query, reading, reranked)
             if use_cache and complete and key == now:
@@ -194,22 +193,28 @@ def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory
 
 
 def _found(
-    access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery, pending: int = 0
+    access: Access,
+    snapshot: Snapshot,
+    query: Query,
+    prepared: PreparedQuery,
+    *,
+    many: int,
+    pending: int = 0,
 ) -> _Found:
-    """Returns the best `query.limit` candidates as hits, with all that orders them later."""
+    """Returns the best `many` candidates as hits, with all that orders them later."""
     legs, explanation = gather(access, snapshot, query, prepared, pending)
     explanation = replace(explanation, note=prepared.note)
     if query.profile == profiles.MESH:
         table = _weighed(snapshot, query, prepared, legs)
-        best = forest.best(table, query.limit, by_meaning=prepared.space is not None)
+        best = forest.best(table, many, by_meaning=prepared.space is not None)
     else:
         from memory_mesh.policy.ranking import fusion
 
-        many = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else query.limit
-        best = fusion.fuse(query.profile, legs, many)
+        depth = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else many
+        best = fusion.fuse(query.profile, legs, depth)
     memories = snapshot.load([candidate.version for candidate in best], query.lens)
     if query.profile in profiles.RANKED:
-        best = _ranked(query, best, memories)
+        best = _ranked(query, best, memories)[:many]
     spans = _spans(snapshot, prepared, query, memories)
     hits = [
         Hit(memories[found.version], found.score, found.parts, spans.get(found.version))
@@ -244,7 +249,7 @@ def _ordered(query: Query, found: _Found, reranking: "Reranking | None") -> Hits
         from memory_mesh.flows.reranking import rerank
 
         hits, explanation = rerank(reranking, query.text, hits, explanation)
-    hits = _newest_first(query, hits, found)
+    hits = _newest_first(query, hits[: query.limit], found)
     if found.read_as:
         explanation = replace(explanation, read_as=_read_as(found.read_as, hits))
     return Hits(hits, explanation)
@@ -256,7 +261,8 @@ def _newest_first(query: Query, hits: list[Hit], found: _Found) -> list[Hit]:
         return hits
     from memory_mesh.policy.ranking import newer_first  # a write has no use for it
 
-    memories = {memory.id: memory for memory in (*(hit.memory for hit in hits), *found.brought)}
+    looked_at = (*(hit.memory for hit in found.hits), *found.brought)
+    memories = {memory.id: memory for memory in looked_at}
     question = query.text if query.profile == profiles.MESH else None
     return newer_first.place(hits, found.guesses, memories, question)[: query.limit]
 
@@ -294,7 +300,7 @@ def _ranked(query: Query, found: Sequence[Fused], memories: Mapping[int, Memory]
     from memory_mesh.policy.ranking import rerank
 
     pairs = [(fused, memories[fused.version]) for fused in found]
-    return rerank.rank(query, pairs)[: query.limit]
+    return rerank.rank(query, pairs)
 
 
 def _spans(
