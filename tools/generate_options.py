@@ -49,6 +49,7 @@ SHARED: Mapping[str, Mapping[str, str]] = {
         "clock": "the clock to use instead of the system's",
         "custom_embedder": "an embedder object to use instead of a configured one",
         "custom_llm": "a language model object to use instead of a configured one",
+        "custom_reranker": "a reranker object to use instead of a configured one",
         "filter": "a condition on fields, such as \"tags = 'work' AND importance > 0.5\"",
         "include": "further statuses to show beside active, such as quarantined",
         "limit": "the largest number of results, 1 to 1,000",

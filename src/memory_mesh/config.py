@@ -6,7 +6,7 @@ Arguments override the environment, which overrides the file, which overrides th
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput
@@ -30,6 +30,13 @@ _ENVIRONMENT = {
     "embedder_threads": "MEMORY_MESH_EMBEDDER_THREADS",
     "model_dir": "MEMORY_MESH_MODEL_DIR",
     "models_dir": "MEMORY_MESH_MODELS_DIR",
+    "reranker": "MEMORY_MESH_RERANKER",
+    "reranker_model": "MEMORY_MESH_RERANKER_MODEL",
+    "reranker_api_key": "MEMORY_MESH_RERANKER_API_KEY",
+    "reranker_base_url": "MEMORY_MESH_RERANKER_BASE_URL",
+    "reranker_candidates": "MEMORY_MESH_RERANKER_CANDIDATES",
+    "reranker_chars": "MEMORY_MESH_RERANKER_CHARS",
+    "reranker_timeout": "MEMORY_MESH_RERANKER_TIMEOUT",
     "redact": "MEMORY_MESH_REDACT",
     "llm_provider": "MEMORY_MESH_LLM_PROVIDER",
     "llm_model": "MEMORY_MESH_LLM_MODEL",
@@ -37,7 +44,11 @@ _ENVIRONMENT = {
     "llm_base_url": "MEMORY_MESH_LLM_BASE_URL",
     "llm_max_tokens": "MEMORY_MESH_LLM_MAX_TOKENS",
 }
-_PROVIDER_KEYS = {"openai": ("OPENAI_API_KEY",), "cohere": ("COHERE_API_KEY", "CO_API_KEY")}
+_PROVIDER_KEYS = {
+    "openai": ("OPENAI_API_KEY",),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "jina": ("JINA_API_KEY",),
+}
 _FOLDERS = {"db_dir", "model_dir", "models_dir"}
 _COUNTS = {
     "embedder_dimension",
@@ -47,6 +58,8 @@ _COUNTS = {
     "max_heritage_depth",
     "session_days",
     "recall_days",
+    "reranker_candidates",
+    "reranker_chars",
 }
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
@@ -88,6 +101,13 @@ class Config:
     embedder_threads: int = 0
     model_dir: Path | None = None
     models_dir: Path = Path()
+    reranker: str | None = None
+    reranker_model: str | None = None
+    reranker_api_key: str | None = field(default=None, repr=False)
+    reranker_base_url: str | None = None
+    reranker_candidates: int = 50
+    reranker_chars: int = 2_000
+    reranker_timeout: float = 2.0
     redact: bool = True
     privacy_rules: tuple[Mapping[str, object], ...] = ()
     read_claims: bool = True
@@ -141,6 +161,16 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
         "str | PathLike[str] | None",
         "the folder where local embedding models are installed",
     ),
+    "reranker": (
+        "str | None",
+        "what orders the best hits anew: fastembed, cohere, jina, tei, http or none",
+    ),
+    "reranker_model": ("str | None", "the reranker's model; for fastembed a name or a folder"),
+    "reranker_api_key": ("str | None", "the key of the reranker's service"),
+    "reranker_base_url": ("str | None", "the reranker's address, without /rerank"),
+    "reranker_candidates": ("int | None", "hits that the reranker reads"),
+    "reranker_chars": ("int | None", "characters of each hit that the reranker reads"),
+    "reranker_timeout": ("float | None", "seconds after which a search ignores the reranker"),
     "redact": ("bool | None", "replace personal data and secrets before storing"),
     "privacy_rules": (
         "Sequence[Mapping[str, object]] | None",
@@ -247,7 +277,12 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config:
     """Reads a provider's own variable, such as OPENAI_API_KEY, only if it is the chosen one."""
-    for name, provider in (("embedder", config.embedder), ("llm", config.llm_provider)):
+    providers = {
+        "embedder": config.embedder,
+        "llm": config.llm_provider,
+        "reranker": config.reranker,
+    }
+    for name, provider in providers.items():
         setting = f"{name}_api_key"
         if getattr(config, setting) is not None:
             continue
@@ -266,12 +301,14 @@ def _fitted(name: str, value: object) -> object:
         return Path(str(value)).expanduser()
     if name in _COUNTS:
         return _count(value)
-    if name == "skill_directories":
-        return _paths(value)
-    if name == "privacy_rules":
-        return _rules(value)
-    if name == "predicates":
-        return _named_tables(value)
+    readers: dict[str, Callable[[object], object]] = {
+        "skill_directories": _paths,
+        "privacy_rules": _rules,
+        "predicates": _named_tables,
+        "reranker_timeout": _seconds,
+    }
+    if name in readers:
+        return readers[name](value)
     expected = type(getattr(Config(), name))
     if expected is bool and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
         return value.lower() in _TRUE
@@ -311,3 +348,13 @@ def _count(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     raise InvalidInput(f"must be a whole number, 0 or more, not {value!r}")
+
+
+def _seconds(value: object) -> float:
+    try:
+        seconds = float(value) if isinstance(value, str | float | int) else 0.0
+    except (ValueError, OverflowError):
+        seconds = 0.0
+    if isinstance(value, bool) or not 0 < seconds < float("inf"):
+        raise InvalidInput(f"must be a number of seconds above 0, not {value!r}")
+    return seconds

@@ -10,6 +10,7 @@
     ├── EmbeddingError          no embedder answered
     │   └── TextRefused         the embedder works but rejects this text
     ├── LLMError                the language model did not answer
+    ├── RerankError             the reranker did not answer
     ├── MissingExtra            a package of an optional extra is not installed
     ├── NotAfterFork            the index library was loaded before this process was forked
     ├── ModelError              a model folder cannot be used
@@ -63,6 +64,10 @@ class TextRefused(EmbeddingError):
 
 class LLMError(MeshError):
     """The language model did not answer. The result was made without it."""
+
+
+class RerankError(MeshError):
+    """The reranker did not answer. The hits are in their usual order."""
 
 
 class ModelError(MeshError):

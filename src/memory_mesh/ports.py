@@ -253,6 +253,13 @@ class Embedder(Protocol):
         """Release the model."""
 
 
+class Reranker(Protocol):
+    """Scores texts for a question by reading both together: a cross-encoder, a service."""
+
+    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float | None]:
+        """One score for each text, in their order, higher is better; None for no score."""
+
+
 class Index(Protocol):
     """Vectors by number, absorbed from the ledger, per namespace and space.
 

@@ -18,7 +18,7 @@ from memory_mesh import flows
 from memory_mesh.config import Config
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.errors import Closed
-from memory_mesh.ports import LLM, Clock, Embedder, Index, Ledger, Redactor, Sink
+from memory_mesh.ports import LLM, Clock, Embedder, Index, Ledger, Redactor, Reranker, Sink
 from memory_mesh.process import forks
 from memory_mesh.process.cache import SearchCache
 from memory_mesh.process.clock import SystemClock
@@ -40,10 +40,11 @@ class Store:
         sinks: Sequence[Sink] = (),
         embedder: Embedder | None = None,
         llm: LLM | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         """Keep the settings; nothing is opened yet."""
         self._config, self._clock, self._sinks = config, clock or SystemClock(), tuple(sinks)
-        self._embedder, self._llm = embedder, llm
+        self._embedder, self._llm, self._reranker = embedder, llm, reranker
         self._open: OpenStore | None = None
         self._closed = False
         self._opening = threading.Lock()
@@ -59,7 +60,12 @@ class Store:
                 raise Closed
             if self._open is None:
                 self._open = OpenStore(
-                    self._config, self._clock, self._sinks, self._embedder, self._llm
+                    self._config,
+                    self._clock,
+                    self._sinks,
+                    embedder=self._embedder,
+                    llm=self._llm,
+                    reranker=self._reranker,
                 )
             return self._open
 
@@ -83,8 +89,10 @@ class OpenStore:
         config: Config,
         clock: Clock,
         sinks: Sequence[Sink],
-        embedder: Embedder | None,
-        llm: LLM | None,
+        *,
+        embedder: Embedder | None = None,
+        llm: LLM | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self._config = config
         self.clock, self.sinks = clock, tuple(sinks)
@@ -105,6 +113,8 @@ class OpenStore:
         self._embedder_chosen = embedder is not None
         self._index: Index | None = None
         self._llm = llm
+        self._custom_reranker = reranker
+        self._reranker: Reranker | None = None
         self._choosing = threading.Lock()
         forks.protect(self.cache)
         forks.protect(self)
@@ -151,6 +161,24 @@ class OpenStore:
             api_key=config.llm_api_key,
             base_url=config.llm_base_url,
         )
+
+    def reranker(self) -> Reranker | None:
+        """The given or configured reranker with its time limit; choosing it loads no model."""
+        if self._custom_reranker is None and self._config.reranker in {None, "none"}:
+            return None
+        with self._choosing:
+            if self._reranker is None:
+                from memory_mesh.engines.rerankers import reranker_of
+
+                chosen = self._custom_reranker or reranker_of(self._config)
+                self._reranker = None if chosen is None else self.guarded(chosen)
+            return self._reranker
+
+    def guarded(self, reranker: Reranker) -> Reranker:
+        """A reranker with the time limit of this store, which may fail without harm."""
+        from memory_mesh.engines.rerankers.guarded import Guarded
+
+        return Guarded(reranker, self._config.reranker_timeout)
 
     def index(self) -> Index | None:
         """The index of large stores, or None where its package is not installed."""

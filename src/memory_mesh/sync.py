@@ -16,7 +16,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import options_given
 from memory_mesh.policy.users import check_plain_namespace, user_namespace
-from memory_mesh.ports import LLM, Clock, Embedder, Sink
+from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
 from memory_mesh.store import Store
 from memory_mesh.typed import Self
 from memory_mesh.verbs.audit import AuditVerbs
@@ -49,6 +49,7 @@ class MemoryMesh(
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
         custom_llm: LLM | None = None,
+        custom_reranker: Reranker | None = None,
         # begin generated options (settings)
         db_dir: str | PathLike[str] | None = None,
         namespace: str | None = None,
@@ -80,6 +81,13 @@ class MemoryMesh(
         embedder_threads: int | None = None,
         model_dir: str | PathLike[str] | None = None,
         models_dir: str | PathLike[str] | None = None,
+        reranker: str | None = None,
+        reranker_model: str | None = None,
+        reranker_api_key: str | None = None,
+        reranker_base_url: str | None = None,
+        reranker_candidates: int | None = None,
+        reranker_chars: int | None = None,
+        reranker_timeout: float | None = None,
         redact: bool | None = None,
         privacy_rules: Sequence[Mapping[str, object]] | None = None,
         read_claims: bool | None = None,
@@ -94,6 +102,7 @@ class MemoryMesh(
             sinks: objects that are handed every write.
             custom_embedder: an embedder object to use instead of a configured one.
             custom_llm: a language model object to use instead of a configured one.
+            custom_reranker: a reranker object to use instead of a configured one.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
             agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').
@@ -124,13 +133,27 @@ class MemoryMesh(
             embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
             model_dir: the folder of one local embedding model.
             models_dir: the folder where local embedding models are installed.
+            reranker: what orders the best hits anew: fastembed, cohere, jina, tei, http or none.
+            reranker_model: the reranker's model; for fastembed a name or a folder.
+            reranker_api_key: the key of the reranker's service.
+            reranker_base_url: the reranker's address, without /rerank.
+            reranker_candidates: hits that the reranker reads (default 50).
+            reranker_chars: characters of each hit that the reranker reads (default 2000).
+            reranker_timeout: seconds after which a search ignores the reranker (default 2.0).
             redact: replace personal data and secrets before storing (default True).
             privacy_rules: rules of your own for what to replace.
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
             predicates: how predicates of claims behave, by name.
         """
         config = configuration.load(options_given(locals(), configuration.SETTINGS))
-        store = Store(config, clock=clock, sinks=sinks, embedder=custom_embedder, llm=custom_llm)
+        store = Store(
+            config,
+            clock=clock,
+            sinks=sinks,
+            embedder=custom_embedder,
+            llm=custom_llm,
+            reranker=custom_reranker,
+        )
         super().__init__(store, config, channel, owner=True)
 
     def view(

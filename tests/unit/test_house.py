@@ -39,6 +39,7 @@ SYMBOLS = {
 FOLDERS = {
     "a CLI command": ("cli/commands", "search.py"),
     "an embedder": ("engines/embedders", "onnx.py"),
+    "a reranker": ("engines/rerankers", "services.py"),
     "a ledger": ("engines/ledgers", "sqlite/ledger.py"),
     "what a ledger must do": ("testing", "ledger_contract.py"),
 }

@@ -47,7 +47,7 @@ from memory_mesh.model import (
     Verification,
 )
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
-from memory_mesh.ports import LLM, Clock, Embedder, Sink
+from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
 from memory_mesh.process.cache import CacheStats
 from memory_mesh.typed import Self
 from memory_mesh.verbs.users import names_no_user
@@ -77,6 +77,7 @@ class MemoryMesh:
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
         custom_llm: LLM | None = None,
+        custom_reranker: Reranker | None = None,
         db_dir: str | PathLike[str] | None = None,
         namespace: str | None = None,
         agent_id: str | None = None,
@@ -107,6 +108,13 @@ class MemoryMesh:
         embedder_threads: int | None = None,
         model_dir: str | PathLike[str] | None = None,
         models_dir: str | PathLike[str] | None = None,
+        reranker: str | None = None,
+        reranker_model: str | None = None,
+        reranker_api_key: str | None = None,
+        reranker_base_url: str | None = None,
+        reranker_candidates: int | None = None,
+        reranker_chars: int | None = None,
+        reranker_timeout: float | None = None,
         redact: bool | None = None,
         privacy_rules: Sequence[Mapping[str, object]] | None = None,
         read_claims: bool | None = None,
@@ -120,6 +128,7 @@ class MemoryMesh:
             sinks: objects that are handed every write.
             custom_embedder: an embedder object to use instead of a configured one.
             custom_llm: a language model object to use instead of a configured one.
+            custom_reranker: a reranker object to use instead of a configured one.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
             agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').
@@ -150,6 +159,13 @@ class MemoryMesh:
             embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
             model_dir: the folder of one local embedding model.
             models_dir: the folder where local embedding models are installed.
+            reranker: what orders the best hits anew: fastembed, cohere, jina, tei, http or none.
+            reranker_model: the reranker's model; for fastembed a name or a folder.
+            reranker_api_key: the key of the reranker's service.
+            reranker_base_url: the reranker's address, without /rerank.
+            reranker_candidates: hits that the reranker reads (default 50).
+            reranker_chars: characters of each hit that the reranker reads (default 2000).
+            reranker_timeout: seconds after which a search ignores the reranker (default 2.0).
             redact: replace personal data and secrets before storing (default True).
             privacy_rules: rules of your own for what to replace.
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
@@ -161,6 +177,7 @@ class MemoryMesh:
             sinks=sinks,
             custom_embedder=custom_embedder,
             custom_llm=custom_llm,
+            custom_reranker=custom_reranker,
             db_dir=db_dir,
             namespace=namespace,
             agent_id=agent_id,
@@ -191,6 +208,13 @@ class MemoryMesh:
             embedder_threads=embedder_threads,
             model_dir=model_dir,
             models_dir=models_dir,
+            reranker=reranker,
+            reranker_model=reranker_model,
+            reranker_api_key=reranker_api_key,
+            reranker_base_url=reranker_base_url,
+            reranker_candidates=reranker_candidates,
+            reranker_chars=reranker_chars,
+            reranker_timeout=reranker_timeout,
             redact=redact,
             privacy_rules=privacy_rules,
             read_claims=read_claims,
@@ -634,6 +658,7 @@ class MemoryMesh:
         weights: Mapping[str, float] | None = None,
         min_similarity: float | None = None,
         min_relevance: float = 0.0,
+        rerank: bool | Reranker | None = None,
     ) -> Hits:
         """Returns the best memories for a question, best first, each with the parts of its score.
 
@@ -650,7 +675,7 @@ class MemoryMesh:
             filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
             use_cache: allow an answer from the cache of recent searches.
             scope: who reads; by default the project, agent and session of this mesh.
-            also: further views to ask; hits of all are merged by score, profile mesh only.
+            also: further views to ask; hits are merged by score: profile mesh, no reranker.
             across: parts of the scope to ignore: project, agent, session.
             include: further statuses to show beside active, such as quarantined.
             as_of: answer from what was recorded at this time.
@@ -660,6 +685,7 @@ class MemoryMesh:
             weights: weights of the parts of the score, for profiles that take them.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
             min_relevance: leave out memories with a lower score than this, 0 to 1.
+            rerank: False: without a reranker; or an object with rank(query, texts) to use once.
         """
         return await self._threads.run(
             self._sync.search,
@@ -678,6 +704,7 @@ class MemoryMesh:
             weights=weights,
             min_similarity=min_similarity,
             min_relevance=min_relevance,
+            rerank=rerank,
         )
 
     def format_results(self, results: Sequence[Hit]) -> str:

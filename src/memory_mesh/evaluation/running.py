@@ -176,9 +176,19 @@ class _Session:
     def _key(self, digest: str) -> str:
         config = configuration.load()
         settings = (config.redact, config.privacy_rules, config.read_claims, config.predicates)
+        reranker = (config.reranker, config.reranker_model, config.reranker_base_url)
+        budget = (config.reranker_candidates, config.reranker_chars, config.reranker_timeout)
         names = sorted(self._suite.records.items())
         return results.digest(
-            [digest, workspace.code_digest(), settings, names, _space(self._embedder)]
+            [
+                digest,
+                workspace.code_digest(),
+                settings,
+                reranker,
+                budget,
+                names,
+                _space(self._embedder),
+            ]
         )
 
 

@@ -15,7 +15,7 @@ a vector and waits for one (late_vectors.py).
 from collections.abc import Mapping, Sequence
 
 from memory_mesh import log
-from memory_mesh.errors import EmbeddingError, TextRefused
+from memory_mesh.errors import EmbeddingError, MeshError, TextRefused
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.model import (
@@ -298,18 +298,18 @@ def embedder_failed(error: EmbeddingError) -> None:
     """Warns once per process that there are no vectors; a refused text is no failure."""
     if isinstance(error, TextRefused):
         return
-    from memory_mesh.policy.privacy import masked
-
-    reason = _cut(masked(str(error)).rstrip("."))
     log.warn_once(
         "embedder",
-        f"the embedder fails: {reason}. Texts are stored and found by keyword; their vectors are "
-        "made once it works again",
+        f"the embedder fails: {cut_reason(error)}. Texts are stored and found by keyword; their "
+        "vectors are made once it works again",
     )
 
 
-def _cut(reason: str) -> str:
-    """The beginning of a reason, cut after a word."""
+def cut_reason(error: MeshError) -> str:
+    """The reason of a failure for a message: without secrets, cut after a word."""
+    from memory_mesh.policy.privacy import masked
+
+    reason = masked(str(error)).rstrip(".")
     if len(reason) <= _REASON_CHARS:
         return reason
     return f"{reason[:_REASON_CHARS].rpartition(' ')[0]} …"

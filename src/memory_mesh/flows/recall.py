@@ -16,7 +16,11 @@
       │  near(vector, lens)                    body by index, tail by exact scan, same checks
       │  around(candidates, lens)              what was said before and after, same checks
       ▼
-    features ──▶ weigh ──▶ best `limit` ──▶ load ──▶ newer above older
+    features ──▶ weigh ──▶ best `limit` ──▶ load ──▶ what updates them
+      ▼
+    a reranker's order, if there is one        outside the transaction (reranking.py)
+      ▼
+    newer above older
       ▼
     Hits(Hit(memory, score, parts) …, explanation)
       │
@@ -25,10 +29,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 
 from memory_mesh import log
 from memory_mesh.errors import InvalidInput, StoreIsFull
-from memory_mesh.fastdataclass import replace
+from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import recall_entry, use_entry
 from memory_mesh.flows.late_vectors import CATCH_UP_CHARS, CATCH_UP_TEXTS, catch_up
@@ -59,27 +64,58 @@ from memory_mesh.policy.ranking import (
 from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
 from memory_mesh.ports import Search, Snapshot
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.flows.reranking import Reranking
 
 MOST_GUESSES = 256  # guesses read for the hits of one search
 READ_AS_HITS = 10  # hits that tell how a word was read
 LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
 
-def recall(access: Access, query: Query, *, use_cache: bool = True) -> Hits:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a read transaction found: hits in their order, and what updates them."""
+
+    hits: list[Hit]
+    below: Mapping[str, float]  # scores of the first `limit` that min_relevance left out, by id
+    guesses: list[Conflict]
+    brought: list[Memory]  # named by a guess, and not among the hits
+    read_as: Mapping[str, Sequence[str]]
+    explanation: Explanation
+    may_be_kept: bool = False
+    bound: datetime | None = None  # until when the answer holds
+
+
+def recall(
+    access: Access,
+    query: Query,
+    *,
+    use_cache: bool = True,
+    reranking: "Reranking | None" = None,
+) -> Hits:
     """Returns the best memories for a query, best first, and how they were found."""
-    query, hits = find(access, query, use_cache=use_cache)
+    query, hits = find(access, query, use_cache=use_cache, reranking=reranking)
     note_search(access, query, hits)
     return hits
 
 
-def find(access: Access, query: Query, *, use_cache: bool = True) -> tuple[Query, Hits]:
+def find(
+    access: Access,
+    query: Query,
+    *,
+    use_cache: bool = True,
+    reranking: "Reranking | None" = None,
+) -> tuple[Query, Hits]:
     """Returns the query as it was asked, redacted, and its hits; records nothing."""
     if query.profile not in (*profiles.PROFILES, *profiles.RANKED):
         known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
         raise InvalidInput(f"there is no profile {query.profile!r}; choose one of: {known}")
     start = log.started()
     query = replace(query, text=redact(access, query.text))
-    hits = _recalled(access, query, use_cache=use_cache and _may_be_kept(query))
+    keeps = use_cache and _may_be_kept(query) and (reranking is None or reranking.may_be_kept)
+    hits = _recalled(access, query, use_cache=keeps, reranking=reranking)
     log.info(
         "search",
         hits=len(hits),
@@ -96,34 +132,38 @@ def note_search(access: Access, query: Query, hits: Sequence[Hit]) -> None:
         access.ledger.note(access.namespace, recall_entry(access, query, hits))
 
 
-def _recalled(access: Access, query: Query, *, use_cache: bool) -> Hits:
+def _recalled(
+    access: Access, query: Query, *, use_cache: bool, reranking: "Reranking | None"
+) -> Hits:
     """The answer of the cache, or of one read transaction.
 
-    A vector is computed between two transactions, never inside one: a model may be far away, and
-    no process forks while a transaction is open.
+    A vector is computed between two transactions, never inside one, and a reranker is asked after
+    the last: a model may be far away, and no process forks while a transaction is open.
     """
-    reading = read_question(query)
+    reading, found = read_question(query), None
+    reranked = reranking is not None
+    many = query.limit if reranking is None else max(query.limit, reranking.candidates)
     with access.ledger.read(access.namespace) as snapshot:
-        key = _cache_key(access.namespace, snapshot.head(), query, reading)
+        key = _cache_key(access.namespace, snapshot.head(), query, reading, reranked)
         cached = access.cache.get(key, query.lens.now) if use_cache else None
         if cached is not None:
             return Hits(cached, cached.explanation)
         reading = name_speakers(snapshot, query, reading)
         if access.embedder is None or query.keyword_only or not query.text.strip():
-            hits = _answer(access, snapshot, query, PreparedQuery(reading=reading))
+            found = _found(access, snapshot, query, PreparedQuery(reading=reading), many=many)
             if use_cache:
-                access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens))
-            return hits
-    prepared = embed_question(access, query, reading)
-    with _caught_up(access, prepared.space) as (snapshot, pending):
-        hits = _answer(access, snapshot, query, prepared, pending)
-        complete = not pending and prepared.note is None
-        if (
-            use_cache
-            and complete
-            and key == _cache_key(access.namespace, snapshot.head(), query, reading)
-        ):
-            access.cache.put(key, hits, query.lens.now, snapshot.next_bound(query.lens))
+                found = _kept(snapshot, query, found)
+    if found is None:
+        prepared = embed_question(access, query, reading)
+        with _caught_up(access, prepared.space) as (snapshot, pending):
+            found = _found(access, snapshot, query, prepared, many=many, pending=pending)
+            complete = not pending and prepared.note is None
+            now = _cache_key(access.namespace, snapshot.head(), query, reading, reranked)
+            if use_cache and complete and key == now:
+                found = _kept(snapshot, query, found)
+    hits = _ordered(query, found, reranking)
+    if found.may_be_kept and hits.explanation.note is None:
+        access.cache.put(key, hits, query.lens.now, found.bound)
     return hits
 
 
@@ -170,59 +210,96 @@ def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory
     return found
 
 
-def _answer(
-    access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery, pending: int = 0
-) -> Hits:
+def _found(
+    access: Access,
+    snapshot: Snapshot,
+    query: Query,
+    prepared: PreparedQuery,
+    *,
+    many: int,
+    pending: int = 0,
+) -> _Found:
+    """Returns the best `many` candidates as hits, with all that orders them later."""
     legs, explanation = gather(access, snapshot, query, prepared, pending)
     explanation = replace(explanation, note=prepared.note)
     if query.profile == profiles.MESH:
         table = features.table(_evidence(snapshot, query, prepared, legs))
-        best = forest.best(table, query.limit, by_meaning=prepared.space is not None)
+        best = forest.best(table, many, by_meaning=prepared.space is not None)
     else:
         from memory_mesh.policy.ranking import fusion
 
-        many = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else query.limit
-        best = fusion.fuse(query.profile, legs, many)
+        depth = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else many
+        best = fusion.fuse(query.profile, legs, depth)
     memories = snapshot.load([candidate.version for candidate in best], query.lens)
     if query.profile in profiles.RANKED:
-        best, explanation = _ranked(query, best, memories, explanation)
+        near, explanation = _ranked(query, best, memories, explanation)
+        best = near[:many]
     spans = _spans(snapshot, prepared, query, memories)
     hits = [
         Hit(memories[found.version], found.score, found.parts, spans.get(found.version))
         for found in best
         if found.score >= query.min_relevance
     ]
-    hits = _newest_first(snapshot, query, hits)
+    below = {
+        memories[found.version].id: found.score
+        for found in best[: query.limit]
+        if found.score < query.min_relevance
+    }
+    guesses, brought = _guesses(snapshot, query, hits)
+    return _Found(hits, below, guesses, brought, legs.keyword.read_as, explanation)
+
+
+def _guesses(
+    snapshot: Snapshot, query: Query, hits: Sequence[Hit]
+) -> tuple[list[Conflict], list[Memory]]:
+    """Returns the guesses that order the hits, and the memories they name that were not found."""
+    shown = dict.fromkeys(hit.id for hit in hits)
+    found = snapshot.guesses(list(shown), MOST_GUESSES) if shown else []
+    guesses = [guess for guess in found if _known_by(guess, query.lens)]
+    wanted = [id_ for guess in guesses for id_ in (guess.new, guess.existing)]
+    missing = [id_ for id_ in dict.fromkeys(wanted) if id_ not in shown]
+    return guesses, snapshot.get(missing, query.lens) if missing else []
+
+
+def _kept(snapshot: Snapshot, query: Query, found: _Found) -> _Found:
+    """Returns what was found with the time until which its answer may be cached."""
+    return replace(found, may_be_kept=True, bound=snapshot.next_bound(query.lens))
+
+
+def _ordered(query: Query, found: _Found, reranking: "Reranking | None") -> Hits:
+    """Returns the answer: in the reranker's order if there is one, newer above older."""
+    hits, explanation = found.hits, found.explanation
+    if reranking is not None:
+        from memory_mesh.flows.reranking import rerank
+
+        hits, explanation = rerank(reranking, query.text, hits, explanation)
+    hits = _newest_first(query, hits[: query.limit], found)
     if query.min_relevance:
-        shown = {hit.id for hit in hits}
-        left_out = [found for found in best if memories[found.version].id not in shown]
-        explanation = _cut(explanation, query.limit - len(hits), left_out)
-    if legs.keyword.read_as:
-        explanation = replace(explanation, read_as=_read_as(legs.keyword.read_as, hits))
+        explanation = _cut(explanation, query.limit, hits, found.below)
+    if found.read_as:
+        explanation = replace(explanation, read_as=_read_as(found.read_as, hits))
     return Hits(hits, explanation)
 
 
-def _cut(explanation: Explanation, room: int, left_out: Sequence[Fused]) -> Explanation:
-    """Says what the threshold left out of an answer that has room for so many more hits."""
-    scores = [found.score for found in left_out][:room]
+def _cut(
+    explanation: Explanation, limit: int, hits: Sequence[Hit], below: Mapping[str, float]
+) -> Explanation:
+    """Says what the threshold left out of an answer that has room for more hits."""
+    shown = {hit.id for hit in hits}
+    scores = [score for id_, score in below.items() if id_ not in shown][: limit - len(hits)]
     return replace(explanation, below=len(scores), best_below=max(scores, default=None))
 
 
-def _newest_first(snapshot: Snapshot, query: Query, hits: list[Hit]) -> list[Hit]:
+def _newest_first(query: Query, hits: list[Hit], found: _Found) -> list[Hit]:
     """Returns the hits, each below the newest statement that updates it, found or not."""
-    memories = {hit.id: hit.memory for hit in hits}
-    found = snapshot.guesses(list(memories), MOST_GUESSES) if memories else []
-    guesses = [guess for guess in found if _known_by(guess, query.lens)]
-    if len(hits) < 2 and not guesses:  # noqa: PLR2004  # nothing to put in order
+    if len(hits) < 2 and not found.guesses:  # noqa: PLR2004  # nothing to put in order
         return hits
     from memory_mesh.policy.ranking import newer_first  # a write has no use for it
 
-    wanted = [id_ for guess in guesses for id_ in (guess.new, guess.existing)]
-    missing = [id_ for id_ in dict.fromkeys(wanted) if id_ not in memories]
-    brought = snapshot.get(missing, query.lens) if missing else []
-    memories |= {memory.id: memory for memory in brought}
+    looked_at = (*(hit.memory for hit in found.hits), *found.brought)
+    memories = {memory.id: memory for memory in looked_at}
     question = query.text if query.profile == profiles.MESH else None
-    return newer_first.place(hits, guesses, memories, question)[: query.limit]
+    return newer_first.place(hits, found.guesses, memories, question)[: query.limit]
 
 
 def _known_by(guess: Conflict, lens: Lens) -> bool:
@@ -270,7 +347,7 @@ def _ranked(
         if not rerank.similar_enough(query, fused)
     ]
     told = replace(explanation, dissimilar=len(far), best_dissimilar=max(far, default=None))
-    return near[: query.limit], told
+    return near, told
 
 
 def _spans(
@@ -299,7 +376,13 @@ def _may_be_kept(query: Query) -> bool:
     return query.profile not in profiles.RANKED and not by_use
 
 
-def _cache_key(namespace: str, head: Head, query: Query, reading: Reading) -> tuple[object, ...]:
+def _cache_key(
+    namespace: str,
+    head: Head,
+    query: Query,
+    reading: Reading,
+    reranked: bool,  # noqa: FBT001
+) -> tuple[object, ...]:
     """Returns all that can change the answer: RFC-0011's query, limit and filter, and more."""
     lens = query.lens
     where = filter_text(lens)
@@ -307,5 +390,5 @@ def _cache_key(namespace: str, head: Head, query: Query, reading: Reading) -> tu
         "search", namespace, query.text, query.limit, where, head.identity, head.seq, query.profile,
         query.keyword_only, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
         lens.any_validity, lens.session_days, tuple(sorted(query.weights.items())),
-        query.min_similarity, query.min_relevance, reading.period,
+        query.min_similarity, query.min_relevance, reading.period, reranked,
     )  # fmt: skip

@@ -106,6 +106,7 @@ class Explanation:
     from_body: int = 0
     read_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # and a hit holds it
     to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
+    reranked: int = 0  # hits that a reranker put in order, those cut off later included
     below: int = 0  # candidates for the first `limit` hits that min_relevance left out
     best_below: float | None = None  # the best of their scores
     dissimilar: int = 0  # the same for min_similarity

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh import flows
+from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
 from memory_mesh.formats import rfc11
 from memory_mesh.model import (
@@ -14,12 +15,14 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
+from memory_mesh.ports import Reranker
 from memory_mesh.process.cache import CacheStats
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.verbs.users import names_no_user
 from memory_mesh.view import View
 
 if TYPE_CHECKING:
+    from memory_mesh.flows.reranking import Reranking
     from memory_mesh.sync import MemoryMesh
 
 
@@ -45,6 +48,7 @@ class SearchVerbs(View):
         weights: Mapping[str, float] | None = None,
         min_similarity: float | None = None,
         min_relevance: float = 0.0,
+        rerank: bool | Reranker | None = None,
     ) -> Hits:
         """Returns the best memories for a question, best first, each with the parts of its score.
 
@@ -61,7 +65,7 @@ class SearchVerbs(View):
             filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
             use_cache: allow an answer from the cache of recent searches.
             scope: who reads; by default the project, agent and session of this mesh.
-            also: further views to ask; hits of all are merged by score, profile mesh only.
+            also: further views to ask; hits are merged by score: profile mesh, no reranker.
             across: parts of the scope to ignore: project, agent, session.
             include: further statuses to show beside active, such as quarantined.
             as_of: answer from what was recorded at this time.
@@ -71,6 +75,7 @@ class SearchVerbs(View):
             weights: weights of the parts of the score, for profiles that take them.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
             min_relevance: leave out memories with a lower score than this, 0 to 1.
+            rerank: False: without a reranker; or an object with rank(query, texts) to use once.
         """
         lens = self._lens(
             scope,
@@ -93,8 +98,10 @@ class SearchVerbs(View):
         if also:
             from memory_mesh.verbs.search_views import search_views  # most searches ask one view
 
-            return search_views(self, also, question, filter=filter, use_cache=use_cache)
-        return self._recall(question, use_cache=use_cache)
+            return search_views(
+                self, also, question, filter=filter, use_cache=use_cache, rerank=rerank
+            )
+        return self._recall(question, use_cache=use_cache, reranking=self._reranking(rerank))
 
     def format_results(self, results: Sequence[Hit]) -> str:
         """Formats hits as RFC-0011's prompt text."""
@@ -108,9 +115,41 @@ class SearchVerbs(View):
         """Returns size, hits and misses of the search cache."""
         return self._opened().cache.stats()
 
-    def _recall(self, query: Query, *, use_cache: bool = True, recorded: bool = True) -> Hits:
+    def _reranking(self, asked: bool | Reranker | None) -> "Reranking | None":  # noqa: FBT001
+        """The store's reranker, or the one that a search brings; None for none."""
+        if asked is False:
+            return None
+        opened, config = self._opened(), self._config
+        if asked is None or asked is True:
+            reranker = opened.reranker()
+            if reranker is None and asked:
+                raise InvalidInput(
+                    "there is no reranker to ask: set MEMORY_MESH_RERANKER (docs/ranking.md), or "
+                    "pass an object with a method rank(query, texts) as rerank"
+                )
+        elif callable(getattr(asked, "rank", None)):
+            reranker = opened.guarded(asked)
+        else:
+            raise InvalidInput("rerank must be True, False or an object with rank(query, texts)")
+        if reranker is None:
+            return None
+        return flows.reranking.Reranking(
+            reranker,
+            config.reranker_candidates,
+            config.reranker_chars,
+            may_be_kept=asked is None or asked is True,
+        )
+
+    def _recall(
+        self,
+        query: Query,
+        *,
+        use_cache: bool = True,
+        recorded: bool = True,
+        reranking: "Reranking | None" = None,
+    ) -> Hits:
         """Runs a ready query; if it is not recorded, it leaves no recall block."""
         access = self._access()
         if not recorded:
             access = replace(access, yamo=False)
-        return flows.recall.recall(access, query, use_cache=use_cache)
+        return flows.recall.recall(access, query, use_cache=use_cache, reranking=reranking)

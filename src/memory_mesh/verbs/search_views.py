@@ -16,7 +16,13 @@ _NOT_COMPARABLE = tuple(name for name in (*profiles.PROFILES, *profiles.RANKED) 
 
 
 def search_views(
-    asking: View, also: Sequence[View], query: Query, *, filter: str | None, use_cache: bool
+    asking: View,
+    also: Sequence[View],
+    query: Query,
+    *,
+    filter: str | None,
+    use_cache: bool,
+    rerank: object,
 ) -> Hits:
     """Returns the best hits of the asking view and of others, each under its own lens.
 
@@ -26,8 +32,14 @@ def search_views(
     Options:
         filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
         use_cache: allow an answer from the cache of recent searches.
+        rerank: None or False: hits are merged by score, and no reranker is asked.
     """
     others = checked_views(also, View)
+    if rerank is not None and rerank is not False:
+        raise InvalidInput(
+            "rerank and also cannot be combined: hits of several views are merged by score, and a "
+            "reranker's order would be lost; leave out one of the two, or search each view"
+        )
     if query.profile in _NOT_COMPARABLE:
         raise InvalidInput(
             f"also merges hits by score, and a score of the profile {query.profile!r} cannot be "
@@ -40,7 +52,19 @@ def search_views(
         )
         queries.setdefault(view, replace(query, lens=lens))
     asked = [_asked(view, own) for view, own in queries.items()]
-    return flows.several_views.recall_views(asked, use_cache=use_cache)
+    hits = flows.several_views.recall_views(asked, use_cache=use_cache)
+    return _without_reranker(hits) if rerank is None and any(map(_reranks, queries)) else hits
+
+
+def _reranks(view: View) -> bool:
+    return view._opened().reranker() is not None  # noqa: SLF001
+
+
+def _without_reranker(hits: Hits) -> Hits:
+    """Says that a configured reranker was not asked."""
+    how, told = hits.explanation, "hits of several views are merged by score, without a reranker"
+    note = told if how.note is None else f"{how.note}; {told}"
+    return Hits(hits, replace(how, note=note))
 
 
 def checked_views(given: object, kind: type[Kind]) -> list[Kind]:

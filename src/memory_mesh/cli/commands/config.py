@@ -10,7 +10,7 @@ from memory_mesh.model import Json
 from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh config"
-_SECRETS = {"embedder_api_key", "llm_api_key"}
+_SECRETS = {"embedder_api_key", "llm_api_key", "reranker_api_key"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

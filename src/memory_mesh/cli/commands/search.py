@@ -24,6 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="0..1",
         help="leave out hits with a lower score; 0.1 removes noise",
     )
+    parser.add_argument(
+        "--rerank",
+        action=argparse.BooleanOptionalAction,
+        help="order the best hits by the configured reranker; default: if there is one",
+    )
     parser.add_argument("--explain", action="store_true", help="print the parts of each score")
 
 
@@ -36,6 +41,7 @@ def run(options: argparse.Namespace) -> int:
             keyword_only=options.keyword,
             min_relevance=options.min_relevance,
             also=cli_options.also_of(options, mesh),
+            rerank=options.rerank,
             **view,
         )
     if waiting := hits.explanation.pending:
@@ -103,6 +109,7 @@ def _explanation(hits: Hits) -> str:
         f"Found by keyword: {how.found_by_keyword} | By meaning: {how.found_by_vector}",
         f"Without a vector: {how.pending}",
     ]
+    lines += [f"Reranked: {how.reranked}"] if how.reranked else []
     lines += [f"Read as: {term} -> {', '.join(others)}" for term, others in how.read_as.items()]
     lines += [f"Below the threshold: {how.below} | Best: {how.best_below:.4g}"] if how.below else []
     lines += [f"Note: {output.reindex_hint(how.to_reindex)}"] if how.to_reindex else []

@@ -87,6 +87,7 @@ class MemoryLane:
             use_cache=False,  # decay moves with the time and with every use
             scope=scope,
             profile="lane",
+            rerank=False,  # Memory Lane's own order
             min_similarity=(
                 settings.min_score_of_an_entity if about else settings.min_score_threshold
             ),

@@ -63,6 +63,13 @@ class MemoryGraph:
         embedder_threads: int | None = None,
         model_dir: str | PathLike[str] | None = None,
         models_dir: str | PathLike[str] | None = None,
+        reranker: str | None = None,
+        reranker_model: str | None = None,
+        reranker_api_key: str | None = None,
+        reranker_base_url: str | None = None,
+        reranker_candidates: int | None = None,
+        reranker_chars: int | None = None,
+        reranker_timeout: float | None = None,
         redact: bool | None = None,
         privacy_rules: Sequence[Mapping[str, object]] | None = None,
         read_claims: bool | None = None,
@@ -106,6 +113,13 @@ class MemoryGraph:
             embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
             model_dir: the folder of one local embedding model.
             models_dir: the folder where local embedding models are installed.
+            reranker: what orders the best hits anew: fastembed, cohere, jina, tei, http or none.
+            reranker_model: the reranker's model; for fastembed a name or a folder.
+            reranker_api_key: the key of the reranker's service.
+            reranker_base_url: the reranker's address, without /rerank.
+            reranker_candidates: hits that the reranker reads (default 50).
+            reranker_chars: characters of each hit that the reranker reads (default 2000).
+            reranker_timeout: seconds after which a search ignores the reranker (default 2.0).
             redact: replace personal data and secrets before storing (default True).
             privacy_rules: rules of your own for what to replace.
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
@@ -147,6 +161,13 @@ class MemoryGraph:
             embedder_threads=embedder_threads,
             model_dir=model_dir,
             models_dir=models_dir,
+            reranker=reranker,
+            reranker_model=reranker_model,
+            reranker_api_key=reranker_api_key,
+            reranker_base_url=reranker_base_url,
+            reranker_candidates=reranker_candidates,
+            reranker_chars=reranker_chars,
+            reranker_timeout=reranker_timeout,
             redact=redact,
             privacy_rules=privacy_rules,
             read_claims=read_claims,
@@ -451,6 +472,13 @@ def create_memory(
     embedder_threads: int | None = None,
     model_dir: str | PathLike[str] | None = None,
     models_dir: str | PathLike[str] | None = None,
+    reranker: str | None = None,
+    reranker_model: str | None = None,
+    reranker_api_key: str | None = None,
+    reranker_base_url: str | None = None,
+    reranker_candidates: int | None = None,
+    reranker_chars: int | None = None,
+    reranker_timeout: float | None = None,
     redact: bool | None = None,
     privacy_rules: Sequence[Mapping[str, object]] | None = None,
     read_claims: bool | None = None,
@@ -494,6 +522,13 @@ def create_memory(
         embedder_threads: threads of the local model; 0 chooses by the machine (default 0).
         model_dir: the folder of one local embedding model.
         models_dir: the folder where local embedding models are installed.
+        reranker: what orders the best hits anew: fastembed, cohere, jina, tei, http or none.
+        reranker_model: the reranker's model; for fastembed a name or a folder.
+        reranker_api_key: the key of the reranker's service.
+        reranker_base_url: the reranker's address, without /rerank.
+        reranker_candidates: hits that the reranker reads (default 50).
+        reranker_chars: characters of each hit that the reranker reads (default 2000).
+        reranker_timeout: seconds after which a search ignores the reranker (default 2.0).
         redact: replace personal data and secrets before storing (default True).
         privacy_rules: rules of your own for what to replace.
         read_claims: read simple claims, such as "X is Y", out of texts (default True).
