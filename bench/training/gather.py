@@ -24,7 +24,7 @@ from memory_mesh.evaluation.records import Question
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.flows import recall
 from memory_mesh.model import Query
-from memory_mesh.policy.ranking.features import NAMES
+from memory_mesh.policy.ranking import features
 from memory_mesh.ports import Embedder
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.sync import MemoryMesh
@@ -61,7 +61,7 @@ class Gathered:
     def save(self, file: Path) -> None:
         """All of it in one file."""
         np.savez_compressed(
-            file, names=np.array(NAMES), matrix=np.concatenate(self.matrix),
+            file, names=np.array(features.NAMES), matrix=np.concatenate(self.matrix),
             answers=np.concatenate(self.answers), units=np.concatenate(self.units),
             sizes=np.array(self.sizes), gold=np.array(self.gold), tenants=np.array(self.tenants),
         )  # fmt: skip
@@ -128,7 +128,8 @@ def _ask(
     told = search_options(asked.options("mesh"), question.scopes)
     lens = mesh._lens(told["scope"], filter=told.get("filter"), across=told["across"])  # noqa: SLF001
     query = Query(question.text, lens, 10, keyword_only=keyword)
-    table, memories = recall.looked_at(mesh._access(), query)  # noqa: SLF001
+    evidence, memories = recall.looked_at(mesh._access(), query)  # noqa: SLF001
+    table = features.table(evidence)
     if not table.versions:
         return
     named = [names.of_memory(memories[version].id) for version in table.versions]
