@@ -109,7 +109,7 @@ class _Model:
         return vectors.packed(np.stack(summed))
 
 
-def token_weights(size: int) -> "NDArray[np.float32]":
+def token_weights(size: int, rare: float = RARE) -> "NDArray[np.float32]":
     """The weight of each token: small for frequent ones, whose vectors say little.
 
     A tokenizer numbers its pieces from frequent to rare, so the number gives the rank, and Zipf's
@@ -120,7 +120,7 @@ def token_weights(size: int) -> "NDArray[np.float32]":
     rank = np.arange(size) - (_FIRST_WORD - 1.0)
     rank[:_FIRST_WORD] = size
     frequency = 1 / (rank * np.log(size))
-    weights: NDArray[np.float32] = (RARE / (RARE + frequency)).astype(np.float32)
+    weights: NDArray[np.float32] = (rare / (rare + frequency)).astype(np.float32)
     return weights
 
 
