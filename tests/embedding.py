@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
+from memory_mesh.engines.model_files import StaticFiles, find_static
 from tests.servers import Reply, Request
 
 
@@ -22,6 +23,14 @@ def model_folder() -> Path:
             "MEMORY_MESH_MODEL_DIR to the folder that it names"
         )
     return Path(stated)
+
+
+def static_files() -> StaticFiles:
+    """The files of the static embedder; a test that needs them fails without them."""
+    files = find_static()
+    if files is None:
+        pytest.fail("this test needs the extra `local`: just setup")
+    return files
 
 
 @cache

@@ -149,7 +149,7 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     "recall_days": ("int | None", "days after which records of searches go; 0 is never"),
     "embedder": (
         "str | None",
-        "what makes vectors: local, fastembed, openai, ollama, cohere or none",
+        "what makes vectors: local, static, fastembed, openai, ollama, cohere or none",
     ),
     "embedder_model": ("str | None", "the name of the embedding model"),
     "embedder_api_key": ("str | None", "the key of the embedder's service"),

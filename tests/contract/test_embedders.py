@@ -8,10 +8,11 @@ from memory_mesh.engines.embedders.chain import Chain
 from memory_mesh.engines.embedders.fastembed import FastembedEmbedder
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.engines.embedders.services import HttpEmbedder
+from memory_mesh.engines.embedders.static import StaticEmbedder
 from memory_mesh.ports import Embedder
 from memory_mesh.testing import EmbedderContract, FrozenClock
 from memory_mesh.testing.embedder_contract import closeness
-from tests.embedding import BASES, model_folder, provider, real_embedder
+from tests.embedding import BASES, model_folder, provider, real_embedder, static_files
 from tests.servers import serve
 
 
@@ -39,6 +40,23 @@ class TestOnnxEmbedder(EmbedderContract):
         ]
         (person,), *others = embedder.embed(texts).vectors
         assert [round(closeness(person, other), 3) for (other,) in others] == [0.695, 0.943, 0.257]
+
+
+class TestStaticEmbedder(EmbedderContract):
+    """The static vectors of the extra `local`."""
+
+    def open_embedder(self) -> Embedder:
+        return StaticEmbedder(static_files())
+
+    def test_the_last_sentence_of_a_long_text_is_found(self, embedder):
+        # Static vectors know words, not what saffron is used for: the question repeats a word.
+        filler = "The meeting went on and nothing new was said about the budget. " * 120
+        ending = "The recipe needs saffron, cumin and two lemons."
+        (parts,) = embedder.embed([filler + ending]).vectors
+        ((query,),) = embedder.embed(["which recipe was it?"], query=True).vectors
+        assert len(parts) > 1
+        *others, last = (closeness(query, part) for part in parts)
+        assert last > max(others) + 0.05
 
 
 class TestFastembedEmbedder(EmbedderContract):

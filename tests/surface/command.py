@@ -84,6 +84,10 @@ class CommandLine:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"} | dict(
-            self.variables
-        )
+        return {
+            "HOME": str(self.home),
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            "MEMORY_MESH_EMBEDDER": "none",  # tests about meaning state another one
+            **self.variables,
+        }

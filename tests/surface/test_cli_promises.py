@@ -34,7 +34,8 @@ def test_search_says_on_standard_error_how_many_texts_have_no_vector(
     cli: CommandLine, model_folder: Path
 ) -> None:
     cli.stored("Tea is hot. " * 300)
-    meaning = replace(cli, variables={"MEMORY_MESH_MODEL_DIR": str(model_folder)})
+    model = {"MEMORY_MESH_EMBEDDER": "local", "MEMORY_MESH_MODEL_DIR": str(model_folder)}
+    meaning = replace(cli, variables=model)
     told = (
         "[MemoryMesh] 1 texts have no vector yet and are found by their words only; "
         "run `memory-mesh upkeep`.\n"
@@ -54,7 +55,8 @@ def test_upkeep_walks_every_namespace_and_passes_over_a_damaged_one(
 ) -> None:
     for name in ("alice", "bob", "carol"):
         cli.stored(f"{name} drinks tea", "--namespace", name)
-    meaning = replace(cli, variables={"MEMORY_MESH_MODEL_DIR": str(model_folder)})
+    model = {"MEMORY_MESH_EMBEDDER": "local", "MEMORY_MESH_MODEL_DIR": str(model_folder)}
+    meaning = replace(cli, variables=model)
     done = meaning("upkeep", "--all")
     counts = "reindexed 0, embedded 1, indexed 0, pending 0"
     assert done.out.splitlines() == [

@@ -16,7 +16,7 @@ from tests.surface.command import CommandLine
 ROOT = Path(__file__).parent.parent.parent
 README = ROOT / "README.md"
 ANSWER = "The user prefers dark themes"
-INSTALL, PULL = "pip install .", "memory-mesh models pull"
+INSTALL, PULL = "pip install '.[local]'", "memory-mesh models pull"
 NO_SOCKETS = """\
 import socket
 def refuse(*args, **options): raise OSError("no network here")
@@ -69,12 +69,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def isolated(place: Path, home: Path, *start: str) -> CommandLine:
     """A command line in which no packet leaves: no interface as root, else no socket."""
+    variables = {"PATH": str(place), "MEMORY_MESH_EMBEDDER": ""}  # empty: the default
     if os.geteuid() == 0 and _can_unshare():
-        return CommandLine(home, (*_UNSHARE, *start), {"PATH": str(place)})
+        return CommandLine(home, (*_UNSHARE, *start), variables)
     guard = home.parent / "guard"
     guard.mkdir(exist_ok=True)
     (guard / "sitecustomize.py").write_text(NO_SOCKETS)
-    return CommandLine(home, start, {"PATH": str(place), "PYTHONPATH": str(guard)})
+    return CommandLine(home, start, {**variables, "PYTHONPATH": str(guard)})
 
 
 _UNSHARE = (shutil.which("unshare") or "unshare", "--net")
@@ -118,6 +119,8 @@ def test_every_command_runs_as_shown(installed: Path, tmp_path: Path, model_fold
         if line.startswith("memory-mesh search"):
             assert done.out.startswith("[MemoryMesh] Found 1 matches.\n")
             assert done.out.endswith(f"\n{ANSWER}\n")
+    stats = shell("memory-mesh stats --verbose").out
+    assert "Vectors static/l2_supercat_256/" in stats
 
 
 @pytest.mark.slow

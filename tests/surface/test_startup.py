@@ -33,6 +33,7 @@ def variables(tmp_path: Path) -> dict[str, str]:
         "HOME": str(tmp_path / "home"),
         "PATH": os.environ["PATH"],
         "PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode"),
+        "MEMORY_MESH_EMBEDDER": "none",
     }
 
 

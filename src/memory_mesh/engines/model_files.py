@@ -19,8 +19,9 @@ from memory_mesh.typed import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from memory_mesh.engines.http.client import Client
 
-DEFAULT = "all-MiniLM-L6-v2"
+DEFAULT, STATIC = "all-MiniLM-L6-v2", "l2_supercat_256"
 MODEL, TOKENIZER, MANIFEST = "model.onnx", "tokenizer.json", "manifest.json"
+STATIC_BYTES = 18_226_892  # of its two files in wordllama 0.4
 HUB = "https://huggingface.co"
 
 _NEEDED = (MODEL, TOKENIZER)
@@ -31,6 +32,7 @@ _WELCOME = (
     "tokenizer_config.json",
 )
 _POOLING = "1_Pooling/config.json"
+_STATIC_PACKAGE = "wordllama"
 _BLOCK = 1 << 20
 
 Progress = Callable[[str, int, int | None], None]
@@ -83,6 +85,28 @@ class Installed:
     name: str
     folder: Path
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFiles:
+    """The vectors and the tokenizer of the static embedder."""
+
+    folder: Path
+
+    @property
+    def weights(self) -> Path:
+        """A vector for each token."""
+        return self.folder / "weights" / f"{STATIC}.safetensors"
+
+    @property
+    def tokenizer(self) -> Path:
+        """What cuts a text into tokens."""
+        return self.folder / "tokenizers" / "l2_supercat_tokenizer_config.json"
+
+    @property
+    def size(self) -> int:
+        """Their bytes."""
+        return self.weights.stat().st_size + self.tokenizer.stat().st_size
 
 
 class Settings(Protocol):
@@ -144,6 +168,28 @@ def find_model(settings: Settings) -> Path | None:
     name = (settings.embedder_model if local else None) or DEFAULT
     folder = settings.models_dir / name
     return folder if (folder / MODEL).is_file() else None
+
+
+def in_use(settings: Settings) -> str | None:
+    """The name of the model or of the service that the settings choose; None for keywords only."""
+    if settings.embedder not in {None, "local", "static"}:
+        return None if settings.embedder == "none" else settings.embedder
+    folder = None if settings.embedder == "static" else find_model(settings)
+    if folder is not None:
+        return folder.name
+    return STATIC if find_static() is not None else None
+
+
+def find_static() -> StaticFiles | None:
+    """The files that the extra `local` installs, found without importing their package."""
+    from importlib.util import find_spec
+
+    found = find_spec(_STATIC_PACKAGE)
+    for folder in (found.submodule_search_locations or ()) if found is not None else ():
+        files = StaticFiles(Path(folder))
+        if files.weights.is_file() and files.tokenizer.is_file():
+            return files
+    return None
 
 
 def installed(models: Path) -> list[Installed]:

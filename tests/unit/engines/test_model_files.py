@@ -231,7 +231,9 @@ def test_the_stated_folder_wins_over_the_installed_one(source, tmp_path):
 def test_the_command_installs_lists_and_says_what_is_wrong(source, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MEMORY_MESH_MODELS_DIR", str(tmp_path / "here"))
     assert main.run(["models", "list"]) == 0
-    assert "download it: memory-mesh models pull all-MiniLM-L6-v2" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "download it: memory-mesh models pull all-MiniLM-L6-v2" in shown
+    assert "Embedder in use: none; search uses keywords" in shown
     assert main.run(["models", "install", str(source)]) == 0
     assert capsys.readouterr().out == f"tiny is installed in {tmp_path / 'here' / 'tiny'}\n"
     assert main.run(["models", "list", "--json"]) == 0
@@ -242,6 +244,22 @@ def test_the_command_installs_lists_and_says_what_is_wrong(source, tmp_path, mon
     assert main.run(["models", "pull", "nothing"]) == 1
     assert main.run(["models", "install", str(tmp_path / "nowhere")]) == 1
     assert "lacks model.onnx" in capsys.readouterr().err
+
+
+def test_the_command_says_which_model_is_in_use(source, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("MEMORY_MESH_EMBEDDER")
+    monkeypatch.delenv("MEMORY_MESH_MODEL_DIR", raising=False)
+    monkeypatch.setenv("MEMORY_MESH_MODELS_DIR", str(tmp_path))
+
+    def in_use() -> list[str]:
+        assert main.run(["models", "list", "--json"]) == 0
+        return [each["name"] for each in json.loads(capsys.readouterr().out) if each["in_use"]]
+
+    assert in_use() == ["l2_supercat_256"]
+    model_files.install(source, tmp_path, name=model_files.DEFAULT)
+    assert in_use() == ["all-MiniLM-L6-v2"]
+    monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "static")
+    assert in_use() == ["l2_supercat_256"]
 
 
 def test_the_command_pulls_only_what_has_the_right_checksum(tmp_path, monkeypatch, capsys):

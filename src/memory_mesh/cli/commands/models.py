@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh.cli import output
 from memory_mesh.cli.parsing import UsageError
-from memory_mesh.config import load
+from memory_mesh.config import Config, load
 from memory_mesh.engines import model_files
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
@@ -40,9 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Lists the models, downloads one, or installs one from a folder."""
-    folder = load({"db_dir": options.db_dir}).models_dir
+    config = load({"db_dir": options.db_dir})
+    folder = config.models_dir
     if options.action == "list":
-        return _list(folder, as_json=options.json)
+        return _list(config, as_json=options.json)
     if options.action == "pull":
         name = options.what or model_files.DEFAULT
         done = model_files.pull(name, folder, base_url=options.base_url, progress=_Progress())
@@ -55,28 +56,52 @@ def run(options: argparse.Namespace) -> int:
     return output.answer({"name": done.name, "folder": str(done)}, told, as_json=options.json)
 
 
-def _list(folder: Path, *, as_json: bool) -> int:
-    here = {model.name: model for model in model_files.installed(folder)}
-    every = {name: source.size for name, source in model_files.KNOWN.items()}
-    every |= {name: model.size for name, model in here.items()}
+def _list(config: Config, *, as_json: bool) -> int:
+    used = model_files.in_use(config)
+    models = _models(config.models_dir)
     if as_json:
         known: list[Json] = [
-            {"name": name, "bytes": size, "installed": name in here, "folder": _folder(here, name)}
-            for name, size in sorted(every.items())
+            {
+                "name": name,
+                "bytes": size,
+                "installed": folder is not None,
+                "folder": None if folder is None else str(folder),
+                "in_use": name == used,
+            }
+            for name, (size, folder) in sorted(models.items())
         ]
         output.say_json(known)
         return 0
-    for name, size in sorted(every.items()):
-        state = _folder(here, name) or f"not installed; download it: memory-mesh models pull {name}"
+    for name, (size, folder) in sorted(models.items()):
+        state = f"not installed; {_remedy(name)}" if folder is None else str(folder)
         print(
             f"{output.bold(name)}  {size / _MEGABYTE:.0f} MB  "
-            f"{safe_text(state, keep_newlines=False)}"
+            f"{safe_text(state, keep_newlines=False)}{'  (in use)' if name == used else ''}"
         )
+    if used not in models:
+        told = "none; search uses keywords" if used is None else used
+        print(f"Embedder in use: {safe_text(told, keep_newlines=False)}")
     return 0
 
 
-def _folder(here: dict[str, model_files.Installed], name: str) -> str | None:
-    return str(here[name].folder) if name in here else None
+def _models(folder: Path) -> dict[str, tuple[int, Path | None]]:
+    """The size of each model, and its folder if it is installed."""
+    found: dict[str, tuple[int, Path | None]] = {
+        name: (source.size, None) for name, source in model_files.KNOWN.items()
+    }
+    static = model_files.find_static()
+    found[model_files.STATIC] = (
+        (model_files.STATIC_BYTES, None) if static is None else (static.size, static.folder)
+    )
+    return found | {
+        model.name: (model.size, model.folder) for model in model_files.installed(folder)
+    }
+
+
+def _remedy(name: str) -> str:
+    if name == model_files.STATIC:
+        return "install it: pip install 'memory-mesh[local]'"
+    return f"download it: memory-mesh models pull {name}"
 
 
 class _Progress:

@@ -55,6 +55,10 @@ def _plain(stats: Stats) -> dict[str, Json]:
         "bytes": stats.bytes,
         "to_reindex": stats.to_reindex,
         "expired": stats.expired,
+        "spaces": [
+            {"name": state.space.name, "vectors": state.vectors, "pending": state.pending}
+            for state in stats.spaces
+        ],
     }
 
 
@@ -68,4 +72,10 @@ def _more(stats: Stats) -> dict[str, str | int]:
         "Bytes": stats.bytes,
         "To Reindex": stats.to_reindex,
         "Expired": stats.expired,
+        **{
+            f"Vectors {safe_text(state.space.name, keep_newlines=False)}": (
+                f"{state.vectors}, missing for {state.pending} texts"
+            )
+            for state in stats.spaces
+        },
     }

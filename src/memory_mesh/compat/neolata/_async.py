@@ -105,7 +105,7 @@ class MemoryGraph:
             max_heritage_depth: intents and rationales kept of each memory (default 5).
             session_days: days after which a session's memories expire; 0 is never (default 30).
             recall_days: days after which records of searches go; 0 is never (default 90).
-            embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
+            embedder: what makes vectors: local, static, fastembed, openai, ollama, cohere or none.
             embedder_model: the name of the embedding model.
             embedder_api_key: the key of the embedder's service.
             embedder_base_url: the address of the embedder's service.
@@ -514,7 +514,7 @@ def create_memory(
         max_heritage_depth: intents and rationales kept of each memory (default 5).
         session_days: days after which a session's memories expire; 0 is never (default 30).
         recall_days: days after which records of searches go; 0 is never (default 90).
-        embedder: what makes vectors: local, fastembed, openai, ollama, cohere or none.
+        embedder: what makes vectors: local, static, fastembed, openai, ollama, cohere or none.
         embedder_model: the name of the embedding model.
         embedder_api_key: the key of the embedder's service.
         embedder_base_url: the address of the embedder's service.

@@ -1,4 +1,4 @@
-"""Text to vectors: a local model, HTTP services, and the chain that puts them in order.
+"""Text to vectors: a local model, static vectors, HTTP services, and the chain of them.
 
 Nothing heavy is imported here: each engine's own module is loaded when it is chosen, and the model
 when something is embedded.
@@ -7,14 +7,14 @@ when something is embedded.
 from collections.abc import Callable, Mapping
 
 from memory_mesh.engines import model_files
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, MissingExtra
 from memory_mesh.ports import Clock, Embedder
 from memory_mesh.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from memory_mesh.engines.embedders.chain import Chain
 
-LOCAL, FASTEMBED, NONE = "local", "fastembed", "none"
+LOCAL, STATIC, FASTEMBED, NONE = "local", "static", "fastembed", "none"
 SERVICES = ("openai", "ollama", "cohere")
 
 
@@ -39,14 +39,18 @@ class Settings(model_files.Settings, Protocol):
 
 
 def embedder_of(settings: Settings, clock: Clock) -> "Chain | None":
-    """The chosen embedder, then the local one; None when there is none, and nothing is loaded."""
+    """The chosen embedder, then the local one; None when there is none, and nothing is loaded.
+
+    The local one is the installed model, else the static vectors of the extra `local`.
+    """
     primary = settings.embedder or LOCAL
     if primary not in _MAKERS:
         raise InvalidInput(
             f"there is no embedder {primary!r}; there are: {', '.join(sorted(_MAKERS))}"
         )
     found = dict[str, Embedder]()
-    for provider in dict.fromkeys([primary, LOCAL]) if primary != NONE else ():
+    alone = primary in {NONE, STATIC}  # static vectors cannot be down
+    for provider in [primary] if alone else dict.fromkeys([primary, LOCAL]):
         found |= _MAKERS[provider](settings)
     if not found:
         return None
@@ -58,10 +62,26 @@ def embedder_of(settings: Settings, clock: Clock) -> "Chain | None":
 def _local(settings: Settings) -> dict[str, Embedder]:
     folder = model_files.find_model(settings)
     if folder is None:
-        return {}
+        return _static_vectors()
     from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 
     return {f"local {folder.name}": OnnxEmbedder(folder, threads=settings.embedder_threads)}
+
+
+def _static(_: Settings) -> dict[str, Embedder]:
+    found = _static_vectors()
+    if not found:
+        raise MissingExtra.of("local", "the embedder 'static'")
+    return found
+
+
+def _static_vectors() -> dict[str, Embedder]:
+    files = model_files.find_static()
+    if files is None:
+        return {}
+    from memory_mesh.engines.embedders.static import StaticEmbedder
+
+    return {f"static {model_files.STATIC}": StaticEmbedder(files)}
 
 
 def _service(settings: Settings) -> dict[str, Embedder]:
@@ -95,6 +115,7 @@ def _fastembed(settings: Settings) -> dict[str, Embedder]:
 
 _MAKERS: Mapping[str, Callable[[Settings], dict[str, Embedder]]] = {
     LOCAL: _local,
+    STATIC: _static,
     FASTEMBED: _fastembed,
     NONE: lambda _: {},
     **dict.fromkeys(SERVICES, _service),

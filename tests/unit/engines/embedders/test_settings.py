@@ -1,13 +1,16 @@
 """From settings to an embedder: which providers there are, and whose key is read when."""
 
 import os
+import re
+import sys
+import sysconfig
 
 import pytest
 
 from memory_mesh.config import load
 from memory_mesh.engines import model_files
 from memory_mesh.engines.embedders import embedder_of
-from memory_mesh.errors import EmbeddingError, ForbiddenAddress, InvalidInput
+from memory_mesh.errors import EmbeddingError, ForbiddenAddress, InvalidInput, MissingExtra
 from tests.embedding import model_folder, provider
 from tests.servers import serve
 
@@ -15,7 +18,7 @@ KEYS = {"OPENAI_API_KEY": "of-openai", "COHERE_API_KEY": "of-cohere"}
 
 
 @pytest.mark.req("R-000-192")
-@pytest.mark.parametrize("name", ["openai", "ollama", "cohere", "local", "fastembed"])
+@pytest.mark.parametrize("name", ["openai", "ollama", "cohere", "local", "static", "fastembed"])
 def test_every_provider_can_be_chosen(name, clock, tmp_path):
     variables = {"HOME": str(tmp_path), "MEMORY_MESH_EMBEDDER": name}
     stated = {"model_dir": model_folder(), "embedder_model": "m" if name == "fastembed" else None}
@@ -36,8 +39,46 @@ def test_the_built_in_fallback_is_the_local_model(clock, tmp_path):
     assert "the primary embedder ollama all-minilm is down" in (found.note or "")
 
 
-def test_without_a_model_there_is_no_embedder(clock, tmp_path):
-    assert embedder_of(load(environment={"HOME": str(tmp_path)}), clock) is None
+@pytest.mark.parametrize("name", ["", "local", "static"])
+def test_without_a_model_the_static_vectors_are_used(name, clock, tmp_path):
+    variables = {"HOME": str(tmp_path), "MEMORY_MESH_EMBEDDER": name}
+    chain = embedder_of(load(environment=variables), clock)
+    assert chain is not None
+    assert [service.name for service in chain._services] == ["static l2_supercat_256"]
+
+
+def test_an_installed_model_comes_before_the_static_vectors(clock, tmp_path):
+    config = load({"model_dir": model_folder()}, {"HOME": str(tmp_path)})
+    chain = embedder_of(config, clock)
+    assert chain is not None
+    assert [service.name for service in chain._services] == ["local all-MiniLM-L6-v2"]
+    assert model_files.in_use(config) == "all-MiniLM-L6-v2"
+
+
+def test_static_by_name_comes_before_an_installed_model(clock):
+    config = load({"embedder": "static", "model_dir": model_folder()}, {})
+    chain = embedder_of(config, clock)
+    assert chain is not None
+    assert chain.embed(["a"]).space.provider == "static"
+    assert model_files.in_use(config) == "l2_supercat_256"
+
+
+def test_without_a_model_and_without_the_extra_there_is_no_embedder(clock, tmp_path, no_extra):
+    config = load(environment={"HOME": str(tmp_path)})
+    assert embedder_of(config, clock) is None
+    assert model_files.in_use(config) is None
+
+
+def test_static_by_name_without_the_extra_is_refused_with_the_command(clock, no_extra):
+    command = re.escape("pip install 'memory-mesh[local]'")
+    with pytest.raises(MissingExtra, match=command):
+        embedder_of(load({"embedder": "static"}, {}), clock)
+
+
+@pytest.fixture
+def no_extra(monkeypatch):
+    """Python looks for packages in its own library only, where the extra is not."""
+    monkeypatch.setattr(sys, "path", [sysconfig.get_path("stdlib")])
 
 
 def test_none_is_none_although_a_model_is_there(clock):
@@ -52,7 +93,8 @@ def test_a_stated_folder_that_is_not_there_is_said_when_it_is_needed(clock, tmp_
 
 
 def test_an_unknown_provider_is_said_with_those_known(clock):
-    with pytest.raises(InvalidInput, match="cohere, fastembed, local, none, ollama, openai"):
+    known = "cohere, fastembed, local, none, ollama, openai, static"
+    with pytest.raises(InvalidInput, match=known):
         embedder_of(load({"embedder": "gpt"}, {}), clock)
 
 
