@@ -29,9 +29,9 @@ class Peer:
     def answer(self, question: Question, k: int) -> list[Hit]:
         """The best by the weighted sum of both scores."""
         self._vectors[question.text] = question.vector
-        if question.speaker is not None:
-            return self._by(question.speaker, question.text, k)
         wanted = k if question.as_of_ord is None else len(self._records)
+        if question.speaker is not None:
+            return self._by(question.speaker, question.text, wanted)
         return [(id, float(score)) for id, score in self._index.search(question.text, wanted)]
 
     def _by(self, speaker: str, text: str, k: int) -> list[Hit]:
