@@ -35,6 +35,7 @@ from memory_mesh.ports import Embedder
 from memory_mesh.process.clock import SystemClock
 
 LOCOMO, MODE = "locomo", "hybrid"
+OTHERS = tuple(name for name in (*gather.SETS, *gather.OWN) if name != LOCOMO)
 RESAMPLES = 10_000
 PUBLISHED = (
     ("mxbai-rerank-large-v1 over 500 candidates, on a GPU", 80.8, "1960 ms a question"),
@@ -52,6 +53,7 @@ def main() -> int:
     parser.add_argument("--vectors", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--training", default=str(ROOT / ".venv-training" / "bin" / "python"))
+    parser.add_argument("--others", nargs="*", default=OTHERS, help="sets whose dev rows are added")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     start = time.monotonic()
@@ -60,12 +62,13 @@ def main() -> int:
         parser.error("there is no model: set MEMORY_MESH_MODEL_DIR")
     kept = KeptVectors(chain, options.vectors)
     folder = options.work / workspace.code_digest()[:16]
-    _gather_others(options.data, folder / "others", kept)
+    _gather_others(options.data, options.others, folder / "others", kept)
     _gather_locomo(options.data / LOCOMO, folder / "conversations", kept)
     kept.release()
-    rows = _learned(options.training, folder)
+    rows = _learned(options.training, folder, options.others)
     minutes = round((time.monotonic() - start) / 60, 1)
-    report = {**_facts(), "minutes": minutes, **measured(rows)}
+    told = {"minutes": minutes, "others": list(options.others)}
+    report = {**_facts(), **told, **measured(rows)}
     text = json.dumps(report, indent=2) + "\n"
     (options.out / "convmemory.json").write_text(text, encoding="utf-8")
     (options.out / "convmemory.md").write_text(page(report), encoding="utf-8")
@@ -104,6 +107,7 @@ def page(report: dict[str, Any]) -> str:
     parts = ", ".join(f"{name} {100 * value:.1f}" for name, value in report["by_category"].items())
     table = "".join(f"| {name} | {figure:.1f} | {note} |\n" for name, figure, note in PUBLISHED)
     return _PAGE.format(
+        others=", ".join(report["others"]) or "no other set",
         ours=100 * ours, table=table, seeds=seeds, parts=parts, minutes=report["minutes"],
         questions=_span(spans["questions"]), conversations=_span(spans["conversations"]),
     )  # fmt: skip
@@ -116,7 +120,8 @@ Written by `python -m bench.convmemory` in {minutes:.0f} minutes; a second run w
 keeps what was gathered. Turn level, R@10, on the five conversation splits of the public project
 ConvMemory (github.com/pth2002/ConvMemory, docs/BENCHMARKS.md): half of the conversations to learn
 from, half to measure, seeds 7, 11, 23, 31, 47. Adversarial questions count: their gold is the turn
-that they are about. The order is learned anew for each split; all-MiniLM-L6-v2, no GPU.
+that they are about. The order is learned anew for each split, with the dev rows of {others};
+all-MiniLM-L6-v2, no GPU.
 
 | system | R@10 | note |
 |---|---|---|
@@ -131,12 +136,12 @@ measured here. The test half of seed 23 has 939 questions with gold here and 937
 """
 
 
-def _gather_others(data: Path, folder: Path, embedder: Embedder) -> None:
+def _gather_others(data: Path, names: Sequence[str], folder: Path, embedder: Embedder) -> None:
     """The dev rows of the other sets."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (*gather.SETS, *gather.OWN):
+    for name in names:
         file = folder / f"{name}.{MODE}.npz"
-        if name == LOCOMO or file.is_file():
+        if file.is_file():
             continue
         place = gather.HERE if name in gather.OWN else data
         _save(gather.gathered(name, place / name, embedder)[MODE], file)
@@ -182,11 +187,12 @@ def _save(found: gather.Gathered, file: Path) -> None:
     partial.replace(file)
 
 
-def _learned(python: str, folder: Path) -> list[dict[str, Any]]:
+def _learned(python: str, folder: Path, others: Sequence[str]) -> list[dict[str, Any]]:
     """The recall of every test question of every seed, by the environment that can learn."""
     out = folder / "recall.json"
     command = [python, "-m", "bench.convmemory_splits", str(folder), "--mode", MODE]
-    subprocess.run([*command, "--out", str(out)], check=True, cwd=ROOT)
+    command += ["--out", str(out), "--others", *others]
+    subprocess.run(command, check=True, cwd=ROOT)
     found: list[dict[str, Any]] = json.loads(out.read_text(encoding="utf-8"))
     return found
 

@@ -25,9 +25,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--mode", default="hybrid")
+    parser.add_argument("--others", nargs="*", default=(), help="sets to learn from as well")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    _, others = train.load(options.folder / "others", options.mode)
+    _, gathered = train.load(options.folder / "others", options.mode)
+    others = [each for each in gathered if each.set in options.others]
     held: dict[str, list[tuple[Asked, dict[str, str]]]] = {}
     names: list[str] = []
     for place in sorted((options.folder / "conversations").iterdir()):

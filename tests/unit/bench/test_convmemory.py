@@ -25,6 +25,6 @@ def test_an_interval_holds_the_figure_and_the_page_shows_both():
     for low, high in found["intervals"].values():
         assert low <= found["R@10"] <= high
     assert found["intervals"]["conversations"] == [0.5, 1.0]
-    page = convmemory.page({**found, "minutes": 3.0})
+    page = convmemory.page({**found, "minutes": 3.0, "others": []})
     assert "**58.3**" in page
     assert "| mxbai-rerank-large-v1 over 500 candidates, on a GPU | 80.8 |" in page
