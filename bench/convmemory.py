@@ -36,6 +36,7 @@ from memory_mesh.process.clock import SystemClock
 
 LOCOMO, MODE = "locomo", "hybrid"
 OTHERS = tuple(name for name in (*gather.SETS, *gather.OWN) if name != LOCOMO)
+TUNED = ("conv-26", "conv-30", "conv-41", "conv-42")  # the dev split of the shipped order
 RESAMPLES = 10_000
 PUBLISHED = (
     ("mxbai-rerank-large-v1 over 500 candidates, on a GPU", 80.8, "1960 ms a question"),
@@ -80,8 +81,10 @@ def measured(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The mean over the seeds, with intervals over questions and over conversations."""
     seeds = sorted({row["seed"] for row in rows})
     categories = sorted({row["category"] for row in rows})
+    unseen = [row for row in rows if row["tenant"] not in TUNED]
     return {
         "R@10": _mean_of_seeds(rows, seeds),
+        "without_tuned": _mean_of_seeds(unseen, seeds),
         "by_seed": {
             seed: {"R@10": round(_mean(row for row in rows if row["seed"] == seed), 4),
                    "n": sum(row["seed"] == seed for row in rows)}
@@ -108,7 +111,8 @@ def page(report: dict[str, Any]) -> str:
     table = "".join(f"| {name} | {figure:.1f} | {note} |\n" for name, figure, note in PUBLISHED)
     return _PAGE.format(
         others=", ".join(report["others"]) or "no other set",
-        ours=100 * ours, table=table, seeds=seeds, parts=parts, minutes=report["minutes"],
+        ours=100 * ours, unseen=100 * report["without_tuned"], table=table,
+        seeds=seeds, parts=parts, minutes=report["minutes"],
         questions=_span(spans["questions"]), conversations=_span(spans["conversations"]),
     )  # fmt: skip
 
@@ -130,7 +134,10 @@ all-MiniLM-L6-v2, no GPU.
 {table}
 By seed: {seeds}. By category: {parts}.
 
-Our figures are of the learned order alone, before search puts newer statements above older ones.
+The trees of a split have not seen its test half. What they look at, and the settings of learning,
+were chosen on conv-26, conv-30, conv-41 and conv-42, which are in some test halves; without those
+four the mean is {unseen:.1f}. Our figures are of the learned order alone, before search puts newer
+statements above older ones.
 The figures of others are those that ConvMemory publishes, with all-mpnet-base-v2; they were not
 measured here. The test half of seed 23 has 939 questions with gold here and 937 there.
 """
