@@ -3,7 +3,8 @@
     python -m bench.evaluate --data FOLDER --vectors FILE [--peers FOLDER] [--split all]
 
 FOLDER holds the sets by name; the small sets of our own are in bench/sets. `--peers` names a folder
-that bench.peers filled with rankings of LoCoMo; of a peer asked for 10 and for 100 both are shown.
+that bench.peers filled with rankings of LoCoMo; of a peer asked for 10 and for 100 both are shown,
+and each form of text.
 An interrupted run goes on where it stopped.
 """
 
@@ -37,9 +38,18 @@ _TAIL = (
     "`bench/training/train.py --ablate`: recall on dev without each group\nof features, folds by "
     "conversation. [depth.json](depth.json): how deep a leg must look among 100,000 memories\n"
     "(`python -m bench.depth`). [latency.json](latency.json): a search there beside its bare\n"
-    "parts (`python -m bench.latency`).\n"
+    "parts (`python -m bench.latency`).\n\n## More\n\n[abstention.md](abstention.md): questions "
+    "without an answer, and how far a score can be trusted.\n[convmemory.md](convmemory.md): "
+    "LoCoMo over all five categories, on the splits of another project.\n"
 )
-_PEERS = "Peers got the same records and vectors in the same run: `bench/peers`."
+_PEERS = """\
+Peers got the same records and vectors in the same run: [bench/peers](../../bench/peers/README.md).
+*As published*: each with its own defaults, on the plain text (`raw`) or on "[date] speaker: text"
+(`dated`). *Helped*: with what anybody could write around it: no speaker's name in the question, the
+turn before in the text, a filter by the speaker that the question names. The lead of mesh over the
+helped rows is what its own ranking adds; the rest of its lead is such preparation."""
+_HELPED = "-helped"
+_LIST_CHECK = ("aliases",)  # the list of other names covers it: no measure of what is unseen
 
 
 def main() -> int:
@@ -126,8 +136,9 @@ def _bar(found: Reports, bar: tuple[str, str, str, str, float, float]) -> str:
 
 def _against(report: dict[str, Any]) -> str:
     table = (
-        f"## LoCoMo against others (test, R@10)\n\n{_PEERS}\n\n| system | R@10 | mesh is better by "
-        "| over questions | over conversations | ms p50 |\n|---|---|---|---|---|---|\n"
+        f"## LoCoMo against others (test, R@10)\n\n{_PEERS}\n\n| system | given | R@10 | mesh is "
+        "better by | over questions | over conversations | ms p50 |\n"
+        "|---|---|---|---|---|---|---|\n"
     )
     parts = {name: splits["test"] for name, splits in report["systems"].items()}
     pairs = {
@@ -140,13 +151,16 @@ def _against(report: dict[str, Any]) -> str:
         better = f"{100 * pair['difference']:+.1f}" if pair else ""
         both = " | ".join(_span(pair.get(kind)) for kind in ("questions", "conversations"))
         ms = (parts[name].get("latency_ms") or {}).get("p50", "")
-        table += f"| {name} | {parts[name]['R@10']:.3f} | {better} | {both} | {ms} |\n"
+        given = "" if name in SYSTEMS else "helped" if _HELPED in name else "as published"
+        table += f"| {name} | {given} | {parts[name]['R@10']:.3f} | {better} | {both} | {ms} |\n"
     return table
 
 
 def _own(found: Reports) -> str:
     table = (
-        "## Sets of our own (test halves)\n\n| set | system | R@1 | R@5 | R@10 | n |\n"
+        "## Sets of our own (test halves)\n\n`aliases` is no test: the list of other names that "
+        "the product brings covers it.\nIt checks that the list is applied.\n\n"
+        "| set | system | R@1 | R@5 | R@10 | n |\n"
         "|---|---|---|---|---|---|\n"
     )
     for name in OWN:
@@ -154,7 +168,8 @@ def _own(found: Reports) -> str:
             part = found[name]["systems"][system]["test"]
             figures = (part.get(f"R@{k}") for k in (1, 5, 10))
             shown = " | ".join("-" if figure is None else f"{figure:.3f}" for figure in figures)
-            table += f"| {name} | {system} | {shown} | {part['n']} |\n"
+            titled = f"{name} (list check)" if name in _LIST_CHECK else name
+            table += f"| {titled} | {system} | {shown} | {part['n']} |\n"
     return table
 
 

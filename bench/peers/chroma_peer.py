@@ -9,7 +9,7 @@ PACKAGE = "chromadb"
 
 
 class Peer:
-    """One collection; an as-of question filters by metadata."""
+    """One collection; moment and speaker of a question filter by metadata."""
 
     def __init__(self, records: Sequence[Record], folder: Path) -> None:  # noqa: ARG002 - in memory
         import chromadb  # type: ignore[import-not-found]  # only in .venv-peers
@@ -24,16 +24,20 @@ class Peer:
                 ids=[record.id for record in part],
                 documents=[record.text for record in part],
                 embeddings=[record.vector for record in part],
-                metadatas=[{"ord": record.ord} for record in part],
+                metadatas=[{"ord": record.ord, "speaker": record.speaker or ""} for record in part],
             )
 
     def answer(self, question: Question, k: int) -> list[Hit]:
         """The nearest records; a score is the distance, turned so that more is better."""
-        before = question.as_of_ord
+        wanted: list[dict[str, object]] = []
+        if question.as_of_ord is not None:
+            wanted.append({"ord": {"$lt": question.as_of_ord}})
+        if question.speaker is not None:
+            wanted.append({"speaker": question.speaker})
         found = self._collection.query(
             query_embeddings=[question.vector],
             n_results=k,
-            where=None if before is None else {"ord": {"$lt": before}},
+            where={"$and": wanted} if len(wanted) > 1 else next(iter(wanted), None),
             include=["distances"],
         )
         return [

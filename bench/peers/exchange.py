@@ -3,8 +3,11 @@
 ::
 
     records.jsonl     id, tenant, text, ord, session, speaker, timestamp
-    questions.jsonl   id, tenant, text and, where later records may not be seen, as_of_ord
-    records.npy, records.dated.npy, questions.npy     float32, one row a line
+    questions.jsonl   id, tenant, text and, where later records may not be seen, as_of_ord;
+                      where it names speakers of its tenant, the text without them and the speaker
+    records.npy, records.dated.npy, questions.npy, questions.helped.npy   float32, one row a line
+
+Three forms: `raw`, `dated`, and `helped`, in which a peer gets what anybody could write around it.
 
 Nothing of memory_mesh is imported here: the peers live in an environment without it.
 """
@@ -20,8 +23,9 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-RAW, DATED = "raw", "dated"
-FORMS = (RAW, DATED)
+RAW, DATED, HELPED = "raw", "dated", "helped"
+FORMS = (RAW, DATED, HELPED)
+SHORT = 64  # words: a longer turn before adds nothing but noise
 
 Vector: TypeAlias = NDArray[np.float32]
 Hit: TypeAlias = tuple[str, float]
@@ -35,16 +39,21 @@ class Record:
     text: str
     ord: int
     vector: Vector
+    speaker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a peer is asked; with `as_of_ord`, only records of a smaller ord may answer."""
+    """What a peer is asked; with `as_of_ord`, only records of a smaller ord may answer.
+
+    With `speaker`, a peer that can filter looks at that speaker's records only.
+    """
 
     id: str
     text: str
     vector: Vector
     as_of_ord: int | None = None
+    speaker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +81,37 @@ Maker: TypeAlias = Callable[[Sequence[Record], Path], Peer]
 
 def dated(record: Mapping[str, Any]) -> str:
     """The text after its day and speaker, "[8 May 2023] Ann: text", where the record has them."""
-    speaker = f"{record['speaker']}: " if record.get("speaker") else ""
-    if not record.get("timestamp"):
-        return f"{speaker}{record['text']}"
-    day = datetime.fromisoformat(record["timestamp"])
-    return f"[{day.day} {day:%B %Y}] {speaker}{record['text']}"
+    return _day(record) + _said(record)
+
+
+def helped(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The dated texts, each after the turn before it in its session if that one is short."""
+    texts = []
+    before: Mapping[str, Any] = {}
+    for record in records:
+        beside = (record["tenant"], record.get("session")) == (
+            before.get("tenant"), before.get("session")
+        )  # fmt: skip
+        near = beside and record.get("session") and len(before["text"].split()) <= SHORT
+        texts.append(_day(record) + (f"{_said(before)}\n" if near else "") + _said(record))
+        before = record
+    return texts
 
 
 def load(folder: Path, form: str) -> list[Tenant]:
     """Every tenant with its records and questions, in the order of the files."""
     records = read_lines(folder / "records.jsonl")
     questions = read_lines(folder / "questions.jsonl")
-    record_rows = _rows(folder / _vectors_name(form), len(records))
-    question_rows = _rows(folder / "questions.npy", len(questions))
+    of_records, of_questions = _vector_files(form)
+    record_rows = _rows(folder / of_records, len(records))
+    question_rows = _rows(folder / of_questions, len(questions))
     tenants: dict[str, tuple[list[Record], list[Question]]] = {}
-    for line, vector in zip(records, record_rows, strict=True):
-        text = line["text"] if form == RAW else dated(line)
+    for line, text, vector in zip(records, _texts(records, form), record_rows, strict=True):
         kept = tenants.setdefault(line["tenant"], ([], []))[0]
-        kept.append(Record(line["id"], text, line["ord"], vector))
+        kept.append(Record(line["id"], text, line["ord"], vector, line.get("speaker")))
     for line, vector in zip(questions, question_rows, strict=True):
         asked = tenants.setdefault(line["tenant"], ([], []))[1]
-        asked.append(Question(line["id"], line["text"], vector, line.get("as_of_ord")))
+        asked.append(_question(line, vector, form))
     return [Tenant(name, tuple(kept), tuple(asked)) for name, (kept, asked) in tenants.items()]
 
 
@@ -115,7 +134,7 @@ def save(
 def digest(folder: Path, form: str) -> str:
     """One short text for what a form of this folder asks and holds."""
     found = hashlib.sha256()
-    for name in ("records.jsonl", "questions.jsonl", _vectors_name(form), "questions.npy"):
+    for name in ("records.jsonl", "questions.jsonl", *_vector_files(form)):
         found.update(hashlib.sha256((folder / name).read_bytes()).digest())
     return found.hexdigest()[:16]
 
@@ -126,8 +145,37 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines if line.strip()]
 
 
-def _vectors_name(form: str) -> str:
-    return "records.npy" if form == RAW else f"records.{form}.npy"
+def _question(line: Mapping[str, Any], vector: Vector, form: str) -> Question:
+    id, before = line["id"], line.get("as_of_ord")
+    if form != HELPED:
+        return Question(id, line["text"], vector, before)
+    return Question(id, line.get("nameless", line["text"]), vector, before, line.get("speaker"))
+
+
+def _texts(records: Sequence[Mapping[str, Any]], form: str) -> list[str]:
+    if form == HELPED:
+        return helped(records)
+    return [line["text"] if form == RAW else dated(line) for line in records]
+
+
+def _day(record: Mapping[str, Any]) -> str:
+    if not record.get("timestamp"):
+        return ""
+    day = datetime.fromisoformat(record["timestamp"])
+    return f"[{day.day} {day:%B %Y}] "
+
+
+def _said(record: Mapping[str, Any]) -> str:
+    return f"{record['speaker']}: {record['text']}" if record.get("speaker") else record["text"]
+
+
+def _vector_files(form: str) -> tuple[str, str]:
+    """The vectors of records and questions; helped ones compare the turn alone, as it was said."""
+    return {
+        RAW: ("records.npy", "questions.npy"),
+        DATED: ("records.dated.npy", "questions.npy"),
+        HELPED: ("records.npy", "questions.helped.npy"),
+    }[form]
 
 
 def _rows(file: Path, expected: int) -> Vector:

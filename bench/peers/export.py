@@ -6,13 +6,16 @@ Runs in the environment of the project, with the model in MEMORY_MESH_MODEL_DIR:
         --vectors VECTORS.db --out FOLDER
 
 Only the tenants named are exported, and of their questions neither the evidence nor the answers. Of
-a text with several windows the first vector stands for it; a record without text is left out.
+a text with several windows the first vector stands for it; a record without text is left out. A
+question that names speakers of its tenant is also written without their names and, if it names
+exactly one, with that speaker.
 """
 
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from bench.peers import exchange
 from bench.peers.exchange import Vector
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.evaluation.vector_cache import KeptVectors
+from memory_mesh.policy.ranking import question as asked_about
 from memory_mesh.ports import Embedder
 
 _RECORD = ("id", "tenant", "text", "ord", "session", "speaker", "timestamp")
@@ -45,18 +49,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def export(data: Path, tenants: Sequence[str], *, out: Path, embedder: Embedder) -> None:
-    """Write the records and questions of these tenants with their vectors, raw and dated."""
+    """Write the records and questions of these tenants with the vectors of every form."""
     records = [line for line in _chosen(data / "corpus.jsonl", tenants, _RECORD) if line["text"]]
     questions = list(_chosen(data / "queries.jsonl", tenants, _QUESTION))
     missing = set(tenants) - {line["tenant"] for line in records}
     if missing:
         raise ValueError(f"{data} has no records of {', '.join(sorted(missing))}")
+    speakers: dict[str, set[str]] = {}
+    for line in records:
+        speakers.setdefault(line["tenant"], set()).add(line.get("speaker") or "")
+    questions = [_named(line, speakers.get(line["tenant"], ())) for line in questions]
     raw = [line["text"] for line in records]
     asked = [line["text"] for line in questions]
+    nameless = [line.get("nameless", line["text"]) for line in questions]
     vectors = {
         "records": _embed(embedder, raw),
         "records.dated": _embed(embedder, [exchange.dated(line) for line in records]),
         "questions": _embed(embedder, asked, query=True),
+        "questions.helped": _embed(embedder, nameless, query=True),
     }
     exchange.save(out, records=records, questions=questions, vectors=vectors)
 
@@ -66,6 +76,17 @@ def _chosen(file: Path, tenants: Sequence[str], keys: Sequence[str]) -> Iterator
     for line in exchange.read_lines(file):
         if line["tenant"] in wanted:
             yield _only(line, keys)
+
+
+def _named(line: Mapping[str, Any], speakers: Collection[str]) -> dict[str, Any]:
+    """The question, without the speakers that it names, and the speaker if it names one."""
+    words = set(asked_about.words(line["text"]))
+    names = sorted(speaker for speaker in speakers if speaker in words)
+    if not names:
+        return dict(line)
+    read = asked_about.read(line["text"], names, datetime.now(UTC))
+    only = {"speaker": names[0]} if len(names) == 1 else {}
+    return {**line, "nameless": read.text, **only}
 
 
 def _only(line: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:

@@ -13,13 +13,19 @@ PACKAGE = "lancedb"
 
 
 class Peer:
-    """One table in the folder; an as-of question filters before both searches."""
+    """One table in the folder; moment and speaker of a question filter before both searches."""
 
     def __init__(self, records: Sequence[Record], folder: Path) -> None:
         import lancedb
 
         rows = [
-            {"id": record.id, "text": record.text, "ord": record.ord, "vector": record.vector}
+            {
+                "id": record.id,
+                "text": record.text,
+                "ord": record.ord,
+                "speaker": record.speaker or "",
+                "vector": record.vector,
+            }
             for record in records
         ]
         self._table = lancedb.connect(folder).create_table("records", rows)
@@ -28,8 +34,13 @@ class Peer:
     def answer(self, question: Question, k: int) -> list[Hit]:
         """The best of both searches by reciprocal rank."""
         asked = self._table.search(query_type="hybrid").vector(question.vector).text(question.text)
+        wanted = []
         if question.as_of_ord is not None:
-            asked = asked.where(f"ord < {question.as_of_ord}", prefilter=True)
+            wanted.append(f"ord < {question.as_of_ord}")
+        if question.speaker is not None:
+            wanted.append("speaker = '{}'".format(question.speaker.replace("'", "''")))
+        if wanted:
+            asked = asked.where(" AND ".join(wanted), prefilter=True)
         return [(row["id"], row["_relevance_score"]) for row in asked.limit(k).to_list()]
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ _PLACE = ("records",)
 
 
 class Peer:
-    """One store; an as-of question filters by a field of the value."""
+    """One store; moment and speaker of a question filter by fields of the value."""
 
     def __init__(self, records: Sequence[Record], folder: Path) -> None:  # noqa: ARG002 - in memory
         from langgraph.store.memory import (  # type: ignore[import-not-found]  # only in .venv-peers
@@ -25,17 +25,22 @@ class Peer:
         index = {"dims": dims, "embed": self._embed, "fields": ["text"]}
         self._store = InMemoryStore(index=index)
         for record in records:
-            self._store.put(_PLACE, record.id, {"text": record.text, "ord": record.ord})
+            value = {"text": record.text, "ord": record.ord, "speaker": record.speaker}
+            self._store.put(_PLACE, record.id, value)
 
     def answer(self, question: Question, k: int) -> list[Hit]:
         """The nearest records by cosine."""
         self._vectors[question.text] = question.vector.tolist()
-        before = question.as_of_ord
+        wanted: dict[str, object] = {}
+        if question.as_of_ord is not None:
+            wanted["ord"] = {"$lt": question.as_of_ord}
+        if question.speaker is not None:
+            wanted["speaker"] = question.speaker
         found = self._store.search(
             _PLACE,
             query=question.text,
             limit=k,
-            filter=None if before is None else {"ord": {"$lt": before}},
+            filter=wanted or None,
         )
         return [(item.key, item.score) for item in found]
 

@@ -19,7 +19,7 @@ _NO_KEY = {"api_key": "unused"}
 
 
 class Peer:
-    """One store in the folder; an as-of question filters by metadata."""
+    """One store in the folder; moment and speaker of a question filter by metadata."""
 
     def __init__(self, records: Sequence[Record], folder: Path) -> None:
         os.environ["MEM0_TELEMETRY"] = "False"  # both are read when mem0 is imported
@@ -38,7 +38,7 @@ class Peer:
         self._given = _Given(records)
         self._memory.embedding_model = self._given
         for record in records:
-            metadata = {"record": record.id, "ord": record.ord}
+            metadata = {"record": record.id, "ord": record.ord, "speaker": record.speaker or ""}
             self._memory.add(record.text, user_id=_USER, metadata=metadata, infer=False)
 
     def answer(self, question: Question, k: int) -> list[Hit]:
@@ -47,6 +47,8 @@ class Peer:
         filters: dict[str, object] = {"user_id": _USER}
         if question.as_of_ord is not None:
             filters["ord"] = {"lt": question.as_of_ord}
+        if question.speaker is not None:
+            filters["speaker"] = question.speaker
         found = self._memory.search(question.text, top_k=k, filters=filters)["results"]
         return [(item["metadata"]["record"], item["score"]) for item in found]
 

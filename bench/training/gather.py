@@ -101,7 +101,7 @@ def gathered(name: str, data: Path, embedder: Embedder) -> dict[str, Gathered]:
         job = answering.Job(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
         for mesh, question, names, own in _steps(job, read, dev, chance):
             for mode, into in found.items():
-                _ask(mesh, question, (asked, names, own, mode == "keyword"), into)
+                ask(mesh, question, (asked, names, own, mode == "keyword"), into)
     return found
 
 
@@ -121,9 +121,10 @@ def _steps(
                 yield mesh, chance.choice(others), names, False
 
 
-def _ask(
+def ask(
     mesh: MemoryMesh, question: Question, how: tuple[suite.Suite, Names, bool, bool], into: Gathered
 ) -> None:
+    """Adds what ranking looks at for one question: of which suite, own or not, by keyword only."""
     asked, names, own, keyword = how
     told = search_options(asked.options("mesh"), question.scopes)
     lens = mesh._lens(told["scope"], filter=told.get("filter"), across=told["across"])  # noqa: SLF001

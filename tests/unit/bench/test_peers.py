@@ -120,6 +120,52 @@ def test_the_texts_of_a_form_go_with_its_vectors(folder):
     assert ann.records[1].vector.tolist() == [len(ann.records[1].text), 0]
 
 
+def test_a_helped_text_follows_the_short_turn_before_it(folder):
+    [ann, _] = exchange.load(folder, "helped")
+    first, second = (each.text for each in ann.records)
+    assert first == "[8 May 2023] Ann: ann likes red tea"
+    assert second == "[8 May 2023] Ann: ann likes red tea\nAnn: ann likes green tea"
+    assert ann.records[1].vector.tolist() == [len("ann likes green tea"), 0]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        {"session": "b/1", "tenant": "ann", "text": "tea"},
+        {"session": None, "tenant": "ann", "text": "tea"},
+        {"session": "a/1", "tenant": "bob", "text": "tea"},
+        {"session": "a/1", "tenant": "ann", "text": "tea " * 65},
+    ],
+)
+def test_a_long_turn_or_one_of_another_session_is_not_added(before):
+    later = {"session": "a/1", "tenant": "ann", "text": "with milk"}
+    unplaced = {**later, "session": before["session"]} if before["session"] is None else later
+    assert exchange.helped([before, unplaced])[1] == "with milk"
+
+
+@pytest.mark.parametrize(
+    ("text", "nameless", "speaker"),
+    [
+        ("What does Ann like?", "What does like?", "Ann"),
+        ("Is Ann's tea green?", "Is tea green?", "Ann"),
+        ("What do Ann and Bob like?", "What do and like?", None),
+        ("What is liked?", None, None),
+    ],
+)
+def test_a_helped_question_loses_its_names_and_asks_one_speaker(tmp_path, text, nameless, speaker):
+    data = tmp_path / "data"
+    data.mkdir()
+    write(data / "corpus.jsonl", [record("ann", 0), {**record("ann", 1), "speaker": "Bob"}])
+    write(data / "queries.jsonl", [{**question("ann"), "text": text}])
+    export.export(data, ["ann"], out=tmp_path / "out", embedder=Lengths())
+    [tenant] = exchange.load(tmp_path / "out", "helped")
+    [asked] = tenant.questions
+    assert (asked.text, asked.speaker) == (nameless or text, speaker)
+    assert asked.vector.tolist() == [len(asked.text), 1]
+    [plain] = exchange.load(tmp_path / "out", "dated")
+    assert (plain.questions[0].text, plain.questions[0].speaker) == (text, None)
+
+
 def test_vectors_that_do_not_fit_the_lines_are_refused(folder):
     np.save(folder / "records.npy", np.zeros((3, 2), dtype=np.float32))
     with pytest.raises(ValueError, match="not 4 of float32"):
