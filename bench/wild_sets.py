@@ -4,7 +4,7 @@
 
 `bench/sets/wild` holds what authors wrote: short notes, personal facts, documents, and distractors.
 FOLDER gets `notes`, `personal` and `documents`, each with corpus.jsonl and queries.jsonl. A tenant
-is one store of one half: 20 memories that belong together, 200, or 5,000 with distractors.
+is one store of one part: 20 memories that belong together, 200, or 5,000 with distractors.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent / "sets" / "wild"
 SETS = ("notes", "personal", "documents")
-HALVES = ("dev", "test")
+PARTS = ("dev", "test", "more_a", "more_b")  # `more` trains and is not reported
 SMALL, MIDDLE, LARGE = 20, 200, 5_000
 
 Line = dict[str, Any]
@@ -37,9 +37,11 @@ def build(name: str, out: Path) -> tuple[int, int]:
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
     corpus, queries = list[Line](), list[Line]()
-    for half in HALVES:
+    for part in PARTS:
+        if not (HERE / name / part).is_dir():
+            continue
         read = _documents if name == "documents" else _short
-        for tenant, memories, questions in read(HERE / name / half, half):
+        for tenant, memories, questions in read(HERE / name / part, part):
             corpus += ({**memory, "tenant": tenant} for memory in _numbered(tenant, memories))
             queries += (_asked(tenant, question) for question in questions)
     _write(folder / "corpus.jsonl", corpus)
@@ -47,20 +49,20 @@ def build(name: str, out: Path) -> tuple[int, int]:
     return len(corpus), len(queries)
 
 
-def _short(folder: Path, half: str) -> Iterator[tuple[str, list[Line], list[Line]]]:
+def _short(folder: Path, part: str) -> Iterator[tuple[str, list[Line], list[Line]]]:
     """The stores of short memories: each group alone, all of them, all among distractors."""
     memories, questions = _read(folder / "memories.jsonl"), _read(folder / "questions.jsonl")
     for group in sorted({memory["group"] for memory in memories}):
         yield (
-            f"{half}-{SMALL}-{group}",
+            f"{part}-{SMALL}-{group}",
             [memory for memory in memories if memory["group"] == group],
             [question for question in questions if question["group"] == group],
         )
     for size in (MIDDLE, LARGE):
-        yield f"{half}-{size}", _filled(memories, size), questions
+        yield f"{part}-{size}", _filled(memories, size), questions
 
 
-def _documents(folder: Path, half: str) -> Iterator[tuple[str, list[Line], list[Line]]]:
+def _documents(folder: Path, part: str) -> Iterator[tuple[str, list[Line], list[Line]]]:
     """The stores of documents, one memory a file, as `ingest-dir` stores them."""
     files = sorted(path for path in (folder / "files").rglob("*") if path.is_file())
     memories = [
@@ -73,9 +75,9 @@ def _documents(folder: Path, half: str) -> Iterator[tuple[str, list[Line], list[
     ]
     few = memories[:SMALL]
     held = {memory["id"] for memory in few}
-    yield f"{half}-{SMALL}", few, [one for one in questions if held.issuperset(one["gold"])]
+    yield f"{part}-{SMALL}", few, [one for one in questions if held.issuperset(one["gold"])]
     for size in (MIDDLE, LARGE):
-        yield f"{half}-{size}", _filled(memories, size), questions
+        yield f"{part}-{size}", _filled(memories, size), questions
 
 
 def _filled(memories: Sequence[Line], size: int) -> list[Line]:
@@ -96,7 +98,7 @@ def _asked(tenant: str, question: Line) -> Line:
         "id": f"{tenant}/{question['id']}",
         "tenant": tenant,
         "text": f"{before}\n{question['text']}" if before else question["text"],
-        "category": question["type"],
+        "category": f"{tenant.split('-')[1]} {question['type']}",  # the size, then the kind
         "gold": [f"{tenant}/{id_}" for id_ in question["gold"]],
         "stale": [f"{tenant}/{id_}" for id_ in question.get("stale", ())],
         "answer": question.get("answer") or None,
