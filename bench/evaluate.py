@@ -1,6 +1,6 @@
 """Every set, every system, one table: into docs/benchmarks.
 
-    python -m bench.evaluate --data FOLDER --vectors FILE [--peers FOLDER] [--split all]
+    python -m bench.evaluate --data FOLDER --vectors FILE --work DIR [--peers FOLDER] [--split all]
 
 FOLDER holds the sets by name; the small sets of our own are in bench/sets. `--peers` names a folder
 that bench.peers filled with rankings of LoCoMo; of a peer asked for 10 and for 100 both are shown,
@@ -15,14 +15,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from bench import simple_sums, wild_sets
 from memory_mesh import evaluation
+from memory_mesh.config import load as configured
+from memory_mesh.engines.embedders import embedder_of
 from memory_mesh.evaluation import report_files
 from memory_mesh.evaluation.report import Report
+from memory_mesh.evaluation.vector_cache import KeptVectors
+from memory_mesh.process.clock import SystemClock
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "benchmarks"
 SUITES = ("locomo", "beam100k", "realmem", "mab_conflict", "precisionmembench")
 OWN = ("languages", "aliases", "temporal")
+WILD = ("notes", "personal", "documents")  # of bench/sets/wild, at three store sizes
+SIZES = ("20", "200", "5000")
 SYSTEMS = ("mesh", "keyword", "rrf")
 BARS = (
     ("LoCoMo turn R@10, categories 1-4", "locomo", "mesh", "R@10", 0.80, 0.85),
@@ -60,7 +67,7 @@ def main() -> int:
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--split", default="all")
-    parser.add_argument("--suites", nargs="+", default=(*SUITES, *OWN))
+    parser.add_argument("--suites", nargs="+", default=(*SUITES, *OWN, *WILD))
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     start = time.monotonic()
@@ -80,6 +87,10 @@ def main() -> int:
 def _measured(name: str, options: argparse.Namespace) -> Report:
     folder = ROOT / "bench" / "sets" if name in OWN else options.data
     added = _peers(options.peers) if name == "locomo" and options.peers else {}
+    if name in WILD:
+        folder = options.work / "wild"
+        wild_sets.build(name, folder)
+        added = _sums(name, folder / name, options)
     command = f"python -m bench.evaluate --data SETS --vectors FILE --work DIR --suites {name}"
     return evaluation.run(
         name,
@@ -89,8 +100,19 @@ def _measured(name: str, options: argparse.Namespace) -> Report:
         added=added,
         work=options.work,
         vectors=options.vectors,
-        command=command + (" --peers DIR" if added else ""),
+        command=command + (" --peers DIR" if added and name == "locomo" else ""),
     )
+
+
+def _sums(name: str, data: Path, options: argparse.Namespace) -> dict[str, Path]:
+    """The rankings of the two simple sums, over the same vectors."""
+    chain = embedder_of(configured(), SystemClock())
+    if chain is None:
+        return {}
+    kept = KeptVectors(chain, options.vectors)
+    files = simple_sums.write(name, data, options.split, kept, options.work / "sums")
+    kept.release()
+    return files
 
 
 def _peers(folder: Path) -> dict[str, Path]:
@@ -102,7 +124,7 @@ def _peers(folder: Path) -> dict[str, Path]:
 
 def summary(folder: Path) -> str:
     """The bars, the peers and the small sets in one page, from the reports."""
-    files = {name: folder / f"{name}.json" for name in (*SUITES, *OWN)}
+    files = {name: folder / f"{name}.json" for name in (*SUITES, *OWN, *WILD)}
     found: Reports = {
         name: json.loads(file.read_text(encoding="utf-8"))
         for name, file in files.items()
@@ -120,7 +142,7 @@ def summary(folder: Path) -> str:
     parts = [head, bars + "".join(_bar(found, bar) for bar in BARS)]
     if "locomo" in found:
         parts.append(_against(found["locomo"]))
-    return "\n".join([*parts, _own(found), _TAIL])
+    return "\n".join([*parts, _wild(found), _own(found), _TAIL])
 
 
 def _bar(found: Reports, bar: tuple[str, str, str, str, float, float]) -> str:
@@ -154,6 +176,45 @@ def _against(report: dict[str, Any]) -> str:
         given = "" if name in SYSTEMS else "helped" if _HELPED in name else "as published"
         table += f"| {name} | {given} | {parts[name]['R@10']:.3f} | {better} | {both} | {ms} |\n"
     return table
+
+
+def _wild(found: Reports) -> str:
+    """The sets of what people keep: each size, against the two simple sums."""
+    table = (
+        "## Notes, personal facts, documents (test, R@1)\n\nStores of 20, 200 and 5,000 memories "
+        "(`bench/sets/wild`). The sums are `bench.simple_sums`: half BM25, half cosine,\nand half "
+        "coverage, half cosine, over the same candidates and vectors.\n\n| set | system | 20 | 200 "
+        "| 5,000 | mean | mesh is better by | over questions |\n|---|---|---|---|---|---|---|---|\n"
+    )
+    for name in WILD:
+        for system, splits in found.get(name, {"systems": {}})["systems"].items():
+            by_size = " | ".join(_of_size(splits["test"], size) for size in SIZES)
+            pair = _pair(found[name], system)
+            better = f"{100 * pair['difference']:+.1f}" if pair else ""
+            mean = f"{100 * splits['test']['R@1']:.1f}"
+            spanned = _span(pair.get("questions"))
+            table += f"| {name} | {system} | {by_size} | {mean} | {better} | {spanned} |\n"
+    return table
+
+
+def _of_size(part: dict[str, Any], size: str) -> str:
+    """R@1 over all kinds of questions of one store size."""
+    listed = [
+        (kind["n"], kind["R@1"])
+        for name, kind in part["by_category"].items()
+        if name.startswith(f"{size} ") and kind.get("R@1") is not None
+    ]
+    count = sum(n for n, _ in listed)
+    return f"{100 * sum(n * share for n, share in listed) / count:.1f}" if count else "-"
+
+
+def _pair(report: dict[str, Any], against: str) -> dict[str, Any]:
+    """How the default order compares with another system of the report."""
+    wanted = ("test", "R@1", "mesh", against)
+    for pair in report["paired"]:
+        if (pair["split"], pair["metric"], pair["system"], pair["against"]) == wanted:
+            return dict(pair)
+    return {}
 
 
 def _own(found: Reports) -> str:
