@@ -29,10 +29,10 @@ from memory_mesh.evaluation.records import DataSet, Question
 from memory_mesh.evaluation.suite import Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.fastdataclass import replace
+from memory_mesh.policy.ranking.profiles import FURTHER_SHARE, MIN_RELEVANCE
 from memory_mesh.ports import Embedder
 from memory_mesh.process.clock import SystemClock
 
-MIN_RELEVANCE = 0.1  # the threshold that docs/ranking.md recommends
 SHOWN = 10
 FOREIGN = 40  # questions of others put to each tenant
 BINS = 10
@@ -151,7 +151,8 @@ def lost(rows: Sequence[Row]) -> dict[str, Any]:
     gone = [
         row
         for row in found
-        if not any(right for score, right in _hits(row) if score >= MIN_RELEVANCE)
+        if _silent(row)
+        or not any(right for score, right in _hits(row) if score >= MIN_RELEVANCE * FURTHER_SHARE)
     ]
     return {"found": len(found), "gone": len(gone), "share": _share([row in gone for row in found])}
 

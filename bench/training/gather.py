@@ -1,10 +1,13 @@
 """What ranking looks at for every question of the dev splits, asked through the real product.
 
-    python -m bench.training.gather --data FOLDER --vectors FILE --out FOLDER
+    python -m bench.training.gather --data FOLDER --vectors FILE --out FOLDER [--wild FOLDER]
 
-FOLDER holds the sets by name (locomo, beam100k, realmem, mab_conflict, precisionmembench). Only the
-dev splits are read. Each tenant is also asked questions of its neighbour: whatever is found for
-those is no answer, and that is how a model learns what a question without one looks like.
+FOLDER holds the sets by name (locomo, beam100k, realmem, mab_conflict, precisionmembench); `--wild`
+is what `bench.wild_sets` wrote. Only the dev splits are read, and what is there `more` to train.
+Each tenant is also asked questions of its neighbour: whatever is found for those is no answer, and
+that is how a model learns what a question without one looks like. LoCoMo's adversarial questions
+ask of one speaker what the other said: they count as questions without an answer.
+With `MEMORY_MESH_EMBEDDER=static` the rows are called `static`, and no keyword rows are written.
 """
 
 import argparse
@@ -22,6 +25,7 @@ from memory_mesh.evaluation import answering, records, suite
 from memory_mesh.evaluation.asking import Names, search_options
 from memory_mesh.evaluation.records import Question
 from memory_mesh.evaluation.vector_cache import KeptVectors
+from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import recall
 from memory_mesh.model import Query
 from memory_mesh.policy.ranking import features
@@ -31,6 +35,8 @@ from memory_mesh.sync import MemoryMesh
 
 SETS = ("locomo", "beam100k", "realmem", "mab_conflict", "precisionmembench")
 OWN = ("languages", "aliases", "temporal")
+WILD = ("notes", "personal", "documents")
+ADVERSARIAL = "adversarial"
 HERE = Path(__file__).resolve().parents[1] / "sets"
 FOREIGN = 40  # questions of other tenants put to each tenant, about
 MOST = 250  # questions of one tenant
@@ -47,6 +53,7 @@ class Gathered:
     sizes: list[int] = field(default_factory=list)
     gold: list[int] = field(default_factory=list)
     tenants: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
 
     def add(self, question: Question, rows: np.ndarray, named: list[str], gold: set[str]) -> None:
         """One question with its candidates."""
@@ -57,6 +64,7 @@ class Gathered:
         self.sizes.append(len(named))
         self.gold.append(len(gold))
         self.tenants.append(question.tenant)
+        self.questions.append(question.id)
 
     def save(self, file: Path) -> None:
         """All of it in one file."""
@@ -64,6 +72,7 @@ class Gathered:
             file, names=np.array(features.NAMES), matrix=np.concatenate(self.matrix),
             answers=np.concatenate(self.answers), units=np.concatenate(self.units),
             sizes=np.array(self.sizes), gold=np.array(self.gold), tenants=np.array(self.tenants),
+            questions=np.array(self.questions),
         )  # fmt: skip
 
 
@@ -73,6 +82,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--vectors", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--wild", type=Path, help="what bench.wild_sets wrote")
     parser.add_argument("--sets", nargs="+", default=(*SETS, *OWN))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -80,9 +90,11 @@ def main() -> int:
     if chain is None:
         parser.error("there is no model: set MEMORY_MESH_MODEL_DIR")
     kept = KeptVectors(chain, options.vectors)
-    for name in options.sets:
+    folders = dict.fromkeys(OWN, HERE) | dict.fromkeys(WILD, options.wild)
+    modes = ("static",) if configured().embedder == "static" else ("hybrid", "keyword")
+    for name in (*options.sets, *(WILD if options.wild else ())):
         for mode, found in gathered(
-            name, (HERE if name in OWN else options.data) / name, kept
+            name, folders.get(name, options.data) / name, kept, modes
         ).items():
             found.save(options.out / f"{name}.{mode}.npz")
             print(f"{name} {mode}: {len(found.sizes)} questions", flush=True)
@@ -90,12 +102,15 @@ def main() -> int:
     return 0
 
 
-def gathered(name: str, data: Path, embedder: Embedder) -> dict[str, Gathered]:
-    """Both modes of one set, stored once."""
-    found = {"hybrid": Gathered(), "keyword": Gathered()}
-    asked = suite.load(name)
+def gathered(
+    name: str, data: Path, embedder: Embedder, modes: Sequence[str] = ("hybrid", "keyword")
+) -> dict[str, Gathered]:
+    """All modes of one set, stored once."""
+    found = {mode: Gathered() for mode in modes}
+    asked = replace(suite.load(name), leave_out=())
     read = records.read(data, asked.records)
-    dev = suite.split(asked, read.questions)["dev"]
+    parts = suite.split(asked, read.questions)
+    dev = [*parts["dev"], *parts.get("more", ())]
     chance = random.Random(SEED)
     with tempfile.TemporaryDirectory() as folder:
         job = answering.Job(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
@@ -134,6 +149,7 @@ def ask(
     if not table.versions:
         return
     named = [names.of_memory(memories[version].id) for version in table.versions]
+    own = own and question.category != ADVERSARIAL
     gold = set(names.gold(question)) if own else set()
     into.add(question, np.array(table.rows), named, gold)
 

@@ -12,6 +12,7 @@ import memory_mesh
 from memory_mesh import log
 from memory_mesh.errors import EmbeddingError, InvalidInput
 from memory_mesh.model import Scope
+from memory_mesh.policy.ranking.profiles import FURTHER_SHARE
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 from tests.rerankers import route, sent, shaped
@@ -239,10 +240,12 @@ def test_what_is_below_the_threshold_is_not_sent(tmp_path):
     reranker = ByNumber()
     with MemoryMesh(db_dir=tmp_path, custom_reranker=reranker) as mesh:
         mesh.add_many(["green tea is hot 1", "hot tea 2", "green stones 3"])
-        worst = mesh.search("hot green tea", rerank=False)[-1]
-        hits = mesh.search("hot green tea", min_relevance=worst.score + 1e-6)
-    assert worst.content not in reranker.texts[-1]
-    assert worst.content not in contents(hits)
+        best, second, worst = mesh.search("hot green tea", rerank=False)
+        hits = mesh.search("hot green tea", min_relevance=(worst.score + 1e-6) / FURTHER_SHARE)
+        assert reranker.texts == [[best.content, second.content]]
+        assert worst.content not in contents(hits)
+        assert not mesh.search("hot green tea", min_relevance=best.score + 1e-6)
+    assert len(reranker.texts) == 1  # nothing reaches it: nothing is sent
 
 
 def test_a_newer_statement_still_stands_above_the_older(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 import memory_mesh
 from memory_mesh.errors import InvalidInput
+from memory_mesh.policy.ranking.profiles import FURTHER_SHARE
 from memory_mesh.sync import MemoryMesh
 
 TEAS = ["hot tea with milk", "tea", "tea in the garden", "a garden without water"]
@@ -63,7 +64,7 @@ def test_a_reranked_search_counts_and_orders_at_once(reranked):
     usual = reranked.search(question, rerank=False)
     worst = usual[-1].score
     kept = [hit for hit in usual if hit.score > worst]
-    hits = reranked.search(question, min_relevance=worst + 1e-9)
+    hits = reranked.search(question, min_relevance=(worst + 1e-9) / FURTHER_SHARE)
     assert contents(hits) == contents(kept)[::-1] != contents(kept)
     assert (hits.explanation.reranked, hits.explanation.below) == (
         len(kept),

@@ -3,6 +3,7 @@
 import pytest
 
 from memory_mesh.model import Scope
+from memory_mesh.policy.ranking.profiles import FURTHER_SHARE, MIN_RELEVANCE
 from memory_mesh.sync import MemoryMesh
 
 TEA = ["hot tea with milk", "tea", "tea in the garden", "a garden without water"]
@@ -18,19 +19,76 @@ def cut(hits):
     return hits.explanation.below, hits.explanation.best_below
 
 
+def split(profile, scores, least):
+    """The scores that a threshold keeps and those it leaves out."""
+    if profile == "mesh" and scores[0] >= least:
+        least *= FURTHER_SHARE
+    return [score for score in scores if score >= least], [
+        score for score in scores if score < least
+    ]
+
+
 @pytest.mark.parametrize("profile", ["mesh", "rrf", "composite", "lane"])
 def test_what_the_threshold_leaves_out_is_counted_in_every_profile(teas, profile):
     asked = {"profile": profile, "min_similarity": 0.0}
     scores = [hit.score for hit in teas.search("hot tea with milk", **asked)]
+    assert len(scores) == 3
     assert cut(teas.search("hot tea with milk", **asked)) == (0, None)
-    for kept in range(1, len(scores)):
-        hits = teas.search("hot tea with milk", min_relevance=scores[kept - 1], **asked)
-        left = [score for score in scores if score < scores[kept - 1]]
-        assert len(hits) == len(scores) - len(left)
+    for least in (*scores, *(min(1.0, score / FURTHER_SHARE) for score in scores), 1.0):
+        hits = teas.search("hot tea with milk", min_relevance=least, **asked)
+        kept, left = split(profile, scores, least)
+        assert [hit.score for hit in hits] == kept
         assert cut(hits) == (len(left), max(left, default=None))
-    nothing = teas.search("hot tea with milk", min_relevance=1.0, **asked)
-    left = [score for score in scores if score < 1.0]
-    assert cut(nothing) == (len(left), max(left))
+
+
+def test_below_a_best_hit_that_reaches_it_a_tenth_of_the_threshold_is_enough(teas):
+    scores = [hit.score for hit in teas.search("tea")]
+    assert scores[0] > scores[1] > scores[2] > scores[0] * FURTHER_SHARE
+    hits = teas.search("tea", min_relevance=scores[0])
+    assert [hit.score for hit in hits] == scores
+    assert cut(hits) == (0, None)
+
+
+def test_below_a_tenth_of_the_threshold_a_further_hit_is_left_out(teas):
+    best, *others = [hit.score for hit in teas.search("hot tea with milk")]
+    assert 0 < max(others) < best * FURTHER_SHARE
+    hits = teas.search("hot tea with milk", min_relevance=best)
+    assert [hit.score for hit in hits] == [best]
+    assert cut(hits) == (len(others), max(others))
+
+
+def test_a_best_hit_that_misses_the_threshold_brings_nothing_with_it(teas):
+    scores = [hit.score for hit in teas.search("hot tea with milk")]
+    hits = teas.search("hot tea with milk", min_relevance=scores[0] + 1e-6)
+    assert list(hits) == []
+    assert cut(hits) == (len(scores), scores[0])
+
+
+@pytest.mark.parametrize("profile", ["rrf", "composite", "lane"])
+def test_in_other_profiles_every_hit_needs_the_whole_threshold(teas, profile):
+    asked = {"profile": profile, "min_similarity": 0.0}
+    scores = [hit.score for hit in teas.search("hot tea with milk", **asked)]
+    assert scores[0] > scores[1] >= scores[0] * FURTHER_SHARE  # in profile mesh it would be shown
+    assert len(teas.search("hot tea with milk", min_relevance=scores[0], **asked)) == 1
+
+
+def test_the_recommended_threshold_lets_an_answer_through_and_nothing_for_no_answer(
+    tmp_path, real_embedder
+):
+    with MemoryMesh(db_dir=tmp_path, custom_embedder=real_embedder) as mesh:
+        mesh.add_many(
+            [
+                "The staging database runs on port 5433",
+                "Ann prefers green tea in the morning",
+                "The deploy script needs Python 3.12",
+                "Bob moved to Lisbon in March",
+            ]
+        )
+        found = mesh.search(
+            "Which port does the staging database use?", min_relevance=MIN_RELEVANCE
+        )
+        assert found[0].memory.text == "The staging database runs on port 5433"
+        assert not mesh.search("Who won the chess tournament?", min_relevance=MIN_RELEVANCE)
 
 
 def test_only_the_first_hits_are_counted(teas):
@@ -62,7 +120,7 @@ def test_a_newer_statement_below_the_threshold_that_is_shown_is_not_counted(teas
     older = teas.add("My favourite editor is vim").id
     newer = teas.add("My favourite editor is now emacs")
     assert newer.newer_than == (older,)
-    hits = teas.search("favourite editor vim", min_relevance=0.5)
+    hits = teas.search("which vim editor", min_relevance=0.5)
     assert [hit.id for hit in hits] == [newer.id, older]
     assert hits[0].parts == {}  # its own score is below: it was added for the older one
     assert cut(hits) == (0, None)

@@ -58,6 +58,7 @@ from memory_mesh.policy.audience import filter_text
 from memory_mesh.policy.ranking import (
     features,
     forest,
+    models,
     profiles,
     relevance,
 )
@@ -224,7 +225,7 @@ def _found(
     explanation = replace(explanation, note=prepared.note)
     if query.profile == profiles.MESH:
         table = features.table(_evidence(snapshot, query, prepared, legs))
-        best = forest.best(table, many, by_meaning=prepared.space is not None)
+        best = forest.best(table, many, models.order(prepared.space, query.text))
     else:
         from memory_mesh.policy.ranking import fusion
 
@@ -235,18 +236,31 @@ def _found(
         near, explanation = _ranked(query, best, memories, explanation)
         best = near[:many]
     spans = _spans(snapshot, prepared, query, memories)
+    least = _least_score(query, best)
     hits = [
         Hit(memories[found.version], found.score, found.parts, spans.get(found.version))
         for found in best
-        if found.score >= query.min_relevance
+        if found.score >= least
     ]
     below = {
         memories[found.version].id: found.score
         for found in best[: query.limit]
-        if found.score < query.min_relevance
+        if found.score < least
     }
     guesses, brought = _guesses(snapshot, query, hits)
     return _Found(hits, below, guesses, brought, legs.keyword.read_as, explanation)
+
+
+def _least_score(query: Query, best: Sequence[Fused]) -> float:
+    """The score that a hit needs: less below a best hit that reaches the threshold.
+
+    A question with one right answer in first place often has more of it further down, where the
+    chance of each is small.
+    """
+    reached = bool(best) and best[0].score >= query.min_relevance
+    if query.profile == profiles.MESH and reached:
+        return query.min_relevance * profiles.FURTHER_SHARE
+    return query.min_relevance
 
 
 def _guesses(
@@ -327,7 +341,8 @@ def _evidence(
         term: tuple(zip(others, shares[term], strict=True))
         for term, others in legs.keyword.read_as.items()
     }
-    return features.Evidence(replace(prepared.reading, forms=forms), legs.keyword, placed)
+    reading = replace(prepared.reading, forms=forms)
+    return features.Evidence(reading, legs.keyword, placed, models.traits(prepared.space))
 
 
 def _ranked(

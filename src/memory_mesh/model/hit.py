@@ -52,16 +52,13 @@ class Placed:
     version: int
     terms: str
     session: str | None
-    order: int | None
     speaker: str | None
     role: str | None
     at: float  # seconds since 1970 when it happened; not known: when it was recorded
-    tags: tuple[str, ...]
     usefulness: float
     before: int | None = None
     after: int | None = None
     cosine: float | None = None
-    opening: float | None = None  # the cosine of how a long text begins
 
 
 @dataclass(frozen=True, slots=True)

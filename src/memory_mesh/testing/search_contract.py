@@ -35,20 +35,20 @@ class SearchContract(EmptyLedger):
         assert ledger.verify("default").ok
 
     def test_a_version_comes_with_its_place(self, ledger: Ledger, clock: FrozenClock) -> None:
-        """Words, people, time and tags, and who stands before and after it."""
+        """Words, people and time, and who stands before and after it."""
         moment = clock.now()
         put(ledger, "mem_1_000001", "is tea hot?", scope=HERE, order=1, speaker="Bob")
         put(
             ledger, "mem_1_000002", "tea is hot", scope=HERE, order=5, speaker="Ann", role="user",
-            occurred_at=moment, tags=("drinks",),
+            occurred_at=moment,
         )  # fmt: skip
         put(ledger, "mem_1_000003", "thanks", scope=HERE, order=9)
         placed = around(ledger, "tea is hot", Lens(moment, HERE))
         assert list(placed) == ["is tea hot?", "tea is hot", "thanks"]
         before, own, after = placed.values()
         assert own == Placed(
-            own.version, "tea is hot", "s", 5, "Ann", "user", moment.timestamp(),
-            ("drinks",), 1.0, before.version, after.version,
+            own.version, "tea is hot", "s", "Ann", "user", moment.timestamp(), 1.0,
+            before.version, after.version,
         )  # fmt: skip
         assert (before.before, before.after) == (None, own.version)
         assert (after.before, after.after) == (own.version, None)
@@ -170,5 +170,5 @@ def around(
         (version,) = (number for number, memory in loaded.items() if memory.text == text)
         placed = snapshot.around([version], lens, question)
         memories = snapshot.load(list(placed))
-    rows = sorted(placed.values(), key=lambda row: row.order or 0)
+    rows = sorted(placed.values(), key=lambda row: memories[row.version].order or 0)
     return {memories[row.version].text: row for row in rows}

@@ -52,7 +52,7 @@ class SearchVerbs(View):
     ) -> Hits:
         """Returns the best memories for a question, best first, each with the parts of its score.
 
-        A score estimates how likely the memory answers: with `min_relevance` 0.1 or so, a question
+        A score estimates how likely the memory answers: with `min_relevance` 0.12 or so, a question
         that nothing answers gets an empty list. The list's `explanation` says which legs answered,
         how many memories still wait for their vector or for current keyword terms, whether an
         embedder was down, and how many hits a threshold left out (`below`, `best_below`).
@@ -74,7 +74,7 @@ class SearchVerbs(View):
             keyword_only: search by words alone, without vectors.
             weights: weights of the parts of the score, for profiles that take them.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
-            min_relevance: leave out memories with a lower score than this, 0 to 1.
+            min_relevance: the score that the best hit must reach, 0 to 1; others need a tenth.
             rerank: False: without a reranker; or an object with rank(query, texts) to use once.
         """
         lens = self._lens(

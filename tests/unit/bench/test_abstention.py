@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from bench import abstention
-from bench.abstention import ADVERSARIAL, IN_TOPIC, MIN_RELEVANCE, OFF_TOPIC, Measured
+from bench.abstention import ADVERSARIAL, IN_TOPIC, OFF_TOPIC, Measured
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.records import DataSet, Question
 from memory_mesh.evaluation.suite import Suite
+from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
 
 ROOT = Path(__file__).resolve().parents[3]
 

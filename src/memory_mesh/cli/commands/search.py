@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="0..1",
-        help="leave out hits with a lower score; 0.1 removes noise",
+        help="the score that the best hit must reach, others a tenth; 0.12 removes noise",
     )
     parser.add_argument(
         "--rerank",

@@ -11,6 +11,8 @@ LEG_DEPTH = 100  # candidates of a leg
 LARGE_STORE_WRITES = 20_000  # from so many writes on a leg is asked for more candidates
 LARGE_LEG_DEPTH = 200  # docs/benchmarks/depth.json
 RERANK_DEPTH = 1_000
+MIN_RELEVANCE = 0.12  # the threshold that the documentation recommends
+FURTHER_SHARE = 0.1  # of min_relevance that hits below the best one need in profile `mesh`
 
 
 def depth(profile: str, limit: int, writes: int = 0) -> int:

@@ -16,7 +16,10 @@ from memory_mesh.policy.text import analyze, time_expressions
 from memory_mesh.policy.text.time_expressions import Period
 
 MAX_WORDS = 64  # of a question that are looked up as names
+MAX_IDENTIFIERS = 16
 MAX_TERMS = 256  # that candidates are weighed by: whoever pastes a page asks about its beginning
+_LONGEST = 80  # characters of an identifier
+_AROUND = ".,;:!?()[]{}<>\"'`"  # what stands around a word and does not belong to it
 _OPENING = 6  # words in which a question says what it asks for
 _WHEN = frozenset(("when", "date", "day", "month", "year", "long", "since", "wann", "cuando"))
 
@@ -30,6 +33,7 @@ class Reading:
     names: frozenset[str] = frozenset()  # who it names, lowercase
     about_time: bool = False
     period: Period | None = None  # the time it names
+    identifiers: tuple[str, ...] = ()  # terms of each identifier and quoted string in it
     forms: Mapping[str, tuple[tuple[str, float], ...]] = field(
         default_factory=dict
     )  # other words for a term, and what each counts beside it
@@ -49,7 +53,23 @@ def read(text: str, names: Collection[str], now: datetime) -> Reading:
     terms = analyze.query_terms(text)[:MAX_TERMS]
     about_time = not _WHEN.isdisjoint(text.lower().split()[:_OPENING])
     period = time_expressions.read(text, now)
-    return without_names(Reading(text, tuple(terms), frozenset(), about_time, period), names)
+    found = Reading(
+        text, tuple(terms), frozenset(), about_time, period, identifiers=identifiers(text)
+    )
+    return without_names(found, names)
+
+
+def identifiers(text: str) -> tuple[str, ...]:
+    """Returns the terms of each identifier, number and quoted string, for an exact comparison."""
+    quoted = [next(filter(None, groups)) for groups in _quoted_pattern().findall(text)]
+    words = (word.strip(_AROUND) for word in text.split()[:MAX_TERMS])
+    written = [word for word in words if len(word) <= _LONGEST and _is_identifier(word)]
+    named = (" ".join(analyze.terms(name)) for name in (*quoted, *written))
+    return tuple(dict.fromkeys(filter(None, named)))[:MAX_IDENTIFIERS]
+
+
+def _is_identifier(word: str) -> bool:
+    return _identifier_pattern().search(word) is not None
 
 
 def without_names(reading: Reading, names: Collection[str]) -> Reading:
@@ -84,3 +104,16 @@ def _without(text: str, names: Collection[str]) -> str:
 @lru_cache(maxsize=1)
 def _word_pattern() -> re.Pattern[str]:
     return re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+
+
+@lru_cache(maxsize=1)
+def _quoted_pattern() -> re.Pattern[str]:
+    return re.compile(r"\"([^\"\n]{1,80})\"|`([^`\n]{1,80})`|(?<!\w)'([^'\s][^'\n]{1,79})'(?!\w)")
+
+
+@lru_cache(maxsize=1)
+def _identifier_pattern() -> re.Pattern[str]:
+    """A digit beside a letter, an underscore, a capital or a dot inside, a flag, a number."""
+    return re.compile(
+        r"[A-Za-z]\d|\d[A-Za-z]|\w_\w|[a-z][A-Z]|\w\.\w|\w/\w|::|^--?\w|^\d\d+$|^[A-Z]{2,}$"
+    )

@@ -1,6 +1,5 @@
 """The numbers that ranking looks at, worked by hand."""
 
-import math
 from datetime import UTC, datetime
 
 import pytest
@@ -8,24 +7,25 @@ from hypothesis import given, settings, strategies as st
 
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking import features
+from memory_mesh.policy.ranking.models import Traits
 from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text.time_expressions import Period
 
 MATCHES = Matches(postings={"tea": 1, "cake": 3}, rows=9)
-TEA, CAKE = math.log(1 + 8.5 / 1.5), math.log(1 + 6.5 / 3.5)
 
 
 def said(version, terms="", **others):
     known = {
-        "session": None, "order": None, "speaker": None, "role": None,
-        "at": float(version), "tags": (), "usefulness": 1.0,
+        "session": None, "speaker": None, "role": None,
+        "at": float(version), "usefulness": 1.0,
     }  # fmt: skip
     return Placed(version, terms, **(known | others))
 
 
-def columns(reading, *rows, matches=MATCHES):
+def columns(reading, *rows, traits=Traits()):  # noqa: B008  # frozen
     """Each feature of the rows in their order."""
-    table = features.table(features.Evidence(reading, matches, {row.version: row for row in rows}))
+    placed = {row.version: row for row in rows}
+    table = features.table(features.Evidence(reading, MATCHES, placed, traits))
     assert table.versions == tuple(row.version for row in rows)
     return dict(zip(features.NAMES, map(list, zip(*table.rows, strict=True)), strict=True))
 
@@ -42,135 +42,69 @@ def test_nothing_placed_is_an_empty_table():
     assert features.table(features.Evidence(asked("tea"), MATCHES, {})) == features.Table()
 
 
-def test_bm25_counts_the_terms_of_the_turn_before_with_its_own():
-    found = columns(
-        asked("tea", "cake"), said(1, "tea hot", after=2), said(2, "cake", before=1, after=3)
-    )
-    # Own lengths 2 and 1, on average 1.5; joined 2 and 3, on average 2.5.
-    own = [TEA * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / 1.5)), CAKE * 2.2 / (1 + 1.2 * 0.75)]
-    joined = [
-        TEA * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / 2.5)),
-        (TEA + CAKE) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 3 / 2.5)),
-    ]
-    assert found["keyword_own"] == close(1.0, own[1] / own[0])
-    assert found["keyword"] == close(joined[0] / joined[1], 1.0)
-    assert found["keyword_before"] == close(0.0, 1.0)
-    assert found["keyword_after"] == close(own[1] / own[0], 0.0)
+VECTORS = ("cosine", "cosine_mixed", "nearest", "nearest_mixed", "meaning")
 
 
-def test_a_term_said_twice_counts_less_than_twice():
-    found = columns(asked("tea"), said(1, "tea hot tea"), said(2, "tea hot cup"))
-    norm = 1.2 * (0.25 + 0.75)
-    assert found["keyword_own"] == close(1.0, (2.2 / (1 + norm)) / (2 * 2.2 / (2 + norm)))
-
-
-@pytest.mark.parametrize(("length", "heard"), [(64, True), (65, False)])
-def test_a_long_turn_before_covers_but_does_not_score(length, heard):
-    long = " ".join(["tea", *(f"w{n}" for n in range(length - 1))])
-    found = columns(asked("tea"), said(1, long, after=2), said(2, "yes", before=1))
-    assert (found["keyword"][1] > 0) is heard
-    assert found["covered"] == close(1.0, 0.0)
-    assert found["covered_before"] == close(1.0, 1.0)
-    joined = [length, length + 1 if heard else 1]
-    average = sum(joined) / 2
-    scores = [2.2 / (1 + 1.2 * (0.25 + 0.75 * each / average)) for each in joined]
-    top = max(scores[0], scores[1] if heard else 0.0)
-    assert found["keyword"] == close(scores[0] / top, scores[1] / top if heard else 0.0)
-
-
-def test_coverage_is_the_share_of_the_questions_weight():
-    found = columns(
-        asked("tea", "cake"),
-        said(1, "tea", after=2),
-        said(2, "milk", before=1, after=3),
-        said(3, "cake", before=2),
-    )
-    tea, cake = TEA / (TEA + CAKE), CAKE / (TEA + CAKE)
-    assert found["covered"] == close(tea, 0.0, cake)
-    assert found["covered_before"] == close(tea, tea, cake)
-    assert found["covered_around"] == close(tea, 1.0, cake)
-
-
-def test_a_word_nobody_holds_leaves_part_of_the_question_open():
-    found = columns(asked("tea", "zebra"), said(1, "tea"))
-    assert found["covered"] == close(TEA / (TEA + math.log(1 + 9.5 / 0.5)))
-
-
-def test_pairs_are_terms_that_follow_each_other_in_the_question_up_to_three():
-    terms = ("a1", "b1", "c1", "d1", "e1")
-    found = columns(
-        asked(*terms), said(1, "e1 d1 c1 b1 a1"), said(2, "a1 b1 d1 e1"), said(3, "a1 c1 e1")
-    )
-    assert found["pairs"] == close(1.0, 2 / 3, 0.0)
-
-
-def test_a_term_is_held_as_a_whole_word_only():
-    found = columns(asked("tea"), said(1, "teapot steam tea2"), said(2, "tea"))
-    assert found["covered"] == close(0.0, 1.0)
-
-
-def test_another_word_for_a_term_counts_by_its_share():
-    reading = asked("k8s", forms={"k8s": (("kubernet", 1.0), ("kube cluster", 0.5))})
-    found = columns(
-        reading, said(1, "kubernet"), said(2, "kube cluster"), said(3, "cluster kube"), said(4)
-    )
-    assert found["covered"] == close(1.0, 0.5, 0.0, 0.0)
-    assert found["keyword_own"][0] == pytest.approx(1.0)
-
-
-def test_what_the_neighbours_hold_by_another_word_counts_no_more_than_its_share():
-    reading = asked("typscript", forms={"typscript": (("typescript", 0.7),)})
-    found = columns(
-        reading, said(1, "typescript", after=2), said(2, before=1, after=3), said(3, before=2)
-    )
-    assert found["covered_before"] == close(0.7, 0.7, 0.0)
-    assert found["covered_around"] == close(0.7, 0.7, 0.0)
-
-
-def test_how_a_long_text_begins_counts_beside_its_best_part():
-    found = columns(
-        asked("tea"),
-        said(1, cosine=0.9, opening=0.1),
-        said(2, cosine=0.5, opening=0.5),
-        said(3, cosine=0.2, opening=0.2),
-        said(4),
-    )
-    assert found["opening"] == close(0.0, 1.0, 0.25, 0.25)
-
-
-def test_meaning_is_relative_and_mixed_with_both_sides():
+def test_meaning_is_the_cosine_alone_and_mixed_with_both_sides():
     found = columns(
         asked("tea"),
         said(1, cosine=0.6, after=2),
         said(2, cosine=0.2, before=1, after=3),
         said(3, cosine=0.4, before=2),
     )
-    mixed = [0.6 + 0.2 * 0.2, 0.2 + 0.3 * 0.6 + 0.2 * 0.4, 0.4 + 0.3 * 0.2]
-    assert found["meaning"] == close(1.0, 0.0, 0.5)
-    assert found["meaning_mixed"] == close(1.0, 0.0, (mixed[2] - mixed[1]) / (mixed[0] - mixed[1]))
-    assert found["meaning_before"] == close(0.0, 1.0, 0.0)
-    assert found["meaning_after"] == close(0.0, 0.5, 0.0)
+    # A side where nobody stands is filled with the own cosine.
+    mixed = [
+        (0.6 + 0.3 * 0.6 + 0.2 * 0.2) / 1.5,
+        (0.2 + 0.3 * 0.6 + 0.2 * 0.4) / 1.5,
+        (0.4 + 0.3 * 0.2 + 0.2 * 0.4) / 1.5,
+    ]
+    summed = [0.6 + 0.2 * 0.2, 0.2 + 0.3 * 0.6 + 0.2 * 0.4, 0.4 + 0.3 * 0.2]
     assert found["cosine"] == close(0.6, 0.2, 0.4)
+    assert found["cosine_mixed"] == close(*mixed)
+    assert found["nearest"] == close(0.0, -0.4, -0.2)
+    assert found["nearest_mixed"] == close(*(each - mixed[0] for each in mixed))
+    assert found["meaning"] == close(1.0, 0.0, (summed[2] - summed[1]) / (summed[0] - summed[1]))
 
 
-def test_what_has_no_vector_is_taken_for_the_least_near():
-    found = columns(asked("tea"), said(1, cosine=0.5), said(2), said(3, cosine=0.1))
-    assert found["cosine"] == close(0.5, 0.1, 0.1)
-    assert found["meaning"] == close(1.0, 0.0, 0.0)
-
-
-@pytest.mark.parametrize(("cosine", "shown"), [(1.7, 1.0), (-0.3, 0.0), (None, 0.0)])
-def test_one_candidate_alone_has_no_relative_meaning(cosine, shown):
+@pytest.mark.parametrize(("cosine", "shown"), [(1.7, 1.0), (-0.3, 0.0), (0.5, 0.5)])
+def test_one_candidate_alone_is_the_nearest_whatever_its_cosine(cosine, shown):
     found = columns(asked("tea"), said(1, "tea", cosine=cosine))
-    assert (found["meaning"], found["meaning_mixed"], found["meaning_rank"]) == ([0], [0], [0])
-    assert found["cosine"] == [shown]
-    assert (found["keyword"], found["recency"]) == ([1], [1])
+    assert (found["cosine"], found["cosine_mixed"]) == (close(shown), close(shown))
+    assert (found["nearest"], found["nearest_mixed"], found["meaning"]) == ([0], [0], [0])
+    assert found["keyword"] == [1]
+
+
+def test_nothing_is_far_below_the_best_by_more_than_1():
+    found = columns(asked("tea"), said(1, cosine=0.9), said(2, cosine=-0.9))
+    assert found["nearest"] == close(0.0, -1.0)
+
+
+def test_without_any_vector_nothing_is_said_about_meaning():
+    found = columns(asked("tea"), said(1, "tea", after=2), said(2, "jam", before=1))
+    assert [found[name] for name in VECTORS] == [[0, 0]] * 5
+
+
+def test_a_text_that_waits_for_its_vector_has_the_cosine_usual_for_its_words():
+    found = columns(
+        asked("tea", "jam"), said(1, "milk"), said(2, "tea jam"), said(3, "milk", cosine=0.3)
+    )
+    assert found["cosine"] == close(0.12, 0.12 + 0.45, 0.3)
+    half = columns(asked("tea", "jam"), said(1, "tea"), said(2, cosine=0.3))
+    assert half["cosine"] == close(0.12 + 0.45 * half["covered"][0], 0.3)
+    assert 0 < half["covered"][0] < 1
+
+
+def test_the_cosines_of_another_model_are_put_on_the_common_scale():
+    rows = said(1, "tea", cosine=0.5), said(2, "milk", cosine=0.9), said(3, "milk")
+    found = columns(asked("tea"), *rows, traits=Traits(slope=1.2, offset=-0.1))
+    assert found["cosine"] == close(0.5, 0.98, 0.12)  # what is estimated is on that scale already
+    assert found["nearest"] == close(-0.48, 0.0, -0.86)
 
 
 def test_a_neighbour_that_is_not_there_says_nothing():
-    found = columns(asked("tea"), said(7, "cup", before=6, after=8, cosine=0.4))
-    for name in ("keyword_before", "covered_around", "meaning_before"):
-        assert found[name] == [0]
+    alone = columns(asked("tea"), said(7, "cup", cosine=0.4))
+    beside = columns(asked("tea"), said(7, "cup", before=6, after=8, cosine=0.4))
+    assert beside == alone
 
 
 def test_the_speaker_whom_the_question_names_stands_out():
@@ -186,17 +120,6 @@ def test_a_role_is_the_users_the_agents_or_none():
     roles = ["user", "Human", "assistant", "agent", "tool", "system", None]
     found = columns(asked("tea"), *(said(n + 1, role=role) for n, role in enumerate(roles)))
     assert found["role"] == [1, 1, -1, -1, -1, 0, 0]
-
-
-def test_length_grows_with_its_logarithm():
-    found = columns(asked("tea"), said(1, "one"), said(2, "one two three"))
-    assert found["length"] == close(math.log(2) / 8, math.log(4) / 8)
-
-
-def test_a_tag_counts_when_the_question_holds_all_of_it():
-    rows = [said(1, tags=("black tea",)), said(2, tags=("tea",)), said(3, tags=(" ", "jam"))]
-    assert columns(asked("tea"), *rows)["tagged"] == [0, 1, 0]
-    assert columns(asked("black", "tea"), *rows)["tagged"] == [1, 1, 0]
 
 
 def test_the_session_of_the_best_three_counts_most():
@@ -219,26 +142,6 @@ def test_meaning_and_speaker_count_for_a_session_too():
         said(2, "jam", session="b", cosine=0.5),
     )
     assert found["session"] == close((0.4 + 0.15) / 0.6, 1.0)
-
-
-def test_equals_share_a_rank_and_nothing_has_none():
-    found = columns(
-        asked("tea"), said(1, "tea"), said(2, "tea"), said(3, "tea jam bun"), said(4, "jam")
-    )
-    assert found["keyword_rank"] == close(1.0, 1.0, 0.98, 0.0)
-
-
-def test_ranks_end_at_the_hundredth():
-    rows = [said(n, cosine=1 - n / 1_000) for n in range(1, 151)]
-    ranks = columns(asked("tea"), *rows)["meaning_rank"]
-    assert ranks[0] == 1.0
-    assert ranks[99] == pytest.approx(0.01)
-    assert set(ranks[100:]) == {0.0}
-
-
-def test_recency_is_a_place_among_the_candidates():
-    found = columns(asked("tea"), said(1, at=30.0), said(2, at=10.0), said(3, at=10.0))
-    assert found["recency"] == close(1.0, 1 / 3, 2 / 3)
 
 
 def test_only_a_question_about_time_looks_at_words_of_time():
@@ -290,7 +193,6 @@ ROWS = st.lists(
         speaker=st.sampled_from([None, "Ann", "Bob"]),
         role=st.sampled_from([None, "user", "tool"]),
         at=st.floats(-1e9, 4e9),
-        tags=st.sampled_from([(), ("tea",)]),
         before=st.none() | st.integers(1, 8),
         after=st.none() | st.integers(1, 8),
         cosine=st.none() | st.floats(-1, 1),

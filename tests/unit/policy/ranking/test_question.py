@@ -1,3 +1,4 @@
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -112,3 +113,58 @@ def test_no_question_is_too_odd_to_read(text, names):
     assert reading.text.strip() or reading.text == text
     assert set(reading.terms) <= set(analyze.query_terms(text))
     assert bool(reading.terms) is bool(analyze.query_terms(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "identifiers"),
+    [
+        ("what does error E4711 mean?", ("e4711",)),
+        ("call get_user_name or getUserName", ("get user name getusernam",)),  # one name
+        ("why does `mesh add` fail?", ("mesh add",)),
+        ('who said "never again, please"?', ("never pleas",)),
+        ("is 'hot tea' said?", ("hot tea",)),
+        ("it's Ann's and Bob's tea", ()),
+        ("run it with --force and -v", ("forc", "v")),
+        ("port 8080, not 9", ("8080",)),
+        ("the (PDF) of src/app.py", ("pdf", "src app py apppi srcapppi")),
+        ("std::move, and E4711 of `E4711`", ("e4711", "std move stdmove")),
+        ("What does Ann like?", ()),
+        ('is "b" or "hot tea" meant?', ("b", "hot tea")),
+        ("", ()),
+    ],
+)
+def test_identifiers_numbers_and_quotes_are_kept_for_an_exact_comparison(text, identifiers):
+    assert question.identifiers(text) == identifiers
+    assert question.read(text, {"Ann"}, NOW).identifiers == identifiers
+
+
+@pytest.mark.parametrize(("length", "kept"), [(80, True), (81, False)])
+def test_a_word_of_more_than_80_characters_is_no_identifier(length, kept):
+    word = "a1" + "b" * (length - 2)
+    assert bool(question.identifiers(f"({word})")) is kept
+    assert bool(question.identifiers(f'"{"b " * (length // 2)}{"b" * (length % 2)}"')) is kept
+
+
+def test_a_page_of_identifiers_is_compared_in_part():
+    page = " ".join(f"e{number}" for number in range(1_000))
+    assert question.identifiers(page) == tuple(page.split()[: question.MAX_IDENTIFIERS])
+    assert question.identifiers("tea " * question.MAX_TERMS + "e4711") == ()
+
+
+HOSTILE = ['"', "'", "`", "'a", " 'a", 'a"b', "`a ", "A", "-", "a_", "::", ".", " .", "1a", "(a.b)"]
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_hostile_questions_are_read_in_linear_time(part):
+    start = time.process_time()
+    found = question.identifiers(part * (200_000 // len(part)))
+    assert time.process_time() - start < 5  # a quadratic pattern takes minutes
+    assert len(found) <= question.MAX_IDENTIFIERS
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=80) | st.text("aB1_./:-'\"` \n", max_size=80))
+def test_identifiers_are_few_different_and_never_empty(text):
+    found = question.identifiers(text)
+    assert len(found) == len(set(found)) <= question.MAX_IDENTIFIERS
+    assert all(found)

@@ -5,7 +5,6 @@ hit. Nothing of a neighbour is ever stored with a version: whatever is hidden or
 not there at the next question, and who comes next to it takes its place.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
@@ -21,8 +20,8 @@ _BEGINS_NAME = (
     "speaker > word.value || ' ' COLLATE NOCASE AND speaker < word.value || '!' COLLATE NOCASE"
 )
 _COLUMNS = (
-    "v.number, t.terms, v.session, v.ord, v.speaker, v.role, "
-    " coalesce(v.occurred_at, v.recorded_from), v.tags, m.usefulness"
+    "v.number, t.terms, v.session, v.speaker, v.role, "
+    "coalesce(v.occurred_at, v.recorded_from), m.usefulness"
 )
 
 
@@ -40,8 +39,7 @@ def around(
         f"WHERE v.number IN (SELECT value FROM json_each(?)) AND {condition}",
         [rows.dumped(sorted(wanted)), *values],
     ).fetchall()
-    cosines = vectors.cosines(db, question, [row[0] for row in found]) if question else ()
-    near = {version: (best, first) for version, best, first in cosines}
+    near = vectors.cosines(db, question, [row[0] for row in found]) if question else {}
     return {row[0]: _placed(row, beside[row[0]], near.get(row[0])) for row in found}
 
 
@@ -83,11 +81,6 @@ def _beside(
     return {number: (before, after) for number, before, after in found}
 
 
-def _placed(
-    row: rows.Row, beside: tuple[int | None, int | None], near: tuple[float, float] | None
-) -> Placed:
-    number, terms, session, order, speaker, role, at, tags, usefulness = row
-    return Placed(
-        number, terms, session, order, speaker, role, at / 1e6,
-        tuple(json.loads(tags)) if tags != "[]" else (), usefulness, *beside, *(near or ()),
-    )  # fmt: skip
+def _placed(row: rows.Row, beside: tuple[int | None, int | None], cosine: float | None) -> Placed:
+    number, terms, session, speaker, role, at, usefulness = row
+    return Placed(number, terms, session, speaker, role, at / 1e6, usefulness, *beside, cosine)

@@ -5,7 +5,7 @@ what lies above, so asking for it costs nothing when nothing is pending.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows
 from memory_mesh.model import (
@@ -179,7 +179,7 @@ def near(
     others = [version for version in question.also if version not in kept]
     return Nearest(
         tuple(Near(*pair) for pair in nearest),
-        tuple(Near(version, best) for version, best, _ in cosines(db, question, others)),
+        tuple(Near(*pair) for pair in cosines(db, question, others).items()),
         body.rows if body else 0,
     )
 
@@ -295,10 +295,10 @@ def _texts(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, int]:
 
 def cosines(
     db: sqlite3.Connection, question: Question, versions: Sequence[int]
-) -> Iterator[tuple[int, float, float]]:
-    """How near versions found otherwise are: the best window, and the one they begin with."""
+) -> dict[int, float]:
+    """How near versions found otherwise are: of each its best window."""
     if not versions:
-        return
+        return {}
     import numpy as np
 
     found = db.execute(
@@ -308,12 +308,10 @@ def cosines(
         (question.space.name, rows.dumped(versions)),
     ).fetchall()
     if not found:
-        return
+        return {}
     matrix = np.frombuffer(b"".join(data for _, data in found), np.float32)
     near = (matrix.reshape(len(found), -1) @ np.frombuffer(question.vector, np.float32)).tolist()
     best: dict[int, float] = {}
-    first: dict[int, float] = {}
     for (version, _), cosine in zip(found, near, strict=True):
         best[version] = max(cosine, best.get(version, -1.0))
-        first.setdefault(version, cosine)
-    yield from ((version, best[version], first[version]) for version in best)
+    return best
