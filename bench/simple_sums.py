@@ -27,6 +27,7 @@ from memory_mesh.ports import Embedder
 from memory_mesh.process.clock import SystemClock
 
 SUMS = ("bm25-cosine", "coverage-cosine")
+TOLD = ("half BM25, half cosine", "half coverage, half cosine")  # as bench/training names them
 K1, B = 1.2, 0.75
 SHOWN = 100
 
