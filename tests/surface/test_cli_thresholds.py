@@ -35,10 +35,10 @@ def test_hits_below_the_threshold_are_a_hint_on_a_terminal(teas: CommandLine) ->
     found = json.loads(teas("search", "hot tea with milk", "--json").out)
     best, second = (hit["score"] for hit in found)
     asked = ("search", "hot tea with milk", "--min-relevance", str(best))
-    told = f"1 more below {best:g}, the best of them {second:.4g}; lower --min-relevance to see"
+    told = f"--min-relevance left out 1 more, the best of them scores {second:.2g}; lower it to see"
     assert told in teas.on_terminal(*asked).out
     assert teas(*asked).err == ""
-    assert "below" not in teas.on_terminal("search", "hot tea with milk").out
+    assert "left out" not in teas.on_terminal("search", "hot tea with milk").out
 
 
 def test_an_explanation_has_the_numbers(teas: CommandLine) -> None:

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if hits.explanation.to_reindex:
         output.hint(output.reindex_hint(hits.explanation.to_reindex))
     if hits and hits.explanation.below:
-        output.hint(_more_below(hits.explanation, options.min_relevance))
+        output.hint(_more_below(hits.explanation))
     if not hits and view["scope"].project and not view["across"]:
         output.hint(f"Only the project {view['scope'].project} was searched; try --all-projects.")
     return 0
@@ -90,14 +90,14 @@ def _print_json(hits: Hits, *, explain: bool) -> None:
 def _all_below(how: Explanation, threshold: float) -> str:
     return (
         f"nothing scores {threshold:g} or more: the best of {how.below} below it scores "
-        f"{how.best_below:.4g}; lower --min-relevance to see them"
+        f"{how.best_below:.2g}; lower --min-relevance to see them"
     )
 
 
-def _more_below(how: Explanation, threshold: float) -> str:
+def _more_below(how: Explanation) -> str:
     return (
-        f"{how.below} more below {threshold:g}, the best of them {how.best_below:.4g}; "
-        "lower --min-relevance to see them."
+        f"--min-relevance left out {how.below} more, the best of them scores {how.best_below:.2g}; "
+        "lower it to see them."
     )
 
 
