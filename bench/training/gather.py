@@ -131,7 +131,7 @@ def _steps(
         listed = chance.sample(questions, min(MOST, len(questions)))
         others = [q for name, asked in by_tenant.items() if name != tenant for q in asked]
         for mesh, question, names in answering.steps(job, data, listed):
-            yield mesh, question, names, True
+            yield mesh, question, names, question.category != ADVERSARIAL
             if others and chance.random() < FOREIGN / len(listed):
                 yield mesh, chance.choice(others), names, False
 
@@ -149,7 +149,6 @@ def ask(
     if not table.versions:
         return
     named = [names.of_memory(memories[version].id) for version in table.versions]
-    own = own and question.category != ADVERSARIAL
     gold = set(names.gold(question)) if own else set()
     into.add(question, np.array(table.rows), named, gold)
 
