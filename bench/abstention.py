@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.evaluate import OUT, OWN, ROOT, SUITES
+from bench.evaluate import OUT, OWN, ROOT, SUITES, WILD
 from memory_mesh.config import load as configured
 from memory_mesh.engines.embedders import embedder_of
 from memory_mesh.evaluation import answering, records, results, suite, workspace
@@ -42,7 +42,7 @@ FEW = 10  # questions without an answer: fewer give no figure
 SEED = 20_260_101
 OFF_TOPIC, IN_TOPIC = "no_answer_off_topic", "no_answer_in_topic"
 ADVERSARIAL = "adversarial"  # LoCoMo: asks of one speaker what the other said
-SHARED = {"mab_conflict"}  # its tenants hold the same facts: a question of another is answered
+SHARED = {"mab_conflict", *WILD}  # tenants hold the same facts: a question of another is answered
 
 
 @dataclass(frozen=True)
