@@ -11,7 +11,9 @@ from memory_mesh.policy.ranking.question import Reading
 
 
 def placed(version, terms, cosine):
-    return Placed(version, terms, None, None, None, None, 0.0, (), 1.0, cosine=cosine)
+    return Placed(
+        version, terms, session=None, speaker=None, role=None, at=0.0, usefulness=1.0, cosine=cosine
+    )
 
 
 def test_both_sums_are_half_words_half_cosine():
