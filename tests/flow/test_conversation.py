@@ -269,9 +269,9 @@ def test_lessons_are_asked_for_apart_so_that_nothing_crowds_them_out(
     mesh.distill_lesson(LESSON)
     for number in range(6):
         mesh.add(f"Deploy {number}: deploy of the day.")
-    plain = manager.recall_memories("deploy", limit=2)
+    plain = manager.recall_memories("deploy of the day", limit=2)
     assert all(hit.memory.kind is not Kind.LESSON for hit in plain)
-    with_lessons = manager.recall_memories("deploy", limit=2, include_lessons=True)
+    with_lessons = manager.recall_memories("deploy of the day", limit=2, include_lessons=True)
     assert with_lessons[0].memory.kind is Kind.LESSON
     assert with_lessons[1:] == plain
     assert len({hit.id for hit in with_lessons}) == len(with_lessons) == 3
@@ -283,9 +283,9 @@ def test_lessons_past_their_time_are_not_recalled(
     mesh.distill_lesson(LESSON)
     for number in range(6):
         mesh.add(f"Deploy {number}: deploy of the day.")
-    assert len(manager.recall_memories("deploy", limit=2, include_lessons=True)) == 3
+    assert len(manager.recall_memories("deploy of the day", limit=2, include_lessons=True)) == 3
     clock.advance(timedelta(days=367))
-    found = manager.recall_memories("deploy", limit=2, include_lessons=True)
+    found = manager.recall_memories("deploy of the day", limit=2, include_lessons=True)
     assert [hit.memory.kind is Kind.LESSON for hit in found] == [False, False]
 
 
