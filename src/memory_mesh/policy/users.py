@@ -41,7 +41,7 @@ def user_of(namespace: str) -> str | None:
     except ValueError:
         return None
     proper = 1 <= len(data) <= MAX_USER_BYTES and PREFIX + _encoded(data) == namespace
-    return user_id if proper else None
+    return user_id if proper and "\0" not in user_id else None
 
 
 def shown_namespace(namespace: str) -> str:

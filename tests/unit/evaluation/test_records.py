@@ -234,7 +234,7 @@ def test_categories_can_be_left_out() -> None:
 
 def test_every_suite_that_comes_along_can_be_loaded() -> None:
     known = suite.builtin()
-    own = {"languages", "aliases", "temporal"}
+    own = {"languages", "aliases", "temporal", "notes", "personal", "documents"}
     assert set(known) == {*SPLITS, *own, "precisionmembench", "longmemeval"}
     page = Path(__file__).resolve().parents[3] / "docs" / "evaluation.md"
     assert all(f"`{name}`" in page.read_text(encoding="utf-8") for name in known)

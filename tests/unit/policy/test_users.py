@@ -64,7 +64,7 @@ def test_a_name_is_a_users_only_if_that_user_has_it(namespace):
 @pytest.mark.parametrize(
     "namespace",
     ["alice", "user", "user.", "user._4", "user._zz", "user._61", "user.__", "user.__0", "user._ff",
-     "user.Alice", "user.__me"],
+     "user.Alice", "user.__me", "user._00"],
 )  # fmt: skip
 def test_other_names_are_nobodys(namespace):
     assert user_of(namespace) is None
