@@ -62,8 +62,8 @@ def test_the_largest_gap_is_that_of_a_full_bin():
 
 @pytest.mark.parametrize(
     ("name", "tenants", "expected"),
-    [("notes", ("a", "b"), {"a asks"}), ("notes", ("b",), {"x asks"}),
-     ("mab_conflict", ("a", "b"), {"x asks"})],
+    [("beam", ("a", "b"), {"a asks"}), ("beam", ("b",), {"x asks"}),
+     ("notes", ("a", "b"), {"x asks"}), ("mab_conflict", ("a", "b"), {"x asks"})],
 )  # fmt: skip
 def test_a_tenant_is_asked_questions_of_others(name, tenants, expected):
     own = [
