@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--vectors", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--sets", nargs="+", default=[*SUITES, *OWN])
+    parser.add_argument("--sets", nargs="+", default=[*SUITES, *OWN, *WILD])
     parser.add_argument("--split", default=suite.TEST, help="of the sets that have splits")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
