@@ -44,7 +44,7 @@ class Face:
         return self.source.rpartition(".")[2]
 
 
-VERBS = ("memories", "search", "upkeep", "lessons", "skills", "review", "learn", "audit")
+VERBS = ("memories", "search", "upkeep", "lessons", "skills", "review", "learn", "links", "audit")
 MESH = Face(
     "MemoryMesh",
     "sync",

@@ -18,6 +18,7 @@ from memory_mesh.model import (
     Indexed,
     Json,
     Lens,
+    Link,
     Matches,
     Memory,
     Nearest,
@@ -26,6 +27,7 @@ from memory_mesh.model import (
     Pending,
     Placed,
     PredicateSchema,
+    Proposal,
     Question,
     SkillQuery,
     Space,
@@ -158,7 +160,20 @@ class Indexing(Protocol):
         """
 
 
-class Snapshot(Search, Lookup, Claims, Indexing, Protocol):
+class Relations(Protocol):
+    """Read what stands beside memories in one read transaction: links, proposals, small values."""
+
+    def links(self, ids: Sequence[str]) -> list[Link]:
+        """The links from and to these memories, oldest first, at most 1,000."""
+
+    def proposals(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Proposal]:
+        """Proposals, the newest first: those that wait, or all; of one memory, or of any."""
+
+    def states(self, prefix: str) -> dict[str, str]:
+        """The small values whose names begin with a prefix, sorted by name."""
+
+
+class Snapshot(Search, Lookup, Claims, Indexing, Relations, Protocol):
     """One read transaction over one namespace: every answer is of the same moment."""
 
     def head(self) -> Head:

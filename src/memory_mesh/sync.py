@@ -22,6 +22,7 @@ from memory_mesh.typed import Self
 from memory_mesh.verbs.audit import AuditVerbs
 from memory_mesh.verbs.learn import LearnVerbs
 from memory_mesh.verbs.lessons import LessonVerbs
+from memory_mesh.verbs.links import LinkVerbs
 from memory_mesh.verbs.memories import MemoryVerbs
 from memory_mesh.verbs.review import ReviewVerbs
 from memory_mesh.verbs.search import SearchVerbs
@@ -37,6 +38,7 @@ class MemoryMesh(
     SkillVerbs,
     ReviewVerbs,
     LearnVerbs,
+    LinkVerbs,
     AuditVerbs,
 ):
     """Long-term memory in one namespace of one store, shared by any number of processes."""

@@ -5,11 +5,12 @@ import pytest
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.ports import Clock
 from memory_mesh.testing import LedgerContract
+from memory_mesh.testing.relations_contract import RelationsContract
 from memory_mesh.testing.search_contract import SearchContract
 
 
-class TestSqliteLedger(LedgerContract, SearchContract):
-    """The SQLite ledger keeps every promise of both contracts."""
+class TestSqliteLedger(LedgerContract, RelationsContract, SearchContract):
+    """The SQLite ledger keeps every promise of the three contracts."""
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ IN_A_DRAFT: dict[str, object] = {
     "speaker": SECRET,
     "role": SECRET,
     "tags": (SECRET,),
+    "triggers": (SECRET,),
     "extra": {SECRET: [{"deep": SECRET}]},
     "lesson": LESSON,
     "heritage": Heritage((SECRET,), (SECRET,), (SECRET,)),
@@ -82,6 +83,7 @@ FREE_TEXT: dict[str, object] = {  # arguments of verbs that take a text or a val
     "quarantine": SECRET,
     "filter": f"speaker = '{SECRET}'",
     "tags": [SECRET],
+    "triggers": [SECRET],
     "metadata": {"note": SECRET, SECRET: 1},
     "scope": Scope(**NAMES),
     "reader": Scope(**NAMES),
@@ -105,7 +107,8 @@ OTHER_TEXT = {  # ids, times, words of an enum, files of the caller and names of
     "memory_id", "id", "ids", "by", "conflict_id", "pattern_id", "before", "cursor", "as_of",
     "valid_at", "occurred_at", "valid_from", "valid_until", "importance", "tier", "source_kind",
     "include", "across", "order_by", "profile", "weights", "resolution", "checkpoint", "against",
-    "namespace", "user_id", "derived_from", "draft", "wire_format",
+    "namespace", "user_id", "derived_from", "draft", "wire_format", "source_id",
+    "target_id", "type",
 }  # fmt: skip
 
 
@@ -114,6 +117,7 @@ class Stored:
     """Ids that verbs are called with."""
 
     memory_id: str
+    rival_id: str
     conflict_id: str
     skill: str
 
@@ -122,10 +126,10 @@ class Stored:
 def stored(mesh: MemoryMesh) -> Stored:
     memory = mesh.add("the door is red", claim={"subject": "d", "predicate": "p", "value": "red"})
     rival = {"subject": "d", "predicate": "p", "value": "blue"}
-    mesh.add("it is blue", claim=rival, source_kind="inference")
+    other = mesh.add("it is blue", claim=rival, source_kind="inference")
     conflict = mesh.conflicts(decided=True)[0].id
     skill = mesh.ingest_skill("---\nname: Deploy\nintent: deploy\n---\n1. run make ship\n")
-    return Stored(memory.id or "", conflict, skill.id)
+    return Stored(memory.id or "", other.id or "", conflict, skill.id)
 
 
 def bytes_of(folder: Path) -> Iterator[bytes]:
@@ -208,6 +212,8 @@ def needed(verb: str, stored: Stored) -> Mapping[str, object]:
         "wire_format": "none",
         "schemas": {},
         "by": stored.memory_id,
+        "source_id": stored.memory_id,
+        "target_id": stored.rival_id,
     }
     parameters = inspect.signature(getattr(MemoryMesh, verb)).parameters.values()
     empty = inspect.Parameter.empty

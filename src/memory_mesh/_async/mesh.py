@@ -26,6 +26,7 @@ from memory_mesh.model import (
     Hit,
     Hits,
     Kind,
+    Link,
     Memory,
     Page,
     Part,
@@ -322,6 +323,7 @@ class MemoryMesh:
         source_ref: str | None = None,
         source_skill: str | None = None,
         claim: Claim | Mapping[str, object] | None = None,
+        triggers: str | Iterable[str] | None = None,
         quarantine: str | None = None,
         keep_active: bool | None = None,
         derived_from: Iterable[str] | None = None,
@@ -351,6 +353,7 @@ class MemoryMesh:
             source_ref: the file, page or message that it comes from.
             source_skill: the id of the skill that it comes from.
             claim: what it states: a mapping with subject, predicate and value.
+            triggers: patterns that call it up: a regular expression, alternatives, or plain words.
             quarantine: keep it for review, for the reason given here.
             keep_active: keep it active beside a more trusted memory that contradicts it.
             derived_from: the ids of the memories that it was made from.
@@ -379,6 +382,7 @@ class MemoryMesh:
             source_ref=source_ref,
             source_skill=source_skill,
             claim=claim,
+            triggers=triggers,
             quarantine=quarantine,
             keep_active=keep_active,
             derived_from=derived_from,
@@ -517,6 +521,7 @@ class MemoryMesh:
         source_ref: str | NotGiven = NOT_GIVEN,
         source_skill: str | NotGiven = NOT_GIVEN,
         claim: Claim | Mapping[str, object] | NotGiven = NOT_GIVEN,
+        triggers: str | Iterable[str] | NotGiven = NOT_GIVEN,
     ) -> Memory:
         """Records a new version of a memory; options that are not given keep their value.
 
@@ -544,6 +549,7 @@ class MemoryMesh:
             source_ref: the file, page or message that it comes from.
             source_skill: the id of the skill that it comes from.
             claim: what it states: a mapping with subject, predicate and value.
+            triggers: patterns that call it up: a regular expression, alternatives, or plain words.
         """
         return await self._threads.run(
             self._sync.update,
@@ -571,6 +577,7 @@ class MemoryMesh:
             source_ref=source_ref,
             source_skill=source_skill,
             claim=claim,
+            triggers=triggers,
         )
 
     async def pin(
@@ -1112,6 +1119,56 @@ class MemoryMesh:
         return await self._threads.run(
             self._sync.synthesize, topic=topic, lookback=lookback, scope=scope
         )
+
+    async def link(
+        self,
+        source_id: str,
+        target_id: str,
+        *,
+        type: str = "related",
+        reason: str = "linked by the caller",
+        scope: Scope | None = None,
+    ) -> Link:
+        """Links one memory to another.
+
+        Options:
+            type: related, follows, part_of or depends_on.
+            reason: the reason, stored in the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.link, source_id, target_id, type=type, reason=reason, scope=scope
+        )
+
+    async def unlink(
+        self,
+        source_id: str,
+        target_id: str,
+        *,
+        type: str = "related",
+        reason: str = "unlinked by the caller",
+        scope: Scope | None = None,
+    ) -> bool:
+        """Removes a link; returns False if there was none.
+
+        Options:
+            type: related, follows, part_of or depends_on.
+            reason: the reason, stored in the audit block.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.unlink, source_id, target_id, type=type, reason=reason, scope=scope
+        )
+
+    async def links(self, memory_id: str, *, scope: Scope | None = None) -> list[Link]:
+        """Lists the links from and to a memory, oldest first.
+
+        A link is listed if both of its memories are visible.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(self._sync.links, memory_id, scope=scope)
 
     async def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
         """Returns blocks of the audit chain, oldest first; a write's blocks are never split.

@@ -353,7 +353,9 @@ def _merged(
     if after is not into:
         after = replace(after, recorded_from=standing.at)
         metadata["changed"] = [
-            name for name in ("tags", "extra") if getattr(into, name) != getattr(after, name)
+            name
+            for name in ("tags", "triggers", "extra")
+            if getattr(into, name) != getattr(after, name)
         ]
         puts = (Put(after, _found_by(after, into, wording)),)
     again = said_again(draft, after, standing) if after.claim is not None else []

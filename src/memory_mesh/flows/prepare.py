@@ -160,6 +160,8 @@ def redact_statement(access: Access, said: Said) -> Said:
     changed["scope"] = redact_scope(redactor, said.scope)
     changed["source"] = _redact_source(redactor, said.source)
     changed["tags"] = tuple(redactor.text(tag) for tag in said.tags)
+    if said.triggers:
+        changed["triggers"] = tuple(redactor.text(pattern) for pattern in said.triggers)
     if said.extra:
         changed["extra"] = redactor.json(dict(said.extra))
     if said.claim is not None:

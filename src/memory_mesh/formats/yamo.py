@@ -28,6 +28,9 @@ CHANGES = (
     "archive",
     "heritage",
     "vote",
+    "link",
+    "unlink",
+    "propose",
 )
 HYPOTHESIS = "This memory will be relevant to future queries"
 PREVIEW_CHARS = 60

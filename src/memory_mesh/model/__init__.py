@@ -65,6 +65,7 @@ from memory_mesh.model.memory import (
     Tier,
     VoteKind,
 )
+from memory_mesh.model.proposal import Proposal, ProposedVerb
 from memory_mesh.model.query import Lens, Query, Question, SkillQuery
 from memory_mesh.model.skill import (
     Candidate,
@@ -129,6 +130,8 @@ __all__ = [
     "Pending",
     "Placed",
     "PredicateSchema",
+    "Proposal",
+    "ProposedVerb",
     "Pruned",
     "Put",
     "Query",

@@ -7,6 +7,7 @@ from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model.block import Entry
 from memory_mesh.model.claim import Conflict, PredicateSchema
 from memory_mesh.model.memory import Json, Memory, Outcome, Scope
+from memory_mesh.model.proposal import Proposal
 from memory_mesh.model.skill import Skill
 from memory_mesh.model.vector import Space, Span, TextVectors
 
@@ -68,6 +69,8 @@ class Wanted:
     claims: tuple[tuple[str, str, Scope], ...] = ()  # subject, predicate, audience
     echoes: tuple[bytes, ...] = ()
     conflicts: tuple[str, ...] = ()
+    proposals: tuple[str, ...] = ()  # ids
+    states: tuple[str, ...] = ()  # names
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class Standing:
     guessed: "Callable[[Sequence[str]], Sequence[Conflict]] | None" = None  # by memory
     echoes: Mapping[bytes, Sequence[Memory]] = field(default_factory=dict)
     conflicts: Mapping[str, Conflict] = field(default_factory=dict)
+    proposals: Mapping[str, Proposal] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +160,9 @@ class Commit:
     reread: tuple[str, ...] = ()  # memories whose text changed: what was guessed from it lapses
     counted: tuple[Memory, ...] = ()  # memories whose votes changed, with their counters
     terms: "Terms | None" = None
+    unlinked: tuple[Link, ...] = ()  # links that are taken away
+    proposals: tuple[Proposal, ...] = ()  # new ones, and known ones with their decision
+    states: Mapping[str, str | None] = field(default_factory=dict)  # None removes a value
 
 
 @dataclass(frozen=True, slots=True)

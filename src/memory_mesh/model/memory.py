@@ -66,6 +66,7 @@ class Channel(StrEnum):
     HOOK = "hook"
     TOOL = "tool"
     FILE = "file"
+    MIRROR = "mirror"  # a folder of Markdown files that the user set up
     IMPORT = "import"
     WEB = "web"
     MCP = "mcp"
@@ -166,6 +167,7 @@ class Statement:
     heritage: Heritage | None = None
     skill: str | None = None  # the skill it came from, by id
     claim: Claim | None = None
+    triggers: tuple[str, ...] = ()  # patterns that call it up
 
     @property
     def content(self) -> str:

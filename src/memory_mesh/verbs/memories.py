@@ -54,6 +54,7 @@ class MemoryVerbs(View):
         source_ref: str | None = None,
         source_skill: str | None = None,
         claim: Claim | Mapping[str, object] | None = None,
+        triggers: str | Iterable[str] | None = None,
         quarantine: str | None = None,
         keep_active: bool | None = None,
         derived_from: Iterable[str] | None = None,
@@ -84,6 +85,7 @@ class MemoryVerbs(View):
             source_ref: the file, page or message that it comes from.
             source_skill: the id of the skill that it comes from.
             claim: what it states: a mapping with subject, predicate and value.
+            triggers: patterns that call it up: a regular expression, alternatives, or plain words.
             quarantine: keep it for review, for the reason given here.
             keep_active: keep it active beside a more trusted memory that contradicts it.
             derived_from: the ids of the memories that it was made from.
@@ -230,6 +232,7 @@ class MemoryVerbs(View):
         source_ref: str | NotGiven = NOT_GIVEN,
         source_skill: str | NotGiven = NOT_GIVEN,
         claim: Claim | Mapping[str, object] | NotGiven = NOT_GIVEN,
+        triggers: str | Iterable[str] | NotGiven = NOT_GIVEN,
         # end generated options
     ) -> Memory:
         """Records a new version of a memory; options that are not given keep their value.
@@ -258,6 +261,7 @@ class MemoryVerbs(View):
             source_ref: the file, page or message that it comes from.
             source_skill: the id of the skill that it comes from.
             claim: what it states: a mapping with subject, predicate and value.
+            triggers: patterns that call it up: a regular expression, alternatives, or plain words.
         """
         details = options_given(locals(), DETAILS, absent=NOT_GIVEN)
         alter = alteration(content, metadata, details, channel=self._channel, merge=merge)

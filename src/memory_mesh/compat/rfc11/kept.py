@@ -92,6 +92,7 @@ def _kept(memory: Memory) -> dict[str, Json]:
         "importance": memory.importance,
         "pinned": memory.pinned,
         "tier": memory.tier.value,
+        "triggers": list(memory.triggers),
         "status": memory.status.value,
         "successor": memory.successor,
         "claim": None
@@ -119,6 +120,7 @@ def _restored(draft: Draft, kept: Mapping[str, Any]) -> Draft:
         importance=kept["importance"],
         pinned=bool(kept["pinned"]),
         tier=Tier(kept["tier"]),
+        triggers=tuple(kept.get("triggers", ())),  # exports before 0.2 have none
         claim=None if kept["claim"] is None else Claim(**kept["claim"]),
         origin=replace(
             draft.origin,

@@ -21,6 +21,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_share, check_text, member, moment
 from memory_mesh.policy.users import refuse_user_option
+from memory_mesh.policy.writing.limits import MAX_TRIGGER_CHARS, MAX_TRIGGERS
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.speakers import with_kind
 from memory_mesh.policy.writing.trust import lowered
@@ -58,6 +59,10 @@ DETAILS = {  # type and description of each detail (tools/generate_options.py)
     "claim": (
         "Claim | Mapping[str, object]",
         "what it states: a mapping with subject, predicate and value",
+    ),
+    "triggers": (
+        "str | Iterable[str]",
+        "patterns that call it up: a regular expression, alternatives, or plain words",
     ),
     "quarantine": ("str", "keep it for review, for the reason given here"),
     "keep_active": ("bool", "keep it active beside a more trusted memory that contradicts it"),
@@ -150,7 +155,7 @@ def importance(value: object) -> float:
 _CARRIED = (
     "scope", "source", "kind", "label", "speaker", "role", "order", "occurred_at", "valid_from",
     "valid_until", "importance", "confidence", "tier", "pinned", "tags", "extra", "lesson",
-    "heritage", "skill", "claim",
+    "heritage", "skill", "claim", "triggers",
 )  # fmt: skip
 
 
@@ -279,6 +284,21 @@ def _tags(name: str, value: object) -> tuple[str, ...]:
     return tuple(check_text(tag, "a tag") for tag in value)
 
 
+def _triggers(name: str, value: object) -> tuple[str, ...]:
+    """Patterns without empty ones; one alone may be given as a text."""
+    if value is None:
+        return ()
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"{name} must be a pattern or a list of patterns")
+    patterns = [check_text(pattern, "a trigger").strip() for pattern in given]
+    if len(patterns) > MAX_TRIGGERS or any(len(each) > MAX_TRIGGER_CHARS for each in patterns):
+        raise InvalidInput(
+            f"a memory has at most {MAX_TRIGGERS} triggers of {MAX_TRIGGER_CHARS} characters"
+        )
+    return tuple(dict.fromkeys(pattern for pattern in patterns if pattern))
+
+
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidInput(f"{name} must be true or false")
@@ -314,6 +334,7 @@ _FITTERS: dict[str, Callable[[str, object], object]] = {
     "tags": _tags,
     "tier": lambda name, value: member(name, Tier, value),
     "pinned": _flag,
+    "triggers": _triggers,
     "derived_from": _tags,
     "quarantine": _name,
     "keep_active": _flag,

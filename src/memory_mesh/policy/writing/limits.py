@@ -9,3 +9,5 @@ METADATA_KEY_CHARS = 256
 WRITE_SLICE = 256  # drafts per transaction: no other writer waits longer than one slice takes
 SKILL_CHARS = 100_000
 RESTORABLE_DAYS = 30  # how long a deleted memory can be restored
+MAX_TRIGGERS = 32  # patterns of one memory
+MAX_TRIGGER_CHARS = 1_000

@@ -1,4 +1,4 @@
-"""What a repeated text adds to the stored memory: new tags and new metadata keys. Pure: no I/O.
+"""What a repeated text adds to the stored memory: new tags, triggers and metadata keys. Pure.
 
 Only a source that is trusted at least as much as the stored memory adds anything. A stored value is
 never replaced by a merge: that takes an update.
@@ -17,7 +17,7 @@ class Merged:
     """The stored memory after a merge, what was added to it, and what was not."""
 
     memory: Memory
-    added: tuple[str, ...] = ()  # tags and metadata keys, in words
+    added: tuple[str, ...] = ()  # tags, triggers and metadata keys, in words
     refused: tuple[str, ...] = ()  # the same of a source that is trusted less
     kept: tuple[tuple[str, Json, Json], ...] = ()  # key, stored value, given value
     whose: tuple[str, ...] = ()  # keys that would make it somebody's
@@ -27,6 +27,7 @@ class Merged:
 def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
     """Adds new tags and keys of a draft to the memory, if `kind` is trusted enough for that."""
     tags = tuple(tag for tag in dict.fromkeys(draft.tags) if tag not in into.tags)
+    triggers = tuple(each for each in draft.triggers if each not in into.triggers)
     given = {key: value for key, value in draft.extra.items() if key not in into.extra}
     news = {key: value for key, value in given.items() if key not in USER_WORDS}
     whose = {key: value for key, value in given.items() if key in USER_WORDS}  # stays nobody's
@@ -35,12 +36,23 @@ def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
         for key, value in draft.extra.items()
         if key in into.extra and into.extra[key] != value
     )
-    names = (*(f"tag {tag}" for tag in tags), *(f"metadata {key}" for key in news))
+    names = (
+        *(f"tag {tag}" for tag in tags),
+        *(f"trigger {each}" for each in triggers),
+        *(f"metadata {key}" for key in news),
+    )
     others = {key: value for key, _, value in kept}
     if not trusted_enough(into, kind):
         aside = _aside(draft, into, tags, others | news | whose)
         return Merged(into, (), names, kept, tuple(whose), aside)
-    new = replace(into, tags=into.tags + tags, extra={**into.extra, **news}) if names else into
+    new = into
+    if names:
+        new = replace(
+            into,
+            tags=into.tags + tags,
+            triggers=into.triggers + triggers,
+            extra={**into.extra, **news},
+        )
     return Merged(new, names, (), kept, tuple(whose), _aside(draft, into, (), others | whose))
 
 

@@ -48,6 +48,7 @@ def standing(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Standing:
             if wanted.claims or wanted.echoes or wanted.conflicts
             else {}
         ),
+        **(_waiting(db, wanted) if wanted.proposals or wanted.states else {}),
         tombstoned=conflicts.tombstoned(db),
         claimed=lambda more: standing(db, more, at),
         guessed=lambda ids: conflicts.guesses(db, ids, conflicts.MAX_GUESSES),
@@ -58,6 +59,15 @@ def _skills(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
     from memory_mesh.engines.ledgers.sqlite import skills
 
     return skills.standing(db, wanted)
+
+
+def _waiting(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
+    from memory_mesh.engines.ledgers.sqlite import proposals, states
+
+    return {
+        "proposals": proposals.by_id(db, wanted.proposals),
+        "states": states.by_name(db, wanted.states),
+    }
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:
@@ -72,12 +82,10 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
     numbers = {put.memory.id: _put(db, put, seq, at) for put in commit.puts}
     _observe(db, commit.observations, at, numbers)
     sessions.record(db, commit, rows.micros(at) or 0)
-    for link in commit.links:
-        db.execute(
-            "INSERT OR IGNORE INTO link SELECT a.number, b.number, ?, ? "
-            "FROM memory a, memory b WHERE a.id = ? AND b.id = ?",
-            (link.type, seq, link.source, link.target),
-        )
+    if commit.links or commit.unlinked:
+        from memory_mesh.engines.ledgers.sqlite import links  # few writes have any
+
+        links.write(db, commit, seq)
     for late in commit.vectors:
         vectors.add(db, late, seq)
     vectors.keep_count(db, before, commit)
@@ -90,6 +98,14 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
 
         terms.rewrite(db, commit.terms)
     conflicts.write(db, commit, seq, at)
+    if commit.proposals:
+        from memory_mesh.engines.ledgers.sqlite import proposals
+
+        proposals.write(db, commit, seq)
+    if commit.states:
+        from memory_mesh.engines.ledgers.sqlite import states
+
+        states.write(db, commit)
     position, hashed = _chain(db, head, seq, commit.entries)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
@@ -154,7 +170,7 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
             late = TextVectors(text, put.wording.space, worded.vectors, worded.spans)
             vectors.add(db, late, seq)
     db.execute(
-        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(39)})",  # noqa: S608  # own names
+        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(40)})",  # noqa: S608  # own names
         rows.version_values(memory, number, text, seq),
     )
     return number
@@ -322,7 +338,9 @@ def _current(db: sqlite3.Connection, id_: str) -> Memory | None:
 
 
 def _taken(db: sqlite3.Connection, id_: str) -> bool:
-    table = {"yamo": "block", "skill": "skill"}.get(id_.partition("_")[0], "memory")
+    table = {"yamo": "block", "skill": "skill", "prop": "proposal"}.get(
+        id_.partition("_")[0], "memory"
+    )
     return db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone() is not None  # noqa: S608
 
 

@@ -45,7 +45,7 @@ MEMORY = """
     v.project, v.agent, v.session, v.ord, v.speaker, v.role, v.occurred_at, v.valid_from,
     v.valid_until, v.source_kind, v.channel, v.source_agent, v.source_ref, v.importance,
     v.confidence, v.tier, v.pinned, v.tags, v.extra, v.lesson, v.heritage, v.skill, v.claim,
-    v.source_stated
+    v.source_stated, v.triggers
 """
 JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
 BLOCK = (
@@ -57,7 +57,7 @@ VERSION = (
     "project, agent, session, ord, speaker, role, occurred_at, valid_from, valid_until, "
     "source_kind, channel, source_agent, source_ref, importance, confidence, tier, pinned, tags, "
     "extra, lesson, pattern, severity, rule_confidence, heritage, skill, claim, subject, "
-    "predicate, source_stated"
+    "predicate, source_stated, triggers"
 )
 FILTERABLE = {
     "id": "m.id",
@@ -149,7 +149,7 @@ def memory(row: Row) -> Memory:
      project, agent, session, order, speaker, role, occurred_at, valid_from,
      valid_until, source_kind, channel, source_agent, source_ref, importance,
      confidence, tier, pinned, tags, extra, lesson, heritage, skill, claim,
-     stated) = row  # fmt: skip
+     stated, triggers) = row  # fmt: skip
     source = Source(
         SourceKind(source_kind), Channel(channel), source_agent, source_ref, stated != 0
     )
@@ -193,6 +193,7 @@ def memory(row: Row) -> Memory:
         heritage=None if heritage is None else read_heritage(json.loads(heritage)),
         skill=skill,
         claim=None if claim is None else Claim(**json.loads(claim)),
+        triggers=() if triggers == "[]" else tuple(json.loads(triggers)),
     )
 
 
@@ -226,7 +227,7 @@ def version_values(
         value.confidence, value.tier, value.pinned, dumped(value.tags), dumped(dict(value.extra)),
         *_lesson(value.lesson),
         None if value.heritage is None else dumped(heritage_json(value.heritage)), value.skill,
-        *_claim(value.claim), value.source.stated,
+        *_claim(value.claim), value.source.stated, dumped(value.triggers),
     )  # fmt: skip
 
 

@@ -1,0 +1,35 @@
+"""Small named values: how far a job has come, the last number given out."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.model import Commit
+
+
+def write(db: sqlite3.Connection, commit: Commit) -> None:
+    """Sets the values of a commit; None removes one."""
+    for name, value in commit.states.items():
+        if value is None:
+            db.execute("DELETE FROM state WHERE name = ?", (name,))
+        else:
+            db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
+
+
+def by_name(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, str]:
+    """The values of these names, where there are any."""
+    found = db.execute(
+        "SELECT name, value FROM state WHERE name IN (SELECT value FROM json_each(?))",
+        (rows.dumped(names),),
+    )
+    return dict(found.fetchall())
+
+
+def beginning_with(db: sqlite3.Connection, prefix: str) -> dict[str, str]:
+    """The values of all names that begin with a prefix, sorted by name."""
+    found = db.execute(
+        "SELECT name, value FROM state WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 "
+        "ORDER BY name",
+        (prefix,),
+    )
+    return dict(found.fetchall())

@@ -1,0 +1,55 @@
+"""Link two memories, and take a link away. Each change is one transaction and leaves a block."""
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.blocks import Change, change_entry
+from memory_mesh.flows.decisions import seen
+from memory_mesh.model import Commit, Json, Lens, Link, Scope, Standing, Status, Wanted
+
+
+def link(access: Access, wanted: Link, reader: Scope, reason: str) -> Link:
+    """Links two visible memories; a link that is there already changes nothing."""
+    if wanted.source == wanted.target:
+        raise InvalidInput("a memory cannot be linked to itself")
+    return _changed(access, wanted, reader, Change("link", reason), present=False)
+
+
+def unlink(access: Access, wanted: Link, reader: Scope, reason: str) -> bool:
+    """Takes a link away; False if there was none."""
+    if not _known(access, wanted):
+        return False
+    _changed(access, wanted, reader, Change("unlink", reason), present=True)
+    return True
+
+
+def links(access: Access, memory_id: str, lens: Lens) -> list[Link]:
+    """The links from and to a memory whose two ends the lens sees, oldest first."""
+    lens = replace(lens, statuses=frozenset(Status) - {Status.DELETED}, any_validity=True)
+    with access.ledger.read(access.namespace) as snapshot:
+        found = snapshot.links([memory_id])
+        ends = list(dict.fromkeys(id_ for each in found for id_ in (each.source, each.target)))
+        visible = {memory.id for memory in snapshot.get(ends, lens)}
+    return [each for each in found if {each.source, each.target} <= visible]
+
+
+def _changed(access: Access, wanted: Link, reader: Scope, change: Change, *, present: bool) -> Link:
+    """Adds the link, or removes it where it is present."""
+
+    def decide(standing: Standing) -> Commit:
+        for id_ in (wanted.source, wanted.target):
+            seen(standing, id_, reader, deleted=present)
+        said: dict[str, Json] = {"target": wanted.target, "link": wanted.type}
+        entry = change_entry(access, standing, wanted.source, change, said)
+        if present:
+            return Commit(unlinked=(wanted,), entries=(entry,))
+        return Commit(links=(wanted,), entries=(entry,))
+
+    if present or not _known(access, wanted):
+        access.ledger.commit(access.namespace, Wanted(ids=(wanted.source, wanted.target)), decide)
+    return wanted
+
+
+def _known(access: Access, wanted: Link) -> bool:
+    with access.ledger.read(access.namespace) as snapshot:
+        return wanted in snapshot.links([wanted.source])
