@@ -44,7 +44,18 @@ class Face:
         return self.source.rpartition(".")[2]
 
 
-VERBS = ("memories", "search", "upkeep", "lessons", "skills", "review", "learn", "links", "audit")
+VERBS = (
+    "memories",
+    "search",
+    "upkeep",
+    "lessons",
+    "skills",
+    "proposals",
+    "review",
+    "learn",
+    "links",
+    "audit",
+)
 MESH = Face(
     "MemoryMesh",
     "sync",

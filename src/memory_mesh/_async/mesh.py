@@ -31,6 +31,7 @@ from memory_mesh.model import (
     Page,
     Part,
     PredicateSchema,
+    Proposal,
     Pruned,
     Receipt,
     Reliability,
@@ -926,6 +927,120 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.prune_skills, threshold, scope=scope)
 
+    async def propose_update(
+        self,
+        memory_id: str,
+        content: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        merge: bool = False,
+        reader: Scope | None = None,
+        reason: str = "proposed by the caller",
+        scope: Scope | NotGiven = NOT_GIVEN,
+        kind: Kind | str | NotGiven = NOT_GIVEN,
+        speaker: str | NotGiven = NOT_GIVEN,
+        role: str | NotGiven = NOT_GIVEN,
+        order: int | NotGiven = NOT_GIVEN,
+        occurred_at: datetime | str | NotGiven = NOT_GIVEN,
+        valid_from: datetime | str | NotGiven | None = NOT_GIVEN,
+        valid_until: datetime | str | NotGiven | None = NOT_GIVEN,
+        importance: float | str | NotGiven = NOT_GIVEN,
+        confidence: float | NotGiven = NOT_GIVEN,
+        tags: Iterable[str] | NotGiven = NOT_GIVEN,
+        tier: Tier | str | NotGiven = NOT_GIVEN,
+        pinned: bool | NotGiven = NOT_GIVEN,
+        source_kind: SourceKind | str | NotGiven = NOT_GIVEN,
+        source_agent: str | NotGiven = NOT_GIVEN,
+        source_ref: str | NotGiven = NOT_GIVEN,
+        source_skill: str | NotGiven = NOT_GIVEN,
+        claim: Claim | Mapping[str, object] | NotGiven = NOT_GIVEN,
+        triggers: str | Iterable[str] | NotGiven = NOT_GIVEN,
+    ) -> Proposal:
+        """Proposes a change of a memory; the memory stays as it is until a person decides.
+
+        Use it where `update` is not allowed. `review` accepts or rejects the proposal and
+        `undo_review` undoes that. The same proposal that waits already is returned again.
+
+        Options:
+            merge: merge the metadata key by key instead of replacing it as a whole.
+            reader: who reads; by default the project, agent and session of this mesh.
+            reason: the reason, stored in the audit block.
+            scope: the project, agent and session that may see it.
+            kind: the sort of knowledge, such as decision; any other word becomes a label.
+            speaker: who said it.
+            role: the role of the speaker: user, assistant, tool or system.
+            order: its position in the session.
+            occurred_at: when it happened.
+            valid_from: start of the time in which it is true.
+            valid_until: end of the time in which it is true.
+            importance: 0 to 1, or low, medium, high or critical.
+            confidence: how certain it is, 0 to 1.
+            tags: words to group it by.
+            tier: how long it is meant to live: short_term, long_term or system.
+            pinned: mark it as always wanted.
+            source_kind: where it comes from, such as document; else read from role, source.
+            source_agent: the agent or system that it comes from.
+            source_ref: the file, page or message that it comes from.
+            source_skill: the id of the skill that it comes from.
+            claim: what it states: a mapping with subject, predicate and value.
+            triggers: patterns that call it up: a regular expression, alternatives, or plain words.
+        """
+        return await self._threads.run(
+            self._sync.propose_update,
+            memory_id,
+            content,
+            metadata,
+            merge=merge,
+            reader=reader,
+            reason=reason,
+            scope=scope,
+            kind=kind,
+            speaker=speaker,
+            role=role,
+            order=order,
+            occurred_at=occurred_at,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            importance=importance,
+            confidence=confidence,
+            tags=tags,
+            tier=tier,
+            pinned=pinned,
+            source_kind=source_kind,
+            source_agent=source_agent,
+            source_ref=source_ref,
+            source_skill=source_skill,
+            claim=claim,
+            triggers=triggers,
+        )
+
+    async def propose_delete(
+        self, memory_id: str, *, reader: Scope | None = None, reason: str = "proposed by the caller"
+    ) -> Proposal:
+        """Proposes to delete a memory; it stays until a person decides.
+
+        Options:
+            reader: who reads; by default the project, agent and session of this mesh.
+            reason: the reason, stored in the audit block.
+        """
+        return await self._threads.run(
+            self._sync.propose_delete, memory_id, reader=reader, reason=reason
+        )
+
+    async def proposals(
+        self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
+    ) -> list[Proposal]:
+        """Lists proposals for memories that are visible, newest first.
+
+        Options:
+            pending: only those that wait for a decision; False lists decided ones too.
+            limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.proposals, pending=pending, limit=limit, scope=scope
+        )
+
     async def register_predicates(
         self, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
     ) -> None:
@@ -972,8 +1087,8 @@ class MemoryMesh:
         approve: bool,
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
-    ) -> Memory | Skill:
-        """Approves or rejects a memory or skill in quarantine.
+    ) -> Memory | Skill | Proposal:
+        """Approves or rejects a memory or skill in quarantine, or a proposed change.
 
         What is let in takes the place of the memories it contradicts. Only where the user speaks
         is anything decided: no agent approves its own lesson, or bars what the user may say.
@@ -1006,11 +1121,12 @@ class MemoryMesh:
             self._sync.review_source, source, approve=approve, reason=reason, scope=scope
         )
 
-    async def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
+    async def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory | Proposal:
         """Undoes a review, or what a rule or a person decided of a memory's conflicts.
 
         After a review the memory waits again, and what it superseded is active again. Another
         decision is undone from either side: give the new memory or the old one; both are kept.
+        A proposal waits again, and the memory is as it was before.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -1019,8 +1135,8 @@ class MemoryMesh:
 
     async def awaiting_review(
         self, *, limit: int = 100, scope: Scope | None = None
-    ) -> list[Memory | Skill]:
-        """Lists what waits for review: memories, then skills, each newest first.
+    ) -> list[Memory | Skill | Proposal]:
+        """Lists what waits for review: memories, then skills and proposals, each newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.

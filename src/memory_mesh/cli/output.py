@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory, Skill, record
+from memory_mesh.model import Json, Memory, Proposal, Skill, record
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _LINE = 80  # columns of a text in a listing
@@ -122,6 +122,7 @@ def described(memory: Memory) -> dict[str, Json]:
         "importance": memory.importance,
         "confidence": memory.confidence,
         "tags": list(memory.tags) or None,
+        "triggers": list(memory.triggers) or None,
         "source": memory.source.agent,
         "channel": memory.source.channel.value,
         "uses": memory.uses,
@@ -142,6 +143,31 @@ def described_skill(skill: Skill) -> dict[str, Json]:
         "created_at": skill.created_at,
         "yamo_text": skill.text,
     }
+
+
+def described_proposal(asked: Proposal) -> dict[str, Json]:
+    """Returns the fields of a proposal as JSON values."""
+    decided = None if asked.decided_at is None else record.iso(asked.decided_at)
+    return {
+        "id": asked.id,
+        "verb": asked.verb.value,
+        "memory": asked.memory,
+        "change": dict(asked.change),
+        "reason": asked.reason,
+        "channel": asked.source.channel.value,
+        "source": asked.source.agent,
+        "created_at": asked.created_at,
+        "decided_at": decided,
+        "approved": asked.approved,
+        "why": asked.why,
+    }
+
+
+def proposed(asked: Proposal, *, as_json: bool) -> int:
+    """Prints that a change was proposed."""
+    hint(f"To decide: memory-mesh review --id {asked.id} --approve, or --reject")
+    done = f"[MemoryMesh] Proposed {asked.id}: {asked.verb} of {asked.memory}"
+    return answer(described_proposal(asked), done, as_json=as_json)
 
 
 def skill_line(skill: Skill) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from memory_mesh.errors import InvalidInput, NotAllowed, NotFound, NotRestorable
-from memory_mesh.fastdataclass import fields, replace
+from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decide import on_record, rejected, superseded
@@ -45,11 +45,19 @@ from memory_mesh.policy.writing.trust import (
 from memory_mesh.policy.writing.votes import may_move, voted
 
 _LESS_TRUSTED = (
-    "the memory comes from a more trusted source than this channel may change; add what you know "
-    "as a memory of its own"
+    "the memory comes from a more trusted source than this channel may change; propose the change "
+    "(propose_update, or update --propose), or add what you know as a memory of its own"
 )
 _EMPTY = "a memory cannot be updated to an empty text; delete it instead"
 _REJECTED = "this value was rejected in review; undo the review with undo_review to store it"
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """What is decided in the transaction of a change: on these proposals, around the change."""
+
+    proposals: tuple[str, ...]
+    decide: Callable[[Standing, Callable[[Standing], Commit]], Commit]
 
 
 def update(
@@ -60,6 +68,7 @@ def update(
     *,
     text: str | None,
     reason: str,
+    also: Also | None = None,
 ) -> Memory:
     """Record a new version of a memory; the earlier one stays readable as of its time."""
     wording = None
@@ -77,7 +86,8 @@ def update(
         stated = new.claim if new.claim is not None and not new.claim.read else worded.claim
         return replace(new, text=wording.text, claim=stated)
 
-    return _change(access, memory_id, reader, Change("update", reason, wording), altered)
+    change = Change("update", reason, wording)
+    return _change(access, memory_id, reader, change, altered, also=also)
 
 
 def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
@@ -88,15 +98,22 @@ def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memor
     return _change(access, memory_id, reader, change, lambda old: replace(old, pinned=pinned))
 
 
-def delete(access: Access, memory_id: str, reader: Scope, reason: str) -> Memory:
+def delete(
+    access: Access, memory_id: str, reader: Scope, reason: str, also: Also | None = None
+) -> Memory:
     """Deletes a memory: hidden at once, restorable for 30 days."""
     change = Change("delete", reason)
     return _change(
-        access, memory_id, reader, change, lambda old: replace(old, status=Status.DELETED)
+        access,
+        memory_id,
+        reader,
+        change,
+        lambda old: replace(old, status=Status.DELETED),
+        also=also,
     )
 
 
-def restore(access: Access, memory_id: str, reader: Scope) -> Memory:
+def restore(access: Access, memory_id: str, reader: Scope, also: Also | None = None) -> Memory:
     """Bring a deleted memory back with the status it had."""
 
     def decide(standing: Standing) -> Commit:
@@ -111,7 +128,7 @@ def restore(access: Access, memory_id: str, reader: Scope) -> Memory:
         new = replace(old, status=before.status, recorded_from=standing.at)
         return _changed(access, standing, old, new, Change("restore", "restored by the caller"))
 
-    return _commit_change(access, memory_id, decide)
+    return _commit_change(access, memory_id, decide, also)
 
 
 def rate(access: Access, memory_id: str, lens: Lens, *, helpful: bool) -> Memory:
@@ -167,7 +184,13 @@ def mark_superseded(access: Access, old_id: str, new_id: str) -> bool:
 
 
 def _change(
-    access: Access, memory_id: str, reader: Scope, change: Change, alter: Callable[[Memory], Memory]
+    access: Access,
+    memory_id: str,
+    reader: Scope,
+    change: Change,
+    alter: Callable[[Memory], Memory],
+    *,
+    also: Also | None = None,
 ) -> Memory:
     """One memory's next version, decided on what it is inside the transaction."""
 
@@ -179,12 +202,24 @@ def _change(
             access, standing, old, replace(alter(old), recorded_from=standing.at), change
         )
 
-    return _commit_change(access, memory_id, decide)
+    return _commit_change(access, memory_id, decide, also)
 
 
-def _commit_change(access: Access, memory_id: str, decide: Callable[[Standing], Commit]) -> Memory:
-    """The memory as the change leaves it."""
-    after = access.ledger.commit(access.namespace, Wanted(ids=(memory_id,)), decide).after
+def _commit_change(
+    access: Access,
+    memory_id: str,
+    decide: Callable[[Standing], Commit],
+    also: Also | None = None,
+) -> Memory:
+    """The memory as the change leaves it, with what else belongs to the same transaction."""
+    wanted = Wanted(ids=(memory_id,))
+    if also is not None:
+        wanted, alone = replace(wanted, proposals=also.proposals), decide
+
+        def decide(standing: Standing) -> Commit:
+            return also.decide(standing, alone)
+
+    after = access.ledger.commit(access.namespace, wanted, decide).after
     assert after is not None  # noqa: S101  # both deciders set it
     return after
 

@@ -23,6 +23,7 @@ from memory_mesh.model import (
     Draft,
     Heritage,
     Indexed,
+    Json,
     Lesson,
     Memory,
     Query,
@@ -138,6 +139,14 @@ def redact(access: Access, text: Named) -> Named:
 def redact_with(redactor: Redactor | None, text: Named) -> Named:
     """One text without personal data and secrets, before there is an Access."""
     return text if redactor is None or text is None else redactor.text(text)
+
+
+def redact_json(access: Access, value: dict[str, Json]) -> dict[str, Json]:
+    """A JSON object without personal data and secrets in any of its texts."""
+    if access.redactor is None:
+        return value
+    clean_value = access.redactor.json(value)
+    return dict(clean_value) if isinstance(clean_value, Mapping) else {}
 
 
 def redact_scope(redactor: Redactor | None, scope: Scope) -> Scope:

@@ -11,6 +11,7 @@ from memory_mesh.model import (
     Lens,
     Memory,
     PredicateSchema,
+    Proposal,
     Resolution,
     Scope,
     Skill,
@@ -19,10 +20,10 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_limit, check_text
 from memory_mesh.policy.writing.trust import is_authoritative
-from memory_mesh.view import View
+from memory_mesh.verbs.proposals import ProposalVerbs
 
 
-class ReviewVerbs(View):
+class ReviewVerbs(ProposalVerbs):
     """Methods for claims, trust, conflicts and review."""
 
     def register_predicates(
@@ -83,8 +84,8 @@ class ReviewVerbs(View):
         approve: bool,
         reason: str = "reviewed by the caller",
         scope: Scope | None = None,
-    ) -> Memory | Skill:
-        """Approves or rejects a memory or skill in quarantine.
+    ) -> Memory | Skill | Proposal:
+        """Approves or rejects a memory or skill in quarantine, or a proposed change.
 
         What is let in takes the place of the memories it contradicts. Only where the user speaks
         is anything decided: no agent approves its own lesson, or bars what the user may say.
@@ -98,6 +99,8 @@ class ReviewVerbs(View):
         reader = self._reader(scope)
         if check_text(id, "id").startswith("skill_"):
             return flows.skills.review(self._access(), id, reader, approve=approve, reason=reason)
+        if id.startswith("prop_"):
+            return self._review_proposal(id, reader, approve=approve, reason=reason)
         return self._decide_on(id, reader, approve=approve, reason=reason)
 
     def review_source(
@@ -124,22 +127,25 @@ class ReviewVerbs(View):
             for memory in flows.review.waiting(access, lens, check_limit(1_000))
         ]
 
-    def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
+    def undo_review(self, memory_id: str, *, scope: Scope | None = None) -> Memory | Proposal:
         """Undoes a review, or what a rule or a person decided of a memory's conflicts.
 
         After a review the memory waits again, and what it superseded is active again. Another
         decision is undone from either side: give the new memory or the old one; both are kept.
+        A proposal waits again, and the memory is as it was before.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
         """
         self._may_decide()
+        if memory_id.startswith("prop_"):
+            return self._undo_proposal(memory_id, self._reader(scope))
         return flows.undo.undo(self._access(), memory_id, self._reader(scope))
 
     def awaiting_review(
         self, *, limit: int = 100, scope: Scope | None = None
-    ) -> list[Memory | Skill]:
-        """Lists what waits for review: memories, then skills, each newest first.
+    ) -> list[Memory | Skill | Proposal]:
+        """Lists what waits for review: memories, then skills and proposals, each newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -149,7 +155,8 @@ class ReviewVerbs(View):
         memories = self._waiting(lens, limit)
         query = SkillQuery(lens.scope, limit, statuses=frozenset({Status.QUARANTINED}))
         staged = flows.skills.listed(self._access(), query)
-        found: list[Memory | Skill] = [*memories, *staged]
+        asked = flows.proposals.waiting(self._access(), lens, limit, pending=True)
+        found: list[Memory | Skill | Proposal] = [*memories, *staged, *asked]
         return found[:limit]
 
     def conflicts(

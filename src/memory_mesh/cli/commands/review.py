@@ -5,7 +5,7 @@ import argparse
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import NotFound
-from memory_mesh.model import Json, Memory, Scope, Skill, Status
+from memory_mesh.model import Json, Memory, Proposal, ProposedVerb, Scope, Skill, Status
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
@@ -17,10 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--id",
         metavar="ID",
-        help="the memory or skill to show, approve or reject; default: list all",
+        help="the memory, skill or proposal to show, approve or reject; default: list all",
     )
     verdict = parser.add_mutually_exclusive_group()
-    verdict.add_argument("--approve", action="store_true", help="make it active")
+    verdict.add_argument(
+        "--approve", action="store_true", help="make it active, or make the proposed change"
+    )
     verdict.add_argument(
         "--reject", action="store_true", help="archive it and refuse the same value in future"
     )
@@ -72,6 +74,9 @@ def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) ->
 
 def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     memory = mesh.undo_review(options.id, scope=reader)
+    if isinstance(memory, Proposal):
+        done = f"[MemoryMesh] {memory.id} waits for review again; {memory.memory} is as before"
+        return output.answer(output.described_proposal(memory), done, as_json=options.json)
     waits = memory.status in {Status.QUARANTINED, Status.DISPUTED}
     what = "waits for review again, now" if waits else "and what it contradicts are kept; it is"
     done = f"[MemoryMesh] {memory.id} {what} {memory.status.value}"
@@ -86,7 +91,7 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
         raise NotFound(f"{options.id} does not wait for review. List what does: memory-mesh review")
     return output.answer(
         _plain(item),
-        item.text,
+        *(_compared(mesh, item, reader) if isinstance(item, Proposal) else [item.text]),
         as_json=options.json,
         remark=f"To decide: memory-mesh review --id {item.id} --approve, or --reject",
     )
@@ -95,6 +100,9 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     reason = options.reason or "reviewed by the caller"
     after = mesh.review(options.id, approve=options.approve, reason=reason, scope=reader)
+    if isinstance(after, Proposal):
+        done = f"[MemoryMesh] {_verdict(options)} {after.id}; {_effect(after)}"
+        return output.answer(output.described_proposal(after), done, as_json=options.json)
     done = f"[MemoryMesh] {_verdict(options)} {after.id}, now {after.status.value}"
     return output.answer(_state(after), done, as_json=options.json)
 
@@ -103,7 +111,33 @@ def _verdict(options: argparse.Namespace) -> str:
     return "Approved" if options.approve else "Rejected"
 
 
-def _line(item: Memory | Skill) -> str:
+def _effect(asked: Proposal) -> str:
+    """Says what became of the memory."""
+    if not asked.approved:
+        return f"{asked.memory} is unchanged"
+    return f"{asked.memory} is {'updated' if asked.verb is ProposedVerb.UPDATE else 'deleted'}"
+
+
+def _compared(mesh: MemoryMesh, asked: Proposal, reader: Scope) -> list[str]:
+    """Shows a proposal beside the memory as it is now."""
+    versions = mesh.history(asked.memory, scope=reader)
+    since = bool(versions) and versions[-1].recorded_from > asked.created
+    source = asked.source.ref or asked.source.agent or asked.source.channel.value
+    shown = {
+        "proposed": f"{asked.verb.value} of {asked.memory}",
+        "by": f"{source} ({asked.source.kind.value})",
+        "reason": asked.reason,
+        "now": (versions[-1].text if versions else "")
+        + (" (changed since it was proposed)" if since else ""),
+        **{f"new {name}": str(value) for name, value in asked.change.items()},
+    }
+    return [*output.pairs(shown)]
+
+
+def _line(item: Memory | Skill | Proposal) -> str:
+    if isinstance(item, Proposal):
+        asked = str(item.change.get("content") or ", ".join(item.change) or item.reason)
+        return f"{item.id}  {output.one_line(f'{item.verb} of {item.memory}: {asked}', 80)}"
     text = item.text if isinstance(item, Memory) else f"{item.name}: {item.intent}"
     return f"{item.id}  {output.one_line(text, 80)}"
 
@@ -112,7 +146,9 @@ def _state(item: Memory | Skill) -> dict[str, Json]:
     return {"id": item.id, "status": item.status.value}
 
 
-def _plain(item: Memory | Skill) -> dict[str, Json]:
+def _plain(item: Memory | Skill | Proposal) -> dict[str, Json]:
+    if isinstance(item, Proposal):
+        return output.described_proposal(item)
     if isinstance(item, Skill):
         return output.described_skill(item)
     return output.described(item)

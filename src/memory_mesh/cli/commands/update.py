@@ -15,6 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cli_options.add_id(parser)
     parser.add_argument("--content", metavar="TEXT", help="the new text; - reads standard input")
     cli_options.add_details(parser)
+    parser.add_argument(
+        "--propose", action="store_true", help="ask a person to decide; change nothing yet"
+    )
     parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
 
 
@@ -28,6 +31,17 @@ def run(options: argparse.Namespace) -> int:
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader),
     ):
+        if options.propose:
+            asked = mesh.propose_update(
+                options.id,
+                content,
+                metadata,
+                merge=options.metadata is None,
+                reader=reader,
+                reason=options.reason or "proposed by the caller",
+                **said,
+            )
+            return output.proposed(asked, as_json=options.json)
         memory = mesh.update(
             options.id,
             content,

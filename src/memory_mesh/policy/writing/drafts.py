@@ -145,6 +145,12 @@ def alteration(
     return alter
 
 
+def check_change(content: object | None, details: Mapping[str, object]) -> None:
+    """Raises InvalidInput if `update` would refuse this text or one of these details."""
+    alteration(content, None, details, channel=Channel.LIBRARY)
+    _detailed(Draft(text=""), details)
+
+
 def importance(value: object) -> float:
     """A weight from 0 to 1, or one of low, medium, high, critical."""
     if isinstance(value, str) and value in IMPORTANCE:

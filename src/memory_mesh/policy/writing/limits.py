@@ -11,3 +11,4 @@ SKILL_CHARS = 100_000
 RESTORABLE_DAYS = 30  # how long a deleted memory can be restored
 MAX_TRIGGERS = 32  # patterns of one memory
 MAX_TRIGGER_CHARS = 1_000
+MAX_PROPOSALS = 100  # of one memory that wait at the same time

@@ -13,6 +13,7 @@ from memory_mesh.model import (
     Memory,
     Observation,
     Outcome,
+    Proposal,
     Put,
     Scope,
     Seen,
@@ -23,6 +24,7 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.policy.writing import audit
+from memory_mesh.policy.writing.limits import MAX_PROPOSALS
 from memory_mesh.typed import Any
 
 _TWINS = 64  # of one text and audience that are compared: they differ in when they hold
@@ -51,6 +53,7 @@ def standing(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Standing:
         **(_waiting(db, wanted) if wanted.proposals or wanted.states else {}),
         tombstoned=conflicts.tombstoned(db),
         claimed=lambda more: standing(db, more, at),
+        proposed=lambda id_: _proposed(db, id_),
         guessed=lambda ids: conflicts.guesses(db, ids, conflicts.MAX_GUESSES),
     )
 
@@ -68,6 +71,12 @@ def _waiting(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
         "proposals": proposals.by_id(db, wanted.proposals),
         "states": states.by_name(db, wanted.states),
     }
+
+
+def _proposed(db: sqlite3.Connection, id_: str) -> list[Proposal]:
+    from memory_mesh.engines.ledgers.sqlite import proposals
+
+    return proposals.listed(db, MAX_PROPOSALS, pending=True, memory=id_)
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:

@@ -16,6 +16,7 @@ from memory_mesh.engines.ledgers.sqlite import (
     vectors,
 )
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
+from memory_mesh.engines.ledgers.sqlite.relations import SqliteRelations
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import (
     Candidate,
@@ -23,7 +24,6 @@ from memory_mesh.model import (
     Head,
     Indexed,
     Lens,
-    Link,
     Matches,
     Memory,
     Nearest,
@@ -32,7 +32,6 @@ from memory_mesh.model import (
     Pending,
     Placed,
     PredicateSchema,
-    Proposal,
     Question,
     SkillQuery,
     Space,
@@ -128,7 +127,7 @@ def _cursor(cursor: str | None) -> int | None:
 _LIVE = frozenset({Status.ACTIVE})
 
 
-class SqliteSnapshot(SqliteLookup):
+class SqliteSnapshot(SqliteLookup, SqliteRelations):
     """Implements `ports.Snapshot`: a namespace at one moment."""
 
     def __init__(self, db: sqlite3.Connection, tails: Tails, namespace: str) -> None:
@@ -212,24 +211,6 @@ class SqliteSnapshot(SqliteLookup):
     def schemas(self) -> dict[str, PredicateSchema]:
         """Every registered predicate."""
         return sqlite_conflicts.schemas(self._db)
-
-    def links(self, ids: Sequence[str]) -> list[Link]:
-        """The links from and to these memories, oldest first."""
-        from memory_mesh.engines.ledgers.sqlite import links
-
-        return links.links(self._db, ids)
-
-    def proposals(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Proposal]:
-        """Proposals, the newest first: those that wait, or all; of one memory, or of any."""
-        from memory_mesh.engines.ledgers.sqlite import proposals
-
-        return proposals.listed(self._db, limit, pending=pending, memory=memory)
-
-    def states(self, prefix: str) -> dict[str, str]:
-        """The small values whose names begin with a prefix, sorted by name."""
-        from memory_mesh.engines.ledgers.sqlite import states
-
-        return states.beginning_with(self._db, prefix)
 
     def _visible(self, lens: Lens) -> Callable[[Sequence[int]], list[tuple[int, int]]]:
         """The check every candidate passes: texts to (text, the version that the lens sees)."""

@@ -1,0 +1,174 @@
+"""Proposals: a change that its writer may not make alone waits for a person."""
+
+import pytest
+
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.model import Channel, Proposal, ProposedVerb, Scope, SourceKind, Status
+from memory_mesh.policy.writing.limits import MAX_PROPOSALS
+from memory_mesh.sync import MemoryMesh
+
+
+@pytest.fixture
+def memory_id(mesh: MemoryMesh) -> str:
+    stored = mesh.add("The office closes at six.", tags=["office"], source_kind="user_explicit")
+    assert stored.id is not None
+    return stored.id
+
+
+@pytest.fixture
+def document(mesh: MemoryMesh) -> MemoryMesh:
+    return mesh.view(channel=Channel.FILE)
+
+
+def test_what_a_document_may_not_change_it_may_propose(mesh, document, memory_id):
+    with pytest.raises(NotAllowed, match="propose_update"):
+        document.update(memory_id, "The office closes at five.")
+    asked = document.propose_update(memory_id, "The office closes at five.", reason="new sign")
+    assert (asked.verb, asked.memory, asked.reason) == (ProposedVerb.UPDATE, memory_id, "new sign")
+    assert asked.source.kind is SourceKind.DOCUMENT
+    assert mesh.get(memory_id).text == "The office closes at six."
+    assert mesh.awaiting_review() == mesh.proposals() == [asked]
+
+
+def test_an_approved_proposal_is_the_memorys_next_version(mesh, document, memory_id):
+    asked = document.propose_update(memory_id, "It closes at five.", tags=["hours"])
+    done = mesh.review(asked.id, approve=True, reason="I saw it")
+    after = mesh.get(memory_id)
+    assert (after.text, after.tags) == ("It closes at five.", ("hours",))
+    assert after.source.kind is SourceKind.USER_EXPLICIT
+    assert (done.approved, done.why, done.pending) == (True, "I saw it", False)
+    assert mesh.proposals() == []
+    assert mesh.proposals(pending=False) == [done]
+    assert [hit.id for hit in mesh.search("when does it close five")] == [memory_id]
+
+
+def test_a_rejected_proposal_changes_nothing_and_can_be_undone(mesh, document, memory_id):
+    asked = document.propose_delete(memory_id, reason="the file is gone")
+    assert mesh.review(asked.id, approve=False).approved is False
+    assert mesh.get(memory_id).status is Status.ACTIVE
+    assert mesh.undo_review(asked.id).pending
+    assert mesh.proposals() == [asked]
+
+
+def test_an_approved_delete_can_be_undone(mesh, document, memory_id):
+    asked = document.propose_delete(memory_id)
+    mesh.review(asked.id, approve=True)
+    assert mesh.get(memory_id) is None
+    assert mesh.undo_review(asked.id).pending
+    assert mesh.get(memory_id).text == "The office closes at six."
+
+
+def test_an_approved_update_can_be_undone(mesh, document, memory_id):
+    before = mesh.get(memory_id)
+    asked = document.propose_update(memory_id, "It closes at five.", tags=["hours"])
+    mesh.review(asked.id, approve=True)
+    mesh.undo_review(asked.id)
+    after = mesh.get(memory_id)
+    assert (after.text, after.tags, after.source) == (before.text, before.tags, before.source)
+    assert [version.text for version in mesh.history(memory_id)] == [
+        "The office closes at six.",
+        "It closes at five.",
+        "The office closes at six.",
+    ]
+    assert mesh.proposals() == [asked]
+
+
+def test_what_changed_since_is_not_undone(mesh, document, memory_id):
+    asked = document.propose_update(memory_id, "It closes at five.")
+    mesh.review(asked.id, approve=True)
+    mesh.update(memory_id, "It closes at four.")
+    with pytest.raises(InvalidInput, match="changed after the proposal was approved"):
+        mesh.undo_review(asked.id)
+    assert mesh.get(memory_id).text == "It closes at four."
+
+
+def test_the_same_proposal_is_recorded_once(mesh, document, memory_id):
+    asked = [document.propose_update(memory_id, "It closes at five.") for _ in range(3)]
+    assert len({each.id for each in asked}) == 1
+    other = mesh.view(channel=Channel.WEB).propose_update(memory_id, "It closes at five.")
+    assert other.id != asked[0].id
+    assert len(mesh.proposals()) == 2
+
+
+def test_a_proposal_is_decided_once(mesh, document, memory_id):
+    asked = document.propose_delete(memory_id)
+    mesh.review(asked.id, approve=False)
+    with pytest.raises(InvalidInput, match="is decided; undo that first"):
+        mesh.review(asked.id, approve=True)
+
+
+def test_only_the_user_decides(document, memory_id):
+    asked = document.propose_delete(memory_id)
+    with pytest.raises(NotAllowed):
+        document.review(asked.id, approve=True)
+    with pytest.raises(NotAllowed):
+        document.undo_review(asked.id)
+
+
+def test_a_reader_sees_proposals_for_visible_memories_only(mesh):
+    private = mesh.add("For the planner.", scope=Scope(agent="planner")).id
+    asked = mesh.propose_delete(private, reader=Scope(agent="planner"))
+    assert mesh.proposals() == []
+    assert mesh.proposals(scope=Scope(agent="planner")) == [asked]
+    with pytest.raises(NotFound):
+        mesh.propose_delete(private)
+    with pytest.raises(NotFound):
+        mesh.review(asked.id, approve=False)
+
+
+def test_the_text_of_a_proposal_is_redacted(mesh, document, memory_id):
+    asked = document.propose_update(
+        memory_id, "Ask jane.doe@example.com.", reason="from jane.doe@example.com"
+    )
+    assert "jane.doe" not in str(asked.change)
+    assert "jane.doe" not in asked.reason
+
+
+def test_each_step_leaves_a_block_and_the_chain_verifies(mesh, document, memory_id):
+    asked = document.propose_update(memory_id, "It closes at five.")
+    mesh.review(asked.id, approve=True)
+    mesh.undo_review(asked.id)
+    said = [block.entry.metadata for block in mesh.blocks()]
+    assert [each["type"] for each in said if "proposal" in each] == ["propose", "review", "review"]
+    assert not mesh.verify().findings
+
+
+def test_nonsense_is_refused_before_anything_is_proposed(mesh, memory_id):
+    with pytest.raises(InvalidInput, match="no change was given"):
+        mesh.propose_update(memory_id)
+    with pytest.raises(InvalidInput, match="who may see"):
+        mesh.propose_update(memory_id, scope=Scope(project="p"))
+    with pytest.raises(InvalidInput, match="importance"):
+        mesh.propose_update(memory_id, importance=7)
+    with pytest.raises(NotFound, match="there is no proposal prop_1"):
+        mesh.review("prop_1_abcdef", approve=True)
+    with pytest.raises(InvalidInput, match="nothing to undo"):
+        mesh.undo_review(mesh.propose_delete(memory_id).id)
+    assert mesh.proposals()[0].verb is ProposedVerb.DELETE
+
+
+def test_too_many_waiting_proposals_are_refused(mesh, memory_id):
+    for number in range(MAX_PROPOSALS):
+        mesh.propose_update(memory_id, f"It closes at {number}.")
+    with pytest.raises(InvalidInput, match="wait already; review them first"):
+        mesh.propose_update(memory_id, "It never closes.")
+    assert all(isinstance(each, Proposal) for each in mesh.proposals())
+
+
+def test_details_of_every_sort_survive_the_wait(mesh, document, memory_id):
+    asked = document.propose_update(
+        memory_id,
+        metadata={"floor": 3},
+        merge=True,
+        occurred_at="2026-01-02T03:04:05Z",
+        importance="high",
+        triggers=["office|closing"],
+        claim={"subject": "office", "predicate": "closes at", "value": "17:00"},
+    )
+    mesh.review(asked.id, approve=True)
+    after = mesh.get(memory_id)
+    assert after.extra["floor"] == 3
+    assert after.occurred_at.isoformat() == "2026-01-02T03:04:05+00:00"
+    assert after.importance == 0.8
+    assert after.triggers == ("office|closing",)
+    assert after.claim.value == "17:00"

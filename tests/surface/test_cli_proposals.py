@@ -1,0 +1,34 @@
+"""Propose, show, approve and undo a change from the command line."""
+
+from tests.surface.command import CommandLine
+
+
+def proposed(cli: CommandLine, *words: str) -> str:
+    return cli(*words, "--propose").out.split()[2].rstrip(":")
+
+
+def test_an_update_is_proposed_shown_approved_and_undone(cli: CommandLine) -> None:
+    id_ = cli.stored("The office closes at six.")
+    asked = proposed(cli, "update", "--id", id_, "--content", "It closes at five.")
+    assert asked.startswith("prop_")
+    assert "six" in cli("get", "--id", id_).out
+    listed = cli("review")
+    assert listed.out.splitlines()[0] == "[MemoryMesh] 1 wait for review."
+    assert f"{asked}  update of {id_}: It closes at five." in listed.out
+    shown = cli("review", "--id", asked)
+    assert "The office closes at six." in shown.out
+    assert "It closes at five." in shown.out
+    assert f"{id_} is updated" in cli("review", "--id", asked, "--approve").out
+    assert "five" in cli("get", "--id", id_).out
+    assert "waits for review again" in cli("review", "--id", asked, "--undo").out
+    assert "six" in cli("get", "--id", id_).out
+
+
+def test_a_delete_is_proposed_and_rejected(cli: CommandLine) -> None:
+    id_ = cli.stored("The office closes at six.")
+    asked = proposed(cli, "delete", "--id", id_, "--reason", "old")
+    assert f"{id_} is unchanged" in cli("review", "--id", asked, "--reject").out
+    assert "six" in cli("get", "--id", id_).out
+    again = cli("review", "--id", asked, "--approve")
+    assert again.code == 1
+    assert "is decided; undo that first" in again.err
