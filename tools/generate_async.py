@@ -55,6 +55,7 @@ VERBS = (
     "learn",
     "links",
     "audit",
+    "traces",
 )
 MESH = Face(
     "MemoryMesh",

@@ -76,6 +76,8 @@ SHARED: Mapping[str, Mapping[str, str]] = {
         "status_filter": "the statuses to show",
     },
     "ingest_skill": {"scope": _SEEN_BY},
+    "record_trace": {"scope": _SEEN_BY},
+    "record_traces": {"scope": _SEEN_BY},
     "distill_lesson": {"scope": _SEEN_BY},
     "receive_lesson": {"scope": _SEEN_BY},
     "view": {

@@ -27,6 +27,7 @@ from memory_mesh.verbs.memories import MemoryVerbs
 from memory_mesh.verbs.review import ReviewVerbs
 from memory_mesh.verbs.search import SearchVerbs
 from memory_mesh.verbs.skills import SkillVerbs
+from memory_mesh.verbs.traces import TraceVerbs
 from memory_mesh.verbs.upkeep import UpkeepVerbs
 
 
@@ -40,6 +41,7 @@ class MemoryMesh(
     LearnVerbs,
     LinkVerbs,
     AuditVerbs,
+    TraceVerbs,
 ):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 

@@ -48,6 +48,7 @@ from memory_mesh.model import (
     UpkeepReport,
     Verification,
 )
+from memory_mesh.model.trace import Steps, Trace, TracePage, TraceStatus, Window
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
 from memory_mesh.process.cache import CacheStats
@@ -1318,5 +1319,115 @@ class MemoryMesh:
             against: the file of an earlier checkpoint to compare with.
         """
         return await self._threads.run(self._sync.verify, checkpoint=checkpoint, against=against)
+
+    async def record_trace(
+        self,
+        trace: Trace | str,
+        *,
+        status: TraceStatus | str | None = None,
+        duration_ms: int | None = None,
+        tools_used: Iterable[str] | None = None,
+        files_created: Iterable[str] | None = None,
+        plan: str | None = None,
+        steps: Steps | None = None,
+        results: str | None = None,
+        learnings: Iterable[str] | None = None,
+        timestamp: datetime | str | None = None,
+        trace_id: str | None = None,
+        follows: Iterable[str] | None = None,
+        part_of: Iterable[str] | None = None,
+        depends_on: Iterable[str] | None = None,
+        scope: Scope | None = None,
+    ) -> Receipt:
+        """Records one execution, given as its goal or as a Trace; the receipt has its trace id.
+
+        Options:
+            status: success or failure.
+            duration_ms: how long it took, in milliseconds.
+            tools_used: the names of the tools that it used.
+            files_created: the paths of the files that it created.
+            plan: what was planned.
+            steps: what was done: texts, or pairs of a text and its status.
+            results: what came out.
+            learnings: what worked and what to improve.
+            timestamp: when it began; by default now.
+            trace_id: an id of the form trace-{timestamp}-{random}; by default a new one.
+            follows: ids of the traces that it follows.
+            part_of: ids of the traces that it is a part of.
+            depends_on: ids of the traces that it depends on.
+            scope: the project, agent and session that may see it.
+        """
+        return await self._threads.run(
+            self._sync.record_trace,
+            trace,
+            status=status,
+            duration_ms=duration_ms,
+            tools_used=tools_used,
+            files_created=files_created,
+            plan=plan,
+            steps=steps,
+            results=results,
+            learnings=learnings,
+            timestamp=timestamp,
+            trace_id=trace_id,
+            follows=follows,
+            part_of=part_of,
+            depends_on=depends_on,
+            scope=scope,
+        )
+
+    async def record_traces(
+        self, traces: Iterable[Trace], *, scope: Scope | None = None
+    ) -> list[Receipt]:
+        """Records many traces, as importers have them; a tie to an unknown trace makes no link.
+
+        Options:
+            scope: the project, agent and session that may see it.
+        """
+        return await self._threads.run(self._sync.record_traces, traces, scope=scope)
+
+    async def get_trace(
+        self, trace_id: str, *, scope: Scope | None = None, include: Iterable[Status | str] = ()
+    ) -> Trace | None:
+        """Returns one trace, or None if there is none or it is not visible; counts as a use.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            include: further statuses to show beside active, such as quarantined.
+        """
+        return await self._threads.run(self._sync.get_trace, trace_id, scope=scope, include=include)
+
+    async def traces(
+        self,
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        time_window: Window | None = None,
+        filter: str | None = None,
+        scope: Scope | None = None,
+        across: Iterable[str] = (),
+        include: Iterable[Status | str] = (),
+    ) -> TracePage:
+        """Lists traces, newest first, `limit` at a time; `cursor` gets the next page.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            cursor: the cursor of the page before.
+            time_window: only executions that began from the first to the second time.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            scope: who reads; by default the project, agent and session of this mesh.
+            across: parts of the scope to ignore: project, agent, session.
+            include: further statuses to show beside active, such as quarantined.
+        """
+        return await self._threads.run(
+            self._sync.traces,
+            limit=limit,
+            cursor=cursor,
+            time_window=time_window,
+            filter=filter,
+            scope=scope,
+            across=across,
+            include=include,
+        )
 
     ingest = add

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         search_plan,
         several_views,
         skills,
+        traces,
         undo,
         upkeep,
     )
@@ -50,6 +51,7 @@ __all__ = [
     "search_plan",
     "several_views",
     "skills",
+    "traces",
     "undo",
     "upkeep",
 ]

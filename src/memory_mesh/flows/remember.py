@@ -17,39 +17,57 @@ Every write leaves a block, and every draft gets a receipt with its reasons.
 
 from collections.abc import Callable, Iterator, Sequence
 
+from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import decide as flows_decide
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.prepare import Clean, clean, embed
+from memory_mesh.flows.prepare import Clean, Worded, clean, embed
 from memory_mesh.model import (
+    Commit,
     Draft,
     Keep,
     Merge,
     Receipt,
+    Standing,
     Verdict,
     Wanted,
 )
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.limits import WRITE_SLICE
+from memory_mesh.typed import TypeAlias
+
+Decide: TypeAlias = Callable[[Access, Sequence[Worded], Standing], Commit]
 
 
 def remember(
-    access: Access, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
+    access: Access,
+    drafts: Sequence[Draft],
+    progress: Callable[[int], None] | None = None,
+    *,
+    decide: Decide = flows_decide.decide,
+    named: Sequence[str] = (),
 ) -> list[Receipt]:
-    """Stores the drafts in slices, one transaction each; returns one receipt per draft."""
+    """Stores the drafts in slices, one transaction each; returns one receipt per draft.
+
+    A caller's own `decide` may add to the commit; it finds the memories `named` in the standing.
+    """
     receipts: list[Receipt] = []
     for part in _slices(drafts):
-        receipts += _remember_slice(access, part)
+        receipts += _remember_slice(access, part, decide, tuple(named))
         if progress is not None:
             progress(len(receipts))
     return receipts
 
 
-def _remember_slice(access: Access, drafts: Sequence[Draft]) -> tuple[Receipt, ...]:
+def _remember_slice(
+    access: Access, drafts: Sequence[Draft], decide: Decide, named: tuple[str, ...]
+) -> tuple[Receipt, ...]:
     cleaned = [clean(access, draft) for draft in drafts]
     wanted = flows_decide.wanted([(draft, wording) for draft, wording, _ in cleaned])
+    if named:
+        wanted = replace(wanted, ids=(*wanted.ids, *named))
     worded = embed(access, cleaned, news=_news(access, cleaned, wanted))
     return access.ledger.commit(
-        access.namespace, wanted, lambda standing: flows_decide.decide(access, worded, standing)
+        access.namespace, wanted, lambda standing: decide(access, worded, standing)
     ).receipts
 
 

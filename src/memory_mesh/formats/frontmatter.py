@@ -7,10 +7,10 @@ from memory_mesh.model import Json
 MAX_CHARACTERS = 20_000
 
 
-def read(text: str) -> dict[str, Json]:
+def read(text: str, *, max_characters: int = MAX_CHARACTERS) -> dict[str, Json]:
     """Returns the mapping of a frontmatter; InvalidInput says where it is invalid."""
-    if len(text) > MAX_CHARACTERS:
-        raise InvalidInput(f"the frontmatter has more than {MAX_CHARACTERS} characters")
+    if len(text) > max_characters:
+        raise InvalidInput(f"the frontmatter has more than {max_characters} characters")
     try:
         return yaml_text.read_map(text).values
     except yaml_text.YamlFault as fault:

@@ -7,6 +7,7 @@ prompts have is taken apart into the memories it shows.
 from hashlib import sha256
 
 from memory_mesh.model import Channel, Draft
+from memory_mesh.model.trace import LABEL
 
 _SIZE = 16
 _SHOWN = ("--- MEMORY ", "[MEMORY CONTEXT]", "[ATTENTION DIRECTIVE]")
@@ -23,11 +24,19 @@ def fingerprint(text: str) -> bytes:
 
 
 def suspects(draft: Draft, own: bytes) -> tuple[bytes, ...]:
-    """Returns fingerprints of recalled texts that the draft may repeat."""
+    """Returns fingerprints of recalled texts that the draft may repeat.
+
+    A trace repeats nothing: the same goal again is another execution.
+    """
     shown = tuple(filter(None, map(fingerprint, entries(draft.text))))
     if shown:
         return shown
-    return (own,) if own and draft.source.channel in _REPEATING else ()
+    repeats = draft.source.channel in _REPEATING and not _is_trace(draft)
+    return (own,) if own and repeats else ()
+
+
+def _is_trace(draft: Draft) -> bool:
+    return draft.origin is not None and draft.label == LABEL
 
 
 def entries(text: str) -> list[str]:

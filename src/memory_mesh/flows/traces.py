@@ -1,0 +1,136 @@
+"""Records traces: each is a memory whose text is the goal, through the gates of every write.
+
+::
+
+    Trace ──▶ Draft(label trace, the rest in extra) ──▶ remember: redact, scrub, embed, decide
+                                                           │
+                         the ties to other traces become links in the same transaction
+"""
+
+from collections.abc import Mapping, Sequence
+
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows import decide as flows_decide
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.prepare import Worded, redact
+from memory_mesh.flows.remember import remember
+from memory_mesh.model import (
+    Commit,
+    Draft,
+    Json,
+    Link,
+    Memory,
+    Outcome,
+    Receipt,
+    Standing,
+)
+from memory_mesh.model.trace import KEY, TIES, is_trace
+from memory_mesh.policy import audience
+
+
+def draw_id(access: Access) -> str:
+    """A new trace id: trace-{milliseconds}-{random}."""
+    return access.ids.draw("trace").replace("_", "-")
+
+
+def record(
+    access: Access, drafts: Sequence[Draft], drawn: frozenset[str], *, all_known: bool
+) -> list[Receipt]:
+    """Records traces; with `all_known` one that is tied to an unknown trace is refused.
+
+    Goals are requests: nothing is claimed in them, so no claim is read from them. `drawn` are the
+    ids that were drawn here, and are drawn anew if another process was faster.
+    """
+    for draft in drafts:
+        _check_ids(access, draft)
+
+    def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
+        worded = [
+            (_with_free_id(access, draft, drawn, standing), wording) for draft, wording in worded
+        ]
+        commit = flows_decide.decide(access, worded, standing)
+        given = [draft for draft, _ in worded]
+        receipts = [
+            _receipt(draft, receipt, standing)
+            for draft, receipt in zip(given, commit.receipts, strict=True)
+        ]
+        links = _links(given, commit, standing, all_known=all_known)
+        return replace(commit, receipts=tuple(receipts), links=(*commit.links, *links))
+
+    named = tuple(id_ for draft in drafts for _, id_ in _ties(draft))
+    return remember(replace(access, read_claims=False), drafts, decide=decide, named=named)
+
+
+def _check_ids(access: Access, draft: Draft) -> None:
+    """An id is stored as it is, so it must hold no personal data."""
+    for id_ in (_id(draft), *(id_ for _, id_ in _ties(draft))):
+        if redact(access, id_) != id_:
+            raise InvalidInput("a trace_id looks like personal data or a secret; use another one")
+
+
+def _with_free_id(access: Access, draft: Draft, drawn: frozenset[str], standing: Standing) -> Draft:
+    id_ = _id(draft)
+    if draft.origin is None or id_ not in drawn:
+        return draft
+    while standing.taken(id_):
+        id_ = draw_id(access)
+    return replace(draft, origin=replace(draft.origin, id=id_))
+
+
+def _receipt(draft: Draft, receipt: Receipt, standing: Standing) -> Receipt:
+    """The receipt in words for a trace that was recorded before."""
+    memory = standing.memories.get(_id(draft))
+    if memory is None or receipt.outcome is not Outcome.MERGED:
+        return receipt
+    if _same(draft, memory):
+        return replace(receipt, reasons=("this trace is recorded already",))
+    reason = (
+        f"the trace id {memory.id} is taken by another trace; a trace is written once: "
+        "use another trace_id"
+    )
+    return Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
+
+
+def _same(draft: Draft, memory: Memory) -> bool:
+    """True if the memory holds the same trace for a reader of the draft."""
+    new, held = _plain(draft.extra), _plain(memory.extra)
+    same = all(held.get(name) == value for name, value in new.items())
+    return same and audience.sees(draft.scope, memory.scope)
+
+
+def _links(
+    drafts: Sequence[Draft], commit: Commit, standing: Standing, *, all_known: bool
+) -> list[Link]:
+    """The ties of newly recorded traces to those that their readers see."""
+    here = {put.memory.id: put.memory for put in commit.puts}
+    links: list[Link] = []
+    for draft in drafts:
+        for tie, id_ in _ties(draft) if _id(draft) in here else ():
+            target = here.get(id_) or standing.memories.get(id_)
+            if target and is_trace(target) and audience.sees(draft.scope, target.scope):
+                links.append(Link(_id(draft), id_, tie))
+            elif all_known:
+                raise NotFound(
+                    f"{tie} names the trace {id_}, which is not recorded here. Record it first, or "
+                    "list the traces: memory-mesh trace list"
+                )
+    return links
+
+
+def _ties(draft: Draft) -> list[tuple[str, str]]:
+    plain = _plain(draft.extra)
+    return [(tie, str(id_)) for tie in TIES for id_ in _list(plain.get(tie))]
+
+
+def _plain(extra: Mapping[str, Json]) -> Mapping[str, Json]:
+    held = extra.get(KEY)
+    return held if isinstance(held, Mapping) else {}
+
+
+def _list(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, Sequence) else ()
+
+
+def _id(draft: Draft) -> str:
+    return "" if draft.origin is None else draft.origin.id

@@ -1,0 +1,128 @@
+"""Checks a trace before it is recorded, and lists what is tied to it."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import fields, replace
+from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
+from memory_mesh.policy.arguments import check_text, member, moment
+from memory_mesh.policy.writing.limits import METADATA_CHARS
+from memory_mesh.typed import Any
+
+MAX_CHARACTERS = METADATA_CHARS  # of everything but the goal
+MAX_ITEMS = 1_000  # steps, tools, files, learnings and ties together
+_MAX_DURATION = 2**63
+_LISTS = ("tools_used", "files_created", "learnings", *TIES)
+
+
+def trace_with(trace: Trace | str, given: Mapping[str, object]) -> Trace:
+    """Returns a goal or a ready trace with these fields, checked; InvalidInput names the field."""
+    base = trace if isinstance(trace, Trace) else Trace(check_text(trace, "goal"))
+    known = {field.name: getattr(base, field.name) for field in fields(base)}
+    return _checked(known | dict(given))
+
+
+def check_trace_id(value: object) -> str:
+    """Returns the id of a trace if it has the form of one."""
+    text = check_text(value, "trace_id")
+    if not _trace_id().fullmatch(text):
+        raise InvalidInput(
+            f"a trace_id is like trace-1767225600000-0a1b2c: trace-, a time and a random part, of "
+            f"letters, digits and .:_+- only; not {text[:60]!r}"
+        )
+    return text
+
+
+def content_id(trace: Trace, digest: str, now: datetime) -> str:
+    """Returns the id of a trace whose file states none: the same for the same content."""
+    at = trace.timestamp or now
+    return f"trace-{at.strftime('%Y%m%dT%H%M%S')}-{digest[:12]}"
+
+
+def ties_of(trace: Trace) -> dict[str, tuple[str, ...]]:
+    """Returns the ids of the traces that it names, by the type of the link."""
+    return {tie: getattr(trace, tie) for tie in TIES if getattr(trace, tie)}
+
+
+def _checked(given: Mapping[str, Any]) -> Trace:
+    goal = check_text(given["goal"], "goal").strip()
+    if not goal:
+        raise InvalidInput("a trace needs a goal: say what was asked for")
+    at = moment("timestamp", given["timestamp"])
+    lists: dict[str, Any] = {name: _texts(name, given[name]) for name in _LISTS}
+    trace = Trace(
+        goal,
+        member("status", TraceStatus, given["status"]),
+        _duration(given["duration_ms"]),
+        plan=check_text(given["plan"], "plan"),
+        steps=tuple(map(_step, _listed("steps", given["steps"]))),
+        results=check_text(given["results"], "results"),
+        timestamp=None if at is None else _milliseconds(at),
+        trace_id=check_trace_id(given["trace_id"]) if given["trace_id"] else "",
+    )
+    trace = replace(trace, **lists)
+    for tie in TIES:
+        for id_ in getattr(trace, tie):
+            check_trace_id(id_)
+    _check_size(trace)
+    return trace
+
+
+def _check_size(trace: Trace) -> None:
+    lists = [getattr(trace, name) for name in _LISTS]
+    items = sum(map(len, lists)) + len(trace.steps)
+    characters = len(trace.plan) + len(trace.results)
+    characters += sum(len(text) for texts in lists for text in texts)
+    characters += sum(len(step.text) + len(step.status) + 20 for step in trace.steps)
+    if items > MAX_ITEMS or characters > MAX_CHARACTERS - 1_000:
+        raise InvalidInput(
+            f"the trace has {items} items and {characters} characters beside its goal; the limits "
+            f"are {MAX_ITEMS} and {MAX_CHARACTERS - 1_000}. Shorten plan, steps and results, and "
+            "keep long output in a file that files_created names"
+        )
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    return tuple(check_text(each, f"an item of {name}") for each in _listed(name, value))
+
+
+def _listed(name: str, value: object) -> Iterable[object]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a list")
+    return value
+
+
+def _step(given: object) -> Step:
+    """A step from what a caller gave: a text, a pair of text and status, a mapping or a Step."""
+    match given:
+        case Step(text, status):
+            pass
+        case str(text):
+            status = "success"
+        case Mapping():
+            text, status = given.get("text"), given.get("status", "success")
+        case (text, status):
+            pass
+        case _:
+            raise InvalidInput("a step is a text, or a pair of a text and its status")
+    return Step(check_text(text, "a step"), check_text(status, "the status of a step"))
+
+
+def _duration(value: object) -> int:
+    if type(value) is not int or not 0 <= value < _MAX_DURATION:
+        raise InvalidInput(f"duration_ms must be a whole number from 0 on, not {value!r:.40}")
+    return value
+
+
+def _milliseconds(at: datetime) -> datetime:
+    """The time as a trace file writes it."""
+    at = at.astimezone(UTC)
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)
+
+
+@cache
+def _trace_id() -> re.Pattern[str]:
+    return re.compile(r"trace-[0-9A-Za-z][0-9A-Za-z.:_+-]{0,127}")

@@ -1,0 +1,164 @@
+"""Record executions as traces, and read them."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from memory_mesh import flows
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import Draft, Kind, Lens, Origin, Receipt, Scope, Status, Tier
+from memory_mesh.model.filter import And, Compare, Filter, Sign
+from memory_mesh.model.trace import (
+    KEY,
+    LABEL,
+    Steps,
+    Trace,
+    TracePage,
+    TraceStatus,
+    Window,
+    is_trace,
+    trace_json,
+    trace_of,
+)
+from memory_mesh.policy.arguments import check_limit, moment, options_given
+from memory_mesh.policy.writing.traces import trace_with
+from memory_mesh.view import View
+
+_FIELDS = (
+    "status", "duration_ms", "tools_used", "files_created", "plan", "steps", "results",
+    "learnings", "timestamp", "trace_id", "follows", "part_of", "depends_on",
+)  # fmt: skip
+
+
+class TraceVerbs(View):
+    """Methods for the traces of executions."""
+
+    def record_trace(
+        self,
+        trace: Trace | str,
+        *,
+        status: TraceStatus | str | None = None,
+        duration_ms: int | None = None,
+        tools_used: Iterable[str] | None = None,
+        files_created: Iterable[str] | None = None,
+        plan: str | None = None,
+        steps: Steps | None = None,
+        results: str | None = None,
+        learnings: Iterable[str] | None = None,
+        timestamp: datetime | str | None = None,
+        trace_id: str | None = None,
+        follows: Iterable[str] | None = None,
+        part_of: Iterable[str] | None = None,
+        depends_on: Iterable[str] | None = None,
+        scope: Scope | None = None,
+    ) -> Receipt:
+        """Records one execution, given as its goal or as a Trace; the receipt has its trace id.
+
+        Options:
+            status: success or failure.
+            duration_ms: how long it took, in milliseconds.
+            tools_used: the names of the tools that it used.
+            files_created: the paths of the files that it created.
+            plan: what was planned.
+            steps: what was done: texts, or pairs of a text and its status.
+            results: what came out.
+            learnings: what worked and what to improve.
+            timestamp: when it began; by default now.
+            trace_id: an id of the form trace-{timestamp}-{random}; by default a new one.
+            follows: ids of the traces that it follows.
+            part_of: ids of the traces that it is a part of.
+            depends_on: ids of the traces that it depends on.
+            scope: the project, agent and session that may see it.
+        """
+        given = options_given(locals(), _FIELDS)
+        return self._record_traces([trace_with(trace, given)], scope, all_known=True)[0]
+
+    def record_traces(
+        self, traces: Iterable[Trace], *, scope: Scope | None = None
+    ) -> list[Receipt]:
+        """Records many traces, as importers have them; a tie to an unknown trace makes no link.
+
+        Options:
+            scope: the project, agent and session that may see it.
+        """
+        return self._record_traces([trace_with(one, {}) for one in traces], scope)
+
+    def get_trace(
+        self, trace_id: str, *, scope: Scope | None = None, include: Iterable[Status | str] = ()
+    ) -> Trace | None:
+        """Returns one trace, or None if there is none or it is not visible; counts as a use.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            include: further statuses to show beside active, such as quarantined.
+        """
+        lens = self._lens(scope, include=include)
+        found = flows.recall.open_memories(self._access(), [trace_id], lens)
+        return trace_of(found[0]) if found and is_trace(found[0]) else None
+
+    def traces(
+        self,
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        time_window: Window | None = None,
+        filter: str | None = None,
+        scope: Scope | None = None,
+        across: Iterable[str] = (),
+        include: Iterable[Status | str] = (),
+    ) -> TracePage:
+        """Lists traces, newest first, `limit` at a time; `cursor` gets the next page.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            cursor: the cursor of the page before.
+            time_window: only executions that began from the first to the second time.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            scope: who reads; by default the project, agent and session of this mesh.
+            across: parts of the scope to ignore: project, agent, session.
+            include: further statuses to show beside active, such as quarantined.
+        """
+        lens = self._lens(scope, filter=filter, across=across, include=include)
+        with self._read() as snapshot:
+            page = snapshot.page(_lens_on_traces(lens, time_window), check_limit(limit), cursor)
+        return TracePage(map(trace_of, page), page.cursor)
+
+    def _record_traces(
+        self, traces: Sequence[Trace], scope: Scope | None, *, all_known: bool = False
+    ) -> list[Receipt]:
+        access, now = self._access(), self._now()
+        drawn = [not trace.trace_id for trace in traces]
+        named = [
+            replace(trace, trace_id=flows.traces.draw_id(access)) if new else trace
+            for trace, new in zip(traces, drawn, strict=True)
+        ]
+        new_ids = frozenset(trace.trace_id for trace, new in zip(named, drawn, strict=True) if new)
+        drafts = [self._trace_draft(trace, scope, now) for trace in named]
+        return flows.traces.record(access, drafts, new_ids, all_known=all_known)
+
+    def _trace_draft(self, trace: Trace, scope: Scope | None, now: datetime) -> Draft:
+        """The draft of a trace: for the whole project, so that it outlives its session."""
+        own = Scope(self._config.project) if scope is None else scope
+        draft = self._draft(trace.goal, None, {"scope": own})
+        return replace(
+            draft,
+            kind=Kind.EVENT,
+            label=LABEL,
+            tier=Tier.SHORT_TERM,
+            occurred_at=trace.timestamp or now,
+            extra={KEY: trace_json(trace)},
+            allow_duplicate=True,
+            origin=Origin(trace.trace_id, now),
+        )
+
+
+def _lens_on_traces(lens: Lens, window: Window | None) -> Lens:
+    """The same lens on traces only, of executions that began within the window."""
+    tests: list[Filter] = [Compare("label", Sign.EQUAL, LABEL)]
+    start, end = window or (None, None)
+    if (first := moment("the start of time_window", start)) is not None:
+        tests.append(Compare("occurred_at", Sign.AT_LEAST, first))
+    if (last := moment("the end of time_window", end)) is not None:
+        tests.append(Compare("occurred_at", Sign.AT_MOST, last))
+    if lens.where is not None:
+        tests.append(lens.where)
+    return replace(lens, where=tests[0] if len(tests) == 1 else And(tuple(tests)))
