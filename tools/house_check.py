@@ -2,8 +2,9 @@
 
 - `ledger.commit` is called in flows/ only: there is one write path.
 - A redactor is used in flows/prepare.py only; store.py and view.py make it and hand it over.
-- SQL, `.sql` files and sqlite3 stand in engines/ledgers only. Two modules have a SQLite file that
-  is no ledger: the importer of a foreign store and the vector cache of an evaluation.
+- SQL, `.sql` files and sqlite3 stand in engines/ledgers only. Four modules have a SQLite file that
+  is no ledger: the importer of a foreign store, the vector cache of an evaluation, and a mirror's
+  state and marks.
 """
 
 import ast
@@ -18,7 +19,13 @@ COMMITTING = ("flows/", "engines/", "testing/")
 REDACTING = ("flows/prepare.py", "process/redactor.py", "policy/privacy/")
 HANDING_OVER = (*REDACTING, "store.py", "view.py")
 LEDGERS = "engines/ledgers/"
-SPEAKING_SQL = (LEDGERS, "compat/lane/import_.py", "evaluation/vector_cache.py")
+SPEAKING_SQL = (
+    LEDGERS,
+    "compat/lane/import_.py",
+    "evaluation/vector_cache.py",
+    "mirror/marks.py",
+    "mirror/state.py",
+)
 SQL = re.compile(
     r"""\b(
         select\s.+\sfrom\s+\S | insert\s+(or\s+\w+\s+)?into\s+\S | delete\s+from\s+\S

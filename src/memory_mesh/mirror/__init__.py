@@ -1,0 +1,1 @@
+"""A folder of Markdown files that people edit, kept in step with a namespace."""

@@ -1,0 +1,171 @@
+"""Whose words the edits in a mirror folder are: the user's, a document's or an agent's.
+
+What the user edits by hand or commits in this clone is the user's. What came by clone, fetch, merge
+or checkout is a document's, as is everything that cannot be told. What an agent's edit tool wrote,
+and marked, is the agent's. SECURITY.md says what cannot be told apart.
+
+Nothing is asked of git until a question is; then at most six processes of it run for each clone,
+whatever the number of files: two that answer for single files, one for the history, and up to three
+for removals and partial clones.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+
+from memory_mesh.mirror.clone import Clone, clone_of
+from memory_mesh.mirror.judge import Judge
+from memory_mesh.mirror.lowering import lowered_by
+from memory_mesh.mirror.marks import Marks
+from memory_mesh.mirror.origin import Author, Verdict
+from memory_mesh.ports import Clock
+from memory_mesh.typed import Self
+
+__all__ = ["Author", "Authors", "Verdict"]
+
+_OUTSIDE = Verdict(Author.DOCUMENT, "its path does not lie in the folder")
+
+
+class Authors:
+    """Answers for the files of one folder during one run; paths are relative to the folder."""
+
+    def __init__(self, folder: Path, marks: Marks) -> None:
+        self._folder = Path(os.path.realpath(folder))
+        self._marks = marks
+        self._clones: dict[Path, Clone | str | None] = {}
+        self._judges: dict[Path, Judge] = {}
+        self._lowered: str | None = None
+        self._asked_lowered = False
+
+    @classmethod
+    def of_folder(cls, folder: Path, state_dir: Path, *, clock: Clock | None = None) -> "Authors":
+        """Returns the authors of a folder; agents' marks are in the folder `state_dir`."""
+        return cls(folder, Marks(state_dir, clock=clock))
+
+    def of(self, path: str, content: bytes) -> Author:
+        """Returns whose words this content of a file is."""
+        return self.verdict(path, content).author
+
+    def why(self, path: str, content: bytes) -> str:
+        """Returns the reason for `of` in plain words."""
+        return self.verdict(path, content).reason
+
+    def verdict(self, path: str, content: bytes) -> Verdict:
+        """Returns the author and the reason."""
+        marked = self._marks.written(content)
+        if marked is not None:
+            return Verdict(Author.AGENT, f"an agent's edit tool wrote it ({marked})")
+        return self._ruled_out(path) or self._judge(path).of(self._in_clone(path), content)
+
+    def of_documents(
+        self, path: str, content: bytes, split: Callable[[bytes], Sequence[str]]
+    ) -> list[Author]:
+        """Returns whose words each document of a file is; `split` cuts a content into documents.
+
+        One that stands unchanged in a content from elsewhere came from there, though the user
+        edited the file; one of the user's stays the user's, though git merged others into the file.
+        """
+        whole, documents = self.of(path, content), split(content)
+        if len(documents) <= 1 or whole is Author.AGENT or self._ruled_out(path):
+            return [whole] * len(documents)
+        if whole is Author.USER:
+            others = {one for base in self.baselines(path) for one in split(base)}
+            return [Author.DOCUMENT if one in others else whole for one in documents]
+        sides = self._judge(path).sides(self._in_clone(path), content)
+        own, others = ({one for side in some for one in split(side)} for some in sides)
+        return [Author.USER if one in own - others else whole for one in documents]
+
+    def deleted(self, path: str, last_content_hash: str) -> Author:
+        """Returns who removed a file; the hash is the SHA-256 (hex) of its last known content."""
+        return self.deletion(path, last_content_hash).author
+
+    def deletion(self, path: str, last_content_hash: str) -> Verdict:
+        """Returns who removed a file, and the reason."""
+        if self._marks.removed(self._folder / path, last_content_hash):
+            return Verdict(Author.AGENT, "an agent's edit tool removed it")
+        ruled_out = self._ruled_out(path)
+        return ruled_out or self._judge(path).deleted(self._in_clone(path), last_content_hash)
+
+    def waiting(self, path: str, content: bytes) -> str | None:
+        """Returns why a file should be left alone for now: its conflict is not resolved."""
+        if self._ruled_out(path) is None and self._judge(path).conflict(
+            self._in_clone(path), content
+        ):
+            return "git wrote a conflict into it; resolve it, then mirror again"
+        return None
+
+    def baseline(self, path: str) -> bytes | None:
+        """Returns the committed content from elsewhere that the user's edits stand on, if any."""
+        return next(iter(self.baselines(path)), None)
+
+    def baselines(self, path: str) -> list[bytes]:
+        """Returns all of them: after a merge there may be several.
+
+        In a file of several documents, one that stands unchanged in a baseline came from elsewhere.
+        """
+        if self._ruled_out(path) is not None:
+            return []
+        return self._judge(path).baselines(self._in_clone(path))
+
+    @property
+    def processes(self) -> int:
+        """The git processes that were started so far."""
+        return sum(judge.git.started for judge in self._judges.values())
+
+    def close(self) -> None:
+        """Stops the git processes."""
+        for judge in self._judges.values():
+            judge.git.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _ruled_out(self, path: str) -> Verdict | None:
+        """The answer where no clone has to be asked."""
+        parts = PurePosixPath(path).parts
+        if not parts or ".." in parts or path.startswith("/") or "\0" in path:
+            return _OUTSIDE
+        if not self._asked_lowered:
+            self._lowered = lowered_by(self._folder)
+            self._asked_lowered = True
+        if self._lowered is not None:
+            return Verdict(Author.DOCUMENT, self._lowered)
+        clone = self._clone(path)
+        if clone is None:
+            return Verdict(Author.USER, "the folder is not under version control")
+        if isinstance(clone, str):
+            reason = f"the folder is under a version control system that is not read ({clone})"
+            return Verdict(Author.DOCUMENT, reason)
+        return None
+
+    def _judge(self, path: str) -> Judge:
+        clone = self._clone(path)
+        if not isinstance(clone, Clone):
+            raise TypeError(path)  # `_ruled_out` has answered for such a path
+        if clone.top not in self._judges:
+            inside = self._folder.is_relative_to(clone.top)
+            folder = self._folder.relative_to(clone.top).as_posix() if inside else "."
+            self._judges[clone.top] = Judge(clone, "" if folder == "." else folder)
+        return self._judges[clone.top]
+
+    def _in_clone(self, path: str) -> str:
+        """The path as git names it: relative to the clone's top."""
+        clone = self._clone(path)
+        top = clone.top if isinstance(clone, Clone) else self._folder
+        return (self._folder / path).relative_to(top).as_posix()
+
+    def _clone(self, path: str) -> Clone | str | None:
+        """The clone that a file lies in: a submodule in the folder is one of its own."""
+        directory = (self._folder / path).parent
+        if directory not in self._clones:
+            self._clones[directory] = clone_of(directory)
+        return self._clones[directory]

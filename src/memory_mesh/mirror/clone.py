@@ -1,0 +1,106 @@
+"""Finds the clone that a folder lies in, by reading git's own files."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_OTHER_SYSTEMS = (".hg", ".jj", ".svn", ".bzr", ".sl", ".pijul", "_darcs", ".fslckout")
+_UNDER_WAY = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+}
+_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "FETCH_HEAD")
+_OBJECT_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
+_SHA256 = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
+_PROMISOR = re.compile(r"^\s*(?:promisor|partialclone\w*)\s*=", re.IGNORECASE | re.MULTILINE)
+_MAX_SETTINGS = 1_000_000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Clone:
+    """A work tree, its own git folder, and the one that it shares with its other work trees."""
+
+    top: Path
+    private: Path
+    shared: Path
+
+    @property
+    def hash_name(self) -> str:
+        """The hash by which this clone names objects."""
+        settings = read_text(self.shared / "config")[:_MAX_SETTINGS]
+        return "sha256" if _SHA256.search(settings) else "sha1"
+
+    @property
+    def partial(self) -> bool:
+        """Some objects may have been left at the server."""
+        return bool(_PROMISOR.search(read_text(self.shared / "config")[:_MAX_SETTINGS]))
+
+    @property
+    def unborn(self) -> bool:
+        """The branch has no commit yet."""
+        word, _, branch = read_text(self.private / "HEAD").strip().partition(": ")
+        if word != "ref" or (self.shared / branch).exists():
+            return False
+        return f" {branch}\n" not in read_text(self.shared / "packed-refs")
+
+    @property
+    def under_way(self) -> str | None:
+        """What git has begun here and not finished, such as a merge."""
+        for name, words in _UNDER_WAY.items():
+            if (self.private / name).exists():
+                return words
+        return None
+
+    @property
+    def heads(self) -> list[str]:
+        """The commits that are being merged or were fetched last."""
+        lines = (
+            line
+            for name in _HEADS
+            for line in read_text(self.private / name)[:_MAX_SETTINGS].splitlines()
+        )
+        return [match[0] for line in lines if (match := _OBJECT_ID.match(line))]
+
+    @property
+    def merging(self) -> list[str]:
+        """The commits whose content is being brought into the work tree."""
+        names = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD")
+        lines = (line for name in names for line in read_text(self.private / name).splitlines())
+        return [match[0] for line in lines if (match := _OBJECT_ID.match(line))]
+
+
+def clone_of(directory: Path) -> Clone | str | None:
+    """The nearest clone around a folder; or the name of another system that comes first."""
+    for place in (directory, *directory.parents):
+        for name in _OTHER_SYSTEMS:
+            if (place / name).exists():
+                return name
+        git = place / ".git"
+        if git.is_dir():
+            return Clone(place, git, git)
+        if git.is_file() or git.is_symlink():
+            return _linked(place, git)
+    return None
+
+
+def read_text(path: Path) -> str:
+    """The text of one of git's small files; nothing where there is none."""
+    try:
+        if not path.is_file():
+            return ""
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
+
+
+def _linked(top: Path, link: Path) -> Clone:
+    """A further work tree or a submodule: its `.git` is a file that says where to look."""
+    word, _, target = read_text(link).partition(":")
+    private = top / target.strip() if word == "gitdir" else link
+    common = read_text(private / "commondir").strip()
+    shared = Path(os.path.realpath(private / common)) if common else private
+    return Clone(top, private, shared)

@@ -1,0 +1,202 @@
+"""Whose words the files of one clone are."""
+
+import hashlib
+import re
+
+from memory_mesh.mirror.clone import Clone
+from memory_mesh.mirror.git import Git, GitFailed
+from memory_mesh.mirror.history import History, Step, read_history
+from memory_mesh.mirror.origin import Author, Origins, Verdict
+
+_CONFLICT = re.compile(rb"^<{7}(?: .*)?$(?s:.*?)^>{7}(?: .*)?$", re.MULTILINE)
+_IDENT = re.compile(rb"\$Id:[^$\n]*\$")
+_EDITED = Verdict(Author.USER, "it is edited and not committed")
+_STAGED = Verdict(Author.USER, "it is staged or stashed, and in no commit")
+
+
+class Judge:
+    """Answers for the files of one clone; paths are relative to the clone's top."""
+
+    def __init__(self, clone: Clone, folder: str) -> None:
+        self._clone = clone
+        self._folder = folder
+        self.git = Git(clone.top)
+        self._head: str | None = None
+        self._loaded: tuple[History, Origins] | None = None
+        self._hidden: set[str] | None = None
+        self._listed: set[str] | None = None
+
+    def of(self, path: str, content: bytes) -> Verdict:
+        """Whose words this content of a file is; a document's if git gives no answer."""
+        try:
+            return self._of(path, content)
+        except GitFailed as error:
+            return _unknown(error)
+
+    def deleted(self, path: str, sha256: str) -> Verdict:
+        """Who removed a file that had a content with this SHA-256."""
+        try:
+            return self._deleted(path, sha256)
+        except GitFailed as error:
+            return _unknown(error)
+
+    def conflict(self, path: str, content: bytes) -> bool:
+        """Whether the file holds a conflict that git wrote and nobody has resolved."""
+        if not _CONFLICT.search(content):
+            return False
+        try:
+            return any(self.git.read(f":{stage}:{path}") for stage in (1, 2, 3))
+        except GitFailed:
+            return True
+
+    def baselines(self, path: str) -> list[bytes]:
+        """The contents from elsewhere that the file, as it is now, was made from."""
+        try:
+            committed = self._committed(path)
+            origins = self._history[1]
+            ids = origins.from_elsewhere(path, committed[0]) if committed else []
+            for commit in self._clone.merging:
+                merging = self.git.read(f"{commit}:{path}")
+                ids += origins.from_elsewhere(path, merging[0]) if merging else []
+            return [self._read(one) for one in dict.fromkeys(ids)]
+        except GitFailed:
+            return []
+
+    def sides(self, path: str, content: bytes) -> tuple[list[bytes], list[bytes]]:
+        """The user's and the others' contents that a merge or rebase mixed into this one."""
+        try:
+            committed = self._committed(path)
+            if committed is None or not _same_text(committed[1], content):
+                return [], []
+            origin = self._history[1].of(path, committed[0])
+            if origin is None:
+                return [], []
+            others = (self._read(one) for one in origin.below if one)
+            return [self._read(one) for one in origin.own], list(others)
+        except GitFailed:
+            return [], []
+
+    def _of(self, path: str, content: bytes) -> Verdict:
+        if self.conflict(path, content):
+            return Verdict(Author.DOCUMENT, "it holds a conflict that is not resolved")
+        committed = self._committed(path)
+        if committed and _same_text(committed[1], content):
+            return self._of_object(path, committed[0])
+        staged = self.git.read(f":0:{path}")
+        if staged and _same_text(staged[1], content):
+            return self._of_object(path, staged[0])
+        if (committed or staged) and (attribute := self.git.converted(path)):
+            reason = f"git converts it (attribute {attribute}), so an edit cannot be told apart"
+            return Verdict(Author.DOCUMENT, reason)
+        for name in self._names(content):
+            if self.git.read(name) is not None:
+                return self._of_object(path, name)
+        return _EDITED
+
+    def _of_object(self, path: str, name: str) -> Verdict:
+        """Whose a content is that git has stored."""
+        origin = self._history[1].of(path, name)
+        if origin is not None:
+            return origin.verdict
+        if under_way := self._clone.under_way:
+            return Verdict(Author.DOCUMENT, f"{under_way} is not finished here")
+        return _STAGED
+
+    def _deleted(self, path: str, sha256: str) -> Verdict:
+        if self._committed(path) is not None:
+            if path in self._not_checked_out:
+                return Verdict(Author.DOCUMENT, "a sparse checkout leaves it out")
+            if not all(self.git.read(f"{commit}:{path}") for commit in self._clone.merging):
+                return Verdict(Author.DOCUMENT, "a merge that is not finished here removes it")
+            return Verdict(Author.USER, "it is removed, and the removal is not committed")
+        history, _ = self._history
+        steps = history.of_path(path)
+        if not steps:
+            return self._never_committed(path)
+        last = history.latest_own(path)
+        others = any(step.way is None and not step.new for step in steps)
+        if last and not last.new and (not others or self._had(last, sha256)):
+            return Verdict(Author.USER, "you committed its removal in this clone")
+        return Verdict(Author.DOCUMENT, "a merge, pull, checkout or reset took it away")
+
+    def _never_committed(self, path: str) -> Verdict:
+        if any(self.git.read(f"refs/stash{part}:{path}") for part in ("", "^3")):
+            return Verdict(Author.DOCUMENT, "a stash keeps it")
+        return Verdict(Author.USER, "it is removed, and it was never committed")
+
+    def _had(self, removal: Step, sha256: str) -> bool:
+        """Whether the file had this content before it was removed."""
+        before = (self._read(old) for old in removal.olds if old)
+        return any(hashlib.sha256(content).hexdigest() == sha256 for content in before)
+
+    def _committed(self, path: str) -> tuple[str, bytes] | None:
+        """The id and content of the file in the current commit."""
+        if self._head is None:
+            found = self.git.read("HEAD^{commit}")
+            if found is None and not self._clone.unborn:
+                raise GitFailed("the current commit cannot be read")
+            self._head = found[0] if found else ""
+        if not self._head:
+            return None
+        committed = self.git.read(f"{self._head}:{path}")
+        if committed is None and self._clone.partial and path in self._in_head:
+            raise GitFailed("its committed content is not in this partial clone")
+        return committed
+
+    @property
+    def _in_head(self) -> set[str]:
+        """The paths of the current commit; asked where a content may be missing."""
+        if self._listed is None:
+            words = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", self._head or "HEAD"]
+            printed = self.git.run([*words, *([self._folder] if self._folder else [])])
+            self._listed = set(printed.decode("utf-8", "surrogateescape").split("\0"))
+        return self._listed
+
+    @property
+    def _not_checked_out(self) -> set[str]:
+        """The paths that a sparse checkout keeps out of the work tree."""
+        if self._hidden is None:
+            limit = ["--", self._folder] if self._folder else []
+            printed = self.git.run(["ls-files", "-t", "-z", "--full-name", *limit])
+            lines = printed.decode("utf-8", "surrogateescape").split("\0")
+            self._hidden = {line[2:] for line in lines if line.startswith("S ")}
+        return self._hidden
+
+    @property
+    def _history(self) -> tuple[History, Origins]:
+        if self._loaded is None:
+            history = read_history(self.git, self._clone, self._folder)
+            self._loaded = history, Origins(history, self._read)
+        return self._loaded
+
+    def _read(self, name: str) -> bytes:
+        found = self.git.read(name)
+        if found is None:
+            raise GitFailed("an object is missing")
+        return found[1]
+
+    def _names(self, content: bytes) -> list[str]:
+        """The object ids that git may give this content, with and without its line ends."""
+        kind = self._clone.hash_name
+        contents = dict.fromkeys((content, _plain(content)))
+        return [_object_id(one, kind) for one in contents]
+
+
+def _unknown(error: GitFailed) -> Verdict:
+    return Verdict(Author.DOCUMENT, f"where it came from is not known: {error}")
+
+
+def _same_text(one: bytes, other: bytes) -> bool:
+    """The same bytes, but for what git itself changes when it writes a file."""
+    return one == other or _plain(one) == _plain(other)
+
+
+def _plain(content: bytes) -> bytes:
+    return _IDENT.sub(b"$Id$", content.replace(b"\r\n", b"\n"))
+
+
+def _object_id(content: bytes, kind: str) -> str:
+    made = hashlib.new(kind, usedforsecurity=False)
+    made.update(b"blob %d\0" % len(content))
+    made.update(content)
+    return made.hexdigest()
