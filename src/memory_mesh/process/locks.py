@@ -68,16 +68,33 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
             os.close(descriptor)
             yield False
             return
-        if _still_at(path, descriptor):
+        if still_at(path, descriptor):
             break
         os.close(descriptor)  # its holder removed it: ours would lock nobody out
+    try:
+        with _kept(descriptor):
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def held(descriptor: int) -> Iterator[None]:
+    """Waits for the lock of an open file and holds it."""
+    _lock_patiently(descriptor)
+    with _kept(descriptor):
+        yield
+
+
+@contextmanager
+def _kept(descriptor: int) -> Iterator[None]:
+    """Unlocks at the end; a forked child lets go at once."""
     _held.add(descriptor)
     try:
-        yield True
+        yield
     finally:
         _held.discard(descriptor)
         _unlock(descriptor)  # closing alone would leave it to a forked child
-        os.close(descriptor)
 
 
 def _lock_patiently(descriptor: int) -> None:
@@ -89,7 +106,8 @@ def _lock_patiently(descriptor: int) -> None:
     log.debug("waited for the lock", ms=log.milliseconds(start))
 
 
-def _still_at(path: Path, descriptor: int) -> bool:
+def still_at(path: Path, descriptor: int) -> bool:
+    """True when the path leads to the open file, and not to one that took its place."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:

@@ -1,0 +1,202 @@
+"""Writes files that people and other programs edit too: whole or not at all, and on the disk.
+
+Our writers lock the file itself (flock). After waiting, a writer looks whether the path still leads
+to the file that it locked: whoever replaces a file leaves those who waited with the old one. An
+editor takes no lock, so a replaced file is exchanged with the new one and looked at once more: what
+an editor saved at the last moment goes back to its place.
+"""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.process import locks
+
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_PART = 1 << 20  # bytes read at once
+_TRIES = 100  # an editor that saves more often than this in one write is no editor
+_CURRENT_FOLDER = -100  # AT_FDCWD
+_EXCHANGE = 2  # RENAME_EXCHANGE
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Makes or replaces a file: a reader sees the old or the new bytes, also after a power cut."""
+    if path.is_symlink():
+        raise InvalidInput(f"{path} is a link; links are not followed: write to where it leads")
+    temporary = _written_beside(path, data)
+    try:
+        temporary.replace(path)
+    except OSError:
+        _remove(temporary)
+        raise
+    _sync_folder(path.parent)
+
+
+def append_locked(path: Path, data: bytes | Callable[[bytes], bytes]) -> int:
+    """Appends under a lock in one write and returns where; a function is given what is there.
+
+    A write that the disk takes only in part is undone.
+    """
+    with _opened_locked(path, os.O_APPEND | os.O_CREAT) as descriptor:
+        size = os.fstat(descriptor).st_size
+        added = data if isinstance(data, bytes) else data(_all(descriptor))
+        if added:
+            _append(descriptor, added, size)
+            os.fsync(descriptor)
+    if size == 0:
+        _sync_folder(path.parent)
+    return size
+
+
+def replace_locked(path: Path, change: Callable[[bytes], bytes | None]) -> bool:
+    """Replaces a file by what `change` makes of its bytes; None leaves it. Says if it was changed.
+
+    `change` is asked again when somebody saved the file in between.
+    """
+    for _ in range(_TRIES):
+        with _opened_locked(path, 0) as descriptor:
+            before = _all(descriptor)
+            after = change(before)
+            if after is None or after == before:
+                return False
+            if _swapped(path, before, after):
+                _sync_folder(path.parent)
+                return True
+    raise InvalidInput(f"{path} is being written all the time; try again when that is over")
+
+
+@contextmanager
+def _opened_locked(path: Path, flags: int) -> Iterator[int]:
+    """Opens and locks a plain file; a link is refused."""
+    while True:
+        descriptor = _open(path, os.O_RDWR | flags)
+        try:
+            with locks.held(descriptor):
+                if locks.still_at(path, descriptor):
+                    yield descriptor
+                    return
+        finally:
+            os.close(descriptor)
+
+
+def _open(path: Path, flags: int) -> int:
+    try:
+        descriptor = os.open(path, flags | _FLAGS, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InvalidInput(f"{path} is a link; links are not followed") from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InvalidInput(f"{path} is not a plain file")
+    return descriptor
+
+
+def _append(descriptor: int, data: bytes, size: int) -> None:
+    """One write; the loop goes on only after a write in part, and ends when the disk is full."""
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, size)
+        raise
+
+
+def _swapped(path: Path, before: bytes, after: bytes) -> bool:
+    """Puts the new bytes in place of the old ones; False when others were found there."""
+    temporary = _written_beside(path, after)
+    try:
+        with _opened_locked(temporary, 0):  # nobody of ours appends to it before it is settled
+            if _bytes(path) != before:
+                return False
+            if not _exchanged(temporary, path):
+                temporary.replace(path)  # the best that this system can do
+                return True
+            return _bytes(temporary) == before or _saved_over(temporary, path, after)
+    finally:
+        _remove(temporary)
+
+
+def _saved_over(temporary: Path, path: Path, after: bytes) -> bool:
+    """Gives an edit that came at the last moment its place back; True when ours was edited too."""
+    _exchanged(temporary, path)
+    if _bytes(temporary) == after:
+        return False
+    _exchanged(temporary, path)  # an editor has seen our bytes and saved over them: the last wins
+    return True
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Two names change their files in one step; False where the system cannot."""
+    rename = _renameat2()
+    if rename is None:
+        return False
+    return rename(os.fsencode(one), os.fsencode(other)) == 0
+
+
+@cache
+def _renameat2() -> Callable[[bytes, bytes], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return None
+    return lambda one, other: int(call(_CURRENT_FOLDER, one, _CURRENT_FOLDER, other, _EXCHANGE))
+
+
+def _all(descriptor: int) -> bytes:
+    parts = []
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    while part := os.read(descriptor, _PART):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _bytes(path: Path) -> bytes | None:
+    """What stands at a path now; None when nothing does."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _written_beside(path: Path, data: bytes) -> Path:
+    """A hidden file in the same folder with the data and the mode of the file, on the disk."""
+    temporary = path.with_name(f".{path.name[:60]}.{os.urandom(6).hex()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            with suppress(FileNotFoundError):
+                temporary.chmod(stat.S_IMODE(path.lstat().st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        _remove(temporary)
+        raise
+    return temporary
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """The name is on the disk too; some file systems cannot sync a folder."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,172 @@
+"""Files that others edit too: nothing is lost, nothing is half written."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.process import durable_files
+from memory_mesh.process.durable_files import append_locked, replace_locked, write_atomically
+
+APPENDING = """
+import sys
+from pathlib import Path
+from memory_mesh.process.durable_files import append_locked
+for number in range(int(sys.argv[3])):
+    line = f"{sys.argv[2]} {number}\\n".encode()
+    append_locked(Path(sys.argv[1]), lambda existing: line if existing else b"first\\n" + line)
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_new_file_and_a_replaced_one_hold_the_bytes(tmp_path):
+    path = tmp_path / "a.md"
+    write_atomically(path, b"one")
+    path.chmod(0o640)
+    write_atomically(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert names(tmp_path) == ["a.md"]
+
+
+def test_a_link_is_neither_followed_nor_replaced(tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"theirs")
+    path = tmp_path / "link.md"
+    path.symlink_to(outside)
+    for write in (
+        lambda: write_atomically(path, b"x"),
+        lambda: append_locked(path, b"x"),
+        lambda: replace_locked(path, lambda _before: b"x"),
+    ):
+        with pytest.raises(InvalidInput, match="link"):
+            write()
+    assert path.is_symlink()
+    assert outside.read_bytes() == b"theirs"
+
+
+def test_a_folder_and_a_pipe_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.md")
+    with pytest.raises(InvalidInput, match="plain file"):
+        append_locked(tmp_path / "pipe.md", b"x")
+    with pytest.raises(OSError, match="directory"):
+        append_locked(tmp_path, b"x")
+
+
+def test_a_failed_write_leaves_no_part_of_itself(tmp_path, monkeypatch):
+    path = tmp_path / "a.md"
+    append_locked(path, b"before")
+    write = os.write
+
+    def half(descriptor: int, data: bytes) -> int:
+        if len(data) < 10:
+            raise OSError(28, "no space left")
+        return write(descriptor, data[: len(data) - 5])
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(OSError, match="no space"):
+        append_locked(path, b"a longer piece of text")
+    monkeypatch.undo()
+    assert path.read_bytes() == b"before"
+
+
+def test_processes_that_append_at_once_lose_nothing(tmp_path):
+    path = tmp_path / "log.md"
+    workers = [
+        subprocess.Popen([sys.executable, "-c", APPENDING, str(path), str(name), "20"])
+        for name in range(4)
+    ]
+    assert [worker.wait() for worker in workers] == [0] * 4
+    lines = path.read_text().splitlines()
+    assert lines[0] == "first"
+    assert sorted(lines[1:]) == sorted(f"{name} {n}" for name in range(4) for n in range(20))
+
+
+def test_appends_and_replacements_of_many_threads_lose_nothing(tmp_path):
+    path = tmp_path / "log.md"
+    path.write_bytes(b"")
+
+    def work(name: int) -> None:
+        for number in range(20):
+            line = f"{name} {number}\n".encode()
+            if number % 2:
+                append_locked(path, line)
+            else:
+                assert replace_locked(path, lambda before, line=line: line + before)  # type: ignore[misc]
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(path.read_text().splitlines()) == sorted(
+        f"{name} {number}" for name in range(4) for number in range(20)
+    )
+    assert names(tmp_path) == ["log.md"]
+
+
+def test_a_change_of_nothing_touches_nothing(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_bytes(b"as it was")
+    before = path.stat()
+    assert not replace_locked(path, lambda _bytes: None)
+    assert not replace_locked(path, lambda found: found)
+    assert path.stat().st_ino == before.st_ino
+
+
+def test_a_missing_file_is_not_made_by_replacing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        replace_locked(tmp_path / "gone.md", lambda _before: b"x")
+    assert names(tmp_path) == []
+
+
+def edit_in_place(path: Path) -> None:
+    path.write_bytes(b"by hand\n")
+
+
+def edit_by_rename(path: Path) -> None:
+    other = path.with_name("editor.tmp")
+    other.write_bytes(b"by hand\n")
+    other.replace(path)
+
+
+@pytest.mark.parametrize("edit", [edit_in_place, edit_by_rename])
+@pytest.mark.parametrize("step", ["_written_beside", "_bytes", "_exchanged"])
+def test_an_edit_at_any_moment_of_a_replacement_is_kept(tmp_path, monkeypatch, step, edit):
+    """An editor saves just before each step; what we write then stands on what it saved."""
+    path = tmp_path / "a.md"
+    path.write_bytes(b"old\n")
+    taken = getattr(durable_files, step)
+    edits = [edit]
+
+    def interrupted(*arguments):
+        if edits:
+            edits.pop()(path)
+        return taken(*arguments)
+
+    monkeypatch.setattr(durable_files, step, interrupted)
+    seen: list[bytes] = []
+
+    def change(before: bytes) -> bytes:
+        seen.append(before)
+        return before + b"ours\n"
+
+    assert replace_locked(path, change)
+    assert path.read_bytes() == b"by hand\nours\n"
+    assert seen[-1] == b"by hand\n"
+    assert names(tmp_path) == ["a.md"]
+
+
+def test_without_an_exchange_the_file_is_replaced_all_the_same(tmp_path, monkeypatch):
+    path = tmp_path / "a.md"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(durable_files, "_renameat2", lambda: None)
+    assert replace_locked(path, lambda before: before + b"!")
+    assert path.read_bytes() == b"old!"
