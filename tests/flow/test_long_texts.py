@@ -2,6 +2,7 @@
 
 import pytest
 
+from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Channel, SourceKind
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import memory_of
@@ -81,3 +82,10 @@ def test_a_channel_s_ceiling_lowers_what_was_stated(tmp_path):
     with MemoryMesh(db_dir=tmp_path, channel=Channel.WEB) as web:
         stored = web.add("the page says so", source_kind="user_explicit")
         assert memory_of(web, stored).source.kind is SourceKind.DOCUMENT
+
+
+def test_a_text_that_add_refuses_is_not_put_in_by_an_update(mesh):
+    stored = mesh.add("The office closes at six.").id
+    with pytest.raises(InvalidInput, match="100001 characters; the limit is 100000"):
+        mesh.update(stored, "x" * 100_001)
+    assert mesh.get(stored).text == "The office closes at six."

@@ -12,7 +12,7 @@ from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decide import on_record, rejected, superseded
-from memory_mesh.flows.prepare import clean, embed, redact_statement, retagged, tagged
+from memory_mesh.flows.prepare import Clean, clean, embed, redact_statement, retagged, tagged
 from memory_mesh.model import (
     Commit,
     Draft,
@@ -33,7 +33,7 @@ from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted, guesses, keys_of
 from memory_mesh.policy.writing.heritage import cut_to
 from memory_mesh.policy.writing.judge import taught_already
-from memory_mesh.policy.writing.limits import RESTORABLE_DAYS
+from memory_mesh.policy.writing.limits import MEMORY_CHARS, RESTORABLE_DAYS
 from memory_mesh.policy.writing.persons import persons
 from memory_mesh.policy.writing.trust import (
     allowed_importance,
@@ -73,9 +73,7 @@ def update(
     """Record a new version of a memory; the earlier one stays readable as of its time."""
     wording = None
     if text is not None:
-        ((worded, wording),) = embed(access, [clean(access, Draft(text=text))], news=[True])
-        if not wording.text:
-            raise InvalidInput(_EMPTY)
+        ((worded, wording),) = embed(access, [cleaned(access, text)], news=[True])
 
     def altered(old: Memory) -> Memory:
         if not may_change(access.kind, old.source):
@@ -88,6 +86,16 @@ def update(
 
     change = Change("update", reason, wording)
     return _change(access, memory_id, reader, change, altered, also=also)
+
+
+def cleaned(access: Access, text: str) -> Clean:
+    """The new text of a memory as it will be stored; InvalidInput if it is empty or too long."""
+    found = clean(access, Draft(text=text))
+    if (size := len(found[0].text)) > MEMORY_CHARS:
+        raise InvalidInput(f"the text has {size} characters; the limit is {MEMORY_CHARS}")
+    if not found[1].text:
+        raise InvalidInput(_EMPTY)
+    return found
 
 
 def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
