@@ -1,6 +1,6 @@
 """Propose a change of a memory, for a person to decide."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from memory_mesh import flows
@@ -85,7 +85,10 @@ class ProposalVerbs(View):
             claim: what it states: a mapping with subject, predicate and value.
             triggers: patterns that call it up: a regular expression, alternatives, or plain words.
         """
-        details = options_given(locals(), DETAILS, absent=NOT_GIVEN)
+        details = {
+            name: list(value) if isinstance(value, Iterator) else value  # it is read twice
+            for name, value in options_given(locals(), DETAILS, absent=NOT_GIVEN).items()
+        }
         if "scope" in details:
             raise InvalidInput("a proposal cannot change who may see a memory; update it yourself")
         check_change(content, details)
