@@ -172,3 +172,27 @@ def test_details_of_every_sort_survive_the_wait(mesh, document, memory_id):
     assert after.importance == 0.8
     assert after.triggers == ("office|closing",)
     assert after.claim.value == "17:00"
+
+
+def test_what_is_given_as_an_iterator_is_proposed_whole(document, memory_id):
+    asked = document.propose_update(memory_id, tags=iter(["a", "b"]), triggers=iter(["c"]))
+    assert asked.change == {"tags": ["a", "b"], "triggers": ["c"]}
+
+
+def test_the_name_of_who_proposes_is_redacted(tmp_path):
+    with MemoryMesh(db_dir=tmp_path / "store", agent_id="jane.doe@example.com") as mesh:
+        stored = mesh.add("The office closes at six.").id
+        assert "jane" not in str(mesh.propose_delete(stored))
+        assert mesh.propose_delete(stored) == mesh.proposals()[0]
+
+
+def test_a_number_is_proposed_as_it_is(mesh, document, memory_id):
+    asked = document.propose_update(memory_id, order=4111111111111111)
+    mesh.review(asked.id, approve=True)
+    assert mesh.get(memory_id).order == 4111111111111111
+
+
+def test_a_text_that_could_never_be_approved_is_not_proposed(mesh, document, memory_id):
+    with pytest.raises(InvalidInput, match="the limit is 100000"):
+        document.propose_update(memory_id, "x" * 100_001)
+    assert mesh.proposals() == []

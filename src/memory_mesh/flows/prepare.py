@@ -141,12 +141,21 @@ def redact_with(redactor: Redactor | None, text: Named) -> Named:
     return text if redactor is None or text is None else redactor.text(text)
 
 
-def redact_json(access: Access, value: dict[str, Json]) -> dict[str, Json]:
-    """A JSON object without personal data and secrets in any of its texts."""
+def redact_details(access: Access, given: Mapping[str, Json]) -> dict[str, Json]:
+    """Details of a memory as JSON, without personal data and secrets in any of their texts.
+
+    Numbers of their own stay, as in a memory: a position or a weight is no card number.
+    """
     if access.redactor is None:
-        return value
-    clean_value = access.redactor.json(value)
-    return dict(clean_value) if isinstance(clean_value, Mapping) else {}
+        return dict(given)
+    texts = {name: value for name, value in given.items() if not isinstance(value, int | float)}
+    found = access.redactor.json(texts)
+    return dict(given) | dict(found) if isinstance(found, Mapping) else {}
+
+
+def redact_source(access: Access, source: Source) -> Source:
+    """A source without personal data and secrets in its names."""
+    return source if access.redactor is None else _redact_source(access.redactor, source)
 
 
 def redact_scope(redactor: Redactor | None, scope: Scope) -> Scope:

@@ -15,7 +15,7 @@ from memory_mesh.flows import change
 from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decisions import seen
-from memory_mesh.flows.prepare import redact, redact_json
+from memory_mesh.flows.prepare import redact, redact_details, redact_source
 from memory_mesh.model import (
     Commit,
     Json,
@@ -51,7 +51,8 @@ def propose(
     reason: str,
 ) -> Proposal:
     """Records a proposal; the same one that waits already is returned instead."""
-    asked, reason = redact_json(access, dict(asked)), redact(access, reason)
+    asked, reason = _stored(access, asked), redact(access, reason)
+    source = redact_source(access, source)
     found: list[Proposal] = []
 
     def decide(standing: Standing) -> Commit:
@@ -176,6 +177,15 @@ def undo(access: Access, asked: Proposal, reader: Scope) -> Proposal:
             also=also,
         )
     return again
+
+
+def _stored(access: Access, asked: Mapping[str, Json]) -> dict[str, Json]:
+    """A change as it waits: its text is the one that `update` would store."""
+    details = {name: value for name, value in asked.items() if name != "content"}
+    stored = redact_details(access, details)
+    if isinstance(content := asked.get("content"), str):
+        stored["content"] = change.cleaned(access, content)[1].text
+    return stored
 
 
 def _before(access: Access, asked: Proposal, reader: Scope) -> Memory | None:
