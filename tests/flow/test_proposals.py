@@ -112,8 +112,21 @@ def test_a_reader_sees_proposals_for_visible_memories_only(mesh):
     assert mesh.proposals(scope=Scope(agent="planner")) == [asked]
     with pytest.raises(NotFound):
         mesh.propose_delete(private)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="there is no proposal prop_"):
         mesh.review(asked.id, approve=False)
+
+
+def test_a_reader_undoes_no_decision_on_what_it_does_not_see(mesh):
+    planner = Scope(agent="planner")
+    private = mesh.add("For the planner.", scope=planner).id
+    asked = mesh.propose_delete(private, reader=planner)
+    with pytest.raises(NotFound, match="there is no proposal prop_"):
+        mesh.undo_review(asked.id)
+    done = mesh.review(asked.id, approve=False, scope=planner)
+    for decide in (mesh.undo_review, lambda id_: mesh.review(id_, approve=True)):
+        with pytest.raises(NotFound, match="there is no proposal prop_"):
+            decide(asked.id)
+    assert mesh.proposals(pending=False, scope=planner) == [done]
 
 
 def test_the_text_of_a_proposal_is_redacted(mesh, document, memory_id):

@@ -30,6 +30,7 @@ from memory_mesh.model import (
     Status,
     Wanted,
 )
+from memory_mesh.policy import audience
 from memory_mesh.policy.writing.limits import MAX_PROPOSALS
 
 Alter = Callable[[Memory], Memory]
@@ -97,11 +98,13 @@ def waiting(access: Access, lens: Lens, limit: int, *, pending: bool) -> list[Pr
             looked_at *= 4  # those for others' memories are in the way
 
 
-def proposal(access: Access, proposal_id: str) -> Proposal:
-    """One proposal by its id."""
+def proposal(access: Access, proposal_id: str, reader: Scope) -> Proposal:
+    """One proposal by its id; that for a memory which the reader does not see is not found."""
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.standing(Wanted(proposals=(proposal_id,))).proposals.get(proposal_id)
-    if found is None:
+        about = () if found is None else (found.memory,)
+        memories = snapshot.standing(Wanted(ids=about)).memories.values()
+    if found is None or not any(audience.sees(reader, memory.scope) for memory in memories):
         raise NotFound(f"there is no proposal {proposal_id}; list them with: memory-mesh review")
     return found
 

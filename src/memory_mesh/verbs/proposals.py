@@ -148,7 +148,7 @@ class ProposalVerbs(View):
     ) -> Proposal:
         """Approves or rejects a proposal; the change of an approved one is the reviewer's."""
         access = self._access()
-        asked = flows.proposals.proposal(access, proposal_id)
+        asked = flows.proposals.proposal(access, proposal_id, reader)
         if not approve:
             return flows.proposals.reject(access, asked, reader, reason)
         alter = None
@@ -160,5 +160,5 @@ class ProposalVerbs(View):
 
     def _undo_proposal(self, proposal_id: str, reader: Scope) -> Proposal:
         access = self._access()
-        asked = flows.proposals.proposal(access, proposal_id)
+        asked = flows.proposals.proposal(access, proposal_id, reader)
         return flows.proposals.undo(access, asked, reader)
