@@ -209,3 +209,21 @@ def test_a_text_that_could_never_be_approved_is_not_proposed(mesh, document, mem
     with pytest.raises(InvalidInput, match="the limit is 100000"):
         document.propose_update(memory_id, "x" * 100_001)
     assert mesh.proposals() == []
+
+
+def test_an_approval_that_changed_nothing_is_undone_whatever_came_after(mesh, document, memory_id):
+    asked = document.propose_update(memory_id, tags=["office"])
+    mesh.review(asked.id, approve=True)
+    mesh.update(memory_id, tags=["hours"])
+    assert mesh.undo_review(asked.id).pending
+    assert mesh.get(memory_id).tags == ("hours",)
+
+
+def test_a_delete_that_was_taken_back_and_made_again_is_not_undone(mesh, document, memory_id):
+    asked = document.propose_delete(memory_id)
+    mesh.review(asked.id, approve=True)
+    mesh.restore(memory_id)
+    mesh.delete(memory_id)
+    with pytest.raises(InvalidInput, match="changed after the proposal was approved"):
+        mesh.undo_review(asked.id)
+    assert mesh.get(memory_id) is None

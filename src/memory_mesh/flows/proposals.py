@@ -158,6 +158,9 @@ def undo(access: Access, asked: Proposal, reader: Scope) -> Proposal:
     def decide(standing: Standing, changed: Callable[[Standing], Commit]) -> Commit:
         if standing.proposals.get(asked.id) != asked:
             raise InvalidInput(f"{asked.id} was decided anew in the meantime; look at it again")
+        now = seen(standing, asked.memory, reader, deleted=True)
+        if before is not None and now.recorded_from != asked.decided_at:
+            raise InvalidInput(_CHANGED_SINCE.format(asked.memory))
         return _with(changed(standing), _recorded(access, standing, again, said))
 
     also = change.Also((asked.id,), decide)
@@ -174,7 +177,7 @@ def undo(access: Access, asked: Proposal, reader: Scope) -> Proposal:
             access,
             asked.memory,
             reader,
-            lambda now: _as_before(now, before, asked),
+            lambda now: replace(now, **{name: getattr(before, name) for name in _FIELDS}),
             text=before.text,
             reason=said.why,
             also=also,
@@ -197,18 +200,9 @@ def _before(access: Access, asked: Proposal, reader: Scope) -> Memory | None:
         standing = snapshot.standing(Wanted(ids=(asked.memory,)))
         seen(standing, asked.memory, reader, deleted=True)
         versions = snapshot.history(asked.memory)
-    if asked.decided_at is None or versions[-1].recorded_from < asked.decided_at:
+    if all(version.recorded_from != asked.decided_at for version in versions):
         return None
-    if versions[-1].recorded_from > asked.decided_at:
-        raise InvalidInput(_CHANGED_SINCE.format(asked.memory))
-    return versions[-2]
-
-
-def _as_before(now: Memory, before: Memory, asked: Proposal) -> Memory:
-    """The memory with every stated field of the version before."""
-    if now.recorded_from != asked.decided_at:
-        raise InvalidInput(_CHANGED_SINCE.format(asked.memory))
-    return replace(now, **{name: getattr(before, name) for name in _FIELDS})
+    return versions[-2]  # where another change followed, the transaction refuses to undo
 
 
 def _pending(standing: Standing, proposal_id: str) -> Proposal:
