@@ -227,3 +227,11 @@ def test_a_delete_that_was_taken_back_and_made_again_is_not_undone(mesh, documen
     with pytest.raises(InvalidInput, match="changed after the proposal was approved"):
         mesh.undo_review(asked.id)
     assert mesh.get(memory_id) is None
+
+
+def test_nothing_waits_for_a_memory_that_is_deleted(mesh, document, memory_id):
+    asked = document.propose_update(memory_id, "It closes at five.")
+    mesh.delete(memory_id)
+    assert mesh.awaiting_review() == mesh.proposals() == []
+    mesh.restore(memory_id)
+    assert mesh.awaiting_review() == [asked]

@@ -84,8 +84,12 @@ def propose(
 
 
 def waiting(access: Access, lens: Lens, limit: int, *, pending: bool) -> list[Proposal]:
-    """Proposals for memories that the lens sees, newest first."""
-    every = replace(lens, statuses=frozenset(Status), any_validity=True)
+    """Proposals for memories that the lens sees, newest first.
+
+    None waits for what is deleted: it can be decided once the memory is restored.
+    """
+    hidden = {Status.DELETED} if pending else set()
+    every = replace(lens, statuses=frozenset(Status) - hidden, any_validity=True)
     looked_at = limit
     with access.ledger.read(access.namespace) as snapshot:
         while True:
