@@ -235,3 +235,32 @@ def test_nothing_waits_for_a_memory_that_is_deleted(mesh, document, memory_id):
     assert mesh.awaiting_review() == mesh.proposals() == []
     mesh.restore(memory_id)
     assert mesh.awaiting_review() == [asked]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": {"session_id": "s9"}},
+        {"metadata": {"session_id": "s9"}, "merge": True},
+        {
+            "claim": {
+                "subject": "office",
+                "predicate": "closes at",
+                "value": "17:00",
+                "scope": "session",
+                "sessionId": "s9",
+            }
+        },
+    ],
+)
+def test_no_proposal_changes_who_sees_a_memory(mesh, document, memory_id, change):
+    with pytest.raises(InvalidInput, match="cannot change who may see a memory"):
+        document.propose_update(memory_id, **change)
+    assert mesh.proposals() == []
+
+
+def test_what_does_not_fit_the_memory_is_not_proposed(mesh, document):
+    stored = mesh.add("The office is open.", valid_from="2026-01-01T00:00:00Z").id
+    with pytest.raises(InvalidInput, match="valid_until must be later than valid_from"):
+        document.propose_update(stored, valid_until="2025-01-01T00:00:00Z")
+    assert mesh.proposals() == []

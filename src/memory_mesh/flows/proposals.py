@@ -32,6 +32,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing.limits import MAX_PROPOSALS
+from memory_mesh.policy.writing.proposed import alteration_of
 
 Alter = Callable[[Memory], Memory]
 _FIELDS = tuple(field.name for field in fields(Statement))
@@ -58,6 +59,8 @@ def propose(
 
     def decide(standing: Standing) -> Commit:
         memory = seen(standing, memory_id, reader)
+        if verb is ProposedVerb.UPDATE:
+            alteration_of(asked, source.channel)(memory)  # refuses what review would refuse
         waiting = standing.proposed(memory_id) if standing.proposed is not None else ()
         for each in waiting:
             if (each.verb, each.change, each.source) == (verb, asked, source):

@@ -16,9 +16,9 @@ from memory_mesh.model import (
     Tier,
 )
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven, check_limit, check_text, options_given
-from memory_mesh.policy.writing.drafts import DETAILS, alteration, check_change
+from memory_mesh.policy.writing.drafts import DETAILS, check_change
 from memory_mesh.policy.writing.metadata import check_metadata
-from memory_mesh.policy.writing.proposed import as_json, details_of
+from memory_mesh.policy.writing.proposed import alteration_of, as_json
 from memory_mesh.view import View
 
 
@@ -153,9 +153,7 @@ class ProposalVerbs(View):
             return flows.proposals.reject(access, asked, reader, reason)
         alter = None
         if asked.verb is ProposedVerb.UPDATE:
-            content, metadata, details = details_of(asked.change)
-            merge = bool(asked.change.get("merge"))
-            alter = alteration(content, metadata, details, channel=self._channel, merge=merge)
+            alter = alteration_of(asked.change, self._channel)
         return flows.proposals.approve(access, asked, reader, alter, reason)
 
     def _undo_proposal(self, proposal_id: str, reader: Scope) -> Proposal:

@@ -1,11 +1,12 @@
 """The fields of a proposed change as JSON, and back."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import fields
-from memory_mesh.model import Claim, Json, record
+from memory_mesh.model import Channel, Claim, Json, Memory, record
+from memory_mesh.policy.writing.drafts import alteration
 
 _NO_DETAILS = {"content", "metadata", "merge"}
 
@@ -26,7 +27,22 @@ def as_json(name: str, value: object) -> Json:
     raise InvalidInput(f"{name} cannot be proposed: {type(value).__name__} is no plain value")
 
 
-def details_of(
+def alteration_of(change: Mapping[str, Json], channel: Channel) -> Callable[[Memory], Memory]:
+    """How a proposed change alters a memory; InvalidInput where others would see it then."""
+    content, metadata, details = _details_of(change)
+    merge = bool(change.get("merge"))
+    alter = alteration(content, metadata, details, channel=channel, merge=merge)
+
+    def altered(memory: Memory) -> Memory:
+        new = alter(memory)
+        if new.scope != memory.scope:
+            raise InvalidInput("a proposal cannot change who may see a memory; update it yourself")
+        return new
+
+    return altered
+
+
+def _details_of(
     change: Mapping[str, Json],
 ) -> tuple[str | None, Mapping[str, Json] | None, dict[str, object]]:
     """The content, the metadata and the details of a proposed change."""
