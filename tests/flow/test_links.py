@@ -78,3 +78,24 @@ def test_too_many_or_too_long_triggers_are_refused(mesh):
         mesh.add("x y", triggers=[f"t{n}" for n in range(33)])
     with pytest.raises(InvalidInput, match="at most 32 triggers"):
         mesh.add("x y", triggers="a" * 1001)
+
+
+def test_a_reader_learns_nothing_of_a_link_to_what_it_does_not_see(mesh, pair):
+    planner = Scope(agent="planner")
+    hidden = mesh.add("Only for the planner.", scope=planner).id
+    mesh.link(pair[0], hidden, scope=planner)
+    for change in (mesh.link, mesh.unlink):
+        for target in (hidden, "mem_1_000000"):
+            with pytest.raises(NotFound):
+                change(pair[0], target)
+            with pytest.raises(NotFound):
+                change(target, pair[0])
+    assert mesh.links(hidden) == mesh.links(pair[0]) == []
+    assert len(mesh.links(hidden, scope=planner)) == 1
+
+
+def test_an_id_that_is_no_text_is_refused(mesh):
+    with pytest.raises(InvalidInput, match="memory_id"):
+        mesh.links(5)
+    with pytest.raises(InvalidInput, match="memory_id"):
+        mesh.undo_review(5)

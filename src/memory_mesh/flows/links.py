@@ -17,7 +17,7 @@ def link(access: Access, wanted: Link, reader: Scope, reason: str) -> Link:
 
 def unlink(access: Access, wanted: Link, reader: Scope, reason: str) -> bool:
     """Takes a link away; False if there was none."""
-    if not _known(access, wanted):
+    if not _known(access, wanted, reader, deleted=True):
         return False
     _changed(access, wanted, reader, Change("unlink", reason), present=True)
     return True
@@ -45,11 +45,16 @@ def _changed(access: Access, wanted: Link, reader: Scope, change: Change, *, pre
             return Commit(unlinked=(wanted,), entries=(entry,))
         return Commit(links=(wanted,), entries=(entry,))
 
-    if present or not _known(access, wanted):
+    if present or not _known(access, wanted, reader, deleted=False):
         access.ledger.commit(access.namespace, Wanted(ids=(wanted.source, wanted.target)), decide)
     return wanted
 
 
-def _known(access: Access, wanted: Link) -> bool:
+def _known(access: Access, wanted: Link, reader: Scope, *, deleted: bool) -> bool:
+    """True if the link is there; NotFound where the reader does not see both ends."""
+    ends = (wanted.source, wanted.target)
     with access.ledger.read(access.namespace) as snapshot:
+        standing = snapshot.standing(Wanted(ids=ends))
+        for id_ in ends:
+            seen(standing, id_, reader, deleted=deleted)
         return wanted in snapshot.links([wanted.source])

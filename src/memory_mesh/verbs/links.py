@@ -60,7 +60,8 @@ class LinkVerbs(View):
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        return flows.links.links(self._access(), memory_id, self._lens(scope))
+        checked = check_text(memory_id, "memory_id")
+        return flows.links.links(self._access(), checked, self._lens(scope))
 
 
 def _link(source_id: str, target_id: str, type_: str) -> Link:

@@ -138,7 +138,7 @@ class ReviewVerbs(ProposalVerbs):
             scope: who reads; by default the project, agent and session of this mesh.
         """
         self._may_decide()
-        if memory_id.startswith("prop_"):
+        if check_text(memory_id, "memory_id").startswith("prop_"):
             return self._undo_proposal(memory_id, self._reader(scope))
         return flows.undo.undo(self._access(), memory_id, self._reader(scope))
 
