@@ -99,3 +99,11 @@ def test_an_id_that_is_no_text_is_refused(mesh):
         mesh.links(5)
     with pytest.raises(InvalidInput, match="memory_id"):
         mesh.undo_review(5)
+
+
+def test_a_repeated_text_adds_no_more_triggers_than_a_memory_may_have(mesh):
+    id_ = mesh.add("Use JWT.", triggers=[f"t{n}" for n in range(31)]).id
+    again = mesh.add("Use JWT.", triggers=["auth", "token"])
+    assert again.added == ("trigger auth",)
+    assert mesh.get(id_).triggers[30:] == ("t30", "auth")
+    assert mesh.blocks()[-1].entry.metadata["not_taken"] == {"triggers": ["token"]}

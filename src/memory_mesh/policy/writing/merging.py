@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.model import Draft, Json, Memory, SourceKind
 from memory_mesh.policy.users import USER_WORDS
+from memory_mesh.policy.writing.limits import MAX_TRIGGERS
 from memory_mesh.policy.writing.trust import lowest
 
 
@@ -27,7 +28,9 @@ class Merged:
 def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
     """Adds new tags and keys of a draft to the memory, if `kind` is trusted enough for that."""
     tags = tuple(tag for tag in dict.fromkeys(draft.tags) if tag not in into.tags)
-    triggers = tuple(each for each in draft.triggers if each not in into.triggers)
+    called = tuple(each for each in draft.triggers if each not in into.triggers)
+    room = max(0, MAX_TRIGGERS - len(into.triggers))
+    triggers, over = called[:room], called[room:]
     given = {key: value for key, value in draft.extra.items() if key not in into.extra}
     news = {key: value for key, value in given.items() if key not in USER_WORDS}
     whose = {key: value for key, value in given.items() if key in USER_WORDS}  # stays nobody's
@@ -43,7 +46,7 @@ def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
     )
     others = {key: value for key, _, value in kept}
     if not trusted_enough(into, kind):
-        aside = _aside(draft, into, tags, others | news | whose)
+        aside = _aside(draft, into, others | news | whose, tags=tags, triggers=called)
         return Merged(into, (), names, kept, tuple(whose), aside)
     new = into
     if names:
@@ -53,7 +56,8 @@ def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
             triggers=into.triggers + triggers,
             extra={**into.extra, **news},
         )
-    return Merged(new, names, (), kept, tuple(whose), _aside(draft, into, (), others | whose))
+    aside = _aside(draft, into, others | whose, triggers=over)
+    return Merged(new, names, (), kept, tuple(whose), aside)
 
 
 def trusted_enough(into: Memory, kind: SourceKind) -> bool:
@@ -62,10 +66,19 @@ def trusted_enough(into: Memory, kind: SourceKind) -> bool:
 
 
 def _aside(
-    draft: Draft, into: Memory, tags: tuple[str, ...], metadata: Mapping[str, Json]
+    draft: Draft,
+    into: Memory,
+    metadata: Mapping[str, Json],
+    *,
+    tags: tuple[str, ...] = (),
+    triggers: tuple[str, ...] = (),
 ) -> dict[str, Json]:
     """What the block keeps because the memory does not take it."""
-    found: dict[str, Json] = {"tags": list(tags), "metadata": dict(metadata)}
+    found: dict[str, Json] = {
+        "tags": list(tags),
+        "triggers": list(triggers),
+        "metadata": dict(metadata),
+    }
     if draft.text != into.text:
         found["content"] = draft.text
     return {name: value for name, value in found.items() if value}
