@@ -264,3 +264,11 @@ def test_what_does_not_fit_the_memory_is_not_proposed(mesh, document):
     with pytest.raises(InvalidInput, match="valid_until must be later than valid_from"):
         document.propose_update(stored, valid_until="2025-01-01T00:00:00Z")
     assert mesh.proposals() == []
+
+
+def test_a_proposal_has_a_size_that_a_person_can_review(mesh, document, memory_id):
+    with pytest.raises(InvalidInput, match="the limit is 200000"):
+        document.propose_delete(memory_id, reason="x" * 200_001)
+    with pytest.raises(InvalidInput, match="the limit is 200000"):
+        document.propose_update(memory_id, tags=["x" * 200_001])
+    assert mesh.proposals() == []

@@ -31,7 +31,7 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.policy import audience
-from memory_mesh.policy.writing.limits import MAX_PROPOSALS
+from memory_mesh.policy.writing.limits import MAX_PROPOSALS, PROPOSAL_CHARS
 from memory_mesh.policy.writing.proposed import alteration_of
 
 Alter = Callable[[Memory], Memory]
@@ -53,6 +53,8 @@ def propose(
     reason: str,
 ) -> Proposal:
     """Records a proposal; the same one that waits already is returned instead."""
+    if (size := sum(map(len, (str(asked), reason)))) > PROPOSAL_CHARS:
+        raise InvalidInput(f"the proposal has {size} characters; the limit is {PROPOSAL_CHARS}")
     asked, reason = _stored(access, asked), redact(access, reason)
     source = redact_source(access, source)
     found: list[Proposal] = []

@@ -11,4 +11,5 @@ SKILL_CHARS = 100_000
 RESTORABLE_DAYS = 30  # how long a deleted memory can be restored
 MAX_TRIGGERS = 32  # patterns of one memory
 MAX_TRIGGER_CHARS = 1_000
+PROPOSAL_CHARS = 200_000  # of all that one proposal says: a text, metadata and some details
 MAX_PROPOSALS = 100  # of one memory that wait at the same time
