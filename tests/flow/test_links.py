@@ -3,6 +3,7 @@
 import pytest
 
 from memory_mesh import InvalidInput
+from memory_mesh.engines.ledgers.sqlite import links as sqlite_links
 from memory_mesh.errors import NotFound
 from memory_mesh.model import Link, Scope
 from memory_mesh.sync import MemoryMesh
@@ -107,3 +108,12 @@ def test_a_repeated_text_adds_no_more_triggers_than_a_memory_may_have(mesh):
     assert again.added == ("trigger auth",)
     assert mesh.get(id_).triggers[30:] == ("t30", "auth")
     assert mesh.blocks()[-1].entry.metadata["not_taken"] == {"triggers": ["token"]}
+
+
+def test_one_of_more_links_than_a_read_returns_can_be_taken_away(mesh, pair, monkeypatch):
+    monkeypatch.setattr(sqlite_links, "MAX_LINKS", 1)
+    third = mesh.add("Tokens are rotated every night.").id
+    mesh.link(pair[0], pair[1])
+    mesh.link(pair[0], third)
+    assert mesh.unlink(pair[0], third)
+    assert mesh.links(third) == []
