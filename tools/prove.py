@@ -32,6 +32,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     forking,
     leaking,
     machine,
+    memory_files,
     namespaces,
     poisoning,
     race,
@@ -214,6 +215,9 @@ SUITES: dict[str, Suite] = {
     "poisoning": _poisoning,
     "distilling": _distilling,
     "migrating": _migrating,
+    "memory-files": lambda folder, seed, progress: memory_files.everything(
+        folder, share=1.0, seed=seed, progress=progress
+    ),
     "crash-points": lambda folder, seed, progress: crashpoints.crash_enumerated(
         folder, seed=seed, progress=progress
     ),

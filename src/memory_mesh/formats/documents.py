@@ -36,12 +36,17 @@ def spans(text: str) -> list[Span]:
     return list(_Lines(text).documents())
 
 
-def open_fence(text: str) -> str | None:
-    """Returns the code fence that the last document opens and never closes."""
-    last = spans(text)[-1:]
-    if not last or last[0].marked:
-        return None
-    return _Fences(text).left_open(last[0].body[0])
+def open_fences(text: str) -> dict[int, str]:
+    """Returns the code fences that no line closes, by the number of their document."""
+    if "```" not in text and "~~~" not in text:
+        return {}
+    fences = _Fences(text)
+    found = {
+        number: fences.left_open(*span.body)
+        for number, span in enumerate(spans(text))
+        if not span.marked
+    }
+    return {number: fence for number, fence in found.items() if fence is not None}
 
 
 def prose(text: str) -> str:
@@ -93,8 +98,7 @@ class _Lines:
         """The document that begins here, and where the one after it does."""
         begin = self._blank_after(position)
         place = bisect_left(self._starts, begin)
-        opens = place < len(self._rules) and self._starts[place] == begin and self._opens_any(place)
-        if not opens:
+        if not self._opens_here(place, begin):
             return self._bare(position)
         closing = place + 1
         if closing == len(self._rules) or self._separators[closing]:
@@ -158,6 +162,11 @@ class _Lines:
             return False
         block = self._block(place)
         return block is not None and _names_title().search(self._text, *block) is not None
+
+    def _opens_here(self, place: int, begin: int) -> bool:
+        """True when frontmatter begins at this position; a separator begins none."""
+        there = place < len(self._rules) and self._starts[place] == begin
+        return there and not self._separators[place] and self._opens_any(place)
 
     def _opens_any(self, place: int) -> bool:
         """True when a name and a colon follow this line, or nothing up to the next rule."""
@@ -225,10 +234,10 @@ class _Fences:
                 return self._fences[closing].end
         return None
 
-    def left_open(self, position: int) -> str | None:
-        """The first fence from here that no line closes, if any."""
-        at = bisect_left(self._starts, position)
-        while at < len(self._fences):
+    def left_open(self, start: int, stop: int) -> str | None:
+        """The first fence of a body that no line closes, if any."""
+        at = bisect_left(self._starts, start)
+        while at < len(self._fences) and self._starts[at] < stop:
             closing = self._closing(at)
             if closing is None:
                 return self._fences[at].mark * self._fences[at].length

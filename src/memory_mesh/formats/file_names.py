@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from memory_mesh.errors import InvalidInput
 
+FOLDER = ".rawko/memories"  # where memory files live unless a setting says otherwise
 ENDING = ".md"
 LONGEST = 80  # characters of a slug
 _MOST_BYTES = 180  # of a slug; a file's name may have 255 with its ending and a number

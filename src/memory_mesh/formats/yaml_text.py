@@ -88,7 +88,7 @@ def read_map(text: str, *, texts: frozenset[str] = frozenset()) -> Found:
 
 
 def quoted(text: str) -> str:
-    """Returns the text in double quotes on one line; a lone surrogate becomes U+FFFD."""
+    """Returns the text in double quotes on one line."""
     return f'"{_escaped().sub(_escape, text)}"'
 
 
@@ -243,8 +243,6 @@ def _escape(match: re.Match[str]) -> str:
     character = match[0]
     if character in _NAMED:
         return _NAMED[character]
-    if "\ud800" <= character <= "\udfff":
-        return "\ufffd"
     return f"\\U{ord(character):08X}"
 
 
@@ -252,7 +250,7 @@ def _escape(match: re.Match[str]) -> str:
 def _escaped() -> re.Pattern[str]:
     """Every character that cannot stand as it is between double quotes."""
     return re.compile(
-        '[\\x00-\\x1f\\\\"\\x7f-\\xa0\xad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff'
+        '[\\x00-\\x1f\\\\"\\x7f-\\xa0\xad\u200b-\u200f\u2028-\u202f\u2060-\u206f'
         "\ufeff\ufff0-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff\U000e0000-\U0010ffff]"
     )
 
