@@ -3,12 +3,12 @@
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.formats.documents import open_fences
+from memory_mesh.formats.documents import SEPARATOR, open_fences
 from memory_mesh.formats.file_names import file_name, safe_path, slug
 from memory_mesh.formats.memory_file import (
     IMPORTANCES,
@@ -20,7 +20,7 @@ from memory_mesh.formats.memory_file import (
     wiki_links,
 )
 from memory_mesh.model import Json
-from tests.faults.hostile import hostile_texts, hostile_titles
+from tests.faults.hostile import TEXTS, hostile_texts, hostile_titles
 from tests.faults.report import Progress, Report, Ticker, silent
 
 _PIECES = (
@@ -59,6 +59,18 @@ def hostile_strings(*, count: int, seed: int) -> Report:
             if parse(render(document)).documents != (document,):
                 report.broken("changed", f"{field}: {text[:200]!r}")
         _read_whole(text, report)
+    return report
+
+
+def mutated(*, count: int, seed: int) -> Report:
+    """Files with random damage: nothing raises, and a change touches one document only."""
+    report, rng = Report({"files": 0, "changes": 0}), random.Random(seed)
+    for _ in range(count):
+        report.count("files")
+        text = _damaged(rng)
+        read = parse(text, name="n").documents
+        if read:
+            _change_one(text, rng.randrange(len(read)), read, rng, report)
     return report
 
 
@@ -205,6 +217,35 @@ def _read_whole(text: str, report: Report) -> None:
     wiki_links(text)
 
 
+def _damaged(rng: random.Random) -> str:
+    """One to three documents in a file, with pieces put in and cut out anywhere."""
+    text = SEPARATOR.join(render(drawn(rng)) for _ in range(rng.randint(1, 3)))
+    for _ in range(rng.randint(1, 8)):
+        at = rng.randrange(len(text) + 1)
+        put = rng.choice([*_PIECES, *TEXTS])[:300] if rng.random() < 0.7 else ""
+        text = text[:at] + put + text[at + (0 if put else rng.randint(1, 40)) :]
+    return text.replace("\n", "\r\n") if rng.random() < 0.2 else text
+
+
+def _change_one(
+    text: str, index: int, read: Sequence[MemoryFile], rng: random.Random, report: Report
+) -> None:
+    old = read[index]
+    new = rng.choice([drawn(rng), replace(old, body=_text(rng, 20)), replace(old, tags=("q",))])
+    try:
+        out = replace_document(text, index, new, name="n")
+    except InvalidInput:
+        report.count("refused: an earlier fence is open", bool(open_fences(text)))
+        return
+    report.count("changes")
+    after = parse(out, name="n").documents
+    kept = [document.raw for document in (*read[:index], *read[index + 1 :])]
+    others = [document.raw for document in (*after[:index], *after[index + 1 :])]
+    around = out.startswith(text[: old.start]) and out.endswith(text[old.stop :])
+    if after[index] != new or kept != others or not around:
+        report.broken("changed another", repr(text[:1_000]))
+
+
 def _check_name(name: str, title: str, report: Report) -> None:
     stem = slug(title)
     shape = stem == stem.strip("-. ") and "--" not in stem and 0 < len(stem) <= 80
@@ -275,10 +316,11 @@ def _calls(text: str) -> int:
 
 
 def everything(folder: Path, *, share: float, seed: int, progress: Progress = silent) -> Report:
-    """All of it; the full share is 10,000 documents, 500 strings and 300 names."""
+    """All of it: 10,000 documents, 500 strings, 5,000 damaged files and 300 names at full share."""
     report = round_trips(documents=round(10_000 * share), seed=seed, progress=progress)
     parts = {
         "hostile strings": hostile_strings(count=round(500 * share), seed=seed),
+        "mutated": mutated(count=round(5_000 * share), seed=seed),
         "hostile names": hostile_names(folder, count=round(300 * share), seed=seed),
         "linear": linear(size=round(2_000 * share)),
     }

@@ -31,6 +31,13 @@ def test_hostile_strings_read_back_from_every_field():
     assert report.figures["fields"] == 600
 
 
+@pytest.mark.slow
+def test_a_damaged_file_is_read_and_a_change_touches_one_document():
+    report = memory_files.mutated(count=500, seed=SEED)
+    report.holds()
+    assert report.figures["changes"]
+
+
 @pytest.mark.req("R-001-043")
 def test_hostile_titles_and_paths_stay_in_the_folder(tmp_path):
     report = memory_files.hostile_names(tmp_path, count=30, seed=SEED)

@@ -11,6 +11,7 @@ from memory_mesh.formats import yaml_text
 from memory_mesh.model import Json
 
 MAX_CHARACTERS = 20_000
+_OTHER_LINE_ENDS = "\r\x85\u2028\u2029"  # YAML counts a line at each of them
 
 
 def read(text: str, *, max_characters: int = MAX_CHARACTERS) -> dict[str, Json]:
@@ -32,7 +33,7 @@ def edited(text: str, changed: Mapping[str, str | None]) -> str | None:
         found = yaml_text.read_map(text)
     except yaml_text.YamlFault:
         return None
-    if not found.block or found.repeated:
+    if not found.block or found.repeated or any(end in text for end in _OTHER_LINE_ENDS):
         return None
     lines = [f"{line}\n" for line in text.removesuffix("\n").split("\n")] if text else []
     starts = sorted(found.lines.values())
