@@ -48,7 +48,7 @@ def test_hostile_titles_and_paths_stay_in_the_folder(tmp_path):
 
 
 def test_reading_is_linear_for_texts_made_to_be_expensive():
-    memory_files.linear(size=200).holds()
+    memory_files.linear(size=100).holds()
 
 
 def test_the_suite_notices_a_body_without_its_end(monkeypatch):

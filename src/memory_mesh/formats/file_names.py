@@ -50,7 +50,7 @@ def safe_path(folder: str, name: str) -> str:
         why = _unsafe(part)
         if why is not None:
             raise InvalidInput(f"{name[:100]!r} {why}; use a name such as {slug(name)}{ENDING}")
-    return f"{folder.rstrip('/')}/{name}" if folder.strip("/") or not folder else f"/{name}"
+    return f"{folder.rstrip('/')}/{name}" if folder else name
 
 
 def _unsafe(part: str) -> str | None:

@@ -24,8 +24,8 @@ from memory_mesh.formats.memory_file_reading import (
 )
 
 _UNCLOSED = (
-    "an earlier document of the file opens a code fence (``` or ~~~) that no line closes; "
-    "close it, then try again"
+    "an earlier document of the file has no end: a code fence (``` or ~~~) that no line closes, "
+    f"or the line that its `{END_KEY}` names is missing; write that line, then try again"
 )
 
 
@@ -53,14 +53,15 @@ def addition(existing: str, document: MemoryFile) -> str:
     written = render(document)
     if not existing:
         return written
-    opened = open_fences(existing)
     added = SEPARATOR + written
-    last = len(spans(existing)) - 1 if opened else -1
+    opened = open_fences(existing)
+    doubtful = bool(opened) or END_KEY in existing
+    last = len(spans(existing)) - 1 if doubtful else -1
     if last in opened:  # or the new document would be code
         added = ("" if existing.endswith("\n") else "\n") + opened[last] + added
     if line_end(existing) == "\r\n":
         added = added.replace("\n", "\r\n")
-    if opened and len(spans(existing + added)) != last + 2:
+    if doubtful and len(spans(existing + added)) != last + 2:
         raise InvalidInput(_UNCLOSED)
     return added
 
@@ -95,10 +96,10 @@ def _ways(text: str, span: Span, old: MemoryFile, new: MemoryFile) -> Iterator[s
 
 
 def _fitted(written: str, raw: str) -> str:
-    """The text with the line ends of the one that it replaces."""
-    if not raw.endswith("\n"):
-        written = written.removesuffix("\n")
-    return written.replace("\n", "\r\n") if line_end(raw) == "\r\n" else written
+    """The text with the line ends of the one that it replaces, and with the blanks at its end."""
+    if line_end(raw) == "\r\n":
+        written = written.replace("\n", "\r\n")
+    return written.rstrip("\r\n") + raw[len(raw.rstrip()) :]
 
 
 def _head_end(span: Span) -> int:

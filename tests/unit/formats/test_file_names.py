@@ -55,6 +55,7 @@ def test_a_name_inside_the_folder_is_taken(name):
     assert safe_path("/vault", name) == f"/vault/{name}"
     assert safe_path("vault/", name) == f"vault/{name}"
     assert safe_path("/", name) == f"/{name}"
+    assert safe_path("", name) == name
 
 
 @pytest.mark.parametrize(

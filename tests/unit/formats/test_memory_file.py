@@ -408,10 +408,27 @@ def test_a_document_behind_an_open_fence_is_kept_apart():
     assert new.startswith(text + "\n```\n\n---\n\n")
     assert parse(new).documents[1:] == (added,)
     two = "---\ntitle: A\n---\n\n```\n\n---\n\n---\ntitle: B\n---\n\nb\n"
-    with pytest.raises(InvalidInput, match="close it"):
+    with pytest.raises(InvalidInput, match="no end"):
         append(two, added)
-    with pytest.raises(InvalidInput, match="close it"):
+    with pytest.raises(InvalidInput, match="no end"):
         replace_document(two, 1, added)
+
+
+@pytest.mark.parametrize(
+    "first", ["---\ntitle: A\n---\n\n", "---\ntitle: A\n---\n\na\n \n", "\n\na\n\t\n"]
+)
+def test_a_document_directly_above_a_separator_can_be_replaced(first):
+    text = f"{first}---\n\n{AUTH_TEXT}"
+    assert len(parse(text).documents) == 2
+    new = replace(AUTH, title="new", body="new")
+    assert parse(replace_document(text, 0, new)).documents == (new, AUTH)
+
+
+def test_a_document_does_not_end_another_one_that_misses_its_end():
+    text = "---\ntitle: A\nbodyEnd: 01234567\n---\n\na\n"
+    with pytest.raises(InvalidInput, match="no end"):
+        append(text, replace(AUTH, body="<!-- end of 01234567 -->"))
+    assert parse(append(text, AUTH)).documents[1] == AUTH
 
 
 def test_a_text_that_no_file_can_hold_is_refused():
