@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memory_mesh.errors import MeshError
-from memory_mesh.model import Draft, Memory, Scope, Skill, Status
+from memory_mesh.model import Draft, Proposal, Scope, Status
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.meaning import Hashed
@@ -353,9 +353,8 @@ def _conflicts(world: World, reader: Reader, chance: random.Random) -> Iterable[
 
 def _awaiting(world: World, reader: Reader, chance: random.Random) -> Iterable[tuple[str, str]]:
     del chance
-    found: list[Memory | Skill] = world.meshes[reader.namespace].awaiting_review(
-        limit=1_000, scope=reader.scope
-    )
+    waits = world.meshes[reader.namespace].awaiting_review(limit=1_000, scope=reader.scope)
+    found = [thing for thing in waits if not isinstance(thing, Proposal)]
     waiting = {Status.QUARANTINED, Status.DISPUTED}
     yield from _shown(
         world, reader, found,

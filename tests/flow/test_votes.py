@@ -6,7 +6,7 @@ from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Operation, Scope, Status
 from memory_mesh.sync import MemoryMesh
 
-USERS = (Channel.LIBRARY, Channel.CLI, Channel.HOOK)
+USERS = (Channel.LIBRARY, Channel.CLI, Channel.HOOK, Channel.MIRROR)
 OTHERS = tuple(channel for channel in Channel if channel not in USERS)
 
 
