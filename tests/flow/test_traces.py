@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.model import Channel, Kind, Outcome, Scope, SourceKind, Status, Tier
+from memory_mesh.model import Channel, Kind, Link, Outcome, Scope, SourceKind, Status, Tier
 from memory_mesh.model.trace import Step, Trace, TraceStatus
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -146,6 +146,31 @@ def test_a_deleted_trace_is_gone_and_does_not_come_back(mesh: MemoryMesh) -> Non
 def test_a_memory_that_is_no_trace_is_none(mesh: MemoryMesh) -> None:
     receipt = mesh.add("no trace", kind="trace")
     assert mesh.get_trace(str(receipt.id)) is None
+
+
+def test_ties_between_traces_are_links(mesh: MemoryMesh) -> None:
+    whole, first = (str(mesh.record_trace(goal).id) for goal in ("Release", "Build"))
+    last = str(mesh.record_trace("Deploy", follows=[first], part_of=[whole], depends_on=[first]).id)
+    assert set(mesh.links(last)) == {
+        Link(last, first, "follows"),
+        Link(last, whole, "part_of"),
+        Link(last, first, "depends_on"),
+    }
+    found = mesh.get_trace(last)
+    assert found is not None
+    assert (found.follows, found.part_of, found.depends_on) == ((first,), (whole,), (first,))
+
+
+def test_an_importer_links_traces_of_one_batch_and_is_not_linked_to_other_projects(
+    tmp_path: Path,
+) -> None:
+    with MemoryMesh(db_dir=tmp_path, project="web") as mesh:
+        hidden = str(mesh.view(scope=Scope("shop")).record_trace("Plan").id)
+        ties = (TRACE.trace_id, hidden)
+        receipts = mesh.record_traces([TRACE, Trace("Deploy", follows=ties)])
+        assert mesh.links(str(receipts[1].id)) == [
+            Link(str(receipts[1].id), TRACE.trace_id, "follows")
+        ]
 
 
 def test_a_trace_may_only_name_known_traces(mesh: MemoryMesh) -> None:

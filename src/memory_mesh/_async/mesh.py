@@ -48,7 +48,7 @@ from memory_mesh.model import (
     UpkeepReport,
     Verification,
 )
-from memory_mesh.model.trace import Steps, Trace, TracePage, TraceStatus, Window
+from memory_mesh.model.trace import PatternMatch, Plan, Steps, Trace, TracePage, TraceStatus, Window
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
 from memory_mesh.process.cache import CacheStats
@@ -1428,6 +1428,61 @@ class MemoryMesh:
             scope=scope,
             across=across,
             include=include,
+        )
+
+    async def similar_tasks(
+        self,
+        goal: str,
+        *,
+        limit: int = 3,
+        min_similarity: float = 0.3,
+        time_window: Window | None = None,
+        scope: Scope | None = None,
+    ) -> list[PatternMatch]:
+        """Returns earlier executions with a similar goal, the most similar first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            min_similarity: leave out less similar goals, 0 to 1.
+            time_window: only executions that began from the first to the second time.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.similar_tasks,
+            goal,
+            limit=limit,
+            min_similarity=min_similarity,
+            time_window=time_window,
+            scope=scope,
+        )
+
+    async def plan(
+        self,
+        goal: str,
+        *,
+        limit: int = 5,
+        min_similarity: float = 0.3,
+        time_window: Window | None = None,
+        scope: Scope | None = None,
+    ) -> Plan:
+        """Returns what memory says before a task: what worked, what failed and what to avoid.
+
+        Each item cites the traces, learnings and lessons that say so. Ask it before any other
+        step, and record what the execution taught with `record_trace`.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            min_similarity: leave out less similar goals, 0 to 1.
+            time_window: only executions that began from the first to the second time.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.plan,
+            goal,
+            limit=limit,
+            min_similarity=min_similarity,
+            time_window=time_window,
+            scope=scope,
         )
 
     ingest = add

@@ -1,10 +1,12 @@
-"""Records traces: each is a memory whose text is the goal, through the gates of every write.
+"""Records and finds traces: memories whose text is the goal, through the gates of every write.
 
 ::
 
     Trace ──▶ Draft(label trace, the rest in extra) ──▶ remember: redact, scrub, embed, decide
                                                            │
                          the ties to other traces become links in the same transaction
+
+    goal ── redact, normalise ──▶ recall, traces only ──▶ similarity ──▶ the nearest
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,19 +16,26 @@ from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import decide as flows_decide
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.prepare import Worded, redact
+from memory_mesh.flows.recall import recall
 from memory_mesh.flows.remember import remember
 from memory_mesh.model import (
     Commit,
     Draft,
     Json,
+    Lens,
     Link,
     Memory,
     Outcome,
+    Query,
     Receipt,
     Standing,
 )
 from memory_mesh.model.trace import KEY, TIES, is_trace
 from memory_mesh.policy import audience
+from memory_mesh.policy.arguments import MAX_RESULTS
+from memory_mesh.policy.learning import similar_goals
+
+_LOOKED_AT, _LEAST_LOOKED_AT = 4, 20  # hits of the search for each match, and at least
 
 
 def draw_id(access: Access) -> str:
@@ -60,6 +69,24 @@ def record(
 
     named = tuple(id_ for draft in drafts for _, id_ in _ties(draft))
     return remember(replace(access, read_claims=False), drafts, decide=decide, named=named)
+
+
+def similar(
+    access: Access, goal: str, lens: Lens, *, limit: int, min_similarity: float
+) -> list[tuple[Memory, float]]:
+    """Returns the memories nearest to a goal among those the lens sees, nearest first."""
+    text = similar_goals.normalised(redact(access, goal))
+    if not text:
+        return []
+    many = min(MAX_RESULTS, max(_LEAST_LOOKED_AT, _LOOKED_AT * limit))
+    hits = recall(access, Query(text, lens, many))
+    found = [
+        (hit.memory, similar_goals.similarity(text, hit.memory.text, hit.parts, hits.explanation))
+        for hit in hits
+    ]
+    near = [each for each in found if each[1] >= min_similarity]
+    near.sort(key=lambda each: (each[1], each[0].occurred_at or each[0].created), reverse=True)
+    return near[:limit]
 
 
 def _check_ids(access: Access, draft: Draft) -> None:

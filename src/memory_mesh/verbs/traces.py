@@ -1,4 +1,4 @@
-"""Record executions as traces, and read them."""
+"""Record executions as traces, read them, and ask them about the next task."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -6,10 +6,13 @@ from datetime import datetime
 from memory_mesh import flows
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Draft, Kind, Lens, Origin, Receipt, Scope, Status, Tier
-from memory_mesh.model.filter import And, Compare, Filter, Sign
+from memory_mesh.model.filter import And, Compare, Filter, Or, Sign
 from memory_mesh.model.trace import (
     KEY,
     LABEL,
+    LEARNING_LABEL,
+    PatternMatch,
+    Plan,
     Steps,
     Trace,
     TracePage,
@@ -19,7 +22,14 @@ from memory_mesh.model.trace import (
     trace_json,
     trace_of,
 )
-from memory_mesh.policy.arguments import check_limit, moment, options_given
+from memory_mesh.policy.arguments import (
+    MAX_RESULTS,
+    check_limit,
+    check_share,
+    check_text,
+    moment,
+    options_given,
+)
 from memory_mesh.policy.writing.traces import trace_with
 from memory_mesh.view import View
 
@@ -27,6 +37,8 @@ _FIELDS = (
     "status", "duration_ms", "tools_used", "files_created", "plan", "steps", "results",
     "learnings", "timestamp", "trace_id", "follows", "part_of", "depends_on",
 )  # fmt: skip
+_LEARNINGS = Compare("label", Sign.EQUAL, LEARNING_LABEL)
+_LESSONS = Compare("severity", Sign.AT_LEAST, 0)  # only lessons have one
 
 
 class TraceVerbs(View):
@@ -121,6 +133,81 @@ class TraceVerbs(View):
         with self._read() as snapshot:
             page = snapshot.page(_lens_on_traces(lens, time_window), check_limit(limit), cursor)
         return TracePage(map(trace_of, page), page.cursor)
+
+    def similar_tasks(
+        self,
+        goal: str,
+        *,
+        limit: int = 3,
+        min_similarity: float = 0.3,
+        time_window: Window | None = None,
+        scope: Scope | None = None,
+    ) -> list[PatternMatch]:
+        """Returns earlier executions with a similar goal, the most similar first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            min_similarity: leave out less similar goals, 0 to 1.
+            time_window: only executions that began from the first to the second time.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        from memory_mesh.policy.learning.similar_goals import match_of
+
+        near = check_share(min_similarity, "min_similarity")
+        found = self._similar(goal, check_limit(limit), near, time_window, scope)
+        return [match_of(trace, similarity) for trace, similarity in found]
+
+    def plan(
+        self,
+        goal: str,
+        *,
+        limit: int = 5,
+        min_similarity: float = 0.3,
+        time_window: Window | None = None,
+        scope: Scope | None = None,
+    ) -> Plan:
+        """Returns what memory says before a task: what worked, what failed and what to avoid.
+
+        Each item cites the traces, learnings and lessons that say so. Ask it before any other
+        step, and record what the execution taught with `record_trace`.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            min_similarity: leave out less similar goals, 0 to 1.
+            time_window: only executions that began from the first to the second time.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        share, many = check_share(min_similarity, "min_similarity"), check_limit(limit)
+        traces = self._similar(goal, min(MAX_RESULTS, 4 * many), share, time_window, scope)
+        lens = self._lens(scope)
+        learned = flows.traces.similar(
+            self._access(),
+            goal,
+            replace(lens, where=Or((_LEARNINGS, _LESSONS))),
+            limit=many,
+            min_similarity=share,
+        )
+        from memory_mesh.policy.learning.planning import plan_of  # most calls plan nothing
+
+        return plan_of(goal, traces, [memory for memory, _ in learned], many)
+
+    def _similar(
+        self,
+        goal: str,
+        limit: int,
+        min_similarity: float,
+        window: Window | None,
+        scope: Scope | None,
+    ) -> list[tuple[Trace, float]]:
+        lens = _lens_on_traces(self._lens(scope), window)
+        found = flows.traces.similar(
+            self._access(),
+            check_text(goal, "goal"),
+            lens,
+            limit=limit,
+            min_similarity=min_similarity,
+        )
+        return [(trace_of(memory), similarity) for memory, similarity in found]
 
     def _record_traces(
         self, traces: Sequence[Trace], scope: Scope | None, *, all_known: bool = False

@@ -35,11 +35,19 @@ def order(space: Space | None, question: str) -> str:
     """Returns the order for a question: by words where its script says nothing to the model."""
     if space is None:
         return WORDS
-    letters = [char for char in question if char.isalpha()]
-    other = sum(not _is_latin(ord(char)) for char in letters)
     known = traits(space)
-    unread = known.latin_only and other > _MOST_OTHER * len(letters)
-    return WORDS if unread else known.order
+    return WORDS if known.latin_only and not _mostly_latin(question) else known.order
+
+
+def reads(space: str, text: str) -> bool:
+    """False if the model of a space, given by the space's name, does not know the text's script."""
+    latin_only = any(_KNOWN[part].latin_only for part in space.split("/") if part in _KNOWN)
+    return not latin_only or _mostly_latin(text)
+
+
+def _mostly_latin(text: str) -> bool:
+    letters = [char for char in text if char.isalpha()]
+    return sum(not _is_latin(ord(char)) for char in letters) <= _MOST_OTHER * len(letters)
 
 
 def _is_latin(code: int) -> bool:
