@@ -1,7 +1,7 @@
 """Checks a trace before it is recorded, and lists what is tied to it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
@@ -10,11 +10,17 @@ from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
 from memory_mesh.policy.arguments import check_text, member, moment
 from memory_mesh.policy.writing.limits import METADATA_CHARS
-from memory_mesh.typed import Any
+from memory_mesh.typed import Any, TypeVar
+
+Item = TypeVar("Item")
 
 MAX_CHARACTERS = METADATA_CHARS  # of everything but the goal
 MAX_ITEMS = 1_000  # steps, tools, files, learnings and ties together
 _MAX_DURATION = 2**63
+_ROOM = MAX_CHARACTERS - 1_000  # the names of the fields take some
+_STEP_CHARS = 20  # around each step
+_GOAL_CHARS, _TEXT_CHARS = 10_000, 4_000  # of a goal and of an item that a recorder keeps
+_END = 100  # items at each end of a list that a recorder keeps
 _LISTS = ("tools_used", "files_created", "learnings", *TIES)
 
 
@@ -23,6 +29,18 @@ def trace_with(trace: Trace | str, given: Mapping[str, object]) -> Trace:
     base = trace if isinstance(trace, Trace) else Trace(check_text(trace, "goal"))
     known = {field.name: getattr(base, field.name) for field in fields(base)}
     return _checked(known | dict(given))
+
+
+def fitted(trace: Trace) -> Trace:
+    """Returns the trace cut to what may be recorded: long texts, and the middle of long lists."""
+    chars = _TEXT_CHARS
+    cut = trace
+    while chars > 1:
+        cut = _cut(trace, chars)
+        if _size(cut)[1] <= _ROOM:
+            break
+        chars //= 2
+    return cut
 
 
 def check_trace_id(value: object) -> str:
@@ -72,17 +90,49 @@ def _checked(given: Mapping[str, Any]) -> Trace:
 
 
 def _check_size(trace: Trace) -> None:
+    items, characters = _size(trace)
+    if items > MAX_ITEMS or characters > _ROOM:
+        raise InvalidInput(
+            f"the trace has {items} items and {characters} characters beside its goal; the limits "
+            f"are {MAX_ITEMS} and {_ROOM}. Shorten plan, steps and results, and keep long output "
+            "in a file that files_created names"
+        )
+
+
+def _size(trace: Trace) -> tuple[int, int]:
+    """The items and the characters of everything but the goal."""
     lists = [getattr(trace, name) for name in _LISTS]
     items = sum(map(len, lists)) + len(trace.steps)
     characters = len(trace.plan) + len(trace.results)
     characters += sum(len(text) for texts in lists for text in texts)
-    characters += sum(len(step.text) + len(step.status) + 20 for step in trace.steps)
-    if items > MAX_ITEMS or characters > MAX_CHARACTERS - 1_000:
-        raise InvalidInput(
-            f"the trace has {items} items and {characters} characters beside its goal; the limits "
-            f"are {MAX_ITEMS} and {MAX_CHARACTERS - 1_000}. Shorten plan, steps and results, and "
-            "keep long output in a file that files_created names"
-        )
+    characters += sum(len(step.text) + len(step.status) + _STEP_CHARS for step in trace.steps)
+    return items, characters
+
+
+def _cut(trace: Trace, chars: int) -> Trace:
+    lists: dict[str, Any] = {
+        name: tuple(_shortened(text, chars) for text in _ends(getattr(trace, name)))
+        for name in ("tools_used", "files_created", "learnings")
+    }
+    steps = tuple(
+        Step(_shortened(step.text, chars), _shortened(step.status, chars))
+        for step in _ends(trace.steps)
+    )
+    texts: dict[str, Any] = {
+        name: _shortened(getattr(trace, name), 5 * chars) for name in ("plan", "results")
+    }
+    goal = _shortened(trace.goal, _GOAL_CHARS)
+    return replace(trace, goal=goal, steps=steps, **texts, **lists)
+
+
+def _ends(items: Sequence[Item]) -> list[Item]:
+    """The items, without those in the middle of a long list."""
+    return list(items) if len(items) <= 2 * _END else [*items[:_END], *items[-_END:]]
+
+
+def _shortened(text: str, chars: int) -> str:
+    text = text.replace("\0", "").encode("utf-8", "replace").decode()
+    return text if len(text) <= chars else f"{text[:chars].rstrip()} …"
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
