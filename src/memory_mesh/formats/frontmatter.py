@@ -14,10 +14,10 @@ MAX_CHARACTERS = 20_000
 _OTHER_LINE_ENDS = "\r\x85\u2028\u2029"  # YAML counts a line at each of them
 
 
-def read(text: str, *, max_characters: int = MAX_CHARACTERS) -> dict[str, Json]:
+def read(text: str) -> dict[str, Json]:
     """Returns the mapping of a frontmatter; InvalidInput says where it is invalid."""
-    if len(text) > max_characters:
-        raise InvalidInput(f"the frontmatter has more than {max_characters} characters")
+    if len(text) > MAX_CHARACTERS:
+        raise InvalidInput(f"the frontmatter has more than {MAX_CHARACTERS} characters")
     try:
         return yaml_text.read_map(text).values
     except yaml_text.YamlFault as fault:

@@ -36,7 +36,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.formats import frontmatter
+from memory_mesh.formats import yaml_text
 from memory_mesh.model import Json
 from memory_mesh.model.record import iso
 from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
@@ -84,6 +84,7 @@ def parse(text: str) -> Trace:
 def parse_all(text: str) -> list[Trace]:
     """Returns the traces of a file in their order."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").lstrip("\n")
+    text = _comment().sub("", text, count=1)
     if not text.startswith("---\n"):
         raise InvalidInput("this is no trace file: it must begin with a line ---, then trace_id: …")
     starts = [0, *(found.start() for found in _next_start().finditer(text))]
@@ -117,10 +118,10 @@ def items(text: str) -> list[str]:
 
 
 def _head(trace: Trace) -> Iterator[str]:
-    yield f"trace_id: {_scalar(trace.trace_id)}"
+    yield f"trace_id: {yaml_text.plain(trace.trace_id)}"
     if trace.timestamp is not None:
         yield f'timestamp: "{iso(trace.timestamp)}"'
-    yield f"goal: {_quoted(trace.goal)}"
+    yield f"goal: {yaml_text.quoted(trace.goal)}"
     yield f"status: {trace.status.value}"
     yield f"duration_ms: {trace.duration_ms}"
     yield from _listed("tools_used", trace.tools_used)
@@ -133,7 +134,7 @@ def _head(trace: Trace) -> Iterator[str]:
 def _listed(name: str, values: Sequence[str]) -> Iterator[str]:
     yield f"{name}:" if values else f"{name}: []"
     for value in values:
-        yield f"  - {_scalar(value)}"
+        yield f"  - {yaml_text.plain(value)}"
 
 
 def _section(name: str, text: str) -> list[str]:
@@ -163,14 +164,9 @@ def _is_plain(text: str) -> bool:
     return text == text.strip() and not quoted and not _control().search(text)
 
 
-def _scalar(text: str) -> str:
-    """A text in the frontmatter: a simple word as it is, any other one in quotes."""
-    return text if _word().fullmatch(text) and text.lower() not in _NOT_TEXT else _quoted(text)
-
-
 def _quoted(text: str) -> str:
-    """The text as a string that both JSON and YAML read."""
-    return _escaped().sub(
+    """The text as a JSON string, without what an editor may hide or break a line at."""
+    return _control().sub(
         lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False)
     )
 
@@ -183,10 +179,10 @@ def _without_hyphens(text: str) -> str:
 def _parsed(text: str) -> Trace:
     if len(text) > MAX_CHARACTERS:
         raise InvalidInput(f"the trace has more than {MAX_CHARACTERS} characters")
-    head, closed, body = text.removeprefix("---\n").partition("\n---\n")
-    if not closed:
+    head, *bodies = _closing().split(text.removeprefix("---\n"), maxsplit=1)
+    if not bodies:
         raise InvalidInput("the frontmatter of the trace has no closing line ---")
-    given = frontmatter.read(head, max_characters=MAX_CHARACTERS)
+    given, body = _read_head(head), bodies[0]
     parts = sections(body)
     values: dict[str, Any] = {
         name: _texts(name, given.get(name)) for name in ("tools_used", "files_created", *TIES)
@@ -203,6 +199,13 @@ def _parsed(text: str) -> Trace:
         trace_id=_text("trace_id", given.get("trace_id") or ""),
         **values,
     )
+
+
+def _read_head(text: str) -> dict[str, Json]:
+    try:
+        return yaml_text.read_map(text, texts=_TEXTS).values
+    except yaml_text.YamlFault as fault:
+        raise InvalidInput(f"line {fault.line + 2} of the trace: {fault}") from None
 
 
 def _goal(given: Mapping[str, Json], body: str) -> str:
@@ -275,12 +278,22 @@ def _unquoted(text: str) -> str:
     return found if isinstance(found, str) else text
 
 
-_NOT_TEXT = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
+_TEXTS = frozenset({"trace_id", "timestamp", "goal", "tools_used", "files_created", *TIES})
 
 
 @cache
 def _next_start() -> re.Pattern[str]:
     return re.compile(r"(?<=\n)---\n(?=trace_id:)")
+
+
+@cache
+def _closing() -> re.Pattern[str]:
+    return re.compile(r"\n---[ \t]*(?:\n|\Z)")
+
+
+@cache
+def _comment() -> re.Pattern[str]:
+    return re.compile(r"\A<!--[^\n]*-->\n+")
 
 
 @cache
@@ -306,14 +319,3 @@ def _escaped_line() -> re.Pattern[str]:
 @cache
 def _control() -> re.Pattern[str]:
     return re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\u2028\u2029]")
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
-
-
-@cache
-def _escaped() -> re.Pattern[str]:
-    """What YAML does not let through."""
-    return re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
