@@ -37,6 +37,7 @@ COMMANDS = {
     "review": "list, approve or reject what waits for review",
     "conflicts": "list and resolve contradictions",
     "history": "show every recorded version of a memory",
+    "trace": "record executions, and ask them about the next task",
     "import-tables": "import a store of @yamo/memory-mesh",
     "export-tables": "write the namespace as tables of @yamo/memory-mesh",
     "migrate-tables": "migrate such tables from schema V1 to V2, or back",

@@ -54,10 +54,10 @@ def check_trace_id(value: object) -> str:
     return text
 
 
-def content_id(trace: Trace, digest: str, now: datetime) -> str:
+def content_id(trace: Trace, digest: str) -> str:
     """Returns the id of a trace whose file states none: the same for the same content."""
-    at = trace.timestamp or now
-    return f"trace-{at.strftime('%Y%m%dT%H%M%S')}-{digest[:12]}"
+    at = trace.timestamp
+    return f"trace-{'undated' if at is None else f'{at:%Y%m%dT%H%M%SZ}'}-{digest[:12]}"
 
 
 def ties_of(trace: Trace) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,260 @@
+"""`memory-mesh trace`."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.formats import plan_text, trace_file
+from memory_mesh.model import Channel, Json, Outcome, Scope
+from memory_mesh.model.record import iso
+from memory_mesh.model.trace import Step, Trace, Window, trace_record
+from memory_mesh.policy.privacy import masked
+from memory_mesh.sync import MemoryMesh
+
+EXAMPLE = """memory-mesh trace record "Fix the login test" --tool pytest --step "Read the log"
+  memory-mesh trace similar "The login test fails"
+  memory-mesh trace plan "Fix the logout test"
+  memory-mesh trace import traces/"""
+_ACTIONS = ("record", "show", "list", "similar", "plan", "import", "export", "layout")
+_STATUSES = {"success", "failure", "failed", "skipped", "error"}
+_MOST = 1_000  # results of one call
+_NAMED = 20  # faults that an import names
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    add = parser.add_argument
+    add("action", choices=_ACTIONS, metavar="ACTION", help=", ".join(_ACTIONS))
+    add(
+        "what",
+        nargs="*",
+        metavar="GOAL|ID|FILE",
+        help="record, similar, plan: a goal; show: an id; import: files, folders or -; export: a "
+        "folder and ids; layout: a folder",
+    )
+    _add_fields(parser)
+    add("--limit", metavar="N", type=int, help="maximum number (default: 3 similar, 100 listed)")
+    add("--min-similarity", metavar="0.0-1.0", type=float, help="leave out less similar goals")
+    add("--since", metavar="TIME", help="only executions that began then or later, ISO 8601")
+    add("--until", metavar="TIME", help="only executions that began until then")
+    add("--cursor", metavar="CURSOR", help="list: continue where an earlier list ended")
+    add("--name", metavar="NAME", help="layout: the name of the project's folder")
+
+
+def _add_fields(parser: argparse.ArgumentParser) -> None:
+    fields = parser.add_argument_group("fields of a recorded trace")
+    add = fields.add_argument
+    add("--status", choices=("success", "failure"), help="how it ended (default: success)")
+    add("--duration-ms", metavar="N", type=int, help="how long it took, in milliseconds")
+    for name, what in (
+        ("tool", "a tool that it used"),
+        ("file", "a file that it created"),
+        ("step", "what it did; may end with ' - failure' or another status"),
+        ("learning", "what worked, or what to improve"),
+        ("follows", "the id of a trace that it follows"),
+        ("part-of", "the id of a trace that it is a part of"),
+        ("depends-on", "the id of a trace that it depends on"),
+    ):
+        word = "ID" if name in {"follows", "part-of", "depends-on"} else "TEXT"
+        add(f"--{name}", metavar=word, action="append", help=f"{what}; may be repeated")
+    add("--plan", metavar="TEXT", help="what was planned")
+    add("--results", metavar="TEXT", help="what came out")
+    add("--timestamp", metavar="TIME", help="when it began, ISO 8601 (default: now)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Records, shows, lists, imports and exports traces, and asks them about a task."""
+    channel = Channel.FILE if options.action == "import" else Channel.CLI
+    meaning = options.action in {"similar", "plan", "import"}
+    with cli_options.opened(options, meaning=meaning, channel=channel) as (mesh, reader):
+        return _RUN[options.action](mesh, reader, options)
+
+
+def _record(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    receipt = mesh.record_trace(
+        _one(options, "a goal"),
+        status=options.status,
+        duration_ms=options.duration_ms,
+        tools_used=options.tool,
+        files_created=options.file,
+        plan=options.plan,
+        steps=None if options.step is None else [_step(text) for text in options.step],
+        results=options.results,
+        learnings=options.learning,
+        timestamp=options.timestamp,
+        follows=options.follows,
+        part_of=options.part_of,
+        depends_on=options.depends_on,
+        scope=Scope(reader.project),
+    )
+    if receipt.outcome is Outcome.REFUSED:
+        raise InvalidInput("; ".join(receipt.reasons))
+    found = mesh.get_trace(str(receipt.id), scope=reader)
+    return output.answer(
+        None if found is None else trace_record(found),
+        f"[MemoryMesh] Recorded trace {receipt.id}",
+        as_json=options.json,
+    )
+
+
+def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    trace = _found(mesh, reader, _one(options, "the id of a trace"))
+    text = trace_file.render(trace).removesuffix("\n")
+    return output.answer(trace_record(trace), text, as_json=options.json)
+
+
+def _list(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    limit = 100 if options.limit is None else options.limit
+    page = mesh.traces(
+        limit=limit, cursor=options.cursor, time_window=_window(options), scope=reader
+    )
+    if options.json:
+        traces: list[Json] = [trace_record(trace) for trace in page]
+        output.say_json({"traces": traces, "cursor": page.cursor})
+        return 0
+    for trace in page:
+        began = "" if trace.timestamp is None else iso(trace.timestamp)
+        print("\t".join((trace.trace_id, began, trace.status, output.unbroken(trace.goal))))
+    if page.cursor is not None:
+        output.hint(f"There are more: memory-mesh trace list --cursor {page.cursor}")
+    return 0
+
+
+def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    found = mesh.similar_tasks(
+        _one(options, "a goal"),
+        limit=3 if options.limit is None else options.limit,
+        min_similarity=0.3 if options.min_similarity is None else options.min_similarity,
+        time_window=_window(options),
+        scope=reader,
+    )
+    return output.answer(
+        [match.record() for match in found],
+        f"[MemoryMesh] {len(found)} similar tasks.",
+        *plan_text.match_lines(found),
+        as_json=options.json,
+    )
+
+
+def _plan(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    plan = mesh.plan(
+        _one(options, "a goal"),
+        limit=5 if options.limit is None else options.limit,
+        min_similarity=0.3 if options.min_similarity is None else options.min_similarity,
+        time_window=_window(options),
+        scope=reader,
+    )
+    return output.answer(plan.record(), plan_text.plan_text(plan), as_json=options.json)
+
+
+def _import(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    from memory_mesh.traces.files import import_files, import_text
+
+    if not options.what:
+        raise UsageError("name files or folders to import. See: memory-mesh trace --help")
+    scope = Scope(reader.project)
+    if options.what == ["-"]:
+        given = argparse.Namespace(content="-")
+        done = import_text(mesh, "-", cli_options.content_of(given) or "", scope=scope)
+    else:
+        done = import_files(mesh, [Path(each) for each in options.what], scope=scope)
+    output.answer(
+        {
+            "stored": list(done.stored),
+            "known": list(done.known),
+            "faults": [{"name": masked(name), "reason": why} for name, why in done.faults],
+        },
+        f"[MemoryMesh] Imported {len(done.stored)} traces, {len(done.known)} already known.",
+        *(
+            f"[MemoryMesh] Refused: {output.unbroken(masked(name))}: {output.unbroken(why)}"
+            for name, why in done.faults[:_NAMED]
+        ),
+        as_json=options.json,
+    )
+    return 1 if done.faults else 0
+
+
+def _export(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    from memory_mesh.traces.files import export_files
+
+    if not options.what:
+        raise UsageError("name a folder, or - for standard output. See: memory-mesh trace --help")
+    target, *ids = options.what
+    traces: Iterator[Trace] = (
+        (_found(mesh, reader, id_) for id_ in ids) if ids else _all(mesh, reader, options)
+    )
+    if target == "-":
+        sys.stdout.write(trace_file.render_all(list(traces)))
+        return 0
+    changed = export_files(traces, Path(target))
+    line = f"[MemoryMesh] Wrote {len(changed)} trace files to {output.unbroken(target)}."
+    return output.answer({"folder": target, "written": list(changed)}, line, as_json=options.json)
+
+
+def _layout(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    from memory_mesh.traces.layout import write_layout
+
+    if len(options.what) > 1:
+        raise UsageError("give at most one folder. See: memory-mesh trace --help")
+    root = Path(options.what[0] if options.what else ".")
+    done = write_layout(mesh, root, options.name, scope=reader)
+    parts = ("written", "unchanged", "removed", "kept")
+    counts = ", ".join(f"{len(getattr(done, part))} {part}" for part in parts)
+    return output.answer(
+        {"folder": done.folder, **{part: list(getattr(done, part)) for part in parts}},
+        f"[MemoryMesh] {output.unbroken(done.folder)}: {counts}.",
+        *(f"[MemoryMesh] Not ours, left as it is: {path}" for path in done.kept),
+        as_json=options.json,
+    )
+
+
+_RUN: dict[str, Callable[[MemoryMesh, Scope, argparse.Namespace], int]] = {
+    "record": _record,
+    "show": _show,
+    "list": _list,
+    "similar": _similar,
+    "plan": _plan,
+    "import": _import,
+    "export": _export,
+    "layout": _layout,
+}
+
+
+def _all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Iterator[Trace]:
+    cursor = None
+    while True:
+        page = mesh.traces(limit=_MOST, cursor=cursor, time_window=_window(options), scope=reader)
+        yield from page
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _found(mesh: MemoryMesh, reader: Scope, trace_id: str) -> Trace:
+    found = mesh.get_trace(trace_id, scope=reader)
+    if found is None:
+        raise NotFound(
+            f"there is no trace {trace_id} here. List the traces: memory-mesh trace list"
+        )
+    return found
+
+
+def _one(options: argparse.Namespace, what: str) -> str:
+    if len(options.what) != 1:
+        raise UsageError(f"{options.action} needs {what}. See: memory-mesh trace --help")
+    given: str = options.what[0]
+    return given
+
+
+def _step(text: str) -> Step:
+    """A step as a trace file writes it: the text, then perhaps its status."""
+    said, _, status = text.rpartition(" - ")
+    return Step(said, status) if said and status in _STATUSES else Step(text)
+
+
+def _window(options: argparse.Namespace) -> Window | None:
+    return (options.since, options.until) if options.since or options.until else None

@@ -1,0 +1,107 @@
+"""The texts of a project's memory folder: log, learnings, patterns, decisions and context.
+
+Each begins with a line that says who wrote it. A file without that line is somebody else's.
+"""
+
+from collections.abc import Sequence
+
+from memory_mesh.formats import trace_file
+from memory_mesh.formats.terminal import safe_text
+from memory_mesh.model import Memory, Skill
+from memory_mesh.model.record import iso, shown_type
+from memory_mesh.model.trace import Trace
+
+MARK = "<!-- Written by memory-mesh from its store; an edit here is overwritten. -->"
+_LINE = 200  # characters of a memory in a list
+
+
+def is_ours(text: str) -> bool:
+    """True if a file has the line that says that it is written from the store."""
+    return text.startswith(MARK)
+
+
+def execution_log(traces: Sequence[Trace]) -> str:
+    """Returns the traces in the order of time, one document after the other."""
+    return f"{MARK}\n\n{trace_file.render_all(traces)}" if traces else _page("Execution log", [])
+
+
+def tool_results(trace: Trace) -> str:
+    """Returns what came out of one execution, step by step."""
+    tools = ", ".join(map(_line, trace.tools_used)) or "none"
+    steps = [f"- {_line(step.text)}: {_line(step.status)}" for step in trace.steps]
+    parts = [f"Tools: {tools}", *steps, "", safe_text(trace.results).strip()]
+    return _page(f"Results of {trace.trace_id}", ["\n".join(parts).strip()])
+
+
+def context_cache(memories: Sequence[Memory]) -> str:
+    """Returns the newest memories, one line each."""
+    return _page("Working memory", [_list(memories)])
+
+
+def learnings(memories: Sequence[Memory]) -> str:
+    """Returns the learnings in full."""
+    texts = [f"{_cited(memory)}\n\n{safe_text(memory.text).strip()}" for memory in memories]
+    return _page("Learnings", ["\n\n---\n\n".join(texts)])
+
+
+def patterns(memories: Sequence[Memory], skills: Sequence[Skill]) -> str:
+    """Returns patterns that were noticed, and skills."""
+    named = [f"- **{_line(skill.name)}**: {_line(skill.intent)} ({skill.id})" for skill in skills]
+    return _page("Patterns", [_list(memories), *_section("Skills", named)])
+
+
+def decisions(memories: Sequence[Memory]) -> str:
+    """Returns decisions with the reasons that were given for them."""
+    lines: list[str] = []
+    for memory in memories:
+        lines.append(_item(memory))
+        rationale = memory.metadata.get("rationale")
+        if isinstance(rationale, str) and rationale.strip():
+            lines.append(f"  - Rationale: {_line(rationale)}")
+    return _page("Decisions", ["\n".join(lines)])
+
+
+def context(
+    name: str, pinned: Sequence[Memory], preferences: Sequence[Memory], traces: Sequence[Trace]
+) -> str:
+    """Returns what holds for the whole project, and how its executions went."""
+    done = sum(trace.success for trace in traces)
+    rate = f"{round(100 * done / len(traces))}% of the last {len(traces)}" if traces else "none"
+    tools = sorted({tool for trace in traces for tool in trace.tools_used})
+    facts = [f"- Executions that reached their goal: {rate}"]
+    if tools:
+        facts.append(f"- Tools: {', '.join(map(_line, tools))}")
+    return _page(
+        f"Project: {_line(name)}",
+        [
+            "\n".join(facts),
+            *_section("Pinned", [_item(memory) for memory in pinned]),
+            *_section("Preferences", [_item(memory) for memory in preferences]),
+        ],
+    )
+
+
+def _page(title: str, parts: Sequence[str]) -> str:
+    return "\n\n".join([MARK, f"# {title}", *filter(None, parts)]) + "\n"
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"## {title}", "\n".join(lines)] if lines else []
+
+
+def _list(memories: Sequence[Memory]) -> str:
+    return "\n".join(map(_item, memories))
+
+
+def _item(memory: Memory) -> str:
+    return f"- {_line(memory.text)} ({memory.id}, {_line(shown_type(memory))})"
+
+
+def _cited(memory: Memory) -> str:
+    return f"<!-- {memory.id}, {iso(memory.created)} -->"
+
+
+def _line(text: str) -> str:
+    """The text on one line, cut, without control characters."""
+    line = " ".join(safe_text(text, keep_newlines=False).split())
+    return line if len(line) <= _LINE else f"{line[:_LINE].rstrip()} …"
