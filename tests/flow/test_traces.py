@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
 from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Channel, Kind, Link, Outcome, Scope, SourceKind, Status, Tier
+from memory_mesh.model.filter import Compare, Sign
 from memory_mesh.model.trace import Step, Trace, TraceStatus
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -203,3 +206,23 @@ def test_a_wrong_field_is_refused_with_its_name(
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
         mesh.record_trace(**({"trace": "Deploy"} | fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cursor", [None, "40"])
+def test_a_page_of_traces_is_read_from_the_index_without_sorting(
+    mesh: MemoryMesh, cursor: str | None
+) -> None:
+    mesh.add_many([f"note {number}" for number in range(20)])
+    mesh.record_traces(Trace(f"Task {number}") for number in range(30))
+    statements: list[str] = []
+    with mesh._read() as snapshot:
+        assert isinstance(snapshot, SqliteSnapshot)
+        db = snapshot._db
+        lens = replace(mesh._lens(None), where=Compare("label", Sign.EQUAL, "trace"))
+        db.set_trace_callback(statements.append)
+        assert len(snapshot.page(lens, 5, cursor)) == 5
+        db.set_trace_callback(None)
+        (asked,) = [text for text in statements if "ORDER BY" in text]
+        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked}")]
+    assert any("version_label" in step for step in plan)
+    assert not any("TEMP B-TREE" in step for step in plan)

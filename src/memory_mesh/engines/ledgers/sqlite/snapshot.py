@@ -83,9 +83,9 @@ class SqliteLookup:
     ) -> Page:
         """Newest first; the cursor is the last memory's number, so pages never overlap."""
         condition, values = predicate(lens)
-        before, order = _cursor(cursor), "m.number DESC"
+        before, order = _cursor(cursor), "v.memory DESC"  # indexes hold it, so nothing is sorted
         if before is not None:
-            condition, values = f"m.number < ? AND {condition}", [before, *values]
+            condition, values = f"v.memory < ? AND {condition}", [before, *values]
         if worst_first:
             condition, order = f"v.severity IS NOT NULL AND {condition}", _WORST
         found = self._db.execute(
