@@ -222,6 +222,27 @@ def test_a_lesson_of_the_store_is_something_to_avoid(mesh: MemoryMesh) -> None:
     ]
 
 
+def test_a_learning_in_other_words_is_found_by_meaning(meaning: MemoryMesh) -> None:
+    text = "# Learning: slow payment screen\n\n## Recommended Approach\nCompress the images\n"
+    learning = meaning.add(text, {"type": "learning"})
+    plan = meaning.plan("Make the checkout page load faster")
+    assert plan.worked == (Advice("Compress the images", (str(learning.id),)),)
+    assert meaning.plan("修复登录页面").worked == ()
+
+
+def test_many_learnings_are_searched(mesh: MemoryMesh) -> None:
+    mesh.add_many(
+        {
+            "content": f"# Learning: {number}\n\n## Recommended Approach\nDust shelf {number}",
+            "metadata": {"type": "learning"},
+        }
+        for number in range(201)
+    )
+    learning = mesh.add(LEARNING, {"type": "learning"})
+    plan = mesh.plan("fix the flaky login test")
+    assert [advice.cites for advice in plan.worked] == [(learning.id,)]
+
+
 def test_a_task_that_nobody_did_before_has_an_empty_plan(mesh: MemoryMesh) -> None:
     plan = mesh.plan("Colonise Mars")
     assert (plan.worked, plan.failed, plan.avoid, plan.matches) == ((), (), (), ())

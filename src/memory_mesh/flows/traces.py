@@ -15,7 +15,7 @@ from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import decide as flows_decide
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.prepare import Worded, redact
+from memory_mesh.flows.prepare import Worded, embed_question, redact
 from memory_mesh.flows.recall import recall
 from memory_mesh.flows.remember import remember
 from memory_mesh.model import (
@@ -26,15 +26,22 @@ from memory_mesh.model import (
     Link,
     Memory,
     Outcome,
+    Part,
     Query,
     Receipt,
     Standing,
 )
-from memory_mesh.model.trace import KEY, TIES, is_trace
+from memory_mesh.model.filter import And, Compare, Filter, Sign
+from memory_mesh.model.trace import KEY, LEARNING_LABEL, TIES, is_trace
 from memory_mesh.policy import audience
 from memory_mesh.policy.arguments import MAX_RESULTS
 from memory_mesh.policy.learning import similar_goals
+from memory_mesh.policy.ranking import models
+from memory_mesh.policy.ranking.question import Reading
 
+_FEW = 200  # learnings or lessons up to which all are compared
+_LEARNINGS = Compare("label", Sign.EQUAL, LEARNING_LABEL)
+_LESSONS = Compare("severity", Sign.AT_LEAST, 0)  # only lessons have one
 _LOOKED_AT, _LEAST_LOOKED_AT = 4, 20  # hits of the search for each match, and at least
 
 
@@ -80,13 +87,72 @@ def similar(
         return []
     many = min(MAX_RESULTS, max(_LEAST_LOOKED_AT, _LOOKED_AT * limit))
     hits = recall(access, Query(text, lens, many))
+    space = hits.explanation.space
+    reads = space is not None and models.reads(space, text)
     found = [
-        (hit.memory, similar_goals.similarity(text, hit.memory.text, hit.parts, hits.explanation))
+        (
+            hit.memory,
+            similar_goals.similarity(
+                text, hit.memory.text, hit.parts.get("cosine", 0.0) if reads else 0.0
+            ),
+        )
         for hit in hits
     ]
     near = [each for each in found if each[1] >= min_similarity]
     near.sort(key=lambda each: (each[1], each[0].occurred_at or each[0].created), reverse=True)
     return near[:limit]
+
+
+def learned(
+    access: Access, goal: str, lens: Lens, *, limit: int, min_similarity: float
+) -> list[Memory]:
+    """Returns the learnings and lessons nearest to a goal, nearest first.
+
+    They are few beside the traces: where a search would look for them among all, they are listed.
+    """
+    text = similar_goals.normalised(redact(access, goal))
+    seen = [_narrowed(lens, _LEARNINGS), _narrowed(lens, _LESSONS)]
+    with access.ledger.read(access.namespace) as snapshot:
+        learnings = snapshot.page(seen[0], _FEW + 1, None)
+        lessons = snapshot.page(seen[1], _FEW + 1, None, worst_first=True)
+    found = [
+        near
+        for listed, own in ((learnings, seen[0]), (lessons, seen[1]))
+        for near in (
+            _compared(access, text, listed)
+            if len(listed) <= _FEW
+            else similar(access, goal, own, limit=limit, min_similarity=min_similarity)
+        )
+    ]
+    near = [each for each in found if each[1] >= min_similarity]
+    near.sort(key=lambda each: (each[1], each[0].created), reverse=True)
+    return [memory for memory, _ in near[:limit]]
+
+
+def _compared(access: Access, goal: str, memories: Sequence[Memory]) -> list[tuple[Memory, float]]:
+    """Memories with their similarity to a goal."""
+    if not memories or not goal:
+        return []
+    prepared = embed_question(access, Query(goal, Lens(memories[0].created)), Reading(goal, ()))
+    space, vectors = prepared.space, dict[str, list[Part]]()
+    if space is not None and models.reads(space.name, goal):
+        with access.ledger.read(access.namespace) as snapshot:
+            vectors = snapshot.vectors(space, [memory.id for memory in memories])
+    return [
+        (
+            memory,
+            similar_goals.similarity(
+                goal,
+                memory.text,
+                similar_goals.cosine(space, prepared.vector, vectors.get(memory.id, ())),
+            ),
+        )
+        for memory in memories
+    ]
+
+
+def _narrowed(lens: Lens, test: Filter) -> Lens:
+    return replace(lens, where=test if lens.where is None else And((test, lens.where)))
 
 
 def _check_ids(access: Access, draft: Draft) -> None:

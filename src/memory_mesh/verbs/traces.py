@@ -6,11 +6,10 @@ from datetime import datetime
 from memory_mesh import flows
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Draft, Kind, Lens, Origin, Receipt, Scope, Status, Tier
-from memory_mesh.model.filter import And, Compare, Filter, Or, Sign
+from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.trace import (
     KEY,
     LABEL,
-    LEARNING_LABEL,
     PatternMatch,
     Plan,
     Steps,
@@ -37,8 +36,6 @@ _FIELDS = (
     "status", "duration_ms", "tools_used", "files_created", "plan", "steps", "results",
     "learnings", "timestamp", "trace_id", "follows", "part_of", "depends_on",
 )  # fmt: skip
-_LEARNINGS = Compare("label", Sign.EQUAL, LEARNING_LABEL)
-_LESSONS = Compare("severity", Sign.AT_LEAST, 0)  # only lessons have one
 
 
 class TraceVerbs(View):
@@ -179,17 +176,12 @@ class TraceVerbs(View):
         """
         share, many = check_share(min_similarity, "min_similarity"), check_limit(limit)
         traces = self._similar(goal, min(MAX_RESULTS, 4 * many), share, time_window, scope)
-        lens = self._lens(scope)
-        learned = flows.traces.similar(
-            self._access(),
-            goal,
-            replace(lens, where=Or((_LEARNINGS, _LESSONS))),
-            limit=many,
-            min_similarity=share,
+        learned = flows.traces.learned(
+            self._access(), goal, self._lens(scope), limit=many, min_similarity=share
         )
         from memory_mesh.policy.learning.planning import plan_of  # most calls plan nothing
 
-        return plan_of(goal, traces, [memory for memory, _ in learned], many)
+        return plan_of(goal, traces, learned, many)
 
     def _similar(
         self,

@@ -1,9 +1,9 @@
 """How similar two goals are, and what an earlier execution suggests for the next one."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 
-from memory_mesh.model import Explanation
+from memory_mesh.model import Part, Space
 from memory_mesh.model.trace import PatternMatch, Trace
 from memory_mesh.policy.ranking import models
 from memory_mesh.policy.text import analyze
@@ -14,13 +14,8 @@ def normalised(goal: str) -> str:
     return " ".join("".join(char if char.isalnum() else " " for char in goal.lower()).split())
 
 
-def similarity(
-    goal: str, other: str, parts: Mapping[str, float], explanation: Explanation
-) -> float:
-    """Returns how similar two goals are, 0 to 1: by meaning where vectors say it, or by words."""
-    space = explanation.space
-    by_meaning = space is not None and models.reads(space, goal)
-    cosine = parts.get("cosine", 0.0) if by_meaning else 0.0
+def similarity(goal: str, other: str, cosine: float) -> float:
+    """Returns how similar two goals are, 0 to 1: by meaning where a cosine says it, or by words."""
     title = other.partition("\n")[0]  # of a learning: the rest of it says more than the goal
     words = max(by_words(goal, text) for text in {other, title})
     return max(0.0, min(1.0, max(cosine, words)))
@@ -35,6 +30,18 @@ def by_words(goal: str, other: str) -> float:
     if not own or not others:
         return 0.0
     return math.sqrt(len(own & others) / math.sqrt(len(own) * len(others)))
+
+
+def cosine(space: Space | None, vector: bytes, parts: Sequence[Part]) -> float:
+    """Returns the cosine of a goal and the nearest part of a text, on the scale of ranking."""
+    if space is None or not parts:
+        return 0.0
+    import numpy as np
+
+    traits = models.traits(space)
+    matrix = np.frombuffer(b"".join(part.vector for part in parts), np.float32)
+    cosines = matrix.reshape(len(parts), -1) @ np.frombuffer(vector, np.float32)
+    return float(traits.slope * cosines.max() + traits.offset)
 
 
 def match_of(trace: Trace, similarity: float) -> PatternMatch:
