@@ -26,6 +26,7 @@ from memory_mesh.model import (
     SkillDraft,
     Source,
 )
+from memory_mesh.model.trace import Step, Trace
 from memory_mesh.sync import MemoryMesh
 
 SECRET = "jane.doe@example.com"
@@ -62,6 +63,7 @@ IN_A_DRAFT: dict[str, object] = {
     "quarantine": SECRET,
     "notes": (SECRET,),
 }
+TRACE = Trace(SECRET, plan=SECRET, steps=(Step(SECRET, SECRET),), learnings=(SECRET,))
 NO_TEXT = {  # of Draft: numbers, times, enums, ids of this store
     "kind", "order", "occurred_at", "valid_from", "valid_until", "importance", "confidence", "tier",
     "pinned", "allow_duplicate", "derived_from", "origin", "keep_active",
@@ -102,13 +104,25 @@ FREE_TEXT: dict[str, object] = {  # arguments of verbs that take a text or a val
     "items": [SECRET, {"content": SECRET, "speaker": SECRET}],
     "yamo_text": f"---\nname: Mail\nintent: mail {SECRET}\n---\n1. write to {SECRET}\n",
     "schemas": {SECRET: {"cardinality": "single"}},
+    "trace": SECRET,
+    "goal": SECRET,
+    "plan": SECRET,
+    "results": SECRET,
+    "steps": [(SECRET, SECRET)],
+    "learnings": [SECRET],
+    "tools_used": [SECRET],
+    "files_created": [f"/home/{SECRET}/a.md"],
+    "trace_id": f"trace-1-{SECRET}",
+    "follows": [f"trace-1-{SECRET}"],
+    "part_of": [f"trace-1-{SECRET}"],
+    "depends_on": [f"trace-1-{SECRET}"],
 }
 OTHER_TEXT = {  # ids, times, words of an enum, files of the caller and names of the store itself
     "memory_id", "id", "ids", "by", "conflict_id", "pattern_id", "before", "cursor", "as_of",
     "valid_at", "occurred_at", "valid_from", "valid_until", "importance", "tier", "source_kind",
     "include", "across", "order_by", "profile", "weights", "resolution", "checkpoint", "against",
     "namespace", "user_id", "derived_from", "draft", "wire_format", "source_id",
-    "target_id", "type",
+    "target_id", "type", "status", "timestamp", "time_window",
 }  # fmt: skip
 
 
@@ -214,6 +228,10 @@ def needed(verb: str, stored: Stored) -> Mapping[str, object]:
         "by": stored.memory_id,
         "source_id": stored.memory_id,
         "target_id": stored.rival_id,
+        "trace": "a goal",
+        "traces": [TRACE],
+        "goal": "a goal",
+        "trace_id": "trace-1-a",
     }
     parameters = inspect.signature(getattr(MemoryMesh, verb)).parameters.values()
     empty = inspect.Parameter.empty
