@@ -8,10 +8,13 @@ passed on. Every question has a time limit, and an answer a largest size.
 import os
 import select
 import shutil
+import signal
 import subprocess
+import tempfile
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from memory_mesh.errors import MeshError
@@ -19,14 +22,18 @@ from memory_mesh.errors import MeshError
 ANSWER_SECONDS = 10.0
 WALK_SECONDS = 20.0
 MAX_BYTES = 200_000_000
+MAX_LOSSES = 3
 _CHUNK = 1 << 16  # bytes
+_LINE_BYTES = 1 << 17
 _KEPT_VARIABLES = ("HOME", "XDG_CONFIG_HOME", "TMPDIR", "SYSTEMROOT")  # where settings are found
+_CONVERTING = ("filter", "working-tree-encoding")  # attributes by which git changes a file's bytes
 _SILENCED = {  # settings of the repository that would run something or change the answer
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.untrackedCache": "false",
     "core.pager": "cat",
     "diff.external": "",
+    "i18n.logOutputEncoding": "UTF-8",
     "log.showSignature": "false",
     "log.showRoot": "true",
     "log.follow": "false",
@@ -45,6 +52,8 @@ class Git:
         self._top = top
         self._objects: _Conversation | None = None
         self._attributes: _Conversation | None = None
+        self._losses = 0
+        self._failed: set[str] = set()
         self.started = 0
 
     def read(self, name: str) -> tuple[str, bytes] | None:
@@ -52,43 +61,42 @@ class Git:
         if "\n" in name:
             raise GitFailed("a name with a line break cannot be looked up")
         if self._objects is None:
+            if self._losses > MAX_LOSSES:
+                raise GitFailed("git ended early too often")
             self._objects = self._converse(["cat-file", "--batch"])
-        head = self._objects.ask(os.fsencode(name) + b"\n")
-        words = head.split(b" ")
-        if head.endswith((b" missing", b" ambiguous")):
-            return None
-        if len(words) != 3 or not words[2].isdigit():  # noqa: PLR2004  # id, type, size
-            raise GitFailed("git answered in a way that is not understood")
-        size = int(words[2])
-        if size > MAX_BYTES:
-            raise GitFailed("an object is too large")
-        return words[0].decode("ascii"), self._objects.take(size + 1)[:-1]
+        try:
+            return self._object(self._objects, os.fsencode(name))
+        except GitFailed:  # such as for an object that a partial clone has left at the server
+            self._objects.close()
+            self._objects = None
+            self._losses += 1
+            raise
 
     def converted(self, path: str) -> str | None:
         """Returns the attribute by which git changes this file's bytes, or None."""
-        names = ("filter", "working-tree-encoding")
+        if "check-attr" in self._failed:
+            raise GitFailed("git check-attr failed before")
+        self._failed.add("check-attr")
         if self._attributes is None:
-            self._attributes = self._converse(["check-attr", "-z", "--stdin", *names])
+            self._attributes = self._converse(["check-attr", "-z", "--stdin", *_CONVERTING])
         self._attributes.send(os.fsencode(path) + b"\0")
-        found: str | None = None
-        for name in names:
-            _, _, value = (self._attributes.until(b"\0") for _ in range(3))
-            if value not in {b"unspecified", b"unset"}:
-                found = name
-        return found
+        values = {}
+        for name in _CONVERTING:
+            _, _, values[name] = (self._attributes.until(b"\0") for _ in range(3))
+        self._failed.remove("check-attr")
+        found = (name for name in values if values[name] not in {b"unspecified", b"unset"})
+        return next(found, None)
 
     def run(self, words: Sequence[str], *, given: bytes = b"") -> bytes:
-        """Returns what one command prints; raises `GitFailed` where it does not end well."""
-        with self._start(words) as process:
-            try:
-                output, _ = process.communicate(given, timeout=WALK_SECONDS)
-            except subprocess.TimeoutExpired as error:
-                process.kill()
-                raise GitFailed("git took too long") from error
-        if process.returncode != 0:
-            raise GitFailed(f"git {words[0]} failed")
-        if len(output) > MAX_BYTES:
-            raise GitFailed("git's answer is too large")
+        """Returns what one command prints; raises `GitFailed` where it does not end well.
+
+        A command that failed once is not tried again.
+        """
+        if words[0] in self._failed:
+            raise GitFailed(f"git {words[0]} failed before")
+        self._failed.add(words[0])
+        output = self._finish(words, given)
+        self._failed.remove(words[0])
         return output
 
     def close(self) -> None:
@@ -98,10 +106,42 @@ class Git:
                 conversation.close()
         self._objects = self._attributes = None
 
+    def _finish(self, words: Sequence[str], given: bytes) -> bytes:
+        with tempfile.TemporaryFile() as file:  # a pipe that git does not read would block
+            file.write(given)
+            file.flush()
+            file.seek(0)
+            process = self._start(words, given=file.fileno())
+        talk = _Conversation(process)
+        try:
+            output = talk.rest()
+            code = process.wait(timeout=ANSWER_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise GitFailed("git took too long") from error
+        finally:
+            talk.close()
+        if code != 0:
+            raise GitFailed(f"git {words[0]} failed")
+        return output
+
+    def _object(self, objects: "_Conversation", name: bytes) -> tuple[str, bytes] | None:
+        head = objects.ask(name + b"\n")
+        words = head.split(b" ")
+        if head.endswith((b" missing", b" ambiguous")):
+            return None
+        if len(words) != 3 or not words[2].isdigit():  # noqa: PLR2004  # id, type, size
+            raise GitFailed("git answered in a way that is not understood")
+        size = int(words[2])
+        if size > MAX_BYTES:
+            raise GitFailed("an object is too large")
+        return words[0].decode("ascii"), objects.take(size + 1)[:-1]
+
     def _converse(self, words: Sequence[str]) -> "_Conversation":
         return _Conversation(self._start(words))
 
-    def _start(self, words: Sequence[str]) -> "subprocess.Popen[bytes]":
+    def _start(
+        self, words: Sequence[str], *, given: int = subprocess.PIPE
+    ) -> "subprocess.Popen[bytes]":
         program = _program(self._top, os.environ)
         if program is None:
             raise GitFailed("git is not installed")
@@ -111,7 +151,7 @@ class Git:
         try:
             return subprocess.Popen(  # noqa: S603  # our own words, never a shell
                 [program, *place, "--no-pager", "--literal-pathspecs", *settings, *words],
-                stdin=subprocess.PIPE,
+                stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=environment(os.environ, self._top),
@@ -179,7 +219,9 @@ class _Conversation:
         """Returns what comes before the next mark."""
         deadline = time.monotonic() + ANSWER_SECONDS
         while mark not in self._waiting:
-            self._more(deadline)
+            if len(self._waiting) > _LINE_BYTES:
+                raise GitFailed("git answered in a way that is not understood")
+            self._waiting += self._more(deadline)
         found, _, self._waiting = self._waiting.partition(mark)
         return found
 
@@ -188,41 +230,52 @@ class _Conversation:
         deadline = time.monotonic() + ANSWER_SECONDS
         parts, have = [self._waiting], len(self._waiting)
         while have < size:
-            self._waiting = b""
-            self._more(deadline)
-            parts.append(self._waiting)
-            have += len(self._waiting)
+            parts.append(self._more(deadline))
+            have += len(parts[-1])
         whole = b"".join(parts)
         self._waiting = whole[size:]
         return whole[:size]
+
+    def rest(self) -> bytes:
+        """Returns everything that comes until git is done."""
+        deadline = time.monotonic() + WALK_SECONDS
+        parts, have = [self._waiting], 0
+        while part := self._next(deadline):
+            parts.append(part)
+            have += len(part)
+            if have > MAX_BYTES:
+                raise GitFailed("git's answer is too large")
+        return b"".join(parts)
 
     def close(self) -> None:
         """Ends the process."""
         self._stop()
 
-    def _more(self, deadline: float) -> None:
-        """Waits for the next bytes; a git that says nothing in time is ended."""
+    def _more(self, deadline: float) -> bytes:
+        """Returns the next bytes, of which there must be some."""
+        data = self._next(deadline)
+        if not data:
+            raise GitFailed("git ended early")
+        return data
+
+    def _next(self, deadline: float) -> bytes:
+        """Waits for the next bytes; returns none at the end."""
         output = self._process.stdout
         left = deadline - time.monotonic()
         if output is None or output.closed:
             raise GitFailed("git ended early")
         if left <= 0 or not select.select([output], [], [], left)[0]:
-            self.close()
             raise GitFailed("git took too long")
-        data = os.read(output.fileno(), _CHUNK)
-        if not data:
-            self.close()
-            raise GitFailed("git ended early")
-        self._waiting += data
+        return os.read(output.fileno(), _CHUNK)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ends a process that only reads, and closes its pipes."""
-    process.kill()
+    """Ends a process that only reads, with those it started, and closes its pipes."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            try:
+            with suppress(OSError):  # what was not sent yet is lost, and nobody waits for it
                 pipe.close()
-            except OSError:
-                continue  # what was not sent yet is lost, and nobody waits for it
     process.wait()

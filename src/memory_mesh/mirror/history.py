@@ -91,7 +91,7 @@ def _steps(printed: bytes) -> Iterator[_Change]:
     for token in tokens:
         text = token.lstrip("\n")
         if text.startswith("commit "):
-            commit, when, above, writer = text.removeprefix("commit ").split("\t", 3)
+            commit, when, above, writer = _header(text)
             time, parents = int(when), tuple(above.split())
         elif text.startswith(":"):
             count += 1
@@ -102,6 +102,14 @@ def _steps(printed: bytes) -> Iterator[_Change]:
             if new not in olds:  # else only the file's mode changed
                 step = Step(commit, path, tuple(olds), new, time, writer, None)
                 yield _Change(step, parents)
+
+
+def _header(text: str) -> tuple[str, str, str, str]:
+    """The id of a commit, its time, its parents, and who wrote it when."""
+    words = text.removeprefix("commit ").split("\t", 3)
+    if len(words) != 4 or not words[1].isdecimal():  # noqa: PLR2004  # as _FORMAT says
+        raise GitFailed("a commit has no time")
+    return words[0], words[1], words[2], words[3]
 
 
 def _contents(text: str) -> list[str]:
