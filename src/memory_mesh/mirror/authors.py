@@ -4,9 +4,9 @@ What the user edits by hand or commits in this clone is the user's. What came by
 or checkout is a document's, as is everything that cannot be told. What an agent's edit tool wrote,
 and marked, is the agent's. SECURITY.md says what cannot be told apart.
 
-Nothing is asked of git until a question is; then at most six processes of it run for each clone,
-whatever the number of files: two that answer for single files, one for the history, and up to three
-for removals and partial clones.
+No git runs until there is a question. Then each clone takes at most five processes of it, whatever
+the number of files: two that answer for single files; two where a commit has to be judged, for the
+branches and the commits that are new since the last run; one where a file was removed.
 """
 
 import os
@@ -30,9 +30,10 @@ _OUTSIDE = Verdict(Author.DOCUMENT, "its path does not lie in the folder")
 class Authors:
     """Answers for the files of one folder during one run; paths are relative to the folder."""
 
-    def __init__(self, folder: Path, marks: Marks) -> None:
+    def __init__(self, folder: Path, state_dir: Path, *, clock: Clock | None = None) -> None:
         self._folder = Path(os.path.realpath(folder))
-        self._marks = marks
+        self._state_dir = state_dir
+        self._marks = Marks(state_dir, clock=clock)
         self._clones: dict[Path, Clone | str | None] = {}
         self._judges: dict[Path, Judge] = {}
         self._lowered: str | None = None
@@ -40,8 +41,8 @@ class Authors:
 
     @classmethod
     def of_folder(cls, folder: Path, state_dir: Path, *, clock: Clock | None = None) -> "Authors":
-        """Returns the authors of a folder; agents' marks are in the folder `state_dir`."""
-        return cls(folder, Marks(state_dir, clock=clock))
+        """Returns the authors of a folder; `state_dir` has agents' marks and the walked history."""
+        return cls(folder, state_dir, clock=clock)
 
     def of(self, path: str, content: bytes) -> Author:
         """Returns whose words this content of a file is."""
@@ -154,7 +155,7 @@ class Authors:
         if clone.top not in self._judges:
             inside = self._folder.is_relative_to(clone.top)
             folder = self._folder.relative_to(clone.top).as_posix() if inside else "."
-            self._judges[clone.top] = Judge(clone, "" if folder == "." else folder)
+            self._judges[clone.top] = Judge(clone, "" if folder == "." else folder, self._state_dir)
         return self._judges[clone.top]
 
     def _in_clone(self, path: str) -> str:

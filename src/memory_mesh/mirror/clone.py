@@ -16,7 +16,6 @@ _UNDER_WAY = {
 _HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "FETCH_HEAD")
 _OBJECT_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
 _SHA256 = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
-_PROMISOR = re.compile(r"^\s*(?:promisor|partialclone\w*)\s*=", re.IGNORECASE | re.MULTILINE)
 _MAX_SETTINGS = 1_000_000  # characters
 
 
@@ -33,11 +32,6 @@ class Clone:
         """The hash by which this clone names objects."""
         settings = read_text(self.shared / "config")[:_MAX_SETTINGS]
         return "sha256" if _SHA256.search(settings) else "sha1"
-
-    @property
-    def partial(self) -> bool:
-        """Some objects may have been left at the server."""
-        return bool(_PROMISOR.search(read_text(self.shared / "config")[:_MAX_SETTINGS]))
 
     @property
     def unborn(self) -> bool:

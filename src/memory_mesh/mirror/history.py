@@ -1,18 +1,12 @@
 """Which commit brought each content of a folder, and which of these commits were made here."""
 
-from collections import defaultdict
-from collections.abc import Iterator
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from memory_mesh.mirror.clone import Clone
-from memory_mesh.mirror.git import Git, GitFailed
-from memory_mesh.mirror.reflog import Made, Way, made_here
-
-MAX_STEPS = 1_000_000
-_FORMAT = "commit %H%x09%ct%x09%P%x09%an <%ae> %at"
-_LOG = ["log", "--stdin", "--ignore-missing", "--exclude=refs/stash", "--all", "--full-history"]
-_SHAPE = ["-c", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"]
-_QUIET = ["--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--no-mailmap"]
+from memory_mesh.mirror.git import GitFailed
+from memory_mesh.mirror.reflog import Made, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +14,11 @@ class Step:
     """One commit's change of one file: from these contents to a new one; "" is no file."""
 
     commit: str
-    path: str
+    path: str  # its key
     olds: tuple[str, ...]
     new: str
     time: int
-    writer: str  # author and time of authorship, which a rebase keeps
+    writer: str  # stands for the author and the time of authorship, which a rebase keeps
     way: Way | None  # None: not made in this clone
     order: int = 0
 
@@ -35,126 +29,134 @@ class Step:
 
 
 class History:
-    """The changes of a folder in every branch and every commit that the reflogs know."""
+    """The changes of a folder as a walk noted them; a change is read when it is asked for.
 
-    def __init__(self, steps: list[Step]) -> None:
-        self._by_content: dict[str, list[Step]] = defaultdict(list)
-        self._by_path: dict[str, list[Step]] = defaultdict(list)
-        self._by_writer: dict[tuple[str, str], list[Step]] = defaultdict(list)
-        for step in steps:
-            self._by_content[step.new].append(step)
-            self._by_path[step.path].append(step)
-            self._by_writer[step.writer, step.path].append(step)
+    A commit is a line `C id time writer parents`, and each of its changes a line that starts with
+    a tab: the path's key, the new content, the old ones.
+    """
+
+    def __init__(self, noted: bytes, made: dict[str, Made], gone: Iterable[str] = ()) -> None:
+        self._made = made
+        self._gone = set(gone)  # commits that were amended and of which nothing is known
+        self._lines = noted.decode("ascii").splitlines()
+        self._heads: list[int] = []
+        self._places: dict[str, int] = {}  # of a commit among the heads
+        self._by_content: dict[str, list[int]] = {}
+        self._by_path: dict[str, list[int]] = {}
+        for number, line in enumerate(self._lines):
+            if line.startswith("\t"):
+                _, key, contents = line.split("\t")
+                self._by_content.setdefault(contents.partition(" ")[0], []).append(number)
+                self._by_path.setdefault(key, []).append(number)
+            else:
+                self._places[line.split(" ", 2)[1]] = len(self._heads)
+                self._heads.append(number)
+        self._taken_back = list(self._find_taken_back())
 
     def brought(self, content: str) -> list[Step]:
         """The changes that led to this content, at any path."""
-        return self._by_content.get(content, [])
+        found = self._steps(self._by_content.get(content, []))
+        return [*found, *(step for step in self._taken_back if step.new == content)]
 
-    def of_path(self, path: str) -> list[Step]:
+    def of_path(self, key: str) -> list[Step]:
         """The changes of one file."""
-        return self._by_path.get(path, [])
+        found = self._steps(self._by_path.get(key, []))
+        return [*found, *(step for step in self._taken_back if step.path == key)]
 
-    def latest_own(self, path: str) -> Step | None:
+    def latest_own(self, key: str) -> Step | None:
         """The user's last change of a file."""
-        own = [step for step in self.of_path(path) if step.own]
+        own = [step for step in self.of_path(key) if step.own]
         return max(own, key=lambda step: (step.time, step.order), default=None)
 
     def originals(self, copy: Step) -> list[Step]:
         """The changes of which a rebased or picked one is a copy."""
-        same = self._by_writer.get((copy.writer, copy.path), [])
-        return [step for step in same if step.commit != copy.commit]
+        steps = self.of_path(copy.path)
+        return [one for one in steps if one.writer == copy.writer and one.commit != copy.commit]
+
+    def _steps(self, numbers: list[int]) -> list[Step]:
+        steps = (self._placed(number) for number in numbers)
+        return [step for step in steps if step is not None and step.new not in step.olds]
+
+    def _placed(self, number: int) -> Step | None:
+        """States how the change's commit was made; None if an amended commit only repeats it."""
+        head = self._heads[bisect_right(self._heads, number) - 1]
+        commit = self._lines[head].split(" ")
+        step, known = _step(commit, self._lines[number]), self._made.get(commit[1])
+        if known is None or not _plausible(known, commit[4:]):
+            return step
+        if known.way is not Way.AMENDED:
+            time = step.time if known.way is Way.COPIED else known.time
+            return replace(step, way=known.way, time=time, order=known.order)
+        if known.old in self._gone:
+            return step  # nothing tells which part of it is new
+        before = self._in_commit(known.old).get(step.path)
+        if before is not None and before.new == step.new:
+            return None
+        olds = step.olds if before is None else (before.new,)
+        return replace(step, olds=olds, way=Way.AMENDED, time=known.time, order=known.order)
+
+    def _in_commit(self, name: str) -> dict[str, Step]:
+        """The changes of one commit by the keys of their paths."""
+        place = self._places.get(name)
+        if place is None:
+            return {}
+        head, *after = self._heads[place : place + 2]
+        commit = self._lines[head].split(" ")
+        lines = self._lines[head + 1 : after[0] if after else None]
+        return {step.path: step for step in (_step(commit, line) for line in lines)}
+
+    def _find_taken_back(self) -> Iterator[Step]:
+        """The changes that the user took out of a commit by amending it."""
+        for name, known in self._made.items():
+            if known.way is not Way.AMENDED:
+                continue
+            kept = self._in_commit(name)
+            for path, step in self._in_commit(known.old).items():
+                if path not in kept and len(step.olds) == 1:
+                    back = replace(step, commit=name, olds=(step.new,), new=step.olds[0])
+                    yield replace(back, way=Way.AMENDED, time=known.time, order=known.order)
 
 
-def read_history(git: Git, clone: Clone, folder: str) -> History:
-    """Reads it by one git process; the reflogs are read twice, for a commit made meanwhile."""
-    heads = [*clone.heads, *made_here(clone), *(made.old for made in made_here(clone).values())]
-    roots = "".join(f"{head}\n" for head in dict.fromkeys(heads) if head.strip("0"))
-    words = [*_LOG, *_SHAPE, *_QUIET, f"--format={_FORMAT}"]
-    limit = ["--", folder] if folder else []
-    printed = git.run([*words, *limit], given=roots.encode("ascii"))
-    return History(list(_placed(git, list(_steps(printed)), made_here(clone))))
+def path_key(path: str) -> str:
+    """Stands for a path in a history, so that no name of a file is kept."""
+    return hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """A change as git printed it, with its commit's parents."""
-
-    step: Step
-    parents: tuple[str, ...]
-
-
-def _steps(printed: bytes) -> Iterator[_Change]:
-    """Reads git's raw format: a header for each commit, then pairs of a change and a path."""
+def noted(printed: bytes) -> bytes:
+    """Turns git's raw format (a header for each commit, pairs of a change and a path) into ours."""
+    lines: list[str] = []
     tokens = iter(printed.decode("utf-8", "surrogateescape").split("\0"))
-    commit, time, parents, writer = "", 0, tuple[str, ...](), ""
-    count = 0
     for token in tokens:
         text = token.lstrip("\n")
-        if text.startswith("commit "):
-            commit, when, above, writer = _header(text)
-            time, parents = int(when), tuple(above.split())
-        elif text.startswith(":"):
-            count += 1
-            if count > MAX_STEPS:
-                raise GitFailed("the folder's history is too long to be read")
-            *olds, new = _contents(text)
-            path = next(tokens, "")
-            if new not in olds:  # else only the file's mode changed
-                step = Step(commit, path, tuple(olds), new, time, writer, None)
-                yield _Change(step, parents)
+        if text.startswith(":"):
+            words = text.lstrip(":").split(" ")
+            sides = len(words) // 2  # as many modes as ids, then the kind of change
+            *olds, new = words[sides : 2 * sides]
+            lines.append(f"\t{path_key(next(tokens, ''))}\t{new} {' '.join(olds)}")
+        elif text:
+            lines.append(_header(text))
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
 
 
-def _header(text: str) -> tuple[str, str, str, str]:
-    """The id of a commit, its time, its parents, and who wrote it when."""
-    words = text.removeprefix("commit ").split("\t", 3)
-    if len(words) != 4 or not words[1].isdecimal():  # noqa: PLR2004  # as _FORMAT says
-        raise GitFailed("a commit has no time")
-    return words[0], words[1], words[2], words[3]
+def _header(text: str) -> str:
+    """A commit's line, with a digest in the place of its author: no name is kept."""
+    words = text.split("\t", 4)
+    if len(words) != 5 or words[0] != "commit" or not words[2].isdecimal():  # noqa: PLR2004
+        raise GitFailed("git answered in a way that is not understood")
+    _, name, time, parents, writer = words
+    return f"C {name} {time} {path_key(writer)} {parents}".rstrip()
 
 
-def _contents(text: str) -> list[str]:
-    """The object ids of a raw line, the new one last; "" stands for no file."""
-    sides = len(text) - len(text.lstrip(":")) + 1
-    words = text.lstrip(":").split(" ")
-    return [word if word.strip("0") else "" for word in words[sides : 2 * sides]]
+def _step(commit: list[str], line: str) -> Step:
+    """A change from its commit's words and its own line."""
+    _, name, time, writer, *_ = commit
+    _, key, contents = line.split("\t")
+    new, *olds = (word if word.strip("0") else "" for word in contents.split(" "))
+    return Step(name, key, tuple(olds), new, int(time), writer, None)
 
 
-def _placed(git: Git, changes: list[_Change], made: dict[str, Made]) -> Iterator[Step]:
-    """States for each change how its commit was made; what an amended one repeats is left out."""
-    by_commit: dict[str, dict[str, Step]] = defaultdict(dict)
-    for change in changes:
-        by_commit[change.step.commit][change.step.path] = change.step
-    for change in changes:
-        step, known = change.step, made.get(change.step.commit)
-        if known is None or not _plausible(known, change.parents):
-            yield step
-        elif known.way is not Way.AMENDED:
-            time = step.time if known.way is Way.COPIED else known.time
-            yield replace(step, way=known.way, time=time, order=known.order)
-        elif known.old not in by_commit and git.read(known.old) is None:
-            yield step  # what was amended is gone: nothing tells which part is new
-        elif (before := by_commit.get(known.old, {}).get(step.path)) is None:
-            yield replace(step, way=Way.AMENDED, time=known.time, order=known.order)
-        elif before.new != step.new:
-            changed = replace(step, olds=(before.new,), way=Way.AMENDED)
-            yield replace(changed, time=known.time, order=known.order)
-    yield from _taken_back(by_commit, made)
-
-
-def _plausible(known: Made, parents: tuple[str, ...]) -> bool:
+def _plausible(known: Made, parents: list[str]) -> bool:
     """The reflog and the commit agree; they do not where a shallow clone cut the history."""
     if known.way in {Way.COMMITTED, Way.MERGED}:
         return (known.old if known.old.strip("0") else "") == (parents[0] if parents else "")
     return True
-
-
-def _taken_back(by_commit: dict[str, dict[str, Step]], made: dict[str, Made]) -> Iterator[Step]:
-    """The changes that the user took out of a commit by amending it."""
-    for commit, known in made.items():
-        if known.way is not Way.AMENDED:
-            continue
-        kept = by_commit.get(commit, {})
-        for path, step in by_commit.get(known.old, {}).items():
-            if path not in kept and len(step.olds) == 1:
-                back = replace(step, commit=commit, olds=(step.new,), new=step.olds[0])
-                yield replace(back, way=Way.AMENDED, time=known.time, order=known.order)

@@ -1,12 +1,15 @@
 """Whose words the files of one clone are."""
 
 import hashlib
+import os
 import re
+from pathlib import Path
 
 from memory_mesh.mirror.clone import Clone
 from memory_mesh.mirror.git import Git, GitFailed
-from memory_mesh.mirror.history import History, Step, read_history
+from memory_mesh.mirror.history import History, Step, path_key
 from memory_mesh.mirror.origin import Author, Origins, Verdict
+from memory_mesh.mirror.walk import read_history
 
 _CONFLICT = re.compile(rb"^<{7}(?: .*)?$(?s:.*?)^>{7}(?: .*)?$", re.MULTILINE)
 _IDENT = re.compile(rb"\$Id:[^$\n]*\$")
@@ -17,14 +20,16 @@ _STAGED = Verdict(Author.USER, "it is staged or stashed, and in no commit")
 class Judge:
     """Answers for the files of one clone; paths are relative to the clone's top."""
 
-    def __init__(self, clone: Clone, folder: str) -> None:
+    def __init__(self, clone: Clone, folder: str, state_dir: Path) -> None:
         self._clone = clone
         self._folder = folder
+        self._state_dir = state_dir
+        self._hash_name = clone.hash_name
         self.git = Git(clone.top)
         self._head: str | None = None
         self._loaded: tuple[History, Origins] | None = None
         self._hidden: set[str] | None = None
-        self._listed: set[str] | None = None
+        self._folders: dict[str, bytes] = {}
 
     def of(self, path: str, content: bytes) -> Verdict:
         """Whose words this content of a file is; a document's if git gives no answer."""
@@ -54,10 +59,10 @@ class Judge:
         try:
             committed = self._committed(path)
             origins = self._history[1]
-            ids = origins.from_elsewhere(path, committed[0]) if committed else []
+            ids = origins.from_elsewhere(path_key(path), committed) if committed else []
             for commit in self._clone.merging:
                 merging = self.git.read(f"{commit}:{path}")
-                ids += origins.from_elsewhere(path, merging[0]) if merging else []
+                ids += origins.from_elsewhere(path_key(path), merging[0]) if merging else []
             return [self._read(one) for one in dict.fromkeys(ids)]
         except GitFailed:
             return []
@@ -66,9 +71,9 @@ class Judge:
         """The user's and the others' contents that a merge or rebase mixed into this one."""
         try:
             committed = self._committed(path)
-            if committed is None or not _same_text(committed[1], content):
+            if committed is None or not self._is(committed, content):
                 return [], []
-            origin = self._history[1].of(path, committed[0])
+            origin = self._history[1].of(path_key(path), committed)
             if origin is None:
                 return [], []
             others = (self._read(one) for one in origin.below if one)
@@ -80,10 +85,10 @@ class Judge:
         if self.conflict(path, content):
             return Verdict(Author.DOCUMENT, "it holds a conflict that is not resolved")
         committed = self._committed(path)
-        if committed and _same_text(committed[1], content):
-            return self._of_object(path, committed[0])
+        if committed and self._is(committed, content):
+            return self._of_committed(path, committed)
         staged = self.git.read(f":0:{path}")
-        if staged and _same_text(staged[1], content):
+        if staged and self._is(staged[0], content):
             return self._of_object(path, staged[0])
         if (committed or staged) and (attribute := self.git.converted(path)):
             reason = f"git converts it (attribute {attribute}), so an edit cannot be told apart"
@@ -93,9 +98,15 @@ class Judge:
                 return self._of_object(path, name)
         return _EDITED
 
+    def _of_committed(self, path: str, name: str) -> Verdict:
+        origin = self._history[1].of(path_key(path), name)
+        if origin is None:
+            return Verdict(Author.DOCUMENT, "its commit lies further back than is looked at")
+        return origin.verdict
+
     def _of_object(self, path: str, name: str) -> Verdict:
         """Whose a content is that git has stored."""
-        origin = self._history[1].of(path, name)
+        origin = self._history[1].of(path_key(path), name)
         if origin is not None:
             return origin.verdict
         if under_way := self._clone.under_way:
@@ -110,10 +121,10 @@ class Judge:
                 return Verdict(Author.DOCUMENT, "a merge that is not finished here removes it")
             return Verdict(Author.USER, "it is removed, and the removal is not committed")
         history, _ = self._history
-        steps = history.of_path(path)
+        steps = history.of_path(path_key(path))
         if not steps:
             return self._never_committed(path)
-        last = history.latest_own(path)
+        last = history.latest_own(path_key(path))
         others = any(step.way is None and not step.new for step in steps)
         if last and not last.new and (not others or self._had(last, sha256)):
             return Verdict(Author.USER, "you committed its removal in this clone")
@@ -129,8 +140,8 @@ class Judge:
         before = (self._read(old) for old in removal.olds if old)
         return any(hashlib.sha256(content).hexdigest() == sha256 for content in before)
 
-    def _committed(self, path: str) -> tuple[str, bytes] | None:
-        """The id and content of the file in the current commit."""
+    def _committed(self, path: str) -> str | None:
+        """The object id of the file in the current commit."""
         if self._head is None:
             found = self.git.read("HEAD^{commit}")
             if found is None and not self._clone.unborn:
@@ -138,19 +149,15 @@ class Judge:
             self._head = found[0] if found else ""
         if not self._head:
             return None
-        committed = self.git.read(f"{self._head}:{path}")
-        if committed is None and self._clone.partial and path in self._in_head:
-            raise GitFailed("its committed content is not in this partial clone")
-        return committed
+        folder, _, name = path.rpartition("/")
+        if folder not in self._folders:
+            found = self.git.read(f"{self._head}:{folder}")
+            self._folders[folder] = found[1] if found else b""
+        return _entry(self._folders[folder], os.fsencode(name), len(self._head) // 2)
 
-    @property
-    def _in_head(self) -> set[str]:
-        """The paths of the current commit; asked where a content may be missing."""
-        if self._listed is None:
-            words = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", self._head or "HEAD"]
-            printed = self.git.run([*words, *([self._folder] if self._folder else [])])
-            self._listed = set(printed.decode("utf-8", "surrogateescape").split("\0"))
-        return self._listed
+    def _is(self, name: str, content: bytes) -> bool:
+        """Whether a stored content is this one, but for what git itself changes."""
+        return name in self._names(content) or _plain(self._read(name)) == _plain(content)
 
     @property
     def _not_checked_out(self) -> set[str]:
@@ -165,7 +172,7 @@ class Judge:
     @property
     def _history(self) -> tuple[History, Origins]:
         if self._loaded is None:
-            history = read_history(self.git, self._clone, self._folder)
+            history = read_history(self.git, self._clone, self._folder, self._state_dir)
             self._loaded = history, Origins(history, self._read)
         return self._loaded
 
@@ -177,21 +184,26 @@ class Judge:
 
     def _names(self, content: bytes) -> list[str]:
         """The object ids that git may give this content, with and without its line ends."""
-        kind = self._clone.hash_name
         contents = dict.fromkeys((content, _plain(content)))
-        return [_object_id(one, kind) for one in contents]
+        return [_object_id(one, self._hash_name) for one in contents]
 
 
 def _unknown(error: GitFailed) -> Verdict:
     return Verdict(Author.DOCUMENT, f"where it came from is not known: {error}")
 
 
-def _same_text(one: bytes, other: bytes) -> bool:
-    """The same bytes, but for what git itself changes when it writes a file."""
-    return one == other or _plain(one) == _plain(other)
+def _entry(tree: bytes, name: bytes, width: int) -> str | None:
+    """The id of a file in a folder, as git stores one: mode, space, name, NUL, id."""
+    for mode in (b"100644 ", b"100755 ", b"100664 ", b"120000 "):
+        sought = mode + name + b"\0"
+        at = tree.find(sought)
+        if at >= 0:
+            return tree[at + len(sought) :][:width].hex()
+    return None
 
 
 def _plain(content: bytes) -> bytes:
+    """The content without what git itself changes when it writes a file."""
     return _IDENT.sub(b"$Id$", content.replace(b"\r\n", b"\n"))
 
 

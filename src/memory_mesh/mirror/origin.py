@@ -43,7 +43,10 @@ class Origin:
 
 
 class Origins:
-    """Decides it from the folder's history; `read` returns a content by its object id."""
+    """Decides it from the folder's history; `read` returns a content by its object id.
+
+    A path is given by its key in the history.
+    """
 
     def __init__(self, history: History, read: Callable[[str], bytes]) -> None:
         self._history = history
@@ -102,7 +105,7 @@ class Origins:
             return Origin(
                 Author.DOCUMENT, "you committed it, but the same content came from elsewhere before"
             )
-        newest = [step for step in own if self._history.latest_own(step.path) is step]
+        newest = [step for step in own if self._history.latest_own(step.path) == step]
         if elsewhere and not newest:
             return Origin(Author.DOCUMENT, "an older text of yours came back from elsewhere")
         at_path = [step for step in own if step.path == path] or own

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.mirror import git as git_module
+from memory_mesh.mirror import git as git_module, walk
 from memory_mesh.mirror.authors import Author, Authors, Verdict
 from tests.clones import Repo, clone, new_repo, shared
 
@@ -321,6 +321,29 @@ def test_a_history_cut_behind_a_commit_of_mine_does_not_make_theirs_mine(tmp_pat
     mine.git("fetch", "-q", "--depth=1", "origin", "main")
     mine.git("reflog", "expire", "--expire=now", "refs/remotes/origin/main")
     assert author(mine, THEIRS) is Author.DOCUMENT
+
+
+def test_amending_a_commit_further_back_than_is_looked_at_makes_nothing_mine(tmp_path, monkeypatch):
+    seed = new_repo(tmp_path / "seed", "them")
+    seed.commit(THEIRS, "theirs")
+    seed.git("branch", "old")
+    for number in range(5):
+        seed.commit("other.md", f"version {number}")
+    mine = clone(seed.top, tmp_path / "mine")
+    mine.git("checkout", "-q", "old")
+    mine.commit("mine.md", "mine", "--amend")
+    monkeypatch.setattr(walk, "MAX_COMMITS", 3)
+    assert verdict(mine, THEIRS).author is Author.DOCUMENT
+    assert author(mine, "mine.md") is Author.DOCUMENT
+    assert author(mine, "new.md", b"edited") is Author.USER
+
+
+def test_references_that_are_no_commits_do_no_harm(mine):
+    blob = mine.git("hash-object", "-w", "--stdin", given="a blob")
+    mine.git("update-ref", "refs/tags/blob", blob)
+    mine.git("update-ref", "refs/tags/tree", mine.git("rev-parse", "HEAD^{tree}"))
+    mine.git("tag", "-a", "-m", "annotated", "tag")
+    assert ask_everything(mine) == USUAL
 
 
 def test_a_submodule_in_the_folder_is_a_clone_of_its_own(tmp_path):

@@ -144,10 +144,57 @@ def test_the_number_of_git_processes_does_not_grow_with_the_files(tmp_path):
             assert authors.of(f"mine-{number}.md", b"mine %d" % number) is Author.USER
             assert authors.of(f"theirs-{number}.md", b"theirs %d" % number) is Author.DOCUMENT
             assert authors.baselines(f"theirs-{number}.md") == [b"theirs %d" % number]
-        assert authors.processes == 3
+        assert authors.processes == 4
         for number in range(20):
             assert authors.deleted(f"mine-{number}.md", sha256(b"x")) is Author.USER
-        assert authors.processes == 4
+        assert authors.processes == 5
+    with Authors.of_folder(mine.notes, tmp_path / "state") as authors:
+        assert authors.of("mine-1.md", b"mine 1") is Author.USER
+        assert authors.of("theirs-1.md", b"theirs 1") is Author.DOCUMENT
+        assert authors.processes == 2  # nothing is new, so nothing is walked
+
+
+def test_a_walk_goes_on_where_the_last_one_ended(tmp_path):
+    mine, they, _ = shared(tmp_path)
+    state = tmp_path / "state"
+    told = []
+    for number in range(3):
+        mine.commit(f"mine-{number}.md", f"mine {number}")
+        they.commit(f"theirs-{number}.md", f"theirs {number}")
+        they.git("push", "-q")
+        mine.git("pull", "-q", "--rebase")
+        with Authors.of_folder(mine.notes, state) as authors:
+            told.append(everything(authors))
+            assert told[-1][f"mine-{number}.md"] is Author.USER
+            assert told[-1][f"theirs-{number}.md"] is Author.DOCUMENT
+        mine.git("push", "-q")
+        they.git("pull", "-q", "--rebase")
+    (walk,) = state.glob("*.walk")
+    for word in (b"them", b"example.org", b"theirs-1"):
+        assert word not in walk.read_bytes()  # no author and no file by name
+    for text in (
+        b"",
+        b"nonsense",
+        walk.read_bytes().replace(b"walk 1", b"walk 0"),
+        b"a\nb\nc\nd\n",
+    ):
+        walk.write_bytes(text)
+        with Authors.of_folder(mine.notes, state) as authors:
+            assert everything(authors) == told[-1]
+    mine.git("checkout", "-q", "--orphan", "fresh")
+    mine.git("commit", "-qm", "all anew")
+    mine.git("branch", "-D", "main")
+    mine.git("branch", "-dr", "origin/main", "origin/HEAD")
+    mine.git("reflog", "expire", "--expire=now", "--all")
+    mine.git("gc", "-q", "--prune=now")
+    with Authors.of_folder(mine.notes, state) as authors:  # the walk outlives what it walked
+        assert set(everything(authors).values()) == {Author.DOCUMENT}
+
+
+def everything(authors: Authors) -> dict[str, Author]:
+    whose = ("mine", "theirs")
+    names = {f"{who}-{number}.md": f"{who} {number}" for who in whose for number in range(3)}
+    return {name: authors.of(name, text.encode()) for name, text in names.items()}
 
 
 def test_processes_end_with_the_authors(tmp_path):
