@@ -52,6 +52,8 @@ class Git:
         self._top = top
         self._objects: _Conversation | None = None
         self._attributes: _Conversation | None = None
+        self._program: str | None = None
+        self._variables: dict[str, str] = {}
         self._losses = 0
         self._failed: set[str] = set()
         self.started = 0
@@ -142,19 +144,21 @@ class Git:
     def _start(
         self, words: Sequence[str], *, given: int = subprocess.PIPE
     ) -> "subprocess.Popen[bytes]":
-        program = _program(self._top, os.environ)
-        if program is None:
+        if self._program is None:
+            self._variables = environment(os.environ, self._top)
+            self._program = shutil.which("git", path=self._variables["PATH"])
+        if self._program is None:
             raise GitFailed("git is not installed")
         self.started += 1
         settings = [part for item in _SILENCED.items() for part in ("-c", "=".join(item))]
         place = ["-C", str(self._top), "--work-tree", str(self._top)]
         try:
             return subprocess.Popen(  # noqa: S603  # our own words, never a shell
-                [program, *place, "--no-pager", "--literal-pathspecs", *settings, *words],
+                [self._program, *place, "--no-pager", "--literal-pathspecs", *settings, *words],
                 stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=environment(os.environ, self._top),
+                env=self._variables,
                 start_new_session=True,
             )
         except OSError as error:
@@ -175,10 +179,6 @@ def environment(caller: Mapping[str, str], top: Path) -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CEILING_DIRECTORIES": str(top.parent),
     }
-
-
-def _program(top: Path, caller: Mapping[str, str]) -> str | None:
-    return shutil.which("git", path=_search_path(top, caller))
 
 
 def _search_path(top: Path, caller: Mapping[str, str]) -> str:

@@ -1,12 +1,16 @@
 """Which commit brought each content of a folder, and which of these commits were made here."""
 
 import hashlib
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from memory_mesh.mirror.git import GitFailed
 from memory_mesh.mirror.reflog import Made, Way
+
+_FEW = 100  # lookups that cost less than an index
+_CHANGE = re.compile(rb"\n\t([0-9a-f]+)\t([0-9a-f]+) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +42,22 @@ class History:
     def __init__(self, noted: bytes, made: dict[str, Made], gone: Iterable[str] = ()) -> None:
         self._made = made
         self._gone = set(gone)  # commits that were amended and of which nothing is known
-        self._lines = noted.decode("ascii").splitlines()
-        self._heads: list[int] = []
-        self._places: dict[str, int] = {}  # of a commit among the heads
-        self._by_content: dict[str, list[int]] = {}
-        self._by_path: dict[str, list[int]] = {}
-        for number, line in enumerate(self._lines):
-            if line.startswith("\t"):
-                _, key, contents = line.split("\t")
-                self._by_content.setdefault(contents.partition(" ")[0], []).append(number)
-                self._by_path.setdefault(key, []).append(number)
-            else:
-                self._places[line.split(" ", 2)[1]] = len(self._heads)
-                self._heads.append(number)
+        self._noted = b"\n" + noted
+        self._heads = list(_all(self._noted, b"\nC "))
+        names = (self._line(head).split(" ", 2)[1] for head in self._heads)
+        self._places = {name: place for place, name in enumerate(names)}
+        self._sought = 0
+        self._index: dict[bytes, list[int]] = {}
         self._taken_back = list(self._find_taken_back())
 
     def brought(self, content: str) -> list[Step]:
         """The changes that led to this content, at any path."""
-        found = self._steps(self._by_content.get(content, []))
+        found = self._steps(f"\t{content} ".encode("ascii"))
         return [*found, *(step for step in self._taken_back if step.new == content)]
 
     def of_path(self, key: str) -> list[Step]:
         """The changes of one file."""
-        found = self._steps(self._by_path.get(key, []))
+        found = self._steps(f"\n\t{key}\t".encode("ascii"))
         return [*found, *(step for step in self._taken_back if step.path == key)]
 
     def latest_own(self, key: str) -> Step | None:
@@ -73,15 +70,27 @@ class History:
         steps = self.of_path(copy.path)
         return [one for one in steps if one.writer == copy.writer and one.commit != copy.commit]
 
-    def _steps(self, numbers: list[int]) -> list[Step]:
-        steps = (self._placed(number) for number in numbers)
+    def _steps(self, words: bytes) -> list[Step]:
+        steps = (self._placed(at) for at in self._found(words))
         return [step for step in steps if step is not None and step.new not in step.olds]
 
-    def _placed(self, number: int) -> Step | None:
+    def _found(self, words: bytes) -> list[int]:
+        """Where the words stand; an index is made when many have been looked for."""
+        self._sought += 1
+        if self._sought <= _FEW:
+            return list(_all(self._noted, words))
+        if not self._index:
+            for match in _CHANGE.finditer(self._noted):
+                for part in match.groups():
+                    self._index.setdefault(part, []).append(match.start())
+        return self._index.get(words.strip(), [])
+
+    def _placed(self, at: int) -> Step | None:
         """States how the change's commit was made; None if an amended commit only repeats it."""
-        head = self._heads[bisect_right(self._heads, number) - 1]
-        commit = self._lines[head].split(" ")
-        step, known = _step(commit, self._lines[number]), self._made.get(commit[1])
+        head = self._heads[bisect_right(self._heads, at) - 1]
+        start = self._noted.rfind(b"\n", 0, at + 1)
+        commit = self._line(head).split(" ")
+        step, known = _step(commit, self._line(start)), self._made.get(commit[1])
         if known is None or not _plausible(known, commit[4:]):
             return step
         if known.way is not Way.AMENDED:
@@ -101,9 +110,13 @@ class History:
         if place is None:
             return {}
         head, *after = self._heads[place : place + 2]
-        commit = self._lines[head].split(" ")
-        lines = self._lines[head + 1 : after[0] if after else None]
-        return {step.path: step for step in (_step(commit, line) for line in lines)}
+        block = self._noted[head + 1 : after[0] if after else None].decode("ascii")
+        first, *lines = block.splitlines()
+        return {step.path: step for step in (_step(first.split(" "), line) for line in lines)}
+
+    def _line(self, at: int) -> str:
+        """The line that follows the line break at this place."""
+        return self._noted[at + 1 : self._noted.index(b"\n", at + 1)].decode("ascii")
 
     def _find_taken_back(self) -> Iterator[Step]:
         """The changes that the user took out of a commit by amending it."""
@@ -115,6 +128,14 @@ class History:
                 if path not in kept and len(step.olds) == 1:
                     back = replace(step, commit=name, olds=(step.new,), new=step.olds[0])
                     yield replace(back, way=Way.AMENDED, time=known.time, order=known.order)
+
+
+def _all(text: bytes, words: bytes) -> Iterator[int]:
+    """Every place where some words stand."""
+    at = text.find(words)
+    while at >= 0:
+        yield at
+        at = text.find(words, at + 1)
 
 
 def path_key(path: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.errors import StoreError
+from memory_mesh.mirror import history
 from memory_mesh.mirror.authors import Author, Authors
 from memory_mesh.mirror.marks import FILE, Marks
 from memory_mesh.testing import FrozenClock
@@ -152,6 +153,21 @@ def test_the_number_of_git_processes_does_not_grow_with_the_files(tmp_path):
         assert authors.of("mine-1.md", b"mine 1") is Author.USER
         assert authors.of("theirs-1.md", b"theirs 1") is Author.DOCUMENT
         assert authors.processes == 2  # nothing is new, so nothing is walked
+
+
+def test_many_questions_are_answered_like_few(tmp_path, monkeypatch):
+    mine, they, _ = shared(tmp_path)
+    mine.commit("mine-1.md", "mine 1")
+    they.commit("theirs-1.md", "theirs 1")
+    they.git("push", "-q")
+    mine.git("pull", "-q", "--rebase")
+    told = []
+    for few in (100, 0):
+        monkeypatch.setattr(history, "_FEW", few)
+        with Authors.of_folder(mine.notes, tmp_path / "state") as authors:
+            told.append(everything(authors))
+            assert authors.baseline("theirs-1.md") == b"theirs 1"
+    assert told[0] == told[1]
 
 
 def test_a_walk_goes_on_where_the_last_one_ended(tmp_path):
