@@ -7,7 +7,7 @@ reason to; `suspicious` is what asks.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from memory_mesh.policy.privacy.gate import suspicious
+from memory_mesh.policy.privacy.gate import fold, suspicious, visible
 from memory_mesh.policy.privacy.rule import Check, Finder, Found, Rule
 from memory_mesh.typed import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ __all__ = [
     "Redactor",
     "Rule",
     "masked",
+    "mentioned",
     "redacted",
     "suspicious",
     "user_rules",
@@ -36,10 +37,13 @@ RULES: tuple[Rule, ...]
 
 
 class Redactor:
-    """Redacts texts for one namespace; `extra` rules are tried before the built-in ones."""
+    """Redacts texts for one namespace: `extra` rules before the built-in ones, `names` after."""
 
-    def __init__(self, key: bytes, namespace: str, extra: Sequence[Rule] = ()) -> None:
-        self._key, self._namespace, self._extra = key, namespace.encode(), tuple(extra)
+    def __init__(
+        self, key: bytes, namespace: str, extra: Sequence[Rule] = (), names: Sequence[Rule] = ()
+    ) -> None:
+        self._key, self._namespace = key, namespace.encode()
+        self._extra, self._names = tuple(extra), tuple(names)
         self._scanner: Scanner | None = None
 
     def text(self, value: str) -> str:
@@ -57,10 +61,10 @@ class Redactor:
         return [Found(part.rule.name, part.start, part.stop) for part in self._find(value)]
 
     def _find(self, value: str) -> "list[Taken]":
-        if not self._extra and not suspicious(value):
+        if not self._extra and not suspicious(value) and not mentioned(value, self._names):
             return []
         if self._scanner is None:
-            self._scanner = _scanner(self._extra)
+            self._scanner = _scanner(self._extra, self._names)
         return self._scanner.find(value)
 
     def _placeholder(self, part: "Taken") -> str:
@@ -68,7 +72,8 @@ class Redactor:
         import hmac
 
         kind = part.rule.name
-        message = b"\0".join((self._namespace, kind.encode(), _normal(kind, part.plain)))
+        value = part.rule.identity.encode() or _normal(kind, part.plain)
+        message = b"\0".join((self._namespace, kind.encode(), value))
         mark = hmac.new(self._key, message, hashlib.sha256).hexdigest()[:_MARK]
         return f"[{part.rule.label}_{mark}]"
 
@@ -157,11 +162,19 @@ def __getattr__(name: str) -> object:
     return RULES
 
 
-def _scanner(extra: tuple[Rule, ...]) -> "Scanner":
+def mentioned(text: str, names: Sequence[Rule]) -> bool:
+    """True if a text has a word of one of the names; False is certain."""
+    if not names:
+        return False
+    lowered = (text if text.isascii() else visible(fold(text))[0]).lower()
+    return any(hint in lowered for rule in names for hint in rule.hints)
+
+
+def _scanner(extra: tuple[Rule, ...], names: tuple[Rule, ...] = ()) -> "Scanner":
     from memory_mesh.policy.privacy.scan import Scanner
     from memory_mesh.policy.privacy.table import RULES, SCANNER
 
-    return Scanner((*extra, *RULES)) if extra else SCANNER
+    return Scanner((*extra, *RULES, *names)) if extra or names else SCANNER
 
 
 def _replaced(

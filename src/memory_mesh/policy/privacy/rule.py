@@ -44,6 +44,7 @@ class Rule:
     hints: tuple[str, ...] = ()
     check: Check | None = None
     context: str = ""
+    identity: str = ""  # what the placeholder is made of, where it is not the value itself
 
 
 @dataclass(frozen=True, slots=True)
