@@ -39,6 +39,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     for name in agent_variables(os.environ):  # an agent may run the tests
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("MEMORY_MESH_OWN_NAMES", "off")  # tests about names state some
     monkeypatch.setenv("MEMORY_MESH_DIR", str(home / "store"))
     monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "none")  # tests about meaning ask for the model
 

@@ -38,6 +38,9 @@ _ENVIRONMENT = {
     "reranker_chars": "MEMORY_MESH_RERANKER_CHARS",
     "reranker_timeout": "MEMORY_MESH_RERANKER_TIMEOUT",
     "redact": "MEMORY_MESH_REDACT",
+    "own_names": "MEMORY_MESH_OWN_NAMES",
+    "raw_input": "MEMORY_MESH_RAW_INPUT",
+    "system_memory": "MEMORY_MESH_SYSTEM_MEMORY",
     "llm_provider": "MEMORY_MESH_LLM_PROVIDER",
     "llm_model": "MEMORY_MESH_LLM_MODEL",
     "llm_api_key": "MEMORY_MESH_LLM_API_KEY",
@@ -64,6 +67,8 @@ _COUNTS = {
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 _WRITTEN = {"privacy_rules": "[[privacy.rules]]", "predicates": "[predicates.NAME]"}  # in the file
+_OWN_NAMES = ("traces", "all", "off")
+_RAW_INPUT = ("scrub", "summarise", "drop")
 _KINDS = {bool: "true or false", float: "a number", str: "a text"}
 
 
@@ -110,6 +115,10 @@ class Config:
     reranker_timeout: float = 2.0
     redact: bool = True
     privacy_rules: tuple[Mapping[str, object], ...] = ()
+    private_names: tuple[str, ...] = ()
+    own_names: str = "traces"
+    raw_input: str = "scrub"
+    system_memory: bool = False
     read_claims: bool = True
     predicates: Mapping[str, PredicateSchema | Mapping[str, str]] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -175,6 +184,19 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     "privacy_rules": (
         "Sequence[Mapping[str, object]] | None",
         "rules of your own for what to replace",
+    ),
+    "private_names": ("str | Sequence[str] | None", "names to replace by stable ids in every text"),
+    "own_names": (
+        "str | None",
+        "where your own names are replaced: traces, all or off",
+    ),
+    "raw_input": (
+        "str | None",
+        "what traces keep of a goal: scrub, summarise or drop",
+    ),
+    "system_memory": (
+        "bool | None",
+        "log anonymised figures of executions for all projects",
     ),
     "read_claims": ("bool | None", 'read simple claims, such as "X is Y", out of texts'),
     "predicates": (
@@ -305,6 +327,9 @@ def _fitted(name: str, value: object) -> object:
         "skill_directories": _paths,
         "privacy_rules": _rules,
         "predicates": _named_tables,
+        "private_names": _names,
+        "own_names": _where_names,
+        "raw_input": _raw_input,
         "reranker_timeout": _seconds,
     }
     if name in readers:
@@ -334,6 +359,28 @@ def _rules(value: object) -> tuple[Mapping[str, object], ...]:
 
     user_rules(value)
     return tuple(value)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"must be a name or a list of names, not {value!r}")
+    from memory_mesh.policy.privacy.private_names import listed
+
+    listed(names)
+    return tuple(names)
+
+
+def _where_names(value: object) -> str:
+    if value in _OWN_NAMES:
+        return str(value)
+    raise InvalidInput(f"must be one of {', '.join(_OWN_NAMES)}, not {value!r}")
+
+
+def _raw_input(value: object) -> str:
+    if value in _RAW_INPUT:
+        return str(value)
+    raise InvalidInput(f"must be one of {', '.join(_RAW_INPUT)}, not {value!r}")
 
 
 def _named_tables(value: object) -> Mapping[str, Mapping[str, str]]:

@@ -93,6 +93,10 @@ class MemoryContextManager:
         reranker_timeout: float | None = None,
         redact: bool | None = None,
         privacy_rules: Sequence[Mapping[str, object]] | None = None,
+        private_names: str | Sequence[str] | None = None,
+        own_names: str | None = None,
+        raw_input: str | None = None,
+        system_memory: bool | None = None,
         read_claims: bool | None = None,
         predicates: Mapping[str, Mapping[str, str]] | None = None,
         # end generated options
@@ -140,6 +144,10 @@ class MemoryContextManager:
             reranker_timeout: seconds after which a search ignores the reranker (default 2.0).
             redact: replace personal data and secrets before storing (default True).
             privacy_rules: rules of your own for what to replace.
+            private_names: names to replace by stable ids in every text.
+            own_names: where your own names are replaced: traces, all or off (default 'traces').
+            raw_input: what traces keep of a goal: scrub, summarise or drop (default 'scrub').
+            system_memory: log anonymised figures of executions for all projects (default False).
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
             predicates: how predicates of claims behave, by name.
         """

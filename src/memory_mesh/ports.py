@@ -346,6 +346,9 @@ class Redactor(Protocol):
     def json(self, value: Json) -> Json:
         """The same for every text within a value."""
 
+    def identity(self, value: str) -> str:
+        """The same for what identifies a project, an agent or a file; names of people stay."""
+
 
 class Ids(Protocol):
     """Where ids come from."""

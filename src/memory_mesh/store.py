@@ -10,7 +10,7 @@
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from memory_mesh import flows
 from memory_mesh.config import Config
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.errors import Closed
+from memory_mesh.policy.privacy import Rule
 from memory_mesh.ports import LLM, Clock, Embedder, Index, Ledger, Redactor, Reranker, Sink
 from memory_mesh.process import forks
 from memory_mesh.process.cache import SearchCache
@@ -108,7 +109,7 @@ class OpenStore:
         self.cache = SearchCache()
         self.registered: set[tuple[str, ...]] = set()  # namespaces, each with known predicates
         self.used: set[str] = set()  # namespaces whose sinks `close` feeds
-        self._redactors: dict[str, StoreRedactor] = {}
+        self._redactors: dict[tuple[str, bool], StoreRedactor] = {}
         self._embedder = _checked(embedder)
         self._embedder_chosen = embedder is not None
         self._index: Index | None = None
@@ -119,18 +120,39 @@ class OpenStore:
         forks.protect(self.cache)
         forks.protect(self)
 
-    def redactor(self, namespace: str) -> Redactor | None:
-        """The redactor of a namespace: its placeholders are its own; None if redaction is off."""
-        if not self._config.redact:
+    def redactor(self, namespace: str, *, of_traces: bool = False) -> Redactor | None:
+        """The redactor of a namespace: its placeholders are its own; None if redaction is off.
+
+        That of traces replaces the user's own names as well.
+        """
+        config = self._config
+        if not config.redact:
             return None
+        own = config.own_names == "all" or (of_traces and config.own_names == "traces")
         with self._choosing:
-            found = self._redactors.pop(namespace, None)
+            found = self._redactors.pop((namespace, own), None)
             if found is None:
-                found = StoreRedactor(namespace, self.folder, self._config.privacy_rules)
-            self._redactors[namespace] = found  # the last one is the most recently used
+                names = self._name_rules(own=own) if own or config.private_names else None
+                found = StoreRedactor(namespace, self.folder, config.privacy_rules, names)
+            self._redactors[namespace, own] = found  # the last one is the most recently used
             if len(self._redactors) > KEPT_REDACTORS:
                 del self._redactors[next(iter(self._redactors))]
             return found
+
+    def _name_rules(self, *, own: bool) -> Callable[[], Sequence[Rule]]:
+        """What finds the rules for the listed names and, with `own`, for those of this machine."""
+
+        def find() -> Sequence[Rule]:
+            from memory_mesh.policy.privacy import private_names
+
+            persons = list(private_names.listed(self._config.private_names))
+            if own:
+                from memory_mesh.process.private_names import own_person
+
+                persons += [person] if (person := own_person()) is not None else []
+            return private_names.rules(persons)
+
+        return find
 
     def sealer(self, namespace: str) -> Sealer:
         """Makes keyed digests of values that must not come back to a namespace."""

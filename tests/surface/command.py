@@ -89,5 +89,6 @@ class CommandLine:
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
             "MEMORY_MESH_EMBEDDER": "none",  # tests about meaning state another one
+            "MEMORY_MESH_OWN_NAMES": "off",  # tests about names state some
             **self.variables,
         }

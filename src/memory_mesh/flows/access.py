@@ -22,6 +22,8 @@ class Access:
     yamo: bool = True  # blocks carry RFC-0011's wire text
     embedder: Embedder | None = None
     redactor: Redactor | None = None  # used by prepare.py alone
+    trace_redactor: Redactor | None = None  # the same for traces: it knows the user's own names
+    raw_input: str = "scrub"  # what traces keep of the user's words
     index: Callable[[], Index | None] = lambda: None
     seal: Callable[[str], bytes] | None = None  # a keyed digest of a value that must not come back
     heritage_depth: int | None = None  # None: heritage is not tracked

@@ -34,6 +34,7 @@ from memory_mesh.model import (
     Span,
     Wording,
 )
+from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
@@ -68,7 +69,8 @@ def clean(access: Access, draft: Draft) -> Clean:
     """The draft without personal data and noise, its wording and its chunks."""
     from memory_mesh.policy import scrub  # a search does not need it
 
-    given, draft = draft, redact_statement(access, draft)
+    given, draft = draft, redact_statement(access, _without_raw_input(access, draft))
+    redactor = _redactor_for(access, draft)
     if draft.key is not None:
         from memory_mesh.policy.writing.keys import owned_key
 
@@ -80,7 +82,7 @@ def clean(access: Access, draft: Draft) -> Clean:
         draft.text,
         scrub.IN_MESH,
         form=None if declared is None else scrub.form_of(draft.text, declared),
-        redact=None if access.redactor is None else access.redactor.text,
+        redact=None if redactor is None else redactor.text,
         source=draft.source.ref,
     )
     draft = replace(draft, text=scrubbed.content)
@@ -158,18 +160,28 @@ def redact_source(access: Access, source: Source) -> Source:
     return source if access.redactor is None else _redact_source(access.redactor, source)
 
 
+def redact_trace(access: Access, text: str) -> str:
+    """A text to compare with traces: without personal data, secrets and the user's own names."""
+    return redact_with(access.trace_redactor or access.redactor, text)
+
+
+def redact_identity(redactor: Redactor | None, text: Named) -> Named:
+    """What identifies a project, an agent or a file, with the names of people in it."""
+    return text if redactor is None or text is None else redactor.identity(text)
+
+
 def redact_scope(redactor: Redactor | None, scope: Scope) -> Scope:
     """A scope as the ledger holds it; equal names get equal placeholders, so it still matches."""
     if redactor is None:
         return scope
     return Scope(
-        *(redact_with(redactor, part) for part in (scope.project, scope.agent, scope.session))
+        *(redact_identity(redactor, part) for part in (scope.project, scope.agent, scope.session))
     )
 
 
 def redact_statement(access: Access, said: Said) -> Said:
     """Everything around a text that may hold personal data; `clean` redacts the text itself."""
-    if (redactor := access.redactor) is None:
+    if (redactor := _redactor_for(access, said)) is None:
         return said
     changed: dict[str, Any] = {
         name: redact_with(redactor, getattr(said, name))
@@ -189,10 +201,31 @@ def redact_statement(access: Access, said: Said) -> Said:
     if said.heritage is not None:
         changed["heritage"] = _redact_heritage(redactor, said.heritage)
     if isinstance(said, Draft):
-        for name in ("key", "topic", "quarantine"):
+        changed["key"] = redact_identity(redactor, said.key)
+        for name in ("topic", "quarantine"):
             changed[name] = redact_with(redactor, getattr(said, name))
         changed["notes"] = tuple(redactor.text(note) for note in said.notes)
     return replace(said, **changed)
+
+
+def _redactor_for(access: Access, said: Draft | Memory) -> Redactor | None:
+    """The redactor of a statement; that of a trace knows the user's own names as well."""
+    if said.label == TRACE and access.trace_redactor is not None:
+        return access.trace_redactor
+    return access.redactor
+
+
+def _without_raw_input(access: Access, draft: Draft) -> Draft:
+    """A trace with as much of the user's words as the settings allow; any other draft as it is."""
+    if draft.label != TRACE or access.raw_input == "scrub":
+        return draft
+    from memory_mesh.policy.privacy import raw_input
+
+    kept = raw_input.kept_goal(draft.text, raw_input.RawInput(access.raw_input))
+    extra = {
+        name: raw_input.kept_value(value, draft.text, kept) for name, value in draft.extra.items()
+    }
+    return replace(draft, text=kept, extra=extra)
 
 
 def redact_skill(access: Access, draft: SkillDraft) -> SkillDraft:
@@ -224,7 +257,9 @@ def _redact_markup(redactor: Redactor, value: str) -> str:
 
 def _redact_source(redactor: Redactor, source: Source) -> Source:
     return replace(
-        source, agent=redact_with(redactor, source.agent), ref=redact_with(redactor, source.ref)
+        source,
+        agent=redact_identity(redactor, source.agent),
+        ref=redact_identity(redactor, source.ref),
     )
 
 

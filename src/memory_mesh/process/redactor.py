@@ -1,7 +1,7 @@
 """The redactor of one store: the key is read and the rules are loaded when a text needs them."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.model import Json
@@ -10,7 +10,7 @@ from memory_mesh.process import forks
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memory_mesh.policy.privacy import Redactor
+    from memory_mesh.policy.privacy import Redactor, Rule
 
 
 def _texts(value: Json) -> Iterator[str]:
@@ -32,29 +32,52 @@ class StoreRedactor:
     """Implements `ports.Redactor`; a text that no rule could match costs next to nothing."""
 
     def __init__(
-        self, namespace: str, folder: Path, rules: Sequence[Mapping[str, object]] = ()
+        self,
+        namespace: str,
+        folder: Path,
+        rules: Sequence[Mapping[str, object]] = (),
+        names: "Callable[[], Sequence[Rule]] | None" = None,
     ) -> None:
+        """Keep the settings; `names` gives the rules for the user's names when first needed."""
         self._namespace, self._folder = namespace, folder
-        self._settings = rules
+        self._settings, self._find_names = rules, names
+        self._names: Sequence[Rule] = ()
         self._redactor: Redactor | None = None
+        self._without_names: Redactor | None = None
         self._loading = threading.Lock()
         forks.protect(self)
 
     def text(self, value: str) -> str:
         """The text with a placeholder for each personal datum or secret."""
-        if not self._settings and not privacy.suspicious(value):
+        if not self._settings and not self._may_match(value):
             return value
         return self._loaded().text(value)
 
+    def identity(self, value: str) -> str:
+        """The same for what identifies a project, an agent or a file: names are kept in it."""
+        if not self._settings and not privacy.suspicious(value):
+            return value
+        self._loaded()
+        return value if self._without_names is None else self._without_names.text(value)
+
     def json(self, value: Json) -> Json:
         """The same for every text within a value."""
-        if not self._settings and not any(map(privacy.suspicious, _texts(value))):
+        if not self._settings and not any(map(self._may_match, _texts(value))):
             return value
         return self._loaded().json(value)
 
     def after_fork(self) -> None:
         """A child loads under its own lock."""
         self._loading = threading.Lock()
+
+    def _may_match(self, value: str) -> bool:
+        if privacy.suspicious(value):
+            return True
+        if self._find_names is not None:
+            with self._loading:
+                if self._find_names is not None:
+                    self._names, self._find_names = self._find_names(), None
+        return privacy.mentioned(value, self._names)
 
     def _loaded(self) -> "Redactor":
         with self._loading:
@@ -63,7 +86,15 @@ class StoreRedactor:
 
                 own = privacy.user_rules(self._settings) if self._settings else ()
                 key = keys.key_for(self._folder)
-                self._redactor = privacy.Redactor(key, self._namespace, own)
+                if self._find_names is not None:
+                    self._names, self._find_names = self._find_names(), None
+                plain = privacy.Redactor(key, self._namespace, own)
+                self._without_names = plain
+                self._redactor = (
+                    privacy.Redactor(key, self._namespace, own, self._names)
+                    if self._names
+                    else plain
+                )
             return self._redactor
 
 

@@ -72,6 +72,10 @@ class MemoryGraph:
         reranker_timeout: float | None = None,
         redact: bool | None = None,
         privacy_rules: Sequence[Mapping[str, object]] | None = None,
+        private_names: str | Sequence[str] | None = None,
+        own_names: str | None = None,
+        raw_input: str | None = None,
+        system_memory: bool | None = None,
         read_claims: bool | None = None,
         predicates: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
@@ -122,6 +126,10 @@ class MemoryGraph:
             reranker_timeout: seconds after which a search ignores the reranker (default 2.0).
             redact: replace personal data and secrets before storing (default True).
             privacy_rules: rules of your own for what to replace.
+            private_names: names to replace by stable ids in every text.
+            own_names: where your own names are replaced: traces, all or off (default 'traces').
+            raw_input: what traces keep of a goal: scrub, summarise or drop (default 'scrub').
+            system_memory: log anonymised figures of executions for all projects (default False).
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
             predicates: how predicates of claims behave, by name.
         """
@@ -170,6 +178,10 @@ class MemoryGraph:
             reranker_timeout=reranker_timeout,
             redact=redact,
             privacy_rules=privacy_rules,
+            private_names=private_names,
+            own_names=own_names,
+            raw_input=raw_input,
+            system_memory=system_memory,
             read_claims=read_claims,
             predicates=predicates,
         )
@@ -481,6 +493,10 @@ def create_memory(
     reranker_timeout: float | None = None,
     redact: bool | None = None,
     privacy_rules: Sequence[Mapping[str, object]] | None = None,
+    private_names: str | Sequence[str] | None = None,
+    own_names: str | None = None,
+    raw_input: str | None = None,
+    system_memory: bool | None = None,
     read_claims: bool | None = None,
     predicates: Mapping[str, Mapping[str, str]] | None = None,
 ) -> "MemoryGraph":
@@ -531,6 +547,10 @@ def create_memory(
         reranker_timeout: seconds after which a search ignores the reranker (default 2.0).
         redact: replace personal data and secrets before storing (default True).
         privacy_rules: rules of your own for what to replace.
+        private_names: names to replace by stable ids in every text.
+        own_names: where your own names are replaced: traces, all or off (default 'traces').
+        raw_input: what traces keep of a goal: scrub, summarise or drop (default 'scrub').
+        system_memory: log anonymised figures of executions for all projects (default False).
         read_claims: read simple claims, such as "X is Y", out of texts (default True).
         predicates: how predicates of claims behave, by name.
     """
