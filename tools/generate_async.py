@@ -56,6 +56,7 @@ VERBS = (
     "links",
     "audit",
     "traces",
+    "system_memory",
 )
 MESH = Face(
     "MemoryMesh",

@@ -36,6 +36,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     namespaces,
     poisoning,
     race,
+    rolling,
     tamper,
     users,
 )
@@ -203,6 +204,15 @@ def _migrating(folder: Path, seed: int, progress: Progress) -> Report:
     return _joined(report, system_calls=traced)
 
 
+def _rolling(folder: Path, _seed: int, progress: Progress) -> Report:
+    report = rolling.killed_at_every_step(folder / "kills", progress=progress)
+    return _joined(
+        report,
+        numbers=rolling.many_processes(folder / "numbers", processes=8, each=50),
+        writers=rolling.while_rolling(folder / "writers", writers=4, each=200),
+    )
+
+
 SUITES: dict[str, Suite] = {
     "crash-one-writer": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=1, seed=seed, progress=progress
@@ -218,6 +228,7 @@ SUITES: dict[str, Suite] = {
     "memory-files": lambda folder, seed, progress: memory_files.everything(
         folder, share=1.0, seed=seed, progress=progress
     ),
+    "rolling": _rolling,
     "crash-points": lambda folder, seed, progress: crashpoints.crash_enumerated(
         folder, seed=seed, progress=progress
     ),

@@ -27,6 +27,7 @@ from memory_mesh.verbs.memories import MemoryVerbs
 from memory_mesh.verbs.review import ReviewVerbs
 from memory_mesh.verbs.search import SearchVerbs
 from memory_mesh.verbs.skills import SkillVerbs
+from memory_mesh.verbs.system_memory import SystemMemoryVerbs
 from memory_mesh.verbs.traces import TraceVerbs
 from memory_mesh.verbs.upkeep import UpkeepVerbs
 
@@ -42,6 +43,7 @@ class MemoryMesh(
     LinkVerbs,
     AuditVerbs,
     TraceVerbs,
+    SystemMemoryVerbs,
 ):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 

@@ -48,6 +48,7 @@ from memory_mesh.model import (
     UpkeepReport,
     Verification,
 )
+from memory_mesh.model.experience import Experience, ExperienceSummary
 from memory_mesh.model.trace import PatternMatch, Plan, Steps, Trace, TracePage, TraceStatus, Window
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
@@ -1495,6 +1496,57 @@ class MemoryMesh:
             min_similarity=min_similarity,
             time_window=time_window,
             scope=scope,
+        )
+
+    async def log_experience(self, trace: Trace) -> Experience:
+        """Logs the anonymised figures of one execution; `record_trace` does it by itself."""
+        return await self._threads.run(self._sync.log_experience, trace)
+
+    async def experiences(self, *, limit: int = 100, before: str | None = None) -> list[Experience]:
+        """Lists experiences, archived ones too, the newest first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            before: only those before this experience id, such as exp_42.
+        """
+        return await self._threads.run(self._sync.experiences, limit=limit, before=before)
+
+    async def search_experiences(self, query: str, *, limit: int = 10) -> list[Experience]:
+        """Finds experiences, archived ones too, by words: kinds of tasks, outcomes, tools.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+        """
+        return await self._threads.run(self._sync.search_experiences, query, limit=limit)
+
+    async def experience_summary(self) -> ExperienceSummary:
+        """Returns what all experiences say together: counts by task and outcome, tools, times."""
+        return await self._threads.run(self._sync.experience_summary)
+
+    async def roll_experiences(self) -> int:
+        """Archives the experiences beyond the newest 1,000, a hundred at a time; how many."""
+        return await self._threads.run(self._sync.roll_experiences)
+
+    async def write_memory_log(self) -> str:
+        """Writes system/memory_log.md in the store's folder anew; returns its path."""
+        return await self._threads.run(self._sync.write_memory_log)
+
+    async def erase_experiences(
+        self,
+        *,
+        project: str | None = None,
+        everything: bool = False,
+        reason: str = "erased by the caller",
+    ) -> int:
+        """Removes experiences for good, archived ones too; returns how many. Works when off.
+
+        Options:
+            project: the project whose experiences go.
+            everything: remove all of them.
+            reason: the reason, stored in the audit block.
+        """
+        return await self._threads.run(
+            self._sync.erase_experiences, project=project, everything=everything, reason=reason
         )
 
     ingest = add

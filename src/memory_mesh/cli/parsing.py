@@ -38,6 +38,7 @@ COMMANDS = {
     "conflicts": "list and resolve contradictions",
     "history": "show every recorded version of a memory",
     "trace": "record executions, and ask them about the next task",
+    "memory-log": "show, archive or erase the log shared by all projects",
     "import-tables": "import a store of @yamo/memory-mesh",
     "export-tables": "write the namespace as tables of @yamo/memory-mesh",
     "migrate-tables": "migrate such tables from schema V1 to V2, or back",

@@ -1,5 +1,6 @@
 """An experience: one entry of the system memory's log, in the words of specification 002."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -33,3 +34,15 @@ class Experience:
     def experience_id(self) -> str:
         """The id as the log writes it."""
         return f"exp_{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperienceSummary:
+    """What all experiences say together: figures, no texts."""
+
+    entries: int
+    projects: int
+    outcomes: Mapping[str, Mapping[str, int]]  # executions by kind of task and outcome
+    components: Mapping[str, int]  # executions that used an agent or tool, the most used first
+    files_created: int
+    execution_time_ms: int

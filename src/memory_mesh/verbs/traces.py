@@ -5,7 +5,7 @@ from datetime import datetime
 
 from memory_mesh import flows
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Draft, Kind, Lens, Origin, Receipt, Scope, Status, Tier
+from memory_mesh.model import Draft, Kind, Lens, Origin, Outcome, Receipt, Scope, Status, Tier
 from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.trace import (
     KEY,
@@ -30,7 +30,7 @@ from memory_mesh.policy.arguments import (
     options_given,
 )
 from memory_mesh.policy.writing.traces import trace_with
-from memory_mesh.view import View
+from memory_mesh.verbs.system_memory import SystemMemoryVerbs
 
 _FIELDS = (
     "status", "duration_ms", "tools_used", "files_created", "plan", "steps", "results",
@@ -38,7 +38,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-class TraceVerbs(View):
+class TraceVerbs(SystemMemoryVerbs):
     """Methods for the traces of executions."""
 
     def record_trace(
@@ -78,8 +78,11 @@ class TraceVerbs(View):
             depends_on: ids of the traces that it depends on.
             scope: the project, agent and session that may see it.
         """
-        given = options_given(locals(), _FIELDS)
-        return self._record_traces([trace_with(trace, given)], scope, all_known=True)[0]
+        given = trace_with(trace, options_given(locals(), _FIELDS))
+        receipt = self._record_traces([given], scope, all_known=True)[0]
+        if receipt.outcome is Outcome.STORED:
+            self._log_if_on(given, self._config.project if scope is None else scope.project)
+        return receipt
 
     def record_traces(
         self, traces: Iterable[Trace], *, scope: Scope | None = None

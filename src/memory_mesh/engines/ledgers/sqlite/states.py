@@ -8,12 +8,14 @@ from memory_mesh.model import Commit
 
 
 def write(db: sqlite3.Connection, commit: Commit) -> None:
-    """Sets the values of a commit; None removes one."""
+    """Sets the values of a commit; None removes one, and no byte of it is left in the file."""
+    db.execute("PRAGMA secure_delete = ON")
     for name, value in commit.states.items():
         if value is None:
             db.execute("DELETE FROM state WHERE name = ?", (name,))
         else:
             db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
+    db.execute("PRAGMA secure_delete = OFF")
 
 
 def by_name(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,110 @@
+"""`memory-mesh memory-log`."""
+
+import argparse
+from collections.abc import Sequence
+
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.formats import memory_log
+from memory_mesh.model import Json
+from memory_mesh.model.experience import Experience, ExperienceSummary
+from memory_mesh.sync import MemoryMesh
+
+EXAMPLE = 'memory-mesh memory-log search "failed release docker"'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "action",
+        choices=("list", "search", "summary", "write", "roll", "erase"),
+        help="list or search entries, sum them up, write the log file, archive old entries, erase",
+    )
+    parser.add_argument("query", nargs="?", metavar="WORDS", help="search: what to look for")
+    parser.add_argument(
+        "--limit", type=int, default=20, metavar="N", help="maximum number shown (default: 20)"
+    )
+    parser.add_argument("--before", metavar="ID", help="list: only entries before this one")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--of-project", metavar="NAME", help="erase: the project whose entries are removed"
+    )
+    which.add_argument("--all", action="store_true", help="erase: remove all entries")
+    parser.add_argument("--reason", metavar="TEXT", help="erase: why, stored in the audit block")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Shows the log of experiences, writes it, archives or erases entries."""
+    if (options.action == "search") != bool(options.query):
+        raise UsageError('give words to search only: memory-mesh memory-log search "WORDS"')
+    if options.action == "erase" and not options.all and options.of_project is None:
+        raise UsageError("say what to erase: --of-project NAME or --all")
+    with cli_options.mesh_of(options) as mesh:
+        return _act(mesh, options)
+
+
+def _act(mesh: MemoryMesh, options: argparse.Namespace) -> int:
+    match options.action:
+        case "list":
+            return _show(mesh.experiences(limit=options.limit, before=options.before), options)
+        case "search":
+            return _show(mesh.search_experiences(options.query, limit=options.limit), options)
+        case "summary":
+            return _sum_up(mesh.experience_summary(), options)
+        case "write":
+            path = mesh.write_memory_log()
+            told = f"[MemoryMesh] Wrote {path}"
+            return output.answer({"path": path}, told, as_json=options.json)
+        case "roll":
+            moved = mesh.roll_experiences()
+            told = f"[MemoryMesh] Archived {moved} entries."
+            return output.answer({"archived": moved}, told, as_json=options.json)
+        case _:
+            reason = options.reason or "erased by the caller"
+            erased = mesh.erase_experiences(
+                project=options.of_project, everything=options.all, reason=reason
+            )
+            told = f"[MemoryMesh] Erased {erased} entries."
+            return output.answer({"erased": erased}, told, as_json=options.json)
+
+
+def _show(found: Sequence[Experience], options: argparse.Namespace) -> int:
+    """Prints the entries in the format of the log, or as JSON."""
+    plain: list[Json] = [_plain(one) for one in found]
+    lines = [memory_log.render(one).rstrip("\n") for one in found]
+    if not found:
+        lines = ["[MemoryMesh] The log has no such entry."]
+    return output.answer(plain, *lines, as_json=options.json)
+
+
+def _sum_up(summary: ExperienceSummary, options: argparse.Namespace) -> int:
+    plain: dict[str, Json] = {
+        "entries": summary.entries,
+        "projects": summary.projects,
+        "outcomes": {name: dict(counts) for name, counts in summary.outcomes.items()},
+        "components": dict(summary.components),
+        "files_created": summary.files_created,
+        "execution_time_ms": summary.execution_time_ms,
+    }
+    lines = [f"[MemoryMesh] {summary.entries} executions in {summary.projects} projects."]
+    for name, counts in summary.outcomes.items():
+        ended = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        lines.append(f"{name}: {ended}")
+    used = ", ".join(f"{name} {count}" for name, count in summary.components.items())
+    lines += [f"used: {used}"] if used else []
+    return output.answer(plain, *lines, as_json=options.json)
+
+
+def _plain(one: Experience) -> dict[str, Json]:
+    return {
+        "experience_id": one.experience_id,
+        "project_name": one.project_name,
+        "primary_goal": one.primary_goal,
+        "final_outcome": one.final_outcome.value,
+        "components_used": list(one.components_used),
+        "files_created": one.files_created,
+        "output_summary": one.output_summary,
+        "execution_time_ms": one.execution_time_ms,
+        "learnings_or_issues": one.learnings_or_issues,
+        "timestamp": one.timestamp.isoformat(),
+    }

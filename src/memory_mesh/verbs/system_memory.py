@@ -1,0 +1,126 @@
+"""The system memory: what executions of all projects and users say together, without texts."""
+
+from memory_mesh import flows
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows.access import Access
+from memory_mesh.model.experience import Experience, ExperienceSummary
+from memory_mesh.model.trace import Trace
+from memory_mesh.policy.arguments import check_limit, check_text
+from memory_mesh.process.experience_files import ExperienceFiles
+from memory_mesh.view import View
+
+_OFF = (
+    "the system memory is off: nothing crosses projects. To share anonymised figures between all "
+    "projects and users of this store, set system_memory = true in the configuration file, or "
+    "MEMORY_MESH_SYSTEM_MEMORY=on"
+)
+_PREFIX = "exp_"
+
+
+class SystemMemoryVerbs(View):
+    """Methods for the log of experiences; all but erasing need the setting `system_memory`."""
+
+    def log_experience(self, trace: Trace) -> Experience:
+        """Logs the anonymised figures of one execution; `record_trace` does it by itself."""
+        access, files = self._system()
+        experience = self._experience(access, trace, self._config.project)
+        return flows.system_memory.append(access, files, [experience])[0]
+
+    def experiences(self, *, limit: int = 100, before: str | None = None) -> list[Experience]:
+        """Lists experiences, archived ones too, the newest first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            before: only those before this experience id, such as exp_42.
+        """
+        access, files = self._system()
+        number = None if before is None else _number(before)
+        return flows.system_memory.newest(access, files, check_limit(limit), number)
+
+    def search_experiences(self, query: str, *, limit: int = 10) -> list[Experience]:
+        """Finds experiences, archived ones too, by words: kinds of tasks, outcomes, tools.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+        """
+        access, files = self._system()
+        said = check_text(query, "query")
+        return flows.system_memory.search(access, files, said, check_limit(limit))
+
+    def experience_summary(self) -> ExperienceSummary:
+        """Returns what all experiences say together: counts by task and outcome, tools, times."""
+        from memory_mesh.policy.experiences import summarise
+
+        access, files = self._system()
+        return summarise(flows.system_memory.every(access, files))
+
+    def roll_experiences(self) -> int:
+        """Archives the experiences beyond the newest 1,000, a hundred at a time; how many."""
+        access, files = self._system()
+        return flows.system_memory.roll(access, files)
+
+    def write_memory_log(self) -> str:
+        """Writes system/memory_log.md in the store's folder anew; returns its path."""
+        access, files = self._system()
+        flows.system_memory.write_log(access, files)
+        return str(files.log)
+
+    def erase_experiences(
+        self,
+        *,
+        project: str | None = None,
+        everything: bool = False,
+        reason: str = "erased by the caller",
+    ) -> int:
+        """Removes experiences for good, archived ones too; returns how many. Works when off.
+
+        Options:
+            project: the project whose experiences go.
+            everything: remove all of them.
+            reason: the reason, stored in the audit block.
+        """
+        if (project is None) != everything:
+            raise InvalidInput("say what to erase: either project=… or everything=True")
+        access, files = self._system(always=True)
+        name = None if project is None else _sealed(access, project)
+        return flows.system_memory.erase(
+            access, files, lambda one: name is None or one.project_name == name, reason
+        )
+
+    def _log_if_on(self, trace: Trace, project: str | None) -> None:
+        """Logs a recorded trace where the setting is on."""
+        if self._config.system_memory:
+            access, files = self._system()
+            experience = self._experience(access, trace, project)
+            flows.system_memory.append(access, files, [experience])
+
+    def _experience(self, access: Access, trace: Trace, project: str | None) -> Experience:
+        from memory_mesh.policy.experiences import NO_PROJECT, anonymous
+
+        return anonymous(
+            trace if trace.timestamp else replace(trace, timestamp=self._now()),
+            project=NO_PROJECT if project is None else _sealed(access, project),
+            agent=self._config.agent_id,
+        )
+
+    def _system(self, *, always: bool = False) -> tuple[Access, ExperienceFiles]:
+        """Access to the namespace that all projects and users share, and its files."""
+        if not always and not self._config.system_memory:
+            raise InvalidInput(_OFF)
+        shared = self._of_same_store(flows.system_memory.NAMESPACE, None, None)
+        return shared._access(), ExperienceFiles(self._opened().folder)  # noqa: SLF001  # its twin
+
+
+def _sealed(access: Access, project: str) -> str:
+    """A project's name in the log: a digest under the store's key."""
+    if access.seal is None:
+        raise InvalidInput("the system memory needs the store's key")
+    return f"project_{access.seal(f'project{chr(0)}{project}').hex()[:12]}"
+
+
+def _number(experience_id: str) -> int:
+    digits = check_text(experience_id, "before").removeprefix(_PREFIX)
+    if not digits.isascii() or not digits.isdecimal():
+        raise InvalidInput(f"before is an experience id such as exp_42, not {experience_id!r}")
+    return int(digits)

@@ -1,0 +1,260 @@
+"""The system memory: off by default; anonymised figures of all projects and users in one log."""
+
+import asyncio
+import gzip
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memory_mesh import MemoryMesh as Awaited, flows
+from memory_mesh.errors import InvalidInput, StoreError
+from memory_mesh.formats import memory_log
+from memory_mesh.model import Scope
+from memory_mesh.model.experience import Experience, FinalOutcome
+from memory_mesh.model.trace import Trace
+from memory_mesh.policy.experiences import anonymous
+from memory_mesh.policy.public_tools import PUBLIC, public_name
+from memory_mesh.process.experience_files import ExperienceFiles
+from memory_mesh.sync import MemoryMesh
+
+GOAL = "Fix the login of Acme Holding for jane.doe@example.com in /srv/acme/app.py"
+
+
+@pytest.fixture
+def shared(tmp_path, clock):
+    with MemoryMesh(
+        db_dir=tmp_path / "store", clock=clock, project="/srv/acme", system_memory=True
+    ) as mesh:
+        yield mesh
+
+
+def log_of(mesh: MemoryMesh) -> Path:
+    return mesh.folder / "system" / "memory_log.md"
+
+
+def record(mesh: MemoryMesh, **more: object) -> None:
+    mesh.record_trace(
+        GOAL,
+        status="success",
+        duration_ms=12_345,
+        tools_used=["/opt/acme/bin/acme-deploy --prod", "git", "Bash"],
+        files_created=["/srv/acme/a.py", "/srv/acme/b.py"],
+        steps=[("read the code", "success"), ("run the tests", "failure")],
+        results="jane can log in",
+        learnings=["acme caches tokens"],
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def fill(mesh: MemoryMesh, count: int, *, keep: int = 1_000) -> list[Experience]:
+    """Log many experiences at once."""
+    access, files = mesh._system()
+    given = [
+        Experience(
+            number=0,
+            project_name=f"project_{number % 7}",
+            primary_goal="fix task" if number % 2 else "build task",
+            final_outcome=FinalOutcome.SUCCESS,
+            components_used=("git",) if number != 3 else ("kubectl",),
+            timestamp=mesh._now(),
+        )
+        for number in range(1, count + 1)
+    ]
+    return [
+        one
+        for start in range(0, count, 50)
+        for one in flows.system_memory.append(access, files, given[start : start + 50], keep=keep)
+    ]
+
+
+@pytest.mark.req("R-002-010")
+def test_nothing_crosses_projects_unless_it_is_switched_on(tmp_path, clock):
+    with MemoryMesh(db_dir=tmp_path / "store", clock=clock, project="a") as mesh:
+        record(mesh)
+        assert mesh.namespaces() == ["default"]
+        assert not (mesh.folder / "system").exists()
+        for read in (mesh.experiences, mesh.experience_summary, mesh.write_memory_log):
+            with pytest.raises(InvalidInput, match="system_memory = true"):
+                read()
+
+
+@pytest.mark.req("R-002-009", "R-002-026", "R-002-027", "R-002-028", "R-002-029", "R-002-030")
+@pytest.mark.req("R-002-031", "R-002-032", "R-002-033")
+def test_a_trace_leaves_an_entry_in_the_log(shared):
+    record(shared)
+    (entry,) = memory_log.parse(log_of(shared).read_text()).entries
+    assert entry == shared.experiences()[0]
+    assert entry.experience_id == "exp_1"
+    assert entry.primary_goal == "fix task"
+    assert entry.final_outcome is FinalOutcome.RECOVERED
+    assert entry.components_used == ("bash", "git", "other")
+    assert (entry.files_created, entry.execution_time_ms) == (2, 12_000)
+    assert entry.output_summary == "2 steps, 1 failed"
+    assert entry.project_name.startswith("project_")
+
+
+@pytest.mark.req("R-002-010", "R-002-073")
+def test_projects_and_users_share_figures_and_no_text(shared):
+    record(shared)
+    record(shared.view(scope=Scope(project="/srv/other")), timestamp="2026-01-01T10:20:30Z")
+    record(shared.for_user("alice"))
+    shared.record_trace("Deploy it", status="failure", tools_used=["docker"])
+    summary = shared.experience_summary()
+    assert (summary.entries, summary.projects) == (4, 2)
+    assert summary.outcomes == {
+        "fix task": {"success_with_recovery": 3},
+        "release task": {"failure": 1},
+    }
+    assert summary.components == {"bash": 3, "git": 3, "other": 3, "docker": 1}
+    assert (summary.files_created, summary.execution_time_ms) == (6, 36_000)
+
+
+@pytest.mark.req("R-002-067", "R-002-068", "R-002-069", "R-002-071")
+def test_no_word_of_a_trace_reaches_the_system_memory(shared):
+    record(shared)
+    shared.close()
+    stored = b"".join(
+        path.read_bytes()
+        for path in shared.config.db_dir.rglob("*")
+        if path.is_file() and "system" in path.as_posix().removeprefix(str(shared.config.db_dir))
+    ).lower()
+    assert b"fix task" in stored
+    for word in (b"acme", b"jane", b"login", b"/srv", b"caches", b"deploy"):
+        assert word not in stored
+
+
+def test_only_names_of_public_tools_are_kept():
+    assert public_name("/usr/local/bin/Git push origin") == "git"
+    assert public_name("acme-deploy") == public_name("") == "other"
+    assert all(name == name.lower() for name in PUBLIC)
+
+
+@pytest.mark.req("R-002-064", "R-002-065")
+def test_the_last_thousand_stay_active_and_older_ones_are_archived_and_found(shared):
+    added = fill(shared, 1_250)
+    assert [one.number for one in added] == list(range(1, 1_251))
+    active = memory_log.parse(log_of(shared).read_text()).entries
+    assert 1_000 <= len(active) < 1_100
+    assert [one.number for one in active] == list(range(1_251 - len(active), 1_251))
+    (archive,) = sorted((shared.folder / "system").glob("*.gz"))
+    assert archive.name == "memory_log.0001.md.gz"
+    archived = memory_log.parse(gzip.decompress(archive.read_bytes()).decode()).entries
+    assert [one.number for one in (*archived, *active)] == list(range(1, 1_251))
+    assert [one.number for one in shared.search_experiences("kubectl")] == [3]
+    assert shared.experience_summary().entries == 1_250
+
+
+@pytest.mark.req("R-002-009")
+def test_the_log_is_listed_newest_first_over_archives_too(shared):
+    fill(shared, 430, keep=100)
+    ids = [one.number for one in shared.experiences(limit=1_000)]
+    assert ids == list(range(430, 0, -1))
+    page = shared.experiences(limit=10, before="exp_105")
+    assert [one.experience_id for one in page] == [f"exp_{n}" for n in range(104, 94, -1)]
+    with pytest.raises(InvalidInput, match="such as exp_42"):
+        shared.experiences(before="last")
+
+
+def test_an_append_costs_no_more_in_a_long_log(shared, monkeypatch):
+    """It reads two values and appends; it reads neither the other entries nor an archive."""
+    fill(shared, 450, keep=300)
+    access, files = shared._system()
+    monkeypatch.setattr(ExperienceFiles, "archived", None)
+    monkeypatch.setattr(flows.system_memory, "_active", None)
+    before = log_of(shared).stat()
+    new = shared._experience(access, Trace("Fix it"), None)
+    one = flows.system_memory.append(access, files, [new], keep=300)
+    assert one[0].number == 451
+    assert log_of(shared).stat().st_ino == before.st_ino
+    assert log_of(shared).stat().st_size - before.st_size < 1_000
+
+
+def test_a_roll_reads_a_block_and_one_archive(shared, monkeypatch):
+    fill(shared, 2_450, keep=2_400)
+    access, files = shared._system()
+    parsed: list[str] = []
+    read: list[Path] = []
+    parse, archived = flows.system_memory._parsed, ExperienceFiles.archived
+
+    def noted(text: str) -> Experience:
+        parsed.append(text)
+        return parse(text)
+
+    def opened(self: ExperienceFiles, path: Path) -> Iterator[Experience]:
+        read.append(path)
+        return archived(self, path)
+
+    monkeypatch.setattr(flows.system_memory, "_parsed", noted)
+    monkeypatch.setattr(ExperienceFiles, "archived", opened)
+    assert flows.system_memory.roll(access, files, keep=2_350) == 99
+    assert len(parsed) == 99
+    assert len(read) == 1
+
+
+def test_a_log_that_was_lost_or_torn_is_written_anew(shared):
+    fill(shared, 5)
+    whole = log_of(shared).read_text()
+    log_of(shared).write_text(whole[:-40])
+    record(shared)
+    assert [one.number for one in memory_log.parse(log_of(shared).read_text()).entries] == [
+        1, 2, 3, 4, 5, 6,
+    ]  # fmt: skip
+    log_of(shared).unlink()
+    assert shared.write_memory_log() == str(log_of(shared))
+    assert len(memory_log.parse(log_of(shared).read_text()).entries) == 6
+
+
+@pytest.mark.req("R-002-066", "R-002-081")
+def test_a_project_or_everything_can_be_erased_for_good(shared):
+    record(shared)
+    fill(shared, 250, keep=100)
+    mine = {one.project_name for one in shared.experiences(limit=1_000)}
+    other = shared.view(scope=Scope(project="other"))
+    record(other)
+    (name,) = {one.project_name for one in other.experiences(limit=1)}
+    assert other.erase_experiences(project="other", reason="asked by the owner") == 1
+    assert name not in mine
+    assert name not in {one.project_name for one in shared.experiences(limit=1_000)}
+    assert shared.erase_experiences(project="/srv/acme") == 1  # from an archive
+    assert shared._of_same_store("system", None, None).verify().findings == ()
+    record(shared)
+    assert shared.experiences(limit=1)[0].number == 253  # no number is given twice
+    assert shared.erase_experiences(everything=True) == 251
+    assert shared.experiences() == []
+    folder = shared.folder
+    shared.close()
+    left = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert name.encode() not in left
+    with pytest.raises(InvalidInput, match="either project"):
+        shared.erase_experiences()
+
+
+def test_a_damaged_archive_is_told_and_not_written_over(shared):
+    fill(shared, 250, keep=100)
+    (archive,) = (shared.folder / "system").glob("*.gz")
+    damaged = archive.read_bytes()[:-20]
+    archive.write_bytes(damaged)
+    with pytest.raises(StoreError, match="restore it from a backup"):
+        shared.search_experiences("git")
+    with pytest.raises(StoreError, match="restore it from a backup"):
+        fill(shared, 100, keep=100)
+    assert archive.read_bytes() == damaged
+
+
+def test_the_async_face_has_the_same_methods(tmp_path):
+    async def act() -> int:
+        async with Awaited(db_dir=tmp_path / "store", system_memory=True) as mesh:
+            await mesh.record_trace("Fix it")
+            return len(await mesh.experiences())
+
+    assert asyncio.run(act()) == 1
+
+
+def test_an_entry_is_made_of_closed_lists_and_numbers():
+    at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    one = anonymous(Trace("???", timestamp=at, duration_ms=7), project="p", agent="me")
+    assert one.timestamp == datetime(2026, 1, 2, 3, tzinfo=UTC)
+    assert one.primary_goal == "other task"
+    assert one.components_used == ()

@@ -1,0 +1,72 @@
+"""`memory-mesh memory-log` as a user runs it."""
+
+import json
+
+import pytest
+
+from memory_mesh.formats import memory_log
+from memory_mesh.sync import MemoryMesh
+from tests.surface.command import CommandLine
+
+
+@pytest.fixture
+def shared(cli, monkeypatch) -> CommandLine:
+    """A home where the system memory is on and three executions were logged."""
+    monkeypatch.setenv("HOME", str(cli.home))
+    with MemoryMesh(db_dir=cli.store, project="acme", system_memory=True) as mesh:
+        mesh.record_trace("Fix the login", tools_used=["git", "pytest"])
+        mesh.record_trace("Deploy to staging", status="failure", tools_used=["docker"])
+        mesh.record_trace("Fix the build", tools_used=["make"])
+    return CommandLine(cli.home, variables={"MEMORY_MESH_SYSTEM_MEMORY": "on"})
+
+
+def test_it_says_how_to_switch_it_on(cli):
+    done = cli("memory-log", "list")
+    assert done.code == 1
+    assert "system_memory = true" in done.err
+
+
+@pytest.mark.req("R-002-009", "R-002-033")
+def test_entries_are_listed_in_the_format_of_the_log(shared):
+    done = shared("memory-log", "list", "--limit", "2")
+    assert done.code == 0, done.err
+    found = memory_log.parse(done.out)
+    assert [one.experience_id for one in found.entries] == ["exp_3", "exp_2"]
+    assert found.faults == ()
+    older = json.loads(shared("memory-log", "list", "--before", "exp_2", "--json").out)
+    assert [one["experience_id"] for one in older] == ["exp_1"]
+
+
+def test_entries_are_found_by_words(shared):
+    done = shared("memory-log", "search", "failed release with docker", "--json")
+    assert json.loads(done.out)[0]["experience_id"] == "exp_2"
+    assert "no such entry" in shared("memory-log", "search", "kubectl").out
+
+
+@pytest.mark.req("R-002-073")
+def test_figures_are_summed_up(shared):
+    out = shared("memory-log", "summary").out
+    assert "3 executions in 1 projects" in out
+    assert "fix task: 2 success" in out
+    assert "release task: 1 failure" in out
+
+
+def test_the_log_is_written_and_rolled(shared):
+    path = shared.store / "system" / "memory_log.md"
+    path.unlink()
+    assert f"Wrote {path}" in shared("memory-log", "write").out
+    assert len(memory_log.parse(path.read_text()).entries) == 3
+    assert "Archived 0 entries" in shared("memory-log", "roll").out
+
+
+@pytest.mark.req("R-002-066")
+def test_entries_are_erased_also_when_it_is_off(shared, cli):
+    assert cli("memory-log", "erase").code == 2
+    assert "Erased 0" in cli("memory-log", "erase", "--of-project", "other").out
+    assert "Erased 3" in cli("memory-log", "erase", "--of-project", "acme").out
+    assert "no such entry" in shared("memory-log", "list").out
+
+
+def test_words_belong_to_search_alone(cli):
+    assert cli("memory-log", "search").code == 2
+    assert cli("memory-log", "list", "words").code == 2
