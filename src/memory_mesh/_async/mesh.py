@@ -48,7 +48,6 @@ from memory_mesh.model import (
     UpkeepReport,
     Verification,
 )
-from memory_mesh.model.experience import Experience, ExperienceSummary
 from memory_mesh.model.trace import PatternMatch, Plan, Steps, Trace, TracePage, TraceStatus, Window
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
@@ -57,6 +56,7 @@ from memory_mesh.typed import Self
 from memory_mesh.verbs.users import names_no_user
 
 if TYPE_CHECKING:
+    from memory_mesh.model.experience import Experience, ExperienceSummary
     from memory_mesh.model.learning import (
         Distillation,
         LessonBlock,
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         Synthesis,
     )
     from memory_mesh.model.skill import SkillDraft
+    from memory_mesh.model.trace import Trace
 
 
 class MemoryMesh:
@@ -1498,11 +1499,13 @@ class MemoryMesh:
             scope=scope,
         )
 
-    async def log_experience(self, trace: Trace) -> Experience:
+    async def log_experience(self, trace: "Trace") -> "Experience":
         """Logs the anonymised figures of one execution; `record_trace` does it by itself."""
         return await self._threads.run(self._sync.log_experience, trace)
 
-    async def experiences(self, *, limit: int = 100, before: str | None = None) -> list[Experience]:
+    async def experiences(
+        self, *, limit: int = 100, before: str | None = None
+    ) -> "list[Experience]":
         """Lists experiences, archived ones too, the newest first.
 
         Options:
@@ -1511,7 +1514,7 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.experiences, limit=limit, before=before)
 
-    async def search_experiences(self, query: str, *, limit: int = 10) -> list[Experience]:
+    async def search_experiences(self, query: str, *, limit: int = 10) -> "list[Experience]":
         """Finds experiences, archived ones too, by words: kinds of tasks, outcomes, tools.
 
         Options:
@@ -1519,7 +1522,7 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.search_experiences, query, limit=limit)
 
-    async def experience_summary(self) -> ExperienceSummary:
+    async def experience_summary(self) -> "ExperienceSummary":
         """Returns what all experiences say together: counts by task and outcome, tools, times."""
         return await self._threads.run(self._sync.experience_summary)
 

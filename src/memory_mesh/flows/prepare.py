@@ -160,9 +160,9 @@ def redact_source(access: Access, source: Source) -> Source:
     return source if access.redactor is None else _redact_source(access.redactor, source)
 
 
-def redact_trace(access: Access, text: str) -> str:
-    """A text to compare with traces: without personal data, secrets and the user's own names."""
-    return redact_with(access.trace_redactor or access.redactor, text)
+def goal_as_kept(access: Access, goal: str) -> str:
+    """A goal as a trace would keep it, to compare it with the goals of traces."""
+    return redact_with(access.trace_redactor or access.redactor, _kept_goal(access, goal))
 
 
 def redact_identity(redactor: Redactor | None, text: Named) -> Named:
@@ -219,13 +219,19 @@ def _without_raw_input(access: Access, draft: Draft) -> Draft:
     """A trace with as much of the user's words as the settings allow; any other draft as it is."""
     if draft.label != TRACE or access.raw_input == "scrub":
         return draft
-    from memory_mesh.policy.privacy import raw_input
+    from memory_mesh.policy.privacy.raw_input import kept_value
 
-    kept = raw_input.kept_goal(draft.text, raw_input.RawInput(access.raw_input))
-    extra = {
-        name: raw_input.kept_value(value, draft.text, kept) for name, value in draft.extra.items()
-    }
+    kept = _kept_goal(access, draft.text)
+    extra = {name: kept_value(value, draft.text, kept) for name, value in draft.extra.items()}
     return replace(draft, text=kept, extra=extra)
+
+
+def _kept_goal(access: Access, goal: str) -> str:
+    if access.raw_input == "scrub":
+        return goal
+    from memory_mesh.policy.privacy.raw_input import RawInput, kept_goal
+
+    return kept_goal(goal, RawInput(access.raw_input))
 
 
 def redact_skill(access: Access, draft: SkillDraft) -> SkillDraft:

@@ -4,11 +4,14 @@ from memory_mesh import flows
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
-from memory_mesh.model.experience import Experience, ExperienceSummary
-from memory_mesh.model.trace import Trace
 from memory_mesh.policy.arguments import check_limit, check_text
-from memory_mesh.process.experience_files import ExperienceFiles
+from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
+
+if TYPE_CHECKING:
+    from memory_mesh.model.experience import Experience, ExperienceSummary
+    from memory_mesh.model.trace import Trace
+    from memory_mesh.process.experience_files import ExperienceFiles
 
 _OFF = (
     "the system memory is off: nothing crosses projects. To share anonymised figures between all "
@@ -21,13 +24,13 @@ _PREFIX = "exp_"
 class SystemMemoryVerbs(View):
     """Methods for the log of experiences; all but erasing need the setting `system_memory`."""
 
-    def log_experience(self, trace: Trace) -> Experience:
+    def log_experience(self, trace: "Trace") -> "Experience":
         """Logs the anonymised figures of one execution; `record_trace` does it by itself."""
         access, files = self._system()
         experience = self._experience(access, trace, self._config.project)
         return flows.system_memory.append(access, files, [experience])[0]
 
-    def experiences(self, *, limit: int = 100, before: str | None = None) -> list[Experience]:
+    def experiences(self, *, limit: int = 100, before: str | None = None) -> "list[Experience]":
         """Lists experiences, archived ones too, the newest first.
 
         Options:
@@ -38,7 +41,7 @@ class SystemMemoryVerbs(View):
         number = None if before is None else _number(before)
         return flows.system_memory.newest(access, files, check_limit(limit), number)
 
-    def search_experiences(self, query: str, *, limit: int = 10) -> list[Experience]:
+    def search_experiences(self, query: str, *, limit: int = 10) -> "list[Experience]":
         """Finds experiences, archived ones too, by words: kinds of tasks, outcomes, tools.
 
         Options:
@@ -48,7 +51,7 @@ class SystemMemoryVerbs(View):
         said = check_text(query, "query")
         return flows.system_memory.search(access, files, said, check_limit(limit))
 
-    def experience_summary(self) -> ExperienceSummary:
+    def experience_summary(self) -> "ExperienceSummary":
         """Returns what all experiences say together: counts by task and outcome, tools, times."""
         from memory_mesh.policy.experiences import summarise
 
@@ -88,14 +91,14 @@ class SystemMemoryVerbs(View):
             access, files, lambda one: name is None or one.project_name == name, reason
         )
 
-    def _log_if_on(self, trace: Trace, project: str | None) -> None:
+    def _log_if_on(self, trace: "Trace", project: str | None) -> None:
         """Logs a recorded trace where the setting is on."""
         if self._config.system_memory:
             access, files = self._system()
             experience = self._experience(access, trace, project)
             flows.system_memory.append(access, files, [experience])
 
-    def _experience(self, access: Access, trace: Trace, project: str | None) -> Experience:
+    def _experience(self, access: Access, trace: "Trace", project: str | None) -> "Experience":
         from memory_mesh.policy.experiences import NO_PROJECT, anonymous
 
         return anonymous(
@@ -104,10 +107,12 @@ class SystemMemoryVerbs(View):
             agent=self._config.agent_id,
         )
 
-    def _system(self, *, always: bool = False) -> tuple[Access, ExperienceFiles]:
+    def _system(self, *, always: bool = False) -> "tuple[Access, ExperienceFiles]":
         """Access to the namespace that all projects and users share, and its files."""
         if not always and not self._config.system_memory:
             raise InvalidInput(_OFF)
+        from memory_mesh.process.experience_files import ExperienceFiles
+
         shared = self._of_same_store(flows.system_memory.NAMESPACE, None, None)
         return shared._access(), ExperienceFiles(self._opened().folder)  # noqa: SLF001  # its twin
 
