@@ -8,6 +8,7 @@ its home folder.
 
 One person has one placeholder, whatever form of the name is written.
 """
+# ruff: noqa: RUF001 - names in other scripts
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,8 @@ from memory_mesh.policy.privacy.ordinary_names import GIVEN, NOBODY, ORDINARY
 from memory_mesh.policy.privacy.rule import Rule, Span
 
 MIN_LETTERS = 3
+_LONG = 5  # letters of a name that is known in capitals too, or without its hyphen
+_CYRILLIC = re.compile("[А-ЯЁа-яё]{4,}")
 _HOMES = (
     r"(?:(?:/home|/export/home|/var/home|/run/media|/var/mail|/var/spool/cron)/"
     r"|[\\/]{1,2}Users[\\/]{1,2})"
@@ -90,6 +93,7 @@ def _rule(person: Person) -> Rule | None:
     named = (*person.accounts, *person.full_names, *person.always, *map(_folder, person.homes))
     parts = [part for name in person.full_names for part in _parts(name)]
     words = {form.lower() for name in (*named, *parts) for form in _forms(name)}
+    words |= {_stem(part).lower() for part in parts}
     return Rule(
         name="user",
         label="USER",
@@ -135,7 +139,7 @@ class _Span:
 
 def _patterns(person: Person) -> Iterator[str]:
     for name in person.always:
-        yield rf"(?<!\w)(?i:(?P<value>{_any(name)}))(?!\w)"
+        yield _as_word(name, f"(?i:{_any(name)})")
     for home in person.homes:
         yield from _home(home)
     for name in dict.fromkeys((*person.accounts, *map(_folder, person.homes))):
@@ -170,7 +174,7 @@ def _account(name: str) -> Iterator[str]:
     yield rf"{_FORGES}(?P<value>{_any(name)})(?=[/\s]|\Z)"
     yield rf"(?<![\w-])(?P<value>{any_case})(?={_HOST}\b)"
     if not _is_ordinary(name):
-        yield rf"(?<!\w)(?P<value>{_any(name, capital=True)})(?!\w)"
+        yield _as_word(name, _any(name, capital=True))
 
 
 def _full_name(name: str) -> Iterator[str]:
@@ -178,17 +182,38 @@ def _full_name(name: str) -> Iterator[str]:
     if any(map(_is_nobody, parts)):
         return  # a team, a bot or a service
     if len(parts) > 1:
-        gap = r"[\s._-]{1,3}"
-        yield rf"(?<!\w)(?i:(?P<value>{gap.join(map(_any, parts))}))(?!\w)"
-        first, last = _any(parts[0]), _any(parts[-1])
-        yield rf"(?<!\w)(?i:(?P<value>{first}{gap}(?:\w\.?{gap})?{last}|{last}, {first}))(?!\w)"
+        gap = r"\s{0,3}" if _is_wide(parts[0]) else r"[\s._-]{1,3}"
+        yield _as_word(name, f"(?i:{gap.join(map(_bent, parts))})")
+        first, last = _bent(parts[0]), _bent(parts[-1])
+        yield _as_word(name, rf"(?i:{first}{gap}(?:\w\.?{gap})?{last}|{last}, {first})")
     for part in parts:
         capital = part[:1].upper() + part[1:]
         if not _is_ordinary(part):
-            yield rf"(?<!\w)(?P<value>{_any(capital)})(?!\w)"
+            yield _as_word(part, _bent(capital))
+            if len(part) >= _LONG:
+                yield _as_word(part, _any(capital.upper()))
         elif len(parts) > 1:
             yield rf"(?i:{_BEFORE})(?P<value>{_any(capital)})(?!\w|[.-]\w| [A-Z])"
             yield rf"(?<!\w)(?P<value>{_any(capital)}){_AFTER}"
+
+
+def _as_word(name: str, pattern: str) -> str:
+    """A pattern that matches between other words; scripts without blanks have no such border."""
+    if _is_wide(name.replace(" ", "")):
+        return f"(?P<value>{pattern})"
+    return rf"(?<!\w)(?P<value>{pattern})(?!\w)"
+
+
+def _bent(name: str) -> str:
+    """A pattern for a name with the endings that it may have in a sentence."""
+    if stem := _stem(name):
+        return f"{re.escape(stem)}[а-яё]{{0,3}}"
+    return _any(name) if name.endswith("s") or _is_ordinary(name) else f"{_any(name)}s?"
+
+
+def _stem(name: str) -> str:
+    """A name in Cyrillic letters without the ending that changes; nothing for any other."""
+    return name.rstrip("аяьйоеы") if _CYRILLIC.fullmatch(name) else ""
 
 
 def _any(name: str, *, capital: bool = False) -> str:
@@ -202,6 +227,8 @@ def _any(name: str, *, capital: bool = False) -> str:
 def _forms(name: str) -> dict[str, None]:
     composed, apart = normalize("NFC", name), normalize("NFD", name)
     found = dict.fromkeys((composed, apart))
+    if "-" in composed and len(composed) >= _LONG:
+        found |= dict.fromkeys((composed.replace("-", ""), composed.replace("-", " ")))
     if len(composed) > MIN_LETTERS and not composed.isascii():
         found["".join(letter for letter in apart if category(letter) != "Mn")] = None
         found["".join(_LETTERS_OF.get(letter, letter) for letter in composed)] = None

@@ -90,6 +90,20 @@ def test_decomposed_and_plain_spellings_are_the_same_name():
     assert replaced(text, rene) == "<id>, <id> and <id>"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "left"),
+    [
+        ("田中 太郎", "田中太郎が修正した。田中 太郎です", "<id>が修正した。<id>です"),
+        ("Игорь Петров", "спросить Игоря Петрова; игорный", "спросить <id>; игорный"),
+        ("Анна Иванова", "письмо Ивановой", "письмо <id>"),
+        ("Sun-hee Park", "Sunhee Park and the parking of SUN-HEE", "<id> and the parking of <id>"),
+        ("Jonas Öberg", "Öbergs branch, by Jonas; oberginen", "<id> branch, by <id>; oberginen"),
+    ],
+)
+def test_names_in_other_scripts_and_with_endings_are_replaced(name, text, left):
+    assert replaced(text, Person((), (name,))) == left
+
+
 def test_listed_names_are_replaced_wherever_they_stand_as_words():
     persons = listed(["Falcon", "Acme Holding"])
     text = "falcon meets ACME HOLDING; falconry and Holding stay"
