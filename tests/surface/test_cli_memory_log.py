@@ -1,6 +1,7 @@
 """`memory-mesh memory-log` as a user runs it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +71,15 @@ def test_entries_are_erased_also_when_it_is_off(shared, cli):
 def test_words_belong_to_search_alone(cli):
     assert cli("memory-log", "search").code == 2
     assert cli("memory-log", "list", "words").code == 2
+
+
+def test_the_page_shows_an_entry_and_commands_as_they_are(shared):
+    page = (Path(__file__).parents[2] / "docs" / "system-memory.md").read_text(encoding="utf-8")
+    example = page.partition("```yaml\n")[2].partition("```")[0]
+    (entry,) = memory_log.parse(example).entries
+    assert memory_log.render(entry) == example
+    commands = [line[2:] for line in page.split("\n") if line.startswith("$ memory-mesh")]
+    assert len(commands) == 7
+    for command in commands:
+        done = shared.shell(command)
+        assert done.code == 0, (command, done.err)
