@@ -145,6 +145,13 @@ def test_a_folder_that_is_a_link_is_refused(mesh: MemoryMesh, tmp_path: Path, sh
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+def test_the_folder_of_another_project_is_left(mesh: MemoryMesh, tmp_path: Path) -> None:
+    write_layout(mesh, tmp_path, "acme/web")
+    with pytest.raises(InvalidInput, match="of another project"):
+        write_layout(mesh, tmp_path, "acme-web")
+    assert write_layout(mesh, tmp_path, "acme/web").written == ()
+
+
 def test_a_trace_whose_id_has_colons_is_written(mesh: MemoryMesh, tmp_path: Path) -> None:
     mesh.record_trace("Deploy", trace_id="trace-2026-01-01T12:00:00.000Z-ab")
     done = write_layout(mesh, tmp_path, "shop")

@@ -117,6 +117,15 @@ def test_a_match_has_the_fields_of_the_interface(mesh: MemoryMesh) -> None:
     assert found[str(planned.id)]["suggestedApproach"] == "1. read"
 
 
+def test_a_query_for_similar_tasks_is_one_search(tmp_path: Path) -> None:
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        mesh.record_traces(Trace(f"Fix login number {number}") for number in range(300))
+        mesh.similar_tasks("Fix login")
+        mesh.similar_tasks("Fix login on monday", limit=100)
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        assert len(mesh.recalls()) == 2
+
+
 def test_of_equally_similar_goals_the_newest_comes_first(mesh: MemoryMesh) -> None:
     ids = [
         str(mesh.record_trace("Fix login", timestamp=AT + timedelta(days=day)).id)

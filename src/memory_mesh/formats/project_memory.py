@@ -20,6 +20,11 @@ def is_ours(text: str) -> bool:
     return text.startswith(MARK)
 
 
+def is_of_another(text: str, name: str) -> bool:
+    """True if a context that we wrote is that of a project with another name."""
+    return is_ours(text) and not text.startswith(f"{MARK}\n\n{_title(name)}\n")
+
+
 def execution_log(traces: Sequence[Trace]) -> str:
     """Returns the traces in the order of time, one document after the other."""
     return f"{MARK}\n\n{trace_file.render_all(traces)}" if traces else _page("Execution log", [])
@@ -72,13 +77,17 @@ def context(
     if tools:
         facts.append(f"- Tools: {', '.join(map(_line, tools))}")
     return _page(
-        f"Project: {_line(name)}",
+        _title(name).removeprefix("# "),
         [
             "\n".join(facts),
             *_section("Pinned", [_item(memory) for memory in pinned]),
             *_section("Preferences", [_item(memory) for memory in preferences]),
         ],
     )
+
+
+def _title(name: str) -> str:
+    return f"# Project: {_line(name)}"
 
 
 def _page(title: str, parts: Sequence[str]) -> str:

@@ -50,6 +50,7 @@ def write_layout(
     stated = name or reader.project or "default"
     folder = root / "projects" / file_names.slug(stated)
     _refuse_links(root, folder)
+    _refuse_another(folder, stated)
     texts = _texts(mesh, stated, scope)
     done: dict[str, list[str]] = {"written": [], "unchanged": [], "removed": [], "kept": []}
     (folder / _RESULTS).mkdir(parents=True, exist_ok=True)
@@ -123,6 +124,17 @@ def _left_over(folder: Path, texts: Mapping[str, str]) -> Iterator[str]:
         )
         if path not in texts and ours:
             yield path
+
+
+def _refuse_another(folder: Path, name: str) -> None:
+    """Two names can give one folder: a/b and a-b."""
+    context = folder / "context.md"
+    if context.is_file() and project_memory.is_of_another(
+        context.read_text(encoding="utf-8", errors="replace"), name
+    ):
+        raise InvalidInput(
+            f"{folder} holds the memory of another project; give this one another name: --name NAME"
+        )
 
 
 def _refuse_links(root: Path, folder: Path) -> None:
