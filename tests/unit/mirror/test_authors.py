@@ -321,6 +321,21 @@ def split(content: bytes) -> list[str]:
     return content.decode().strip().split("\n\n---\n\n")
 
 
+def test_committing_what_git_mixed_by_itself_does_not_make_it_mine(repos):
+    mine, they = repos
+    mine.commit("both.md", BOTH)
+    mine.git("push", "-q")
+    they.git("pull", "-q")
+    they.commit("both.md", BOTH.replace("three", "their three"))
+    they.git("push", "-q")
+    mine.commit("both.md", BOTH.replace("one", "my one"))
+    mine.git("fetch", "-q")
+    mine.git("merge", "--no-commit", "origin/main")
+    assert author(mine, "both.md") is Author.DOCUMENT
+    mine.git("commit", "-qm", "merged")
+    assert author(mine, "both.md") is Author.DOCUMENT
+
+
 def test_what_git_mixed_from_my_own_branches_is_the_users(repos):
     mine, _ = repos
     mine.commit("both.md", BOTH)
@@ -434,6 +449,21 @@ def test_their_removal_of_what_i_once_removed_and_wrote_again_is_a_documents(rep
     they.git("push", "-q")
     mine.git("pull", "-q")
     assert who_removed(mine, "mine.md", last) is Author.DOCUMENT
+
+
+def test_their_removal_of_what_i_once_removed_and_they_wrote_again_is_a_documents(repos):
+    mine, they = repos
+    mine.commit("a.md", "mine")
+    mine.git("rm", "-q", "notes/a.md")
+    mine.git("commit", "-qm", "remove it")
+    mine.git("push", "-q")
+    receive(mine, they, "a.md", "theirs now")
+    they.git("rm", "-q", "notes/a.md")
+    they.git("commit", "-qm", "remove it")
+    they.git("push", "-q")
+    mine.git("pull", "-q")
+    assert who_removed(mine, "a.md", b"theirs now") is Author.DOCUMENT
+    assert who_removed(mine, "a.md", b"mine") is Author.USER
 
 
 def test_gc_changes_no_answer(repos):

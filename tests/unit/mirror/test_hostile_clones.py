@@ -44,10 +44,10 @@ def ask_everything(repo: Repo) -> list[Author]:
 USUAL = [Author.DOCUMENT, Author.USER, Author.USER, Author.DOCUMENT, Author.USER]
 
 
-@pytest.fixture
-def mine(tmp_path: Path) -> Repo:
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Repo:
     """A clone with a note of theirs, one of mine, and one that they removed again."""
-    repo, they, _ = shared(tmp_path)
+    repo, they, _ = shared(tmp_path_factory.mktemp("model"))
     they.commit("gone.md", "gone")
     they.git("rm", "-q", "notes/gone.md")
     they.git("commit", "-qm", "remove it")
@@ -55,6 +55,13 @@ def mine(tmp_path: Path) -> Repo:
     repo.git("pull", "-q")
     repo.commit("mine.md", "mine\n")
     return repo
+
+
+@pytest.fixture
+def mine(model: Repo, tmp_path: Path) -> Repo:
+    """A copy of it that a test may spoil."""
+    shutil.copytree(model.top, tmp_path / "mine", symlinks=True)
+    return Repo(tmp_path / "mine")
 
 
 def test_the_usual_answers(mine):
