@@ -6,6 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from memory_mesh.mirror.authors import Author, Authors, Verdict
+
 _SECONDS = itertools.count(int(time.time()) - 100_000)  # recent: git forgets old reflogs
 
 
@@ -70,6 +72,16 @@ def shared(folder: Path) -> tuple[Repo, Repo, Repo]:
     server = Repo(folder / "server.git", "them")
     Repo(folder).git("clone", "-q", "--bare", str(seed.top), str(server.top))
     return clone(server.top, folder / "mine"), clone(server.top, folder / "they", "them"), server
+
+
+def verdict(repo: Repo, name: str, content: bytes | None = None) -> Verdict:
+    """Whose words a note, or this content of it, is."""
+    with Authors.of_folder(repo.notes, repo.top.parent / "state") as authors:
+        return authors.verdict(name, repo.read(name) if content is None else content)
+
+
+def author(repo: Repo, name: str, content: bytes | None = None) -> Author:
+    return verdict(repo, name, content).author
 
 
 def _environment(who: str) -> dict[str, str]:

@@ -6,19 +6,9 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.mirror.authors import Author, Authors
-from tests.clones import Repo, clone, new_repo, shared
+from tests.clones import Repo, author, clone, new_repo, shared, verdict
 
 THEIRS = "theirs.md"
-
-
-def author(repo: Repo, name: str, content: bytes | None = None) -> Author:
-    with Authors.of_folder(repo.notes, repo.top.parent / "state") as authors:
-        return authors.of(name, repo.read(name) if content is None else content)
-
-
-def why(repo: Repo, name: str) -> str:
-    with Authors.of_folder(repo.notes, repo.top.parent / "state") as authors:
-        return authors.why(name, repo.read(name))
 
 
 def who_removed(repo: Repo, name: str, last: bytes) -> Author:
@@ -122,7 +112,7 @@ def test_a_commit_made_in_another_work_tree_of_this_clone_is_the_users(repos):
 def test_what_a_clone_brought_is_a_documents(repos):
     mine, _ = repos
     assert author(mine, THEIRS) is Author.DOCUMENT
-    assert "clone" in why(mine, THEIRS)
+    assert "clone" in verdict(mine, THEIRS).reason
 
 
 @pytest.mark.parametrize("way", [["--ff-only"], ["--no-ff", "--no-edit"], ["--rebase"]])
