@@ -91,7 +91,7 @@ def account(memory: Memory) -> Account:
     title, ordered, commands = "", False, 0
     for said, listed, coded in _units(memory.text):
         if coded:
-            found.append(_step(f"`{said}`"))
+            found.append(step_of(f"`{said}`"))
             commands += 1
             continue
         lead, unit = ("", said) if listed else _led(said)
@@ -125,7 +125,7 @@ def _shared(seed: Account, accounts: Sequence[Account]) -> Procedure | None:
     for other in accounts:
         if other.memory.id == seed.memory.id:
             continue
-        places = _common(seed.steps, other.steps)
+        places = common(seed.steps, other.steps)
         if len(places) >= SHARED:
             sources.append(other.memory.id)
             for place in places:
@@ -141,7 +141,7 @@ def _shared(seed: Account, accounts: Sequence[Account]) -> Procedure | None:
     )
 
 
-def _common(mine: Sequence[Step], others: Sequence[Step]) -> list[int]:
+def common(mine: Sequence[Step], others: Sequence[Step]) -> list[int]:
     """Returns the positions of the longest common subsequence of steps."""
     best = [[0] * (len(others) + 1) for _ in range(len(mine) + 1)]
     alike = [[same(one, other) for other in others] for one in mine]
@@ -215,10 +215,11 @@ def _told(piece: str, *, listed: bool) -> Step | None:
     does = (first in _verbs() and words[-1] not in _TELLING) or bare.startswith("`")
     if not bare or not (listed or does) or first in {"never", "not", "don't", "avoid"}:
         return None
-    return _step(bare[0].upper() + bare[1:])
+    return step_of(bare[0].upper() + bare[1:])
 
 
-def _step(text: str) -> Step:
+def step_of(text: str) -> Step:
+    """Returns a step with its words and its command."""
     shown = " ".join(text.split()).rstrip(" .;,")[:_MAX_STEP_CHARS]
     command = _commands().search(shown)
     return Step(shown, frozenset(analyze.terms(shown)), command[1].strip() if command else "")

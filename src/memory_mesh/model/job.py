@@ -1,0 +1,38 @@
+"""Jobs: maintenance that is due, what it did or would do, and how far it came."""
+
+from memory_mesh.fastdataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Whether a job should run now, and why or why not."""
+
+    now: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobStep:
+    """One thing that a job did, or would do: to which records, in words."""
+
+    action: str  # such as learn, extend, stage, archive
+    about: str  # in words
+    ids: tuple[str, ...] = ()  # of memories or skills; what does not exist yet has none
+    evidence: tuple[str, ...] = ()  # ids of the traces that it goes by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobReport:
+    """What a job did, or in a dry run would do."""
+
+    job: str
+    due: Due
+    ran: bool = False
+    dry_run: bool = False
+    steps: tuple[JobStep, ...] = ()
+    slices: int = 0  # short transactions, of at most 100 records each
+    complete: bool = True  # False: it stopped at the limit, and the next run goes on
+
+    def count(self, action: str) -> int:
+        """How many steps with this action there were."""
+        return sum(step.action == action for step in self.steps)

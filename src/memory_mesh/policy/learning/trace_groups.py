@@ -1,0 +1,115 @@
+"""Groups executions by what they were for: goals that are alike, reached with tools that fit.
+
+::
+
+    goal ── likeness to each goal of a group ──▶ mean ──▶ the best group, if the mean reaches 1
+                                                     └──▶ else a group of its own
+
+A likeness of 1 is the threshold: cosine and words each have their own, and both are measured in it
+(decision 0040, `python -m bench.trace_groups`). Goals are placed one after another, oldest first, so
+that it makes no difference in how many slices they come.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.policy.text import analyze
+
+EXEMPLARS = 8  # goals of a group that a new one is compared with
+WORDS = 0.5  # share of words that two goals have in common, from which they are one group
+COSINES = {"all-MiniLM-L6-v2": 0.6}  # the cosine that does the same, by model
+COSINE = 0.75  # of any other model
+OTHER_TOOLS = 0.9  # how much of a likeness is left where the tools have nothing in common
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The goal of one execution as it is compared: its words, its tools and its vector."""
+
+    id: str
+    terms: frozenset[str]
+    tools: frozenset[str] = frozenset()
+    vector: bytes = b""  # little-endian float32 of length 1
+    threshold: float = COSINE  # of the vector's model
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Goals that are one pattern: its first ones, which new goals are compared with."""
+
+    goals: tuple[Goal, ...]
+    size: int = 1
+
+    def joined(self, goal: Goal) -> "Group":
+        """Returns the group with one more goal."""
+        kept = (*self.goals, goal) if len(self.goals) < EXEMPLARS else self.goals
+        return replace(self, goals=kept, size=self.size + 1)
+
+
+def goal_of(
+    id_: str, text: str, tools: Sequence[str] = (), vector: bytes = b"", model: str = ""
+) -> Goal:
+    """Returns a goal ready to be compared; numbers, such as those of tickets, are left out."""
+    words = [term for term in analyze.terms(text) if not _numbers().fullmatch(term)]
+    return Goal(
+        id_,
+        frozenset(words or analyze.terms(text)),
+        frozenset(tool.casefold() for tool in tools),
+        vector,
+        cosine_threshold(model),
+    )
+
+
+def cosine_threshold(model: str) -> float:
+    """Returns the cosine from which a model's vectors of two goals are one group."""
+    return next((cosine for name, cosine in COSINES.items() if name in model), COSINE)
+
+
+def likeness(one: Goal, other: Goal) -> float:
+    """Returns how alike two goals are, 1 being just alike enough."""
+    if one.vector and len(one.vector) == len(other.vector):
+        import numpy as np
+
+        mine, theirs = (np.frombuffer(goal.vector, np.float32) for goal in (one, other))
+        alike = float(mine @ theirs) / one.threshold
+    else:
+        alike = shared_words(one.terms, other.terms) / WORDS
+    apart = one.tools and other.tools and not one.tools & other.tools
+    return alike * OTHER_TOOLS if apart else alike
+
+
+def shared_words(one: frozenset[str], other: frozenset[str]) -> float:
+    """Returns the share of the words of two texts that are in both (Dice)."""
+    both = len(one) + len(other)
+    return 2 * len(one & other) / both if both else 0.0
+
+
+def nearest(goal: Goal, groups: Sequence[Group]) -> int | None:
+    """Returns the position of the group that a goal belongs to, or None; the older one of two."""
+    best, where = 1.0, None
+    for position, group in enumerate(groups):
+        alike = sum(likeness(goal, each) for each in group.goals) / len(group.goals)
+        if alike > best or (alike == best and where is None):
+            best, where = alike, position
+    return where
+
+
+def place(goals: Sequence[Goal], groups: Sequence[Group] = ()) -> list[int]:
+    """Returns the position of each goal's group: of those given, then of new ones in order."""
+    known, places = list(groups), list[int]()
+    for goal in goals:
+        where = nearest(goal, known)
+        if where is None:
+            known.append(Group((goal,)))
+            places.append(len(known) - 1)
+        else:
+            known[where] = known[where].joined(goal)
+            places.append(where)
+    return places
+
+
+@cache
+def _numbers() -> re.Pattern[str]:
+    return re.compile(r"#?\d+|v?\d+(?:\.\d+)+")

@@ -1,0 +1,236 @@
+"""What executions of one group teach: insights, an approach and what to avoid, each with evidence.
+
+::
+
+    learnings that say the same ──▶ one insight, or an anti-pattern where they warn
+    steps of successes, in the same order ──▶ the approach
+    steps that failed, tools of failures alone ──▶ anti-patterns
+
+Everything is in the words of the traces. Evidence is the ids of the traces that say it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.policy.learning.procedures import Step, common, same, step_of
+from memory_mesh.policy.learning.trace_groups import shared_words
+from memory_mesh.policy.text import analyze
+
+SHARED_STEPS = 2  # steps that successes must agree on before a skill is staged
+MOST_ITEMS = 7  # insights, anti-patterns
+MOST_STEPS = 20
+NAME_CHARS = 80
+_ALIKE = 0.6  # share of words from which two learnings say the same
+_HALF = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One trace as consolidation reads it."""
+
+    memory_id: str
+    trace_id: str
+    goal: str
+    success: bool
+    tools: tuple[str, ...] = ()
+    steps: tuple[tuple[str, str], ...] = ()  # each with its status
+    learnings: tuple[str, ...] = ()
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that traces teach, and the ids of those traces."""
+
+    text: str
+    traces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a group of executions teaches."""
+
+    insights: tuple[Finding, ...]
+    approach: tuple[Finding, ...]  # steps, in order
+    anti_patterns: tuple[Finding, ...]
+    agreed: bool  # at least two successes take these steps, and there are enough of them
+
+
+def findings(executions: Sequence[Execution]) -> Findings:
+    """Returns what the executions teach; they come oldest first."""
+    successes = [one for one in executions if one.success]
+    failures = [one for one in executions if not one.success]
+    said = _said_alike(
+        (text, one.trace_id) for one in executions for text in one.learnings if text.strip()
+    )
+    warnings = [finding for finding in said if _warns(finding.text)]
+    insights = [finding for finding in said if finding not in warnings]
+    approach, agreed = _approach(successes)
+    return Findings(
+        tuple(_best([*insights, *_telling_tools(successes, failures)])),
+        tuple(approach[:MOST_STEPS]),
+        tuple(_best([*warnings, *_failed_steps(executions), *_failing_tools(successes, failures)])),
+        agreed and len(approach) >= SHARED_STEPS,
+    )
+
+
+def pattern_name(goals: Sequence[str]) -> str:
+    """Returns the goal that shares most words with the others, as the name of the pattern."""
+    terms = [frozenset(analyze.terms(goal)) for goal in goals]
+    near = [sum(shared_words(one, other) for other in terms) for one in terms]
+    goal = goals[max(range(len(goals)), key=lambda place: (near[place], -len(goals[place]), -place))]
+    line = " ".join(goal.split()).strip(" .:#*")
+    if len(line) > NAME_CHARS:
+        line = f"{line[:NAME_CHARS].rpartition(' ')[0] or line[: NAME_CHARS - 1]} …"
+    return line[:1].upper() + line[1:]
+
+
+def common_tools(counts: Counter[str], executions: int) -> tuple[str, ...]:
+    """Returns the tools that at least half of the executions used, the most used first."""
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(tool for tool, count in ranked if count * _HALF >= executions)
+
+
+def rate(successes: int, executions: int) -> int:
+    """Returns the share of successes in per cent, rounded; never 0 or 100 where that is not true."""
+    if not executions or successes in (0, executions):
+        return 100 if executions and successes else 0
+    return max(1, min(99, round(100 * successes / executions)))
+
+
+def with_evidence(finding: Finding, most: int = 3) -> str:
+    """Returns a finding as one line, with the first ids of its evidence."""
+    shown = ", ".join(finding.traces[:most])
+    more = len(finding.traces) - most
+    return f"{finding.text} [{shown}{f' and {more} more' if more > 0 else ''}]"
+
+
+def _said_alike(said: Iterable[tuple[str, str]]) -> list[Finding]:
+    """Joins what is said in nearly the same words, in the first words it was said in."""
+    found: list[tuple[Step, list[str]]] = []
+    for text, trace in said:
+        step = step_of(text)
+        for known, traces in found:
+            if same(known, step) or _worded_alike(known, step):
+                traces.append(trace)
+                break
+        else:
+            found.append((step, [trace]))
+    return [Finding(step.text, tuple(dict.fromkeys(traces))) for step, traces in found]
+
+
+def _worded_alike(one: Step, other: Step) -> bool:
+    return (
+        shared_words(one.terms, other.terms) >= _ALIKE
+        and one.command == other.command
+        and _warns(one.text) is _warns(other.text)
+        and _figures(one.text) == _figures(other.text)
+    )
+
+
+def _figures(text: str) -> list[str]:
+    return re.findall(r"\d+(?:\.\d+)?", text)
+
+
+def _approach(successes: Sequence[Execution]) -> tuple[list[Finding], bool]:
+    """Returns the steps that at least two, and half of, the successes take in the same order.
+
+    Where none are shared, those of the newest success; False says that nobody confirms them.
+    """
+    told = [(one, tuple(_done(one))) for one in successes]
+    told = [(one, steps) for one, steps in told if steps]
+    best: list[Finding] = []
+    for one, steps in told:
+        support = [[one.trace_id] for _ in steps]
+        for other, others in told:
+            if other is not one:
+                for place in common(steps, others):
+                    support[place].append(other.trace_id)
+        wanted = max(_HALF, (len(told) + 1) // _HALF)
+        kept = [
+            Finding(step.text, tuple(sorted(traces)))
+            for step, traces in zip(steps, support, strict=True)
+            if len(set(traces)) >= wanted
+        ]
+        if len(kept) > len(best):
+            best = kept
+    if best:
+        return best, True
+    if not told:
+        return [], False
+    newest, steps = told[-1]
+    return [Finding(step.text, (newest.trace_id,)) for step in steps], False
+
+
+def _done(execution: Execution) -> Iterable[Step]:
+    """The steps of an execution that did not fail."""
+    return (step_of(text) for text, status in execution.steps if text.strip() and not _bad(status))
+
+
+def _failed_steps(executions: Sequence[Execution]) -> list[Finding]:
+    failed = _said_alike(
+        (text, one.trace_id)
+        for one in executions
+        for text, status in one.steps
+        if text.strip() and _bad(status)
+    )
+    return [Finding(f"{one.text} (failed)", one.traces) for one in failed]
+
+
+def _telling_tools(successes: Sequence[Execution], failures: Sequence[Execution]) -> list[Finding]:
+    """Tools that every success used, and no failure: at least two against one."""
+    if len(successes) < _HALF or not failures:
+        return []
+    always = set.intersection(*(set(one.tools) for one in successes))
+    never = always - {tool for one in failures for tool in one.tools}
+    ids = tuple(one.trace_id for one in (*successes, *failures))
+    return [Finding(f"Every success used {tool}, no failure did", ids) for tool in sorted(never)]
+
+
+def _failing_tools(successes: Sequence[Execution], failures: Sequence[Execution]) -> list[Finding]:
+    """Tools that only failures used, two of them at least."""
+    if not successes:
+        return []
+    counts = Counter(tool for one in failures for tool in set(one.tools))
+    fine = {tool for one in successes for tool in one.tools}
+    return [
+        Finding(
+            f"Only executions that failed used {tool}",
+            tuple(one.trace_id for one in failures if tool in one.tools),
+        )
+        for tool, count in sorted(counts.items())
+        if count >= _HALF and tool not in fine
+    ]
+
+
+def _best(found: Sequence[Finding]) -> list[Finding]:
+    """The findings with most evidence first; of equals the one said first."""
+    once = {finding.text: finding for finding in reversed(found)}
+    ordered = [finding for finding in found if once[finding.text] is finding]
+    return sorted(ordered, key=lambda finding: -len(finding.traces))[:MOST_ITEMS]
+
+
+def _bad(status: str) -> bool:
+    return _failed().search(status) is not None
+
+
+def _warns(text: str) -> bool:
+    return _warning().search(text) is not None
+
+
+@cache
+def _failed() -> re.Pattern[str]:
+    return re.compile(r"\b(?:fail(?:ed|ure|s)?|errors?|errored|abort(?:ed)?|crash(?:ed)?)\b", re.I)
+
+
+@cache
+def _warning() -> re.Pattern[str]:
+    words = (
+        r"avoid|do not|don['\u2019]?t|never|must not|should not|shouldn['\u2019]?t|stop\s+\w+ing|"
+        r"fail(?:ed|s|ure)?|broke|breaks|wrong|mistake|too (?:slow|long|late|many|much)|"
+        r"did not (?:work|help)|didn['\u2019]?t (?:work|help)"
+    )
+    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
