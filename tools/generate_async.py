@@ -57,6 +57,7 @@ VERBS = (
     "audit",
     "traces",
     "system_memory",
+    "jobs",
 )
 MESH = Face(
     "MemoryMesh",

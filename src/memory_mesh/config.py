@@ -54,6 +54,8 @@ _PROVIDER_KEYS = {
 }
 _FOLDERS = {"db_dir", "model_dir", "models_dir"}
 _COUNTS = {
+    "consolidate_traces",
+    "consolidate_days",
     "embedder_dimension",
     "embedder_threads",
     "lesson_retention_days",
@@ -61,6 +63,9 @@ _COUNTS = {
     "max_heritage_depth",
     "session_days",
     "recall_days",
+    "retention_hours",
+    "retention_consolidate_days",
+    "retention_compress_days",
     "reranker_candidates",
     "reranker_chars",
 }
@@ -98,6 +103,11 @@ class Config:
     max_heritage_depth: int = 5
     session_days: int = 30
     recall_days: int = 90
+    consolidate_traces: int = 10
+    consolidate_days: int = 7
+    retention_hours: int = 24
+    retention_consolidate_days: int = 183
+    retention_compress_days: int = 365
     embedder: str | None = None
     embedder_model: str | None = None
     embedder_api_key: str | None = field(default=None, repr=False)
@@ -156,6 +166,11 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     "max_heritage_depth": ("int | None", "intents and rationales kept of each memory"),
     "session_days": ("int | None", "days after which a session's memories expire; 0 is never"),
     "recall_days": ("int | None", "days after which records of searches go; 0 is never"),
+    "consolidate_traces": ("int | None", "consolidate so many new traces of a project; 0: never"),
+    "consolidate_days": ("int | None", "consolidate fewer after so many days; 0: never"),
+    "retention_hours": ("int | None", "archive consolidated traces unused so long; 0: never"),
+    "retention_consolidate_days": ("int | None", "merge like learnings of this age; 0: never"),
+    "retention_compress_days": ("int | None", "pack traces of learnings of this age; 0: never"),
     "embedder": (
         "str | None",
         "what makes vectors: local, static, fastembed, openai, ollama, cohere or none",

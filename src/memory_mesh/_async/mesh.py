@@ -48,6 +48,7 @@ from memory_mesh.model import (
     UpkeepReport,
     Verification,
 )
+from memory_mesh.model.job import JobReport
 from memory_mesh.model.trace import PatternMatch, Plan, Steps, Trace, TracePage, TraceStatus, Window
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
@@ -105,6 +106,11 @@ class MemoryMesh:
         max_heritage_depth: int | None = None,
         session_days: int | None = None,
         recall_days: int | None = None,
+        consolidate_traces: int | None = None,
+        consolidate_days: int | None = None,
+        retention_hours: int | None = None,
+        retention_consolidate_days: int | None = None,
+        retention_compress_days: int | None = None,
         embedder: str | None = None,
         embedder_model: str | None = None,
         embedder_api_key: str | None = None,
@@ -160,6 +166,11 @@ class MemoryMesh:
             max_heritage_depth: intents and rationales kept of each memory (default 5).
             session_days: days after which a session's memories expire; 0 is never (default 30).
             recall_days: days after which records of searches go; 0 is never (default 90).
+            consolidate_traces: consolidate so many new traces of a project; 0: never (default 10).
+            consolidate_days: consolidate fewer after so many days; 0: never (default 7).
+            retention_hours: archive consolidated traces unused so long; 0: never (default 24).
+            retention_consolidate_days: merge like learnings of this age; 0: never (default 183).
+            retention_compress_days: pack traces of learnings of this age; 0: never (default 365).
             embedder: what makes vectors: local, static, fastembed, openai, ollama, cohere or none.
             embedder_model: the name of the embedding model.
             embedder_api_key: the key of the embedder's service.
@@ -213,6 +224,11 @@ class MemoryMesh:
             max_heritage_depth=max_heritage_depth,
             session_days=session_days,
             recall_days=recall_days,
+            consolidate_traces=consolidate_traces,
+            consolidate_days=consolidate_days,
+            retention_hours=retention_hours,
+            retention_consolidate_days=retention_consolidate_days,
+            retention_compress_days=retention_compress_days,
             embedder=embedder,
             embedder_model=embedder_model,
             embedder_api_key=embedder_api_key,
@@ -1551,5 +1567,54 @@ class MemoryMesh:
         return await self._threads.run(
             self._sync.erase_experiences, project=project, everything=everything, reason=reason
         )
+
+    async def jobs(self) -> list[JobReport]:
+        """Lists the jobs with whether each is due, and why; runs nothing."""
+        return await self._threads.run(self._sync.jobs)
+
+    async def run_jobs(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        dry_run: bool = False,
+        max_slices: int | None = None,
+        progress: Callable[[str, int], None] | None = None,
+        scope: Scope | None = None,
+        across: Iterable[str] = (),
+    ) -> list[JobReport]:
+        """Runs the jobs that are due, or the named ones; reports what each did, or would do.
+
+        A job works on the whole namespace, in transactions of at most 100 records. It may be
+        stopped at any point and run again, also by another process.
+
+        Options:
+            dry_run: only report what would be done.
+            max_slices: the largest number of transactions; a later run goes on.
+            progress: called with the job's name and the number of steps so far.
+            scope: who reads; by default the project, agent and session of this mesh.
+            across: parts of the scope to ignore: project, agent, session.
+        """
+        return await self._threads.run(
+            self._sync.run_jobs,
+            names,
+            dry_run=dry_run,
+            max_slices=max_slices,
+            progress=progress,
+            scope=scope,
+            across=across,
+        )
+
+    async def archive_project(
+        self, project: str | None = None, *, dry_run: bool = False
+    ) -> list[JobReport]:
+        """Consolidates the traces of a project, then archives them; nothing is deleted.
+
+        Without a name it is the project of this mesh. Traces that fit no other stay as they are,
+        because nothing was learned from them yet.
+
+        Options:
+            dry_run: only report what would be done.
+        """
+        return await self._threads.run(self._sync.archive_project, project, dry_run=dry_run)
 
     ingest = add

@@ -45,6 +45,7 @@ COMMANDS = {
     "import-lane": "import a SQLite file of Memory Lane",
     "stats": "show counts, the path and the status of the store",
     "verify": "check the audit chain and the store's invariants",
+    "jobs": "list and run maintenance: consolidation of traces, retention",
     "upkeep": "update keyword terms, embed texts and build the index",
     "namespaces": "list the namespaces of the store",
     "eval": "measure how well search finds memories",

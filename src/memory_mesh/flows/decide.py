@@ -310,7 +310,7 @@ def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) ->
     parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
     bound = lowest((authority(draft.source), *(authority(parent.source) for parent in parents)))
     if parents:
-        stated["source"] = _derived_source(draft.source, [one.source for one in parents], bound)
+        stated["source"] = derived_source(draft.source, [one.source for one in parents], bound)
     if access.heritage_depth is not None and draft.heritage is None:
         chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
         stated["heritage"] = heritage.grown(chains, draft.extra, access.heritage_depth)
@@ -331,7 +331,7 @@ def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) ->
     )
 
 
-def _derived_source(own: Source, sources: Sequence[Source], bound: SourceKind) -> Source:
+def derived_source(own: Source, sources: Sequence[Source], bound: SourceKind) -> Source:
     """The source of what is derived: the least trusted kind, and the authority of `bound`."""
     kind = lowest((own.kind, *(source.kind for source in sources)))
     return replace(own, kind=kind, stated=bound is not ceiling(own.channel))

@@ -32,7 +32,7 @@ from memory_mesh.model import (
     Standing,
 )
 from memory_mesh.model.filter import And, Compare, Filter, Sign
-from memory_mesh.model.trace import KEY, LEARNING_LABEL, TIES, is_trace
+from memory_mesh.model.trace import KEY, LEARNING_LABEL, TIES, is_trace, unpacked
 from memory_mesh.policy import audience
 from memory_mesh.policy.arguments import MAX_RESULTS
 from memory_mesh.policy.learning import similar_goals
@@ -187,7 +187,7 @@ def _receipt(draft: Draft, receipt: Receipt, standing: Standing) -> Receipt:
 
 def _same(draft: Draft, memory: Memory) -> bool:
     """True if the memory holds the same trace for a reader of the draft."""
-    new, held = _plain(draft.extra), _plain(memory.extra)
+    new, held = _plain(draft.extra), unpacked(_plain(memory.extra))
     same = all(held.get(name) == value for name, value in new.items())
     return same and audience.sees(draft.scope, memory.scope)
 

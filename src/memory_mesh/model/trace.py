@@ -10,9 +10,13 @@ from memory_mesh.typed import Any, TypeAlias
 
 LABEL = "trace"  # of the memory that a trace is
 LEARNING_LABEL = "learning"  # of what several traces taught
+PACKED = "packed"  # in it: the details, compressed
 KEY = "trace"  # in the memory's extra: everything but the goal
 TIES = ("follows", "part_of", "depends_on")  # the links between traces
 Window: TypeAlias = tuple[datetime | str | None, datetime | str | None]  # from, to
+
+_HEADS = ("status", "duration_ms", "tools_used")  # stay readable in a packed trace
+_LINE = 76  # characters of compressed details in one text
 
 
 class TraceStatus(StrEnum):
@@ -153,7 +157,7 @@ def trace_json(trace: Trace) -> dict[str, Json]:
 def trace_of(memory: Memory) -> Trace:
     """The trace that a memory holds; a value that redaction replaced is read as far as it can."""
     held = memory.extra.get(KEY)
-    plain: Mapping[str, Json] = held if isinstance(held, Mapping) else {}
+    plain = unpacked(held) if isinstance(held, Mapping) else {}
     duration = plain.get("duration_ms", 0)
     trace = Trace(
         memory.text,
@@ -168,6 +172,37 @@ def trace_of(memory: Memory) -> Trace:
     names = ("tools_used", "files_created", "learnings", *TIES)
     lists: dict[str, Any] = {name: tuple(map(str, _list(plain.get(name)))) for name in names}
     return replace(trace, **lists)
+
+
+def packed(plain: Mapping[str, Json]) -> dict[str, Json] | None:
+    """Returns a trace with its details compressed; None where that gains nothing."""
+    import base64
+    import json
+    import zlib
+
+    if PACKED in plain:
+        return None
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    details = base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+    heads = {name: plain[name] for name in _HEADS if name in plain}
+    small = heads | {PACKED: [details[at : at + _LINE] for at in range(0, len(details), _LINE)]}
+    return small if len(json.dumps(small)) < len(text) else None
+
+
+def unpacked(plain: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Returns a trace with all its details; what cannot be unpacked is left out."""
+    if PACKED not in plain:
+        return plain
+    import base64
+    import json
+    import zlib
+
+    try:
+        details = base64.b64decode("".join(map(str, _list(plain[PACKED]))), validate=True)
+        found = json.loads(zlib.decompress(details))
+    except (ValueError, zlib.error):
+        return plain
+    return found if isinstance(found, dict) else plain
 
 
 def trace_record(trace: Trace) -> dict[str, Json]:

@@ -55,6 +55,11 @@ class MemoryGraph:
         max_heritage_depth: int | None = None,
         session_days: int | None = None,
         recall_days: int | None = None,
+        consolidate_traces: int | None = None,
+        consolidate_days: int | None = None,
+        retention_hours: int | None = None,
+        retention_consolidate_days: int | None = None,
+        retention_compress_days: int | None = None,
         embedder: str | None = None,
         embedder_model: str | None = None,
         embedder_api_key: str | None = None,
@@ -109,6 +114,11 @@ class MemoryGraph:
             max_heritage_depth: intents and rationales kept of each memory (default 5).
             session_days: days after which a session's memories expire; 0 is never (default 30).
             recall_days: days after which records of searches go; 0 is never (default 90).
+            consolidate_traces: consolidate so many new traces of a project; 0: never (default 10).
+            consolidate_days: consolidate fewer after so many days; 0: never (default 7).
+            retention_hours: archive consolidated traces unused so long; 0: never (default 24).
+            retention_consolidate_days: merge like learnings of this age; 0: never (default 183).
+            retention_compress_days: pack traces of learnings of this age; 0: never (default 365).
             embedder: what makes vectors: local, static, fastembed, openai, ollama, cohere or none.
             embedder_model: the name of the embedding model.
             embedder_api_key: the key of the embedder's service.
@@ -161,6 +171,11 @@ class MemoryGraph:
             max_heritage_depth=max_heritage_depth,
             session_days=session_days,
             recall_days=recall_days,
+            consolidate_traces=consolidate_traces,
+            consolidate_days=consolidate_days,
+            retention_hours=retention_hours,
+            retention_consolidate_days=retention_consolidate_days,
+            retention_compress_days=retention_compress_days,
             embedder=embedder,
             embedder_model=embedder_model,
             embedder_api_key=embedder_api_key,
@@ -476,6 +491,11 @@ def create_memory(
     max_heritage_depth: int | None = None,
     session_days: int | None = None,
     recall_days: int | None = None,
+    consolidate_traces: int | None = None,
+    consolidate_days: int | None = None,
+    retention_hours: int | None = None,
+    retention_consolidate_days: int | None = None,
+    retention_compress_days: int | None = None,
     embedder: str | None = None,
     embedder_model: str | None = None,
     embedder_api_key: str | None = None,
@@ -530,6 +550,11 @@ def create_memory(
         max_heritage_depth: intents and rationales kept of each memory (default 5).
         session_days: days after which a session's memories expire; 0 is never (default 30).
         recall_days: days after which records of searches go; 0 is never (default 90).
+        consolidate_traces: consolidate so many new traces of a project; 0: never (default 10).
+        consolidate_days: consolidate fewer after so many days; 0: never (default 7).
+        retention_hours: archive consolidated traces unused so long; 0: never (default 24).
+        retention_consolidate_days: merge like learnings of this age; 0: never (default 183).
+        retention_compress_days: pack traces of learnings of this age; 0: never (default 365).
         embedder: what makes vectors: local, static, fastembed, openai, ollama, cohere or none.
         embedder_model: the name of the embedding model.
         embedder_api_key: the key of the embedder's service.

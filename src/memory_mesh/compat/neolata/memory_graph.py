@@ -76,6 +76,11 @@ def create_memory(
     max_heritage_depth: int | None = None,
     session_days: int | None = None,
     recall_days: int | None = None,
+    consolidate_traces: int | None = None,
+    consolidate_days: int | None = None,
+    retention_hours: int | None = None,
+    retention_consolidate_days: int | None = None,
+    retention_compress_days: int | None = None,
     embedder: str | None = None,
     embedder_model: str | None = None,
     embedder_api_key: str | None = None,
@@ -131,6 +136,11 @@ def create_memory(
         max_heritage_depth: intents and rationales kept of each memory (default 5).
         session_days: days after which a session's memories expire; 0 is never (default 30).
         recall_days: days after which records of searches go; 0 is never (default 90).
+        consolidate_traces: consolidate so many new traces of a project; 0: never (default 10).
+        consolidate_days: consolidate fewer after so many days; 0: never (default 7).
+        retention_hours: archive consolidated traces unused so long; 0: never (default 24).
+        retention_consolidate_days: merge like learnings of this age; 0: never (default 183).
+        retention_compress_days: pack traces of learnings of this age; 0: never (default 365).
         embedder: what makes vectors: local, static, fastembed, openai, ollama, cohere or none.
         embedder_model: the name of the embedding model.
         embedder_api_key: the key of the embedder's service.
@@ -192,6 +202,11 @@ class MemoryGraph:
         max_heritage_depth: int | None = None,
         session_days: int | None = None,
         recall_days: int | None = None,
+        consolidate_traces: int | None = None,
+        consolidate_days: int | None = None,
+        retention_hours: int | None = None,
+        retention_consolidate_days: int | None = None,
+        retention_compress_days: int | None = None,
         embedder: str | None = None,
         embedder_model: str | None = None,
         embedder_api_key: str | None = None,
@@ -247,6 +262,11 @@ class MemoryGraph:
             max_heritage_depth: intents and rationales kept of each memory (default 5).
             session_days: days after which a session's memories expire; 0 is never (default 30).
             recall_days: days after which records of searches go; 0 is never (default 90).
+            consolidate_traces: consolidate so many new traces of a project; 0: never (default 10).
+            consolidate_days: consolidate fewer after so many days; 0: never (default 7).
+            retention_hours: archive consolidated traces unused so long; 0: never (default 24).
+            retention_consolidate_days: merge like learnings of this age; 0: never (default 183).
+            retention_compress_days: pack traces of learnings of this age; 0: never (default 365).
             embedder: what makes vectors: local, static, fastembed, openai, ollama, cohere or none.
             embedder_model: the name of the embedding model.
             embedder_api_key: the key of the embedder's service.

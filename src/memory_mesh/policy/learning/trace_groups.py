@@ -6,22 +6,27 @@
                                                      └──▶ else a group of its own
 
 A likeness of 1 is the threshold: cosine and words each have their own, and both are measured in it
-(decision 0040, `python -m bench.trace_groups`). Goals are placed one after another, oldest first, so
-that it makes no difference in how many slices they come.
+(decision 0040, `python -m bench.trace_groups`). Goals are placed one after another, oldest first,
+so that it makes no difference in how many slices they come.
 """
 
 import re
 from collections.abc import Sequence
 from functools import cache
+from statistics import fmean
 
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.policy.text import analyze
 
 EXEMPLARS = 8  # goals of a group that a new one is compared with
-WORDS = 0.5  # share of words that two goals have in common, from which they are one group
-COSINES = {"all-MiniLM-L6-v2": 0.6}  # the cosine that does the same, by model
+WORDS = 0.35  # likeness by words from which two goals are one group
+COSINES = {  # the same by cosine, for each model that was measured
+    "all-MiniLM-L6-v2": 0.525,
+    "l2_supercat_256": 0.45,
+}
 COSINE = 0.75  # of any other model
-OTHER_TOOLS = 0.9  # how much of a likeness is left where the tools have nothing in common
+TOOLS = 0.4  # how much the tools count
+NEUTRAL = 0.3  # share of common tools that speaks neither for nor against
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +74,13 @@ def cosine_threshold(model: str) -> float:
 
 def likeness(one: Goal, other: Goal) -> float:
     """Returns how alike two goals are, 1 being just alike enough."""
+    fit = TOOLS * (_shared_tools(one.tools, other.tools) - NEUTRAL)
     if one.vector and len(one.vector) == len(other.vector):
         import numpy as np
 
         mine, theirs = (np.frombuffer(goal.vector, np.float32) for goal in (one, other))
-        alike = float(mine @ theirs) / one.threshold
-    else:
-        alike = shared_words(one.terms, other.terms) / WORDS
-    apart = one.tools and other.tools and not one.tools & other.tools
-    return alike * OTHER_TOOLS if apart else alike
+        return (float(mine @ theirs) + fit) / one.threshold
+    return (shared_words(one.terms, other.terms) + fit) / WORDS
 
 
 def shared_words(one: frozenset[str], other: frozenset[str]) -> float:
@@ -86,14 +89,22 @@ def shared_words(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / both if both else 0.0
 
 
+def _shared_tools(one: frozenset[str], other: frozenset[str]) -> float:
+    """Returns the share of the tools that both use; neutral where one names none."""
+    return len(one & other) / len(one | other) if one and other else NEUTRAL
+
+
 def nearest(goal: Goal, groups: Sequence[Group]) -> int | None:
-    """Returns the position of the group that a goal belongs to, or None; the older one of two."""
-    best, where = 1.0, None
-    for position, group in enumerate(groups):
-        alike = sum(likeness(goal, each) for each in group.goals) / len(group.goals)
-        if alike > best or (alike == best and where is None):
-            best, where = alike, position
-    return where
+    """Returns the position of the group that a goal belongs to, or None.
+
+    Of groups that are equally near it is the one whose first goal has the lowest id.
+    """
+    near = [
+        (-alike, group.goals[0].id, position)
+        for position, group in enumerate(groups)
+        if (alike := fmean(likeness(goal, each) for each in group.goals)) >= 1
+    ]
+    return min(near)[2] if near else None
 
 
 def place(goals: Sequence[Goal], groups: Sequence[Group] = ()) -> list[int]:

@@ -11,7 +11,7 @@ Everything is in the words of the traces. Evidence is the ids of the traces that
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from memory_mesh.fastdataclass import dataclass
@@ -31,7 +31,6 @@ _HALF = 2
 class Execution:
     """One trace as consolidation reads it."""
 
-    memory_id: str
     trace_id: str
     goal: str
     success: bool
@@ -69,10 +68,11 @@ def findings(executions: Sequence[Execution]) -> Findings:
     warnings = [finding for finding in said if _warns(finding.text)]
     insights = [finding for finding in said if finding not in warnings]
     approach, agreed = _approach(successes)
+    failed = _failed_steps(executions, [finding.text for finding in approach])
     return Findings(
         tuple(_best([*insights, *_telling_tools(successes, failures)])),
         tuple(approach[:MOST_STEPS]),
-        tuple(_best([*warnings, *_failed_steps(executions), *_failing_tools(successes, failures)])),
+        tuple(_best([*warnings, *failed, *_failing_tools(successes, failures)])),
         agreed and len(approach) >= SHARED_STEPS,
     )
 
@@ -81,21 +81,23 @@ def pattern_name(goals: Sequence[str]) -> str:
     """Returns the goal that shares most words with the others, as the name of the pattern."""
     terms = [frozenset(analyze.terms(goal)) for goal in goals]
     near = [sum(shared_words(one, other) for other in terms) for one in terms]
-    goal = goals[max(range(len(goals)), key=lambda place: (near[place], -len(goals[place]), -place))]
+    goal = goals[
+        max(range(len(goals)), key=lambda place: (near[place], -len(goals[place]), -place))
+    ]
     line = " ".join(goal.split()).strip(" .:#*")
     if len(line) > NAME_CHARS:
         line = f"{line[:NAME_CHARS].rpartition(' ')[0] or line[: NAME_CHARS - 1]} …"
     return line[:1].upper() + line[1:]
 
 
-def common_tools(counts: Counter[str], executions: int) -> tuple[str, ...]:
+def common_tools(counts: Mapping[str, int], executions: int) -> tuple[str, ...]:
     """Returns the tools that at least half of the executions used, the most used first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return tuple(tool for tool, count in ranked if count * _HALF >= executions)
 
 
 def rate(successes: int, executions: int) -> int:
-    """Returns the share of successes in per cent, rounded; never 0 or 100 where that is not true."""
+    """Returns the share of successes in per cent; 0 and 100 only where that is true."""
     if not executions or successes in (0, executions):
         return 100 if executions and successes else 0
     return max(1, min(99, round(100 * successes / executions)))
@@ -170,14 +172,20 @@ def _done(execution: Execution) -> Iterable[Step]:
     return (step_of(text) for text, status in execution.steps if text.strip() and not _bad(status))
 
 
-def _failed_steps(executions: Sequence[Execution]) -> list[Finding]:
+def _failed_steps(executions: Sequence[Execution], advised: Sequence[str]) -> list[Finding]:
+    """Steps that failed, but for those that are advised because they worked for others."""
+    fine = list(map(step_of, advised))
     failed = _said_alike(
         (text, one.trace_id)
         for one in executions
         for text, status in one.steps
         if text.strip() and _bad(status)
     )
-    return [Finding(f"{one.text} (failed)", one.traces) for one in failed]
+    return [
+        Finding(f"{one.text} (failed)", one.traces)
+        for one in failed
+        if not any(same(step, step_of(one.text)) for step in fine)
+    ]
 
 
 def _telling_tools(successes: Sequence[Execution], failures: Sequence[Execution]) -> list[Finding]:
@@ -223,7 +231,8 @@ def _warns(text: str) -> bool:
 
 @cache
 def _failed() -> re.Pattern[str]:
-    return re.compile(r"\b(?:fail(?:ed|ure|s)?|errors?|errored|abort(?:ed)?|crash(?:ed)?)\b", re.I)
+    words = r"fail(?:ed|ure|s)?|errors?|errored|abort(?:ed)?|crash(?:ed)?"
+    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
 @cache

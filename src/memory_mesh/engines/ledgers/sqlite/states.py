@@ -30,7 +30,7 @@ def by_name(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, str]:
 def beginning_with(db: sqlite3.Connection, prefix: str) -> dict[str, str]:
     """The values of all names that begin with a prefix, sorted by name."""
     found = db.execute(
-        "SELECT name, value FROM state WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 "
+        "SELECT name, value FROM state WHERE name >= ?1 AND name < ?1 || char(1114111) "
         "ORDER BY name",
         (prefix,),
     )

@@ -1,0 +1,41 @@
+"""When maintenance is due."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model import Scope
+from memory_mesh.model.job import Due
+from memory_mesh.policy.retention import RetentionPolicy
+
+TRACES, DAYS = 10, 7
+
+
+@dataclass(frozen=True, slots=True)
+class JobRules:
+    """When traces are consolidated, and how long records stay as they are; 0 is never."""
+
+    traces: int = TRACES  # new ones of a project from which they are consolidated
+    days: int = DAYS  # after which even one is
+    retention: RetentionPolicy = RetentionPolicy()
+
+
+def consolidation_due(
+    new: Mapping[Scope, int], last: datetime | None, now: datetime, rules: JobRules
+) -> Due:
+    """Says whether traces should be consolidated: ten of one project, or one after a week.
+
+    `new` counts the traces that were never looked at; `last` is the last run, or the time from
+    which the traces wait where there was none.
+    """
+    most = max(new.values(), default=0)
+    if not most:
+        return Due(now=False, why="no new traces")
+    if rules.traces and most >= rules.traces:
+        return Due(now=True, why=f"{rules.traces} or more new traces of one project")
+    waits = f"{most} new traces of one project, fewer than {rules.traces}"
+    if not rules.days:
+        return Due(now=False, why=waits)
+    if last is not None and now - last >= timedelta(days=rules.days):
+        return Due(now=True, why=f"new traces, and {rules.days} days without a run")
+    return Due(now=False, why=f"{waits}, and no {rules.days} days without a run")

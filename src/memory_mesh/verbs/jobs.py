@@ -1,0 +1,111 @@
+"""Maintenance in short slices: which jobs are due, and running them."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from memory_mesh import flows
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import Scope
+from memory_mesh.model.job import Due, JobReport
+from memory_mesh.policy import audience
+from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.view import View
+
+if TYPE_CHECKING:
+    from memory_mesh.flows.jobs import Site
+
+
+class JobVerbs(View):
+    """Methods that run maintenance jobs."""
+
+    def jobs(self) -> list[JobReport]:
+        """Lists the jobs with whether each is due, and why; runs nothing."""
+        return flows.jobs.listed(self._site(dry_run=True))
+
+    def run_jobs(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        dry_run: bool = False,
+        max_slices: int | None = None,
+        progress: Callable[[str, int], None] | None = None,
+        scope: Scope | None = None,
+        across: Iterable[str] = (),
+    ) -> list[JobReport]:
+        """Runs the jobs that are due, or the named ones; reports what each did, or would do.
+
+        A job works on the whole namespace, in transactions of at most 100 records. It may be
+        stopped at any point and run again, also by another process.
+
+        Options:
+            dry_run: only report what would be done.
+            max_slices: the largest number of transactions; a later run goes on.
+            progress: called with the job's name and the number of steps so far.
+            scope: who reads; by default the project, agent and session of this mesh.
+            across: parts of the scope to ignore: project, agent, session.
+        """
+        if isinstance(names, str):
+            raise InvalidInput("names must be a list of jobs, not a text")
+        if max_slices is not None and (type(max_slices) is not int or max_slices < 1):
+            raise InvalidInput("max_slices must be a whole number, 1 or more")
+        return flows.jobs.run(
+            self._site(dry_run=dry_run),
+            names,
+            max_slices=max_slices,
+            shows=self._shows(scope, across),
+            progress=progress,
+        )
+
+    def archive_project(
+        self, project: str | None = None, *, dry_run: bool = False
+    ) -> list[JobReport]:
+        """Consolidates the traces of a project, then archives them; nothing is deleted.
+
+        Without a name it is the project of this mesh. Traces that fit no other stay as they are,
+        because nothing was learned from them yet.
+
+        Options:
+            dry_run: only report what would be done.
+        """
+        named = project or self._config.project
+        site = self._site(dry_run=dry_run)
+        stored = self._stored_scope(Scope(named)).project
+        shows = self._shows(Scope(named), ())
+        first = flows.jobs.run(site, ["consolidate-traces"], shows=shows)
+        steps = [
+            step
+            for part in flows.jobs.archive_project(site, stored)
+            for scope, step in part
+            if shows(scope)
+        ]
+        why = Due(now=True, why=f"the project {named or 'without a name'} is archived")
+        archived = JobReport(
+            job="archive-project", due=why, ran=True, dry_run=dry_run, steps=tuple(steps)
+        )
+        return [*first, archived]
+
+    def _site(self, *, dry_run: bool) -> "Site":
+        from memory_mesh.policy.jobs import JobRules
+        from memory_mesh.policy.retention import RetentionPolicy
+
+        config = self._config
+        return flows.jobs.Site(
+            access=self._access(),
+            now=self._now(),
+            rules=JobRules(
+                config.consolidate_traces,
+                config.consolidate_days,
+                RetentionPolicy(
+                    config.retention_hours,
+                    config.retention_consolidate_days,
+                    config.retention_compress_days,
+                ),
+            ),
+            dry_run=dry_run,
+        )
+
+    def _shows(self, scope: Scope | None, across: Iterable[str]) -> Callable[[Scope], bool]:
+        """Who is told about what: a job works for all audiences, and tells each of its own."""
+        lens = self._lens(scope, across=across)
+        left_out: dict[str, Any] = dict.fromkeys(lens.across)
+        return lambda of: audience.sees(lens.scope, replace(of, **left_out))
