@@ -17,7 +17,7 @@ from enum import StrEnum
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Tier
 
-HOURS, CONSOLIDATE_DAYS, COMPRESS_DAYS, ENTRIES = 24, 183, 365, 1_000
+HOURS, CONSOLIDATE_DAYS, COMPRESS_DAYS = 24, 183, 365
 
 
 class Action(StrEnum):
@@ -36,7 +36,6 @@ class RetentionPolicy:
     hours: int = HOURS  # of a consolidated trace that nobody uses
     consolidate_days: int = CONSOLIDATE_DAYS
     compress_days: int = COMPRESS_DAYS
-    entries: int = ENTRIES  # of system memory that stay in the open log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 TRACE = Record(tier=Tier.SHORT_TERM, last_active=NOW, changed=NOW, consolidated=True)
 LEARNING = Record(tier=Tier.LONG_TERM, last_active=NOW, changed=NOW, learning=True)
 TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
-POLICIES = st.builds(RetentionPolicy, *[st.integers(0, 1_000)] * 4)
+POLICIES = st.builds(RetentionPolicy, *[st.integers(0, 1_000)] * 3)
 RECORDS = st.builds(
     Record,
     tier=st.sampled_from(Tier),
@@ -77,7 +77,7 @@ def test_no_policy_and_no_clock_touches_a_protected_record(
 
 @given(RECORDS, TIMES)
 def test_a_policy_of_noughts_keeps_everything(record: Record, now: datetime) -> None:
-    assert decide(record, RetentionPolicy(0, 0, 0, 0), now)[0] is Action.KEEP
+    assert decide(record, RetentionPolicy(0, 0, 0), now)[0] is Action.KEEP
 
 
 @pytest.mark.req("R-002-041")

@@ -244,7 +244,7 @@ def _packed(site: Site, part: Mapping[str, str], why: str, standing: Standing) -
         new = replace(memory, extra=small, recorded_from=standing.at)
         puts.append(Put(new, None))
         said: dict[str, Json] = {"changed": ["extra"], "status": memory.status.value}
-        change = Change("compress", f"its learning is {why}")
+        change = Change("archive", f"packed: its learning is {why}")
         entries.append(change_entry(site.access, standing, id_, change, said))
     return Commit(puts=tuple(puts), entries=tuple(entries), states=states)
 

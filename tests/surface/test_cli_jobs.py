@@ -1,0 +1,80 @@
+"""`memory-mesh jobs` in real processes."""
+
+import json
+
+import pytest
+
+from memory_mesh.model import Scope
+from memory_mesh.sync import MemoryMesh
+from tests.flow.executions import record_deploys, record_login
+from tests.surface.command import CommandLine
+
+
+@pytest.fixture
+def recorded(cli: CommandLine) -> CommandLine:
+    """A store with ten traces of two kinds."""
+    with MemoryMesh(db_dir=cli.store) as mesh:
+        record_login(mesh, 7)
+        record_deploys(mesh, 3)
+    return cli
+
+
+def test_without_traces_nothing_is_due(cli: CommandLine) -> None:
+    done = cli("jobs")
+    assert done.out == (
+        "[MemoryMesh] consolidate-traces: not due: no new traces.\n"
+        "[MemoryMesh] retention: not due: nothing is old enough.\n"
+    )
+    assert cli("jobs", "run").out == done.out
+
+
+def test_jobs_lists_what_is_due_and_run_does_it_once(recorded: CommandLine) -> None:
+    due = "[MemoryMesh] consolidate-traces: due: 10 or more new traces of one project.\n"
+    assert recorded("jobs", "list").out.startswith(due)
+    planned = recorded("jobs", "run", "--dry-run")
+    assert "consolidate-traces: would learn 2, stage 1.\n" in planned.out
+    assert recorded("jobs").out.startswith(due)
+    done = recorded("jobs", "run")
+    assert "consolidate-traces: learn 2, stage 1.\n" in done.out
+    assert "Fix the flaky login test in build 0: 7 executions, 71% succeeded" in done.out
+    assert "not due: no new traces" in recorded("jobs", "run").out
+    assert "Fix the flaky login test in build 0" in recorded("review").out
+
+
+def test_as_json_a_run_gives_steps_with_ids_and_evidence(recorded: CommandLine) -> None:
+    (report,) = json.loads(recorded("jobs", "run", "consolidate-traces", "--json").out)
+    assert (report["job"], report["ran"], report["complete"]) == ("consolidate-traces", True, True)
+    learned = [step for step in report["steps"] if step["action"] == "learn"]
+    assert [len(step["evidence"]) for step in learned] == [7, 3]
+    assert all(step["ids"][0].startswith("mem_") for step in learned)
+
+
+def test_a_run_that_stops_at_its_limit_says_so_and_the_next_goes_on(recorded: CommandLine) -> None:
+    done = recorded("jobs", "run", "consolidate-traces", "--max-slices", "1")
+    assert "it stopped at --max-slices, run it again" in done.out
+    assert "learn 2" in recorded("jobs", "run", "consolidate-traces").out
+
+
+def test_a_project_is_archived_after_it_was_consolidated(cli: CommandLine) -> None:
+    with MemoryMesh(db_dir=cli.store) as mesh:
+        record_login(mesh, 2, scope=Scope("shop"))
+    done = cli("jobs", "archive-project", "--project", "shop")
+    assert "archive-project: archive 2.\n" in done.out
+    assert "its project was archived" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "tidy"), "there is no job 'tidy'; the jobs are: consolidate-traces, retention"),
+        (("list", "retention"), "name jobs after run: memory-mesh jobs run retention"),
+        (("--dry-run",), "--dry-run goes with run: memory-mesh jobs run --dry-run"),
+        (("run", "--max-slices", "0"), "max_slices must be a whole number, 1 or more"),
+    ],
+)
+def test_what_is_not_possible_is_refused_with_what_to_do(
+    cli: CommandLine, words: tuple[str, ...], said: str
+) -> None:
+    done = cli("jobs", *words)
+    assert done.code in {1, 2}
+    assert said in done.err
