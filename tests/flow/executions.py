@@ -5,6 +5,14 @@ from memory_mesh.sync import MemoryMesh
 
 LOGIN_STEPS = ("Run the login test fifty times", "Freeze the clock in the fixture")
 
+# Two groups that have less in common at first than when the last goal is there.
+GROWING_TOGETHER = (
+    "rebuild search index tables",
+    "rebuild search index tables now",
+    "rebuild billing invoice exports",
+    "rebuild search index, billing, invoice, exports",
+)
+
 
 def record_login(mesh: MemoryMesh, count: int, *, scope: Scope | None = None) -> list[str]:
     """Runs that fix the login test; every third one fails."""

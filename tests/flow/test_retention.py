@@ -10,7 +10,7 @@ from memory_mesh.model.learning import LessonContext
 from memory_mesh.model.trace import PACKED, Trace, packed, trace_of, unpacked
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
-from tests.flow.executions import learnings, record_deploys, record_login
+from tests.flow.executions import GROWING_TOGETHER, learnings, record_deploys, record_login
 
 BOTH = ["consolidate-traces", "retention"]
 DAY, HALF_YEAR, YEAR = timedelta(hours=25), timedelta(days=183), timedelta(days=365)
@@ -105,13 +105,11 @@ def test_what_is_protected_stays_as_it_is(mesh: MemoryMesh, clock: FrozenClock) 
 def test_after_six_months_learnings_of_the_same_kind_become_one(
     mesh: MemoryMesh, clock: FrozenClock
 ) -> None:
-    record_login(mesh, 2)
-    mesh.record_trace("Freeze clocks", tools_used=["sed"])
-    mesh.record_trace("Freeze all clocks", tools_used=["sed"])
+    for goal in GROWING_TOGETHER:
+        mesh.record_trace(goal)
     mesh.run_jobs(BOTH)
     first, second = (each.id for each in reversed(mesh.get_all(filter="label = 'learning'")))
     held = mesh.history(second)[-1]
-    _make_alike(mesh, first, second)
     clock.advance(HALF_YEAR - timedelta(hours=1))
     assert mesh.run_jobs(["retention"])[0].count("merge") == 0
     clock.advance(timedelta(hours=2))
@@ -125,14 +123,6 @@ def test_after_six_months_learnings_of_the_same_kind_become_one(
     assert second in {link.target for link in mesh.links(first)}
     assert mesh.run_jobs(["retention"])[0].steps == ()
     assert mesh.verify().findings == ()
-
-
-def _make_alike(mesh: MemoryMesh, first: str, second: str) -> None:
-    """Gives the second learning the exemplars of the first, as goals in other words would be."""
-    one, other = (_stored(mesh, id_).extra["learning"] for id_ in (first, second))
-    assert isinstance(one, dict)
-    assert isinstance(other, dict)
-    mesh.update(second, metadata={"learning": {**other, "exemplars": one["exemplars"]}})
 
 
 @pytest.mark.req("R-002-063")

@@ -36,7 +36,8 @@ def _staged(site: Site, memory: Memory, record: LearningRecord) -> JobStep:
     """Hands the steps of a learning in as a skill that waits for review."""
     steps = [finding.text for finding in record.findings.approach]
     named = [id_ for finding in record.findings.approach for id_ in finding.traces]
-    sources = (memory.id, *dict.fromkeys(named))
+    traces = tuple(dict.fromkeys(named))
+    sources = (memory.id, *traces)
     if site.dry_run:
         return JobStep("stage", record.pattern, (), sources)
     draft = SkillDraft(
@@ -44,7 +45,7 @@ def _staged(site: Site, memory: Memory, record: LearningRecord) -> JobStep:
             record.pattern,
             steps,
             topic=record.pattern,
-            sources=sources,
+            sources=traces,
             confidence=record.successes / (record.count + 1),
         ),
         metadata={
