@@ -35,7 +35,7 @@ def test_consolidated_traces_are_archived_after_a_day_without_use(
     clock.advance(timedelta(hours=20))
     mesh.get_trace(used)
     clock.advance(timedelta(hours=4))
-    assert mesh.jobs()[1].due.why == "1 traces to archive"
+    assert mesh.jobs()[1].due.why == "traces to archive: 1"
     (report,) = mesh.run_jobs(["retention"])
     assert [(step.action, step.ids) for step in report.steps] == [("archive", (one,))]
     assert [trace.trace_id for trace in mesh.traces()] == [used]

@@ -25,7 +25,6 @@ from memory_mesh.flows.jobs.site import Site, Slice, Slices, sliced, under
 from memory_mesh.flows.jobs.writing import Plan, SlicePlan, written
 from memory_mesh.flows.prepare import clean, embed
 from memory_mesh.model import (
-    Commit,
     Draft,
     Kind,
     Memory,
@@ -33,7 +32,6 @@ from memory_mesh.model import (
     Source,
     Status,
     Tier,
-    Wanted,
     record as model_record,
 )
 from memory_mesh.model.job import Due
@@ -73,9 +71,6 @@ def work(site: Site) -> Slices:
             return
         yield done
     yield from staging.stage(site)
-    if new:
-        at = model_record.iso(site.now)
-        site.commit(Wanted(), lambda _: Commit(states={RAN: at}), {RAN: at})
 
 
 def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
@@ -96,7 +91,8 @@ def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
         if entry.known is None and len(entry.members) == 1
     }
     away = {id_: AWAY if id_ in found else None for id_ in part if id_ not in goals}
-    return written(site, SlicePlan(tuple(plans), tuple(part), alone, away))
+    ran = {RAN: model_record.iso(site.now)}
+    return written(site, SlicePlan(tuple(plans), tuple(part), alone, away, ran))
 
 
 def _counts(memory: Memory) -> bool:

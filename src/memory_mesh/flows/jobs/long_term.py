@@ -215,7 +215,7 @@ def _decide(
             raise Stale
     record, worded = made
     first, *others = [standing.memories[each.memory.id] for each in every]
-    reason = f"{len(others)} learnings of the same kind were taken in"
+    reason = f"took in what is alike: {', '.join(other.id for other in others)}"
     put, entry = next_version(site, (first, others), worded, standing, reason)
     gone = [superseded(site.access, other, put.memory, standing) for other in others]
     states: dict[str, str | None] = {f"{LEARNING}{other.id}": None for other in others}

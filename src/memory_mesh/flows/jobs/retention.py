@@ -18,7 +18,7 @@ def due(site: Site) -> Due:
         "learnings to consolidate again": len(long_term.due(site, Action.CONSOLIDATE)),
         "learnings whose traces are to be packed": len(long_term.due(site, Action.COMPRESS)),
     }
-    said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    said = ", ".join(f"{name}: {count}" for name, count in counts.items() if count)
     return Due(now=bool(said), why=said or "nothing is old enough")
 
 

@@ -60,6 +60,7 @@ class SlicePlan:
     every: tuple[str, ...]  # ids of the traces that nobody looked at before
     alone: Mapping[str, Scope]  # those that fit no other
     away: Mapping[str, str | None]  # those that cannot be read now, with their next mark
+    ran: Mapping[str, str]  # when it was
 
 
 _Ids = Mapping[tuple[str, ...], str]  # of the learning, by its traces
@@ -179,7 +180,8 @@ def next_version(
 
 def _marks(plan: SlicePlan, ids: _Ids) -> dict[str, str | None]:
     """The traces' marks; what no learning was stored for is left alone."""
-    marks: dict[str, str | None] = {f"{TRACE}{id_}": ALONE for id_ in plan.alone}
+    marks: dict[str, str | None] = {**plan.ran}
+    marks |= {f"{TRACE}{id_}": ALONE for id_ in plan.alone}
     marks |= {f"{TRACE}{id_}": mark for id_, mark in plan.away.items()}
     for each in plan.plans:
         marks |= {f"{TRACE}{id_}": ids.get(each.members, ALONE) for id_ in each.members}
