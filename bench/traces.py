@@ -82,7 +82,9 @@ def asked(folder: Path, embedder: OnnxEmbedder) -> Figures:
         mesh.similar_tasks(goals[0], limit=1)
         searched, similar = measure.alternate(
             len(goals) - 1,
-            lambda number: mesh.search(goals[number + 1], filter=_FILTER, limit=3, use_cache=False),
+            lambda number: mesh.search(
+                goals[number + 1], filter=_FILTER, limit=3, include=["archived"], use_cache=False
+            ),
             lambda number: mesh.similar_tasks(goals[number + 1]),
         )
         plans, pages = measure.alternate(

@@ -1,10 +1,12 @@
 """Retention archives, merges and packs what is old, and leaves what is protected alone."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.flows import system_memory
 from memory_mesh.model import Memory, Status
 from memory_mesh.model.learning import LessonContext
 from memory_mesh.model.trace import PACKED, Trace, packed, trace_of, unpacked
@@ -190,8 +192,45 @@ def test_a_trace_that_its_user_deleted_is_none_of_retention_s_business(
     assert _status(mesh, gone) is Status.ACTIVE
 
 
+@pytest.mark.req("R-002-064")
+@pytest.mark.req("R-002-065")
+def test_system_entries_beyond_a_thousand_go_to_a_compressed_archive_that_is_still_searched(
+    tmp_path: Path,
+) -> None:
+    with MemoryMesh(db_dir=tmp_path, system_memory=True) as mesh:
+        access, files = mesh._system()  # as many at once, without rolling
+        entry = mesh._experience(access, Trace("Fix a test"), "shop")
+        first = mesh._experience(access, Trace("Deploy", tools_used=("kubectl",)), "shop")
+        system_memory.append(access, files, [first, *[entry] * 1_200], keep=5_000)
+        assert mesh.jobs()[2].due.why == "entries to archive: 199; the newest 1,000 stay"
+        (planned,) = mesh.run_jobs(["roll-system-memory"], dry_run=True)
+        assert files.archives() == []
+        (report,) = mesh.run_jobs(["roll-system-memory"])
+        assert planned.steps == report.steps
+        assert [path.suffix for path in files.archives()] == [".gz"]
+        assert len(mesh.experiences(limit=1_000)) == 1_000
+        (found,) = mesh.search_experiences("kubectl")
+        assert found.number == 1
+        assert not mesh.jobs()[2].due.now
+        assert mesh.run_jobs(["roll-system-memory"])[0].steps == ()
+
+
+def test_archived_traces_still_help_with_similar_tasks(
+    mesh: MemoryMesh, clock: FrozenClock
+) -> None:
+    logins = record_login(mesh, 2)
+    mesh.run_jobs(BOTH)
+    clock.advance(DAY)
+    mesh.run_jobs(BOTH)
+    assert mesh.traces() == []
+    found = mesh.similar_tasks("fix the flaky login test")
+    assert {match.trace_id for match in found} == set(logins)
+    cited = {id_ for item in mesh.plan("fix the flaky login test").worked for id_ in item.cites}
+    assert cited & set(logins)
+
+
 def test_an_unknown_job_and_a_wrong_limit_are_refused_with_what_to_do(mesh: MemoryMesh) -> None:
-    with pytest.raises(InvalidInput, match="the jobs are: consolidate-traces, retention"):
+    with pytest.raises(InvalidInput, match="the jobs are: consolidate-traces, retention, roll"):
         mesh.run_jobs(["tidy"])
     with pytest.raises(InvalidInput, match="names must be a list"):
         mesh.run_jobs("retention")

@@ -24,6 +24,7 @@ def test_without_traces_nothing_is_due(cli: CommandLine) -> None:
     assert done.out == (
         "[MemoryMesh] consolidate-traces: not due: no new traces.\n"
         "[MemoryMesh] retention: not due: nothing is old enough.\n"
+        "[MemoryMesh] roll-system-memory: not due: the system memory is off.\n"
     )
     assert cli("jobs", "run").out == done.out
 

@@ -1469,7 +1469,7 @@ class MemoryMesh:
         time_window: Window | None = None,
         scope: Scope | None = None,
     ) -> list[PatternMatch]:
-        """Returns earlier executions with a similar goal, the most similar first.
+        """Returns earlier executions with a similar goal, archived ones too, the best first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.

@@ -86,6 +86,13 @@ def roll(access: Access, files: ExperienceFiles, *, keep: int = KEEP) -> int:
     return moved
 
 
+def to_roll(access: Access, *, keep: int = KEEP) -> int:
+    """Counts the entries that `roll` would move: those of whole blocks beyond the newest `keep`."""
+    first, last = _bounds(access)
+    end = (last - keep + 1) // BLOCK * BLOCK  # the first entry that stays
+    return max(0, end - first)
+
+
 def write_log(access: Access, files: ExperienceFiles) -> int:
     """Writes the log of active entries anew; returns how many there are."""
     with files.held():

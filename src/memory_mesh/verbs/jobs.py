@@ -9,13 +9,13 @@ from memory_mesh.model import Scope
 from memory_mesh.model.job import Due, JobReport
 from memory_mesh.policy import audience
 from memory_mesh.typed import TYPE_CHECKING, Any
-from memory_mesh.view import View
+from memory_mesh.verbs.system_memory import SystemMemoryVerbs
 
 if TYPE_CHECKING:
     from memory_mesh.flows.jobs import Site
 
 
-class JobVerbs(View):
+class JobVerbs(SystemMemoryVerbs):
     """Methods that run maintenance jobs."""
 
     def jobs(self) -> list[JobReport]:
@@ -102,6 +102,7 @@ class JobVerbs(View):
                 ),
             ),
             dry_run=dry_run,
+            system=self._system() if config.system_memory else None,
         )
 
     def _shows(self, scope: Scope | None, across: Iterable[str]) -> Callable[[Scope], bool]:

@@ -143,7 +143,7 @@ class TraceVerbs(SystemMemoryVerbs):
         time_window: Window | None = None,
         scope: Scope | None = None,
     ) -> list[PatternMatch]:
-        """Returns earlier executions with a similar goal, the most similar first.
+        """Returns earlier executions with a similar goal, archived ones too, the best first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
@@ -194,7 +194,7 @@ class TraceVerbs(SystemMemoryVerbs):
         window: Window | None,
         scope: Scope | None,
     ) -> list[tuple[Trace, float]]:
-        lens = _lens_on_traces(self._lens(scope), window)
+        lens = _lens_on_traces(self._lens(scope, include=(Status.ARCHIVED,)), window)
         found = flows.traces.similar(
             self._access(),
             check_text(goal, "goal"),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from memory_mesh import log
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.flows.jobs import consolidation, retention
+from memory_mesh.flows.jobs import consolidation, retention, system_log
 from memory_mesh.flows.jobs.site import Site, Slices
 from memory_mesh.model import Scope
 from memory_mesh.model.job import Due, JobReport, JobStep
@@ -47,6 +47,12 @@ JOBS = (
         "archive and compress what is no longer used",
         retention.due,
         retention.work,
+    ),
+    Job(
+        system_log.NAME,
+        "archive the oldest entries of the system memory",
+        system_log.due,
+        system_log.work,
     ),
 )
 

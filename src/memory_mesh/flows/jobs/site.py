@@ -22,6 +22,7 @@ from memory_mesh.model.filter import Compare, Sign
 from memory_mesh.model.job import JobStep
 from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.policy.jobs import JobRules
+from memory_mesh.process.experience_files import ExperienceFiles
 from memory_mesh.typed import TypeAlias
 
 SLICE = 100  # records of one short transaction
@@ -41,6 +42,7 @@ class Site:
     now: datetime
     rules: JobRules
     dry_run: bool = False
+    system: tuple[Access, ExperienceFiles] | None = None  # the log of experiences, where it is on
     planned: dict[str, str | None] = field(default_factory=dict)
 
     def states(self, prefix: str) -> dict[str, str]:
