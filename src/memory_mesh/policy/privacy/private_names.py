@@ -46,6 +46,7 @@ _HOST = (
 _OWNS = r"(?i:user(?:name|_name)?|login|logname|owner|account|author|assignee|committer)"
 _FORGES = r"(?:github|gitlab|bitbucket|codeberg)\.(?:com|org)[/:]"
 _OF = r"(?:denied to |pytest-of-|\bpull request #\d+ from )"
+_GAP = r"[ \t]{1,20}"
 _NO_FILE = r"(?![\w-]|\.[A-Za-z]{2,4}\b)"
 
 
@@ -165,8 +166,8 @@ def _account(name: str) -> Iterator[str]:
     yield rf"(?<![\w./@-])(?P<value>{any_case})(?=@[\w\[])"
     yield rf"(?<=\d\()(?P<value>{_any(name)})(?=\))"
     yield (
-        rf"^[-dlbcps][rwxsStT-]{{9}}[.+@]?\s+\d+\s+(?:(?P<owner>{_any(name)})|\S+)\s+"
-        rf"(?:(?P<group>{_any(name)})|\S+)\s+\d"
+        rf"^[-dlbcps][rwxsStT-]{{9}}[.+@]?{_GAP}\d{{1,9}}{_GAP}(?:(?P<owner>{_any(name)})|\S{{1,64}})"
+        rf"{_GAP}(?:(?P<group>{_any(name)})|\S{{1,64}}){_GAP}\d"
     )
     yield rf"(?<![\w-]){_OWNS}[\"']?\s?[:=]\s?[\"'@]?(?P<value>{any_case})(?![\w-])"
     yield rf"(?:(?<![\w-])-u|--user|--owner|\bchown|\bsu -?)[ =](?P<value>{_any(name)})(?![\w-])"
