@@ -73,6 +73,7 @@ FREE_TEXT: dict[str, object] = {  # arguments of verbs that take a text or a val
     "query": SECRET,
     "topic": SECRET,
     "reason": SECRET,
+    "project": SECRET,
     "speaker": SECRET,
     "role": SECRET,
     "kind": SECRET,

@@ -93,6 +93,16 @@ def test_the_names_of_the_user_are_one_stable_id_in_traces(alicja, tmp_path):
     assert b"kowalska" not in stored
 
 
+def test_similar_tasks_are_found_by_the_users_name(alicja, tmp_path):
+    with MemoryMesh(db_dir=tmp_path / "store") as mesh:
+        receipt = mesh.record_trace("Rotate the keys of Alicja Kowalska")
+        mesh.record_trace("Rotate the logs")
+        found = mesh.similar_tasks("rotate the keys of akowalska")
+        assert found[0].trace_id == receipt.id
+        assert found[0].similarity > 0.9
+    assert b"kowalska" not in everything(tmp_path / "store").lower()
+
+
 def test_other_memories_keep_the_users_name_unless_all_is_said(alicja, tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
         assert mesh.add("Alicja prefers tabs").content == "Alicja prefers tabs"
@@ -134,6 +144,16 @@ def test_raw_input_is_kept_as_a_summary_or_not_at_all(tmp_path, mode, kept):
         found = (tmp_path / "store" / "namespaces" / "other.db").read_bytes()
         assert b"Acme" not in found
         assert b"/srv" not in found
+
+
+@pytest.mark.parametrize("mode", ["summarise", "drop"])
+def test_a_goal_is_compared_with_what_traces_keep_of_theirs(tmp_path, mode):
+    with MemoryMesh(db_dir=tmp_path / "store", raw_input=mode) as mesh:
+        receipt = mesh.record_trace(GOAL)
+        (found,) = mesh.similar_tasks(GOAL)
+        assert found.trace_id == receipt.id
+        assert found.similarity > 0.99
+    assert b"Acme" not in everything(tmp_path / "store")
 
 
 def test_the_default_keeps_the_goal_without_personal_data(tmp_path):

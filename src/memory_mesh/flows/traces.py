@@ -15,7 +15,7 @@ from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import decide as flows_decide
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.prepare import Worded, embed_question, redact
+from memory_mesh.flows.prepare import Worded, embed_question, goal_as_kept, redact
 from memory_mesh.flows.recall import recall
 from memory_mesh.flows.remember import remember
 from memory_mesh.model import (
@@ -82,7 +82,7 @@ def similar(
     access: Access, goal: str, lens: Lens, *, limit: int, min_similarity: float
 ) -> list[tuple[Memory, float]]:
     """Returns the memories nearest to a goal among those the lens sees, nearest first."""
-    text = similar_goals.normalised(redact(access, goal))
+    text = similar_goals.normalised(goal_as_kept(access, goal))
     if not text:
         return []
     many = min(MAX_RESULTS, max(_LEAST_LOOKED_AT, _LOOKED_AT * limit))
@@ -110,7 +110,7 @@ def learned(
 
     They are few beside the traces: where a search would look for them among all, they are listed.
     """
-    text = similar_goals.normalised(redact(access, goal))
+    text = similar_goals.normalised(goal_as_kept(access, goal))
     seen = [_narrowed(lens, _LEARNINGS), _narrowed(lens, _LESSONS)]
     with access.ledger.read(access.namespace) as snapshot:
         learnings = snapshot.page(seen[0], _FEW + 1, None)
