@@ -41,6 +41,8 @@ _ENVIRONMENT = {
     "own_names": "MEMORY_MESH_OWN_NAMES",
     "raw_input": "MEMORY_MESH_RAW_INPUT",
     "system_memory": "MEMORY_MESH_SYSTEM_MEMORY",
+    "mirror_dir": "MEMORY_MESH_MIRROR_DIR",
+    "mirror_updates": "MEMORY_MESH_MIRROR_UPDATES",
     "llm_provider": "MEMORY_MESH_LLM_PROVIDER",
     "llm_model": "MEMORY_MESH_LLM_MODEL",
     "llm_api_key": "MEMORY_MESH_LLM_API_KEY",
@@ -52,7 +54,7 @@ _PROVIDER_KEYS = {
     "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
     "jina": ("JINA_API_KEY",),
 }
-_FOLDERS = {"db_dir", "model_dir", "models_dir"}
+_FOLDERS = {"db_dir", "mirror_dir", "model_dir", "models_dir"}
 _COUNTS = {
     "consolidate_traces",
     "consolidate_days",
@@ -131,6 +133,8 @@ class Config:
     system_memory: bool = False
     read_claims: bool = True
     predicates: Mapping[str, PredicateSchema | Mapping[str, str]] = field(default_factory=dict)
+    mirror_dir: Path | None = None
+    mirror_updates: str = "append"
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -217,6 +221,14 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     "predicates": (
         "Mapping[str, Mapping[str, str]] | None",
         "how predicates of claims behave, by name",
+    ),
+    "mirror_dir": (
+        "str | PathLike[str] | None",
+        "a folder of Markdown files that the commands keep up to date",
+    ),
+    "mirror_updates": (
+        "str | None",
+        "what a change does to a document: append or replace",
     ),
 }
 
@@ -346,6 +358,7 @@ def _fitted(name: str, value: object) -> object:
         "own_names": _where_names,
         "raw_input": _raw_input,
         "reranker_timeout": _seconds,
+        "mirror_updates": _updates,
     }
     if name in readers:
         return readers[name](value)
@@ -402,6 +415,12 @@ def _named_tables(value: object) -> Mapping[str, Mapping[str, str]]:
     if isinstance(value, Mapping) and all(isinstance(table, Mapping) for table in value.values()):
         return value
     raise InvalidInput(f"must be one table per predicate, not {value!r}")
+
+
+def _updates(value: object) -> str:
+    if value in {"append", "replace"}:
+        return str(value)
+    raise InvalidInput(f"must be append or replace, not {value!r}")
 
 
 def _count(value: object) -> int:

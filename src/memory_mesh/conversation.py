@@ -104,6 +104,8 @@ class MemoryContextManager:
         system_memory: bool | None = None,
         read_claims: bool | None = None,
         predicates: Mapping[str, Mapping[str, str]] | None = None,
+        mirror_dir: str | PathLike[str] | None = None,
+        mirror_updates: str | None = None,
         # end generated options
     ) -> None:
         """Use a mesh, or open one of our own with these settings at the first use.
@@ -160,6 +162,8 @@ class MemoryContextManager:
             system_memory: log anonymised figures of executions for all projects (default False).
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
             predicates: how predicates of claims behave, by name.
+            mirror_dir: a folder of Markdown files that the commands keep up to date.
+            mirror_updates: what a change does to a document: append or replace (default 'append').
         """
         settings = options_given(locals(), SETTINGS)
         self._config = config or ContextManagerConfig()

@@ -109,6 +109,8 @@ class MemoryMesh(
         system_memory: bool | None = None,
         read_claims: bool | None = None,
         predicates: Mapping[str, Mapping[str, str]] | None = None,
+        mirror_dir: str | PathLike[str] | None = None,
+        mirror_updates: str | None = None,
         # end generated options
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
@@ -170,6 +172,8 @@ class MemoryMesh(
             system_memory: log anonymised figures of executions for all projects (default False).
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
             predicates: how predicates of claims behave, by name.
+            mirror_dir: a folder of Markdown files that the commands keep up to date.
+            mirror_updates: what a change does to a document: append or replace (default 'append').
         """
         config = configuration.load(options_given(locals(), configuration.SETTINGS))
         store = Store(

@@ -134,6 +134,8 @@ class MemoryMesh:
         system_memory: bool | None = None,
         read_claims: bool | None = None,
         predicates: Mapping[str, Mapping[str, str]] | None = None,
+        mirror_dir: str | PathLike[str] | None = None,
+        mirror_updates: str | None = None,
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
 
@@ -194,6 +196,8 @@ class MemoryMesh:
             system_memory: log anonymised figures of executions for all projects (default False).
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
             predicates: how predicates of claims behave, by name.
+            mirror_dir: a folder of Markdown files that the commands keep up to date.
+            mirror_updates: what a change does to a document: append or replace (default 'append').
         """
         self._sync = sync.MemoryMesh(
             channel=channel,
@@ -252,6 +256,8 @@ class MemoryMesh:
             system_memory=system_memory,
             read_claims=read_claims,
             predicates=predicates,
+            mirror_dir=mirror_dir,
+            mirror_updates=mirror_updates,
         )
         self._threads = Threads()
 

@@ -191,8 +191,12 @@ def opened(
     options: argparse.Namespace, *, meaning: bool = False, channel: Channel = Channel.CLI
 ) -> Iterator[tuple[MemoryMesh, Scope]]:
     """The mesh that the options name, and who is asking."""
+    from memory_mesh.cli.mirroring import write_through
+
     with mesh_of(options, meaning=meaning, channel=channel) as mesh:
-        yield mesh, reader_of(mesh.config)
+        reader = reader_of(mesh.config)
+        yield mesh, reader
+        write_through(options.command, mesh, reader)
 
 
 def reader_of(config: Config) -> Scope:

@@ -25,6 +25,7 @@ COMMANDS = {
     "delete": "hide a memory; it can be restored for 30 days",
     "restore": "restore a deleted memory",
     "ingest-dir": "store the text files of a folder",
+    "mirror": "keep memories as Markdown files in a folder, in both directions",
     "reflect": "summarise what memories agree on",
     "synthesize": "stage a skill from steps that recur in memories",
     "ingest-skill": "store a skill from a file",
@@ -85,6 +86,7 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     command = load(name)
     parser = Parser(prog=f"{PROGRAM} {name}", description=_sentence(name))
     describe(parser, command)
+    parser.set_defaults(command=name)
     return command, parser.parse_args(words)
 
 

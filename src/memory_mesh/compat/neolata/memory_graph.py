@@ -104,6 +104,8 @@ def create_memory(
     system_memory: bool | None = None,
     read_claims: bool | None = None,
     predicates: Mapping[str, Mapping[str, str]] | None = None,
+    mirror_dir: str | PathLike[str] | None = None,
+    mirror_updates: str | None = None,
     # end generated options
 ) -> "MemoryGraph":
     """A store with neolata's verbs; nothing is opened before the first use.
@@ -164,6 +166,8 @@ def create_memory(
         system_memory: log anonymised figures of executions for all projects (default False).
         read_claims: read simple claims, such as "X is Y", out of texts (default True).
         predicates: how predicates of claims behave, by name.
+        mirror_dir: a folder of Markdown files that the commands keep up to date.
+        mirror_updates: what a change does to a document: append or replace (default 'append').
     """
     return MemoryGraph(**locals())
 
@@ -230,6 +234,8 @@ class MemoryGraph:
         system_memory: bool | None = None,
         read_claims: bool | None = None,
         predicates: Mapping[str, Mapping[str, str]] | None = None,
+        mirror_dir: str | PathLike[str] | None = None,
+        mirror_updates: str | None = None,
         # end generated options
     ) -> None:
         """Take the settings; nothing is opened before the first use.
@@ -290,6 +296,8 @@ class MemoryGraph:
             system_memory: log anonymised figures of executions for all projects (default False).
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
             predicates: how predicates of claims behave, by name.
+            mirror_dir: a folder of Markdown files that the commands keep up to date.
+            mirror_updates: what a change does to a document: append or replace (default 'append').
         """
         self._mesh = MemoryMesh(
             channel=channel,

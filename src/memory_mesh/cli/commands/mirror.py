@@ -1,0 +1,141 @@
+"""`memory-mesh mirror`."""
+
+import argparse
+import os
+from pathlib import Path
+
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.mirroring import folder_of
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.errors import NotFound
+from memory_mesh.mirror import Author, Mirror, Report
+from memory_mesh.mirror.marks import Marks
+from memory_mesh.mirror.state import FOLDER
+from memory_mesh.model import Json
+from memory_mesh.policy.privacy import masked
+from memory_mesh.process.agent_shell import agent_variables
+
+EXAMPLE = "memory-mesh mirror init .rawko/memories"
+_ACTIONS = ("run", "init", "status", "pull", "push", "resolve", "stale", "mark")
+_OF_FILES = ("resolve", "mark")  # their argument is a file
+_SAID = {
+    "added": "new memory",
+    "changed": "next version",
+    "proposed": "waits for review",
+    "deleted": "deleted",
+    "restored": "restored",
+    "moved": "moved",
+    "written": "written",
+    "removed": "removed",
+    "agreed": "same on both sides",
+    "disagreements": "DISAGREES",
+    "refused": "not taken",
+    "notes": "note",
+}
+_SHOWN = 20  # lines printed of each kind
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="run",
+        choices=_ACTIONS,
+        help="run: both directions (default); pull: from the folder; push: to the folder; "
+        "init: make the folder; status: say what would happen; resolve: end a disagreement; "
+        "stale: list memories whose source changed; mark: note that an agent wrote a file",
+    )
+    parser.add_argument(
+        "target", nargs="?", metavar="PATH", help="the folder; for resolve and mark: a file"
+    )
+    parser.add_argument(
+        "--dir", metavar="FOLDER", help="the folder (default: mirror_dir, or .rawko/memories)"
+    )
+    parser.add_argument(
+        "--keep", choices=("file", "store"), help="for resolve: the side that is kept"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done")
+    parser.add_argument(
+        "--deletes", action="store_true", help="delete memories even if most documents are gone"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs one action on the mirrored folder."""
+    action: str = options.action
+    if action in _OF_FILES and options.target is None:
+        raise UsageError(f"name a file: memory-mesh mirror {action} FILE")
+    if action == "resolve" and options.keep is None:
+        raise UsageError("say which side to keep: --keep file, or --keep store")
+    named = options.dir or (options.target if action not in _OF_FILES else None)
+    with cli_options.opened(options) as (mesh, reader):
+        mirror = Mirror(mesh.view(scope=reader), folder_of(named, mesh.config))
+        if action == "mark":
+            _mark(mesh.folder / FOLDER, Path(options.target))
+            return _report(mirror.pull(), mirror.folder, as_json=options.json)
+        if action == "stale":
+            return _stale(mirror, as_json=options.json)
+        return _report(_done(mirror, options), mirror.folder, as_json=options.json)
+
+
+def _done(mirror: Mirror, options: argparse.Namespace) -> Report:
+    dry_run, deletes = options.dry_run, options.deletes
+    match options.action:
+        case "init":
+            return mirror.init()
+        case "status":
+            return mirror.status()
+        case "pull":
+            return mirror.pull(dry_run=dry_run, deletes=deletes)
+        case "push":
+            return mirror.push(dry_run=dry_run)
+        case "resolve":
+            author = Author.AGENT if agent_variables(os.environ) else Author.USER
+            return mirror.resolve(options.target, keep=options.keep, author=author)
+        case _:
+            return mirror.run(dry_run=dry_run, deletes=deletes)
+
+
+def _mark(folder: Path, path: Path) -> None:
+    """Notes that an agent's edit tool wrote a file as it is now."""
+    try:
+        Marks(folder).mark(path, path.read_bytes())
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {path}; mark a file after it was written") from None
+
+
+def _stale(mirror: Mirror, *, as_json: bool) -> int:
+    found = mirror.stale()
+    plain: list[Json] = [
+        {"id": one.memory, "file": one.path, "source": one.source, "why": one.words}
+        for one in found
+    ]
+    return output.answer(
+        plain,
+        f"[MemoryMesh] {len(found)} memories may be outdated.",
+        *(f"{one.path}: its source {one.source} {one.words}" for one in found),
+        as_json=as_json,
+    )
+
+
+def _report(report: Report, folder: Path, *, as_json: bool) -> int:
+    """Prints what was done; 1 if something disagrees or was not taken."""
+    code = 1 if report.disagreements or report.refused else 0
+    if as_json:
+        output.say_json(report.plain())
+        return code
+    counted = ", ".join(f"{count} {name}" for name, count in report.counts.items())
+    would = "would be " if report.dry and counted else ""
+    output.say(f"[MemoryMesh] {folder}: {report.files} files; {would}{counted or 'no change'}.")
+    for kind, words in _SAID.items():
+        lines = getattr(report, kind)
+        for line in lines[:_SHOWN]:
+            what = f" {line.words}" if line.words else ""
+            title = f" ({line.title})" if line.title else ""
+            output.say(masked(f"{words}: {line.path}{title}{what}"))
+        if len(lines) > _SHOWN:
+            output.say(f"{words}: {len(lines) - _SHOWN} more")
+    if report.disagreements:
+        output.hint("To decide: memory-mesh mirror resolve FILE --keep file, or --keep store")
+    return code

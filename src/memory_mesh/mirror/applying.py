@@ -1,0 +1,238 @@
+"""Apply one document to its memory: the next version, a proposal, a delete, or a disagreement.
+
+A change by the user is the next version. What came by git, or from an agent's tool, changes a
+memory that is trusted no more than itself; for the user's own it is a proposal. The reason of a
+change ends in the digest of its document: an interrupted run knows its own work by that.
+"""
+
+from memory_mesh.errors import MeshError, NotFound
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.mirror import mapping, stale
+from memory_mesh.mirror.authors import Author
+from memory_mesh.mirror.matching import Group
+from memory_mesh.mirror.merging import Act, Sides, decide
+from memory_mesh.mirror.report import Line
+from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, Run
+from memory_mesh.mirror.state import GONE, HELD, Delta, Held
+from memory_mesh.model import Memory, Status
+from memory_mesh.policy.writing.trust import ceiling, may_change
+
+_BOTH = "both changed: the file and the memory in the store"
+_GONE_HERE = "the document is gone from the file, and the memory was changed in the store"
+_GONE_THERE = "the document was changed in the file, and the memory is gone from the store"
+_OVERWRITTEN = "a document that the mirror wrote is gone from the file; an older one is left"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A document that was taken over, and what is known of it."""
+
+    group: Group
+    entry: Held
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of one document."""
+
+    entry: Held
+    taken: bool = False  # its memory says now what it says
+    faulty: bool = False  # it could not be taken over; the next run tries again
+
+
+def settle(run: Run, group: Group, held: Held, data: bytes, delta: Delta) -> Done:
+    """Brings one document and its memory together; the state to remember goes to `delta`."""
+    if group.path != held.path and held.doc:
+        run.report.moved.append(Line(group.path, group.document.title, held.memory, held.path))
+    known = replace(held, path=group.path, title=group.title, status=HELD)
+    memory = run.latest(held.memory)
+    if memory is not None and held.status == GONE:
+        memory = _restored(run, group, memory, data)
+    if memory is None:  # the memory was erased: the document is a new one
+        delta.forgotten.append(held.memory)
+        return Done(known, faulty=True)
+    act = _act(run, group, held, memory)
+    if act is Act.NOTHING or act is Act.TAKE_STORE or act is Act.REMOVE_DOCUMENT:
+        delta.entries.append(replace(known, count=len(group.documents)))
+        return Done(known)
+    if act is Act.DISAGREE:
+        return _disagreeing(run, group, held, memory, delta)
+    if act is Act.AGREE:
+        line = Line(group.path, group.document.title, memory.id)
+        run.report.agreed.append(line)
+        entry = agreed(run, group, memory, known)
+        delta.entries.append(entry)
+        return Done(entry, taken=True)
+    done = take(run, group, known, memory, run.author(group, data))
+    if not done.faulty:
+        delta.entries.append(done.entry)
+    return done
+
+
+def take(run: Run, group: Group, held: Held, memory: Memory, author: Author) -> Done:
+    """Lets a memory say what its document says, or proposes that."""
+    kind = ceiling(CHANNELS[author])
+    dropped = set(held.stated) - set(mapping.stated(group.document))
+    try:
+        change = mapping.change_of(
+            group.document, memory, dropped, worded=group.body != held.body, kind=kind
+        )
+        if change == mapping.Change():
+            return Done(agreed(run, group, memory, held), taken=True)
+        if not may_change(kind, memory.source):
+            return Done(_proposed(run, group, held, change, author))
+        after = memory if run.dry else _updated(run, group, memory, change, author)
+    except MeshError as error:
+        run.refuse(group.path, group.document.title, str(error), memory.id)
+        return Done(held, faulty=True)
+    run.report.changed.append(Line(group.path, group.document.title, memory.id))
+    return Done(agreed(run, group, after, held), taken=True)
+
+
+def delete(run: Run, held: Held, data: bytes | None, delta: Delta) -> None:
+    """Deletes the memory of a document that is gone, or proposes that."""
+    memory = run.latest(held.memory)
+    if memory is None or memory.status in OUT_OF_USE:
+        delta.forgotten.append(held.memory)
+        return
+    line = Line(held.path, mapping.document_of(memory).title, held.memory)
+    now = Sides(None, mapping.digest_of(memory, run.linked(memory.id, held)))
+    if decide(Sides(held.doc, held.store), now) is Act.DISAGREE:
+        run.report.disagreements.append(replace(line, words=_GONE_HERE))
+        delta.entries.append(replace(held, note=_GONE_HERE))
+        return
+    author = run.remover(held.path) if data is None else run.authors.of(held.path, data)
+    reason = f"deleted from the file {held.path}"
+    channel = CHANNELS[author]
+    if may_change(ceiling(channel), memory.source):
+        if not run.dry:
+            run.view(channel).delete(held.memory, reason=reason)
+        run.report.deleted.append(line)
+        delta.entries.append(replace(held, status=GONE, note=None, waits=None))
+        return
+    waits = None
+    if not run.dry:
+        waits = run.view(channel).propose_delete(held.memory, reason=reason).id
+    run.report.proposed.append(replace(line, words=f"to delete it, by {author.value}"))
+    delta.entries.append(replace(held, waits=waits, status=GONE))
+
+
+def agreed(run: Run, group: Group, memory: Memory, held: Held) -> Held:
+    """What to remember when document and memory say the same."""
+    ties = run.linked(memory.id, held)
+    return replace(
+        held,
+        path=group.path,
+        title=group.title,
+        doc=group.doc,
+        body=group.body,
+        count=len(group.documents),
+        store=mapping.digest_of(memory, ties),
+        ties=ties,
+        joined=not (held.links or group.document.related or "[[" in group.document.body),
+        stated=mapping.stated(group.document),
+        sources=tuple(stale.sources(memory, run.root).items()),
+        note=None,
+        waits=None,
+        status=HELD,
+    )
+
+
+def _act(run: Run, group: Group, held: Held, memory: Memory) -> Act:
+    """What the two sides and what they last agreed on call for."""
+    gone = memory.status in OUT_OF_USE
+    store = None if gone else mapping.digest_of(memory, run.linked(memory.id, held))
+    base = Sides(held.doc, held.store) if held.doc else None
+    now = Sides(group.doc, store)
+    act = decide(base, now)
+    if act is Act.DISAGREE and not gone and _same(run, group, memory):
+        return Act.AGREE
+    if act is Act.TAKE_FILE and held.written and len(group.documents) < held.count:
+        return Act.DISAGREE  # the mirror's document was overwritten or removed
+    return act
+
+
+def _same(run: Run, group: Group, memory: Memory) -> bool:
+    """True if the document says what the memory says, or the memory was changed by this document.
+
+    The last block of the memory tells the latter: a run was interrupted after its change.
+    """
+    shown = mapping.document_of(memory, run.related(memory), title=group.document.title)
+    return mapping.same(group.document, shown) or run.touched().get(memory.id, "").endswith(
+        mark(group.doc)
+    )
+
+
+def _updated(
+    run: Run, group: Group, memory: Memory, change: mapping.Change, author: Author
+) -> Memory:
+    return run.view(CHANNELS[author]).update(
+        memory.id,
+        change.content,
+        change.metadata,
+        reason=f"{_EDITED[author]} in {group.path} {mark(group.doc)}",
+        **change.details,
+    )
+
+
+def _proposed(run: Run, group: Group, held: Held, change: mapping.Change, author: Author) -> Held:
+    """The entry of a document whose change waits for a decision; the base of the store stays."""
+    waits = None
+    if not run.dry:
+        details = {name: value for name, value in change.details.items() if name != "source_kind"}
+        waits = (
+            run.view(CHANNELS[author])
+            .propose_update(
+                held.memory,
+                change.content,
+                change.metadata,
+                reason=f"{_EDITED[author]} in {group.path} {mark(group.doc)}",
+                **details,
+            )
+            .id
+        )
+    line = Line(group.path, group.document.title, held.memory, f"by {author.value}")
+    run.report.proposed.append(line)
+    return replace(
+        held, doc=group.doc, body=group.body, count=len(group.documents), waits=waits,
+        stated=mapping.stated(group.document), note=None,
+    )  # fmt: skip
+
+
+def _restored(run: Run, group: Group, memory: Memory, data: bytes) -> Memory | None:
+    """The memory whose document came back; None if the document is to be a memory of its own."""
+    if memory.status is not Status.DELETED:
+        return memory
+    author = run.author(group, data)
+    if not may_change(ceiling(CHANNELS[author]), memory.source):
+        return None
+    line = Line(group.path, group.document.title, memory.id)
+    try:
+        after = memory if run.dry else run.view(CHANNELS[author]).restore(memory.id)
+    except (MeshError, NotFound):
+        return None
+    run.report.restored.append(line)
+    return after
+
+
+def _disagreeing(run: Run, group: Group, held: Held, memory: Memory, delta: Delta) -> Done:
+    words = _GONE_THERE if memory.status in OUT_OF_USE else _BOTH
+    if held.written and len(group.documents) < held.count:
+        words = _OVERWRITTEN
+    line = Line(group.path, group.document.title, memory.id, words)
+    run.report.disagreements.append(line)
+    entry = replace(held, path=group.path, note=words, status=HELD)
+    delta.entries.append(entry)
+    return Done(entry)
+
+
+def mark(doc: str) -> str:
+    """What the reason of a change ends in: a short digest of its document."""
+    return f"({doc[:12]})"
+
+
+_EDITED = {
+    Author.USER: "edited by hand",
+    Author.DOCUMENT: "changed by git",
+    Author.AGENT: "edited by an agent",
+}

@@ -1,0 +1,256 @@
+"""From the store to the folder: a changed memory's document is appended, replaced or removed.
+
+A file that was changed since it was read is left alone: the next run reads it first.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from memory_mesh.fastdataclass import replace
+from memory_mesh.formats import memory_file
+from memory_mesh.formats.file_names import file_name, safe_path
+from memory_mesh.formats.memory_file import MemoryFile, parse
+from memory_mesh.mirror import mapping, replacing, scan
+from memory_mesh.mirror.append import append
+from memory_mesh.mirror.applying import agreed, mark
+from memory_mesh.mirror.matching import Group, groups, title_key
+from memory_mesh.mirror.merging import Act, Sides, decide
+from memory_mesh.mirror.report import Line
+from memory_mesh.mirror.run import OUT_OF_USE, SEQ, Run
+from memory_mesh.mirror.state import GONE, HELD, Delta, Held
+from memory_mesh.model import Memory
+
+_CHANGED = "the file was changed meanwhile; run the mirror again"
+_PAGE, _MOST = 200, 1_000
+
+
+def push(run: Run) -> None:
+    """Brings the folder up to the store."""
+    for name in replacing.late_writes(run.folder):
+        run.note(
+            f"{replacing.KEPT}/{name}",
+            "a program wrote to this file after the mirror had replaced it; what it wrote is here",
+        )
+    last = run.state.value(SEQ)
+    changes = run.changes(int(last or 0))
+    seq = changes[-1][0] if changes else int(last or 0)
+    memories = _all(run) if last is None else _changed(run, changes)
+    left = _undecided(run)
+    for memory in memories:
+        left = not _write(run, memory) or left
+    if not left and str(seq) != last:
+        run.write(Delta(values={SEQ: str(seq)}))
+
+
+def _changed(run: Run, changes: Sequence[tuple[int, Sequence[str], str]]) -> Iterator[Memory]:
+    """The memories that were written since the last push, without those this mirror wrote."""
+    reasons: dict[str, list[str]] = {}
+    for _, ids, reason in changes:
+        for id_ in ids:
+            reasons.setdefault(id_, []).append(reason)
+    for id_, said in reasons.items():
+        held = run.state.of_memory(id_)
+        own = held is not None and len(said) == 1 and said[0].endswith(mark(held.doc))
+        memory = None if own else run.latest(id_)
+        if memory is not None:
+            yield memory
+
+
+def _undecided(run: Run) -> bool:
+    """Writes the documents of memories that a rejected proposal would have deleted."""
+    gone = [held for held in run.state.waiting() if held.status == GONE]
+    if not gone:
+        return False
+    waiting = {proposal.id for proposal in run.mesh.proposals(limit=_MOST)}
+    left = False
+    for held in gone:
+        memory = run.latest(held.memory)
+        if held.waits not in waiting and memory is not None and run.mirrors(memory):
+            left = not create(run, memory) or left
+    return left
+
+
+def _all(run: Run) -> Iterator[Memory]:
+    """Every active memory that the run's reader sees, the oldest of each page first."""
+    cursor: str | None = None
+    while True:
+        page = run.mesh.get_all(limit=_PAGE, cursor=cursor)
+        yield from page
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _write(run: Run, memory: Memory) -> bool:
+    """Brings one memory's document up to date; False if the next run must try again."""
+    held = run.state.of_memory(memory.id)
+    if held is None:
+        return not run.mirrors(memory) or create(run, memory)
+    if held.status == GONE:
+        return True if not run.mirrors(memory) or held.waits else create(run, memory)
+    gone = memory.status in OUT_OF_USE
+    store = None if gone else mapping.digest_of(memory, run.linked(memory.id))
+    if decide(Sides(held.doc, held.store), Sides(held.doc, store)) is Act.NOTHING:
+        return True
+    text, group = present(run, held)
+    if text is None or group is None or group.doc != held.doc or held.note is not None:
+        if held.note is None:
+            run.remark(held.path, "", _CHANGED)
+        return held.note is not None  # a disagreement waits for a person, not for a run
+    return remove(run, held, text) if gone else rewrite(run, held, memory, text, group)
+
+
+def create(run: Run, memory: Memory) -> bool:
+    """Writes a new document: a file of its own, or appended where the file's name is taken."""
+    document = mapping.document_of(memory, run.related(memory))
+    title = title_key(document.title)
+    taken: list[str] = []
+    while True:
+        path = file_name(document.title, taken)
+        safe_path("", path)
+        others = [one for one in run.state.in_files([path]) if one.status == HELD]
+        if not any(one.title == title for one in others):
+            break
+        taken.append(path)
+    line = Line(path, document.title, memory.id)
+    if run.dry:
+        run.report.written.append(line)
+        return True
+    if not _appended(run, path, document, memory, None):
+        run.remark(path, document.title, _CHANGED)
+        return False
+    run.report.written.append(line)
+    return True
+
+
+def rewrite(run: Run, held: Held, memory: Memory, text: scan.Text, group: Group) -> bool:
+    """Writes what the memory says now: behind the document that is there, or in its place."""
+    document = mapping.document_of(memory, run.related(memory), title=group.document.title)
+    line = Line(held.path, document.title, memory.id)
+    if mapping.same(group.document, document):
+        run.write(Delta(entries=[agreed(run, group, memory, held)]))
+        return True
+    run.report.written.append(line)
+    if run.dry:
+        return True
+    known = title_key(document.title) == held.title or group.document.memory_id == memory.id
+    follows = not run.replaces and known  # or the two would not be one memory
+    if follows:
+        done = _appended(run, held.path, document, memory, text)
+    else:
+        done = _replaced(run, document, memory, text, group)
+    if not done:
+        run.report.written.remove(line)
+        run.remark(held.path, document.title, _CHANGED)
+    return done
+
+
+def remove(run: Run, held: Held, text: scan.Text) -> bool:
+    """Takes the documents of a memory that is no longer in use out of their file."""
+    run.report.removed.append(Line(held.path, memory=held.memory))
+    if run.dry:
+        return True
+    rest = _without(text.text, held)
+    path = run.folder / held.path
+    if rest.strip():
+        done = replacing.replace(path, text.hash, rest.encode(), root=run.folder)
+    else:
+        done = replacing.remove(path, text.hash, root=run.folder)
+    if not done:
+        run.report.removed.pop()
+        run.remark(held.path, "", _CHANGED)
+        return False
+    delta = Delta(forgotten=[held.memory])
+    delta.files[held.path] = (scan.NO_STAMP, scan.hashed(rest)) if rest.strip() else None
+    run.write(delta)
+    return True
+
+
+def present(run: Run, held: Held) -> tuple[scan.Text | None, Group | None]:
+    """The file of a document as it is now, and the document in it."""
+    try:
+        text = scan.read(run.folder, held.path)
+    except (OSError, ValueError):
+        return None, None
+    return text, _group_of(text.text, held.path, held.memory, held.title)
+
+
+def _group_of(text: str, path: str, memory: str, title: str) -> Group | None:
+    name = path.rpartition("/")[2].removesuffix(scan.ENDING)
+    found = groups(path, parse(text, name=name).documents)
+    named = next((group for group in found if group.document.memory_id == memory), None)
+    return named or next((group for group in found if group.title == title), None)
+
+
+def _appended(
+    run: Run, path: str, document: MemoryFile, memory: Memory, expected: scan.Text | None
+) -> bool:
+    """Appends a document under the file's lock; False if the file is not as it was read."""
+    known = run.state.hash_of(path) if expected is None else expected.hash
+
+    def addition(before: bytes) -> bytes | None:
+        fresh = not before and not known  # no file, or one that never held anything
+        if not fresh and scan.hashed(before) != known:
+            return None
+        return memory_file.addition(before.decode(), document).encode()
+
+    whole = append(run.folder / path, addition)
+    if whole is None:
+        return False
+    _note_written(run, path, whole, memory, document)
+    return True
+
+
+def _replaced(
+    run: Run, document: MemoryFile, memory: Memory, text: scan.Text, group: Group
+) -> bool:
+    """Puts a document in the place of the one that is there."""
+    if group.document.memory_id is None:
+        document = dataclasses.replace(document, memory_id=None)  # a person wrote it without one
+    whole = memory_file.replace_document(text.text, group.index, document).encode()
+    if not replacing.replace(run.folder / group.path, text.hash, whole, root=run.folder):
+        return False
+    _note_written(run, group.path, whole, memory, document)
+    return True
+
+
+def _note_written(run: Run, path: str, whole: bytes, memory: Memory, document: MemoryFile) -> None:
+    """Remembers a document that was written; its file is read once more at the next run."""
+    title = title_key(document.title)
+    group = _group_of(whole.decode(), path, memory.id, title)
+    if group is None:  # what was written is found again: formats/memory_file.py promises it
+        raise AssertionError(path)
+    held = run.state.of_memory(memory.id) or Held(memory.id, path, title, "", "")
+    entry = replace(agreed(run, group, memory, held), written=True)
+    delta = Delta(entries=[entry])
+    delta.files[path] = (scan.NO_STAMP, scan.hashed(whole))
+    run.write(delta)
+
+
+def _without(text: str, held: Held) -> str:
+    """The file without the documents of one memory; all others keep their bytes."""
+    documents = parse(text).documents
+    found = groups(held.path, documents)
+    mine = next(
+        (one for one in found if one.document.memory_id == held.memory),
+        next((one for one in found if one.title == held.title), None),
+    )
+    if mine is None:
+        return text
+    spans = sorted((one.start, one.stop) for one in mine.documents)
+    return _cut(text, documents, spans)
+
+
+def _cut(text: str, documents: Sequence[MemoryFile], spans: Sequence[tuple[int, int]]) -> str:
+    kept = [one for one in documents if (one.start, one.stop) not in set(spans)]
+    if not kept:
+        return ""
+    result = text
+    for start, stop in reversed(spans):
+        after = next((one.start for one in documents if one.start >= stop), None)
+        before = max((one.stop for one in documents if one.stop <= start), default=None)
+        if after is not None:
+            result = result[:start] + result[after:]
+        elif before is not None:
+            result = result[:before]
+    return result

@@ -1,0 +1,189 @@
+"""From the folder to the store: read what changed, find out what each document is, and apply it.
+
+::
+
+    list, stat ─▶ read the changed files ─▶ documents ─▶ which memory is each? ─▶ applying.py
+                                                                             └──▶ adding.py
+
+The state is written after each step, so an interrupted run repeats at most one step. A file that
+could not be taken as it is stays unread in the state, and every run says so again.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memory_mesh.formats.memory_file import parse
+from memory_mesh.mirror import adding, applying, joining, scan
+from memory_mesh.mirror.matching import Group, Paired, by_file, groups, moved, pair
+from memory_mesh.mirror.run import SLICE, Run
+from memory_mesh.mirror.state import COMING, GONE, Delta, Held
+
+YOUNG_NS = 300_000_000  # a program may still be writing a file that is newer
+_MOST, _MANY = 2, 10  # more than one in two, and at least so many: somebody must say so
+_UNREAD = ""  # the hash of a file that is taken apart at every run
+
+
+@dataclass(slots=True)
+class Found:
+    """The changed files as they were read, and their documents."""
+
+    texts: dict[str, scan.Text] = field(default_factory=dict)
+    groups: dict[str, list[Group]] = field(default_factory=dict)
+    faulty: set[str] = field(default_factory=set)
+
+
+def pull(run: Run) -> None:
+    """Brings the store up to the folder."""
+    adding.finish(run)
+    listed = scan.listing(run.folder)
+    run.report.files = len(listed.stamps)
+    for place in listed.unreadable:
+        run.note(place, "this folder cannot be read; its files are left as they were")
+    differing = scan.changes(listed.stamps, run.state.stamps())
+    gone = [] if listed.unreadable else differing.gone
+    if not differing.changed and not gone:
+        return
+    found = _read(run, differing.changed)
+    plan = _planned(run, found, run.state.in_files([*found.groups, *gone]))
+    missing = _deletable(run, found, plan.missing)
+    touched = _apply(run, found, plan)
+    _delete(run, found, missing)
+    joining.join(run, touched)
+    _remember(run, found, gone if len(missing) == len(plan.missing) else [])
+
+
+def _read(run: Run, paths: Sequence[str]) -> Found:
+    """Reads the files whose stamp is another one, and takes apart those whose bytes are."""
+    found = Found()
+    for path in paths:
+        try:
+            text = scan.read(run.folder, path)
+        except FileNotFoundError:
+            continue  # removed since it was listed: the next run sees that
+        except (OSError, ValueError) as error:
+            run.refuse(path, "", str(error))
+            continue
+        run.report.read += 1
+        found.texts[path] = text
+        if text.hash != run.state.hash_of(path):
+            _take_apart(run, path, text, found)
+    return found
+
+
+def _take_apart(run: Run, path: str, text: scan.Text, found: Found) -> None:
+    if (why := run.waiting(path, text.data)) is not None:
+        run.refuse(path, "", why)
+        found.faulty.add(path)
+        return
+    name = path.rpartition("/")[2].removesuffix(scan.ENDING)
+    parsed = parse(text.text, name=name)
+    whole = bool(parsed.documents) and all(one.readable for one in parsed.documents)
+    for fault in parsed.faults:
+        say = run.refuse if not whole else run.remark
+        say(path, "", f"line {fault.line}: {fault.message}")
+    if whole:
+        found.groups[path] = groups(path, parsed.documents)
+        return
+    if not parsed.documents:
+        run.note(path, "the file is empty; delete it if you want to delete its memories")
+    found.faulty.add(path)
+
+
+def _planned(run: Run, found: Found, held: Sequence[Held]) -> Paired:
+    """Brings documents and memories together, first in each file, then across files."""
+    known: list[tuple[Group, Held]] = []
+    new: list[Group] = []
+    missing: list[Held] = []
+    mine = by_file(one for one in held if one.status not in {COMING, GONE})
+    for path, parts in found.groups.items():
+        paired = pair(parts, mine.pop(path, []))
+        known += paired.known
+        new += paired.new
+        missing += paired.missing
+    missing += [one for rest in mine.values() for one in rest]
+    across = moved(new, missing)
+    known += across.known
+    unknown: list[Group] = []
+    for group in across.new:
+        meant = adding.meant(run, group)
+        if meant is None:
+            unknown.append(group)
+        else:
+            known.append((group, meant))
+    return Paired(known, unknown, across.missing)
+
+
+def _deletable(run: Run, found: Found, missing: Sequence[Held]) -> list[Held]:
+    """The memories to delete because their documents are gone.
+
+    None of them if so many are gone that it looks like another branch or an empty disk.
+    """
+    _, total = run.state.counts()
+    if not run.deletes and len(missing) >= _MANY and len(missing) * _MOST > total:
+        run.note(
+            ".",
+            f"{len(missing)} of {total} documents are gone, so nothing was deleted. If you mean "
+            "it, run: memory-mesh mirror pull --deletes",
+        )
+        return []
+    return [one for one in missing if not _being_written(run, found, one)]
+
+
+def _being_written(run: Run, found: Found, held: Held) -> bool:
+    """True if the document's file is so new that its end may not be written yet."""
+    text = found.texts.get(held.path)
+    if text is None:
+        return False
+    young = text.stamp[0] + YOUNG_NS - run.wall_ns()
+    if young > 0:
+        time.sleep(min(young, YOUNG_NS) / 1e9)
+    try:
+        changed = scan.read(run.folder, held.path).hash != text.hash
+    except (OSError, ValueError):
+        changed = True
+    if changed:
+        found.faulty.add(held.path)
+    return changed
+
+
+def _apply(run: Run, found: Found, plan: Paired) -> list[applying.Taken]:
+    """Takes over every document; returns those whose links may be others now."""
+    touched: list[applying.Taken] = []
+    for start in range(0, len(plan.known), SLICE):
+        delta = Delta()
+        for group, held in plan.known[start : start + SLICE]:
+            done = applying.settle(run, group, held, found.texts[group.path].data, delta)
+            if done.taken:
+                touched.append(applying.Taken(group, done.entry))
+            if done.faulty:
+                found.faulty.add(group.path)
+        run.write(delta)
+    for start in range(0, len(plan.new), SLICE):
+        part = plan.new[start : start + SLICE]
+        data = {group.path: found.texts[group.path].data for group in part}
+        stored, refused = adding.store(run, part, data)
+        touched += stored
+        found.faulty |= refused
+    return touched
+
+
+def _delete(run: Run, found: Found, missing: Sequence[Held]) -> None:
+    delta = Delta()
+    for held in missing:
+        text = found.texts.get(held.path)
+        applying.delete(run, held, None if text is None else text.data, delta)
+    run.write(delta)
+
+
+def _remember(run: Run, found: Found, gone: Sequence[str]) -> None:
+    """Writes down what was read, so that it is not read again."""
+    now, delta = run.wall_ns(), Delta()
+    for path, text in found.texts.items():
+        if path in found.faulty:
+            delta.files[path] = (scan.NO_STAMP, _UNREAD)
+        else:
+            delta.files[path] = (scan.settled(text.stamp, now), text.hash)
+    for path in gone:
+        delta.files[path] = None
+    run.write(delta)

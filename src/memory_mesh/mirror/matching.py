@@ -1,0 +1,141 @@
+"""Find out which document of a file is which memory. Pure: no I/O.
+
+Several documents of one title in one file are one memory, and the last of them counts. A document
+is known by the memory it names, by its title, by its text, and if one document and one memory of a
+file are left over, these two belong together. What is left then may have moved to another file.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.formats.memory_file import MemoryFile
+from memory_mesh.mirror.scan import hashed
+from memory_mesh.mirror.state import Held
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The documents of one memory in one file; the last one counts."""
+
+    path: str
+    documents: tuple[MemoryFile, ...]
+    index: int  # of the last one among all documents of the file
+    among: int = 1  # documents in the file
+    doc: str = ""  # digest of the last one
+    body: str = ""  # digest of its text alone
+    older: frozenset[str] = field(default_factory=frozenset)  # digests of those before it
+
+    @property
+    def document(self) -> MemoryFile:
+        """The document that counts."""
+        return self.documents[-1]
+
+    @property
+    def title(self) -> str:
+        """Its title, to compare titles by."""
+        return title_key(self.document.title)
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Documents and what they were known as, new documents, and memories without a document."""
+
+    known: list[tuple[Group, Held]]
+    new: list[Group]
+    missing: list[Held]
+
+
+def title_key(title: str) -> str:
+    """A title without case and spacing."""
+    return " ".join(title.casefold().split())
+
+
+def groups(path: str, documents: Sequence[MemoryFile]) -> list[Group]:
+    """The memories of a file, in the order of their last documents."""
+    found: list[list[int]] = []
+    for number, document in enumerate(documents):
+        mine = next(
+            (one for one in found if any(_alike(documents[old], document) for old in one)), None
+        )
+        if mine is None:
+            found.append([number])
+        else:
+            mine.append(number)
+    made = [_group(path, documents, numbers) for numbers in found]
+    return sorted(made, key=lambda group: group.index)
+
+
+def pair(found: Sequence[Group], held: Sequence[Held]) -> Paired:
+    """Brings together the documents and the memories of one file."""
+    known: list[tuple[Group, Held]] = []
+    new, missing = list(found), list(held)
+    _match(new, missing, known, lambda group: group.document.memory_id, lambda held: held.memory)
+    _match(new, missing, known, lambda group: group.title, lambda held: held.title)
+    _match(new, missing, known, lambda group: group.doc, lambda held: held.doc)
+    _match(new, missing, known, lambda group: group.body, lambda held: held.body)
+    if len(new) == len(missing) == 1:
+        known.append((new.pop(), missing.pop()))
+    return Paired(known, new, missing)
+
+
+def moved(new: Sequence[Group], missing: Sequence[Held]) -> Paired:
+    """Brings together new documents and memories that are missing in their file."""
+    known: list[tuple[Group, Held]] = []
+    news, gone = list(new), list(missing)
+    _match(news, gone, known, lambda group: group.document.memory_id, lambda held: held.memory)
+    _match(news, gone, known, lambda group: group.doc, lambda held: held.doc)
+    _match(news, gone, known, lambda group: group.title, lambda held: held.title)
+    _match(news, gone, known, lambda group: group.body, lambda held: held.body)
+    return Paired(known, news, gone)
+
+
+def _match(
+    new: list[Group],
+    missing: list[Held],
+    known: list[tuple[Group, Held]],
+    of_group: Callable[[Group], Hashable],
+    of_held: Callable[[Held], Hashable],
+) -> None:
+    """Moves those that agree in one thing from the first two lists to the third."""
+    if not new or not missing:
+        return
+    waiting: dict[Hashable, list[Held]] = {}
+    for held in missing:
+        waiting.setdefault(of_held(held), []).append(held)
+    left: list[Group] = []
+    for group in new:
+        candidates = waiting.get(of_group(group))
+        if candidates:
+            known.append((group, candidates.pop(0)))
+        else:
+            left.append(group)
+    taken = {held.memory for _, held in known}
+    new[:] = left
+    missing[:] = [held for held in missing if held.memory not in taken]
+
+
+def _alike(one: MemoryFile, other: MemoryFile) -> bool:
+    if one.memory_id is not None and one.memory_id == other.memory_id:
+        return True
+    return title_key(one.title) == title_key(other.title)
+
+
+def _group(path: str, documents: Sequence[MemoryFile], numbers: Sequence[int]) -> Group:
+    mine = tuple(documents[number] for number in numbers)
+    return Group(
+        path,
+        mine,
+        numbers[-1],
+        len(documents),
+        hashed(mine[-1].raw),
+        hashed(mine[-1].body.strip()),
+        frozenset(hashed(document.raw) for document in mine[:-1]),
+    )
+
+
+def by_file(held: Iterable[Held]) -> dict[str, list[Held]]:
+    """The documents of each file."""
+    found: dict[str, list[Held]] = {}
+    for entry in held:
+        found.setdefault(entry.path, []).append(entry)
+    return found

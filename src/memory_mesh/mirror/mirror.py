@@ -1,0 +1,153 @@
+"""`Mirror`: the memories of a project as Markdown files in a folder."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.mirror import exporting, importing, resolving, stale
+from memory_mesh.mirror.authors import Author, Authors
+from memory_mesh.mirror.report import Line, Report
+from memory_mesh.mirror.run import Run, Whose
+from memory_mesh.mirror.stale import Stale
+from memory_mesh.mirror.state import FOLDER, State, place
+from memory_mesh.process.clock import SystemClock
+from memory_mesh.process.ids import MonotonicIds
+from memory_mesh.process.locks import locked
+from memory_mesh.sync import MemoryMesh
+
+DEFAULT_FOLDER = ".rawko/memories"
+UPDATES = ("append", "replace")
+
+
+class Mirror:
+    """A folder of Markdown files and the memories of one project, kept the same.
+
+    `pull` takes over what was edited in the folder, `push` writes what changed in the store, `run`
+    does both. Each returns a report. One run at a time works on a folder; others wait.
+    """
+
+    def __init__(
+        self,
+        mesh: MemoryMesh,
+        folder: str | PathLike[str] | None = None,
+        *,
+        updates: str | None = None,
+        authors: Whose | None = None,
+    ) -> None:
+        """Keep the folder; nothing is read before the first run.
+
+        `updates` says what a change in the store does to a document: append, or replace.
+        """
+        self.mesh = mesh
+        self.folder = Path(folder or mesh.config.mirror_dir or DEFAULT_FOLDER).absolute()
+        self._updates = updates or mesh.config.mirror_updates
+        if self._updates not in UPDATES:
+            raise InvalidInput(f"updates must be one of: {', '.join(UPDATES)}")
+        self._authors = authors
+
+    def init(self) -> Report:
+        """Makes the folder, takes over what is in it and writes the project's memories to it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.run()
+
+    def run(self, *, dry_run: bool = False, deletes: bool = False) -> Report:
+        """Takes over what was edited in the folder, then writes what changed in the store.
+
+        With `dry_run` the report says what would be done. With `deletes` memories are deleted even
+        if most documents are gone.
+        """
+        with self._running(dry_run=dry_run, deletes=deletes) as run:
+            importing.pull(run)
+            exporting.push(run)
+            return run.report
+
+    def pull(self, *, dry_run: bool = False, deletes: bool = False) -> Report:
+        """Takes over what was edited in the folder."""
+        with self._running(dry_run=dry_run, deletes=deletes) as run:
+            importing.pull(run)
+            return run.report
+
+    def push(self, *, dry_run: bool = False) -> Report:
+        """Writes what changed in the store."""
+        with self._running(dry_run=dry_run) as run:
+            exporting.push(run)
+            return run.report
+
+    def status(self) -> Report:
+        """Says what a run would do, what disagrees and what waits for a decision."""
+        with self._running(dry_run=True) as run:
+            importing.pull(run)
+            exporting.push(run)
+            known = {line.memory for line in run.report.disagreements}
+            for held in run.state.open_questions():
+                if held.note is not None and held.memory not in known:
+                    run.report.disagreements.append(
+                        Line(held.path, held.title, held.memory, held.note)
+                    )
+            resolving.report_waiting(run)
+            return run.report
+
+    def resolve(
+        self, target: str | PathLike[str], *, keep: str, author: Author = Author.USER
+    ) -> Report:
+        """Ends the disagreements of a file, or of one memory by its id: keep the file or the store.
+
+        What is not kept stays readable: as an earlier version in the store, and in the file as the
+        older document, unless `updates` is replace.
+        """
+        with self._running() as run:
+            resolving.resolve(run, self._named(target), keep, author)
+            return run.report
+
+    def stale(self) -> list[Stale]:
+        """Lists memories whose source file has changed or is gone since their document was."""
+        with self._running(dry_run=True) as run:
+            return [
+                Stale(held.memory, held.path, name, what)
+                for held in run.state.with_sources()
+                for name, what in stale.differing(dict(held.sources), run.root)
+            ]
+
+    def _named(self, target: str | PathLike[str]) -> str:
+        """A path below the folder, however it was given, or an id."""
+        path = Path(target)
+        for found in (path.absolute(), self.folder / path):
+            if found.exists() and found.is_relative_to(self.folder):
+                return found.relative_to(self.folder).as_posix()
+        return path.as_posix()
+
+    @contextmanager
+    def _running(self, *, dry_run: bool = False, deletes: bool = False) -> Iterator[Run]:
+        if not self.folder.is_dir():
+            raise NotFound(
+                f"the folder {self.folder} does not exist; make it with: memory-mesh mirror init"
+            )
+        store, config = self.mesh.folder, self.mesh.config
+        path = place(store, self.folder, config.namespace, config.project)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        authors = self._authors or Authors.of_folder(self.folder, store / FOLDER)
+        with locked(path.with_suffix(".lock")):
+            state = State(path)
+            try:
+                run = Run(
+                    self.mesh,
+                    self.folder,
+                    state,
+                    Report(dry=dry_run),
+                    authors,
+                    MonotonicIds(SystemClock()),
+                    SystemClock().now,
+                    dry=dry_run,
+                    replaces=self._updates == "replace",
+                    deletes=deletes,
+                    root=stale.project_root(self.folder),
+                )
+                if state.renewed:
+                    run.note(".", "the mirror's notes on this folder were broken; it began anew")
+                yield run
+            finally:
+                state.close()
+                if isinstance(authors, Authors):
+                    authors.close()

@@ -1,0 +1,180 @@
+"""One run of a mirror: what both directions share."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from memory_mesh.formats.memory_file import parse
+from memory_mesh.mirror.authors import Author
+from memory_mesh.mirror.mapping import related_in_file
+from memory_mesh.mirror.matching import Group
+from memory_mesh.mirror.report import Line, Report
+from memory_mesh.mirror.state import HELD, Delta, Held, State
+from memory_mesh.model import Channel, Memory, Scope, Status, Tier
+from memory_mesh.ports import Ids
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import Protocol
+
+CHANNELS = {
+    Author.USER: Channel.MIRROR,
+    Author.DOCUMENT: Channel.FILE,
+    Author.AGENT: Channel.ASSISTANT,
+}
+OUT_OF_USE = {Status.DELETED, Status.SUPERSEDED, Status.ARCHIVED}
+SLICE = 200  # documents per step: an interruption repeats at most one step
+SEQ = "seq"  # the number of the last write that the folder holds
+_PAGE = 1_000
+_CONFLICT = b"<<<<<<<"
+
+
+class Whose(Protocol):
+    """Says whose words the files of a folder are."""
+
+    def of(self, path: str, content: bytes) -> Author:
+        """The author of a file's present content."""
+
+    def deleted(self, path: str, last_content_hash: str) -> Author:
+        """Who removed a file with this SHA-256."""
+
+    def waiting(self, path: str, content: bytes) -> str | None:
+        """Why a file should be left alone for now."""
+
+    def of_documents(
+        self, path: str, content: bytes, split: Callable[[bytes], Sequence[str]]
+    ) -> list[Author]:
+        """The author of each document of a file, which `split` takes apart."""
+
+
+@dataclass(slots=True)
+class Run:
+    """The folder, the store and the state of one run, and the report it fills."""
+
+    mesh: MemoryMesh
+    folder: Path
+    state: State
+    report: Report
+    authors: Whose
+    ids: Ids
+    now: Callable[[], datetime]
+    dry: bool = False
+    replaces: bool = False  # the store's change replaces a document instead of following it
+    deletes: bool = False  # also delete when most documents are gone
+    wall_ns: Callable[[], int] = time.time_ns
+    root: Path = Path()  # of the project: relative paths in documents start here
+    _views: dict[Channel, MemoryMesh] = field(default_factory=dict)
+    _touched: dict[str, str] | None = None
+    _whose: dict[str, list[Author]] = field(default_factory=dict)
+
+    @property
+    def scope(self) -> Scope:
+        """The audience of the memories that are mirrored: the project and nobody in particular."""
+        return Scope(self.mesh.config.project)
+
+    def view(self, channel: Channel) -> MemoryMesh:
+        """The store as one channel writes to it."""
+        if channel not in self._views:
+            self._views[channel] = self.mesh.view(channel=channel)
+        return self._views[channel]
+
+    def write(self, delta: Delta) -> None:
+        """Writes the state, unless the run only says what it would do."""
+        if not self.dry:
+            self.state.apply(delta)
+
+    def latest(self, memory_id: str) -> Memory | None:
+        """The last version of a memory, whatever its status; this counts as no use."""
+        versions = self.mesh.history(memory_id)
+        return versions[-1] if versions else None
+
+    def linked(self, memory_id: str, held: Held | None = None) -> tuple[str, ...]:
+        """The memories that a memory is linked to as related.
+
+        Those of a document are known if nothing was written about its memory since the last push.
+        """
+        if held is not None and held.status == HELD and memory_id not in self.touched():
+            return held.ties
+        return tuple(
+            link.target
+            for link in self.mesh.links(memory_id)
+            if link.type == "related" and link.source == memory_id
+        )
+
+    def touched(self) -> dict[str, str]:
+        """The memories that were written since the last push, with the reason of the last write."""
+        if self._touched is None:
+            self._touched = {}
+            last = self.state.value(SEQ)
+            for _, ids, reason in self.changes(int(last or 0)):
+                self._touched |= dict.fromkeys(ids, reason)
+        return self._touched
+
+    def related(self, memory: Memory) -> list[str]:
+        """What stands under relatedMemories in a memory's document."""
+        from memory_mesh.mirror.joining import names_for
+
+        return names_for(self, memory, related_in_file(memory))
+
+    def mirrors(self, memory: Memory) -> bool:
+        """True if a memory belongs into the folder: long-term, active, of this project alone.
+
+        What was read from other files and pages stays there. A lesson and a trace have files of
+        their own.
+        """
+        scope = memory.scope
+        return (
+            memory.status is Status.ACTIVE
+            and memory.tier is Tier.LONG_TERM
+            and (scope.project is None) == (self.mesh.config.project is None)
+            and scope.agent is None
+            and scope.session is None
+            and memory.lesson is None
+            and memory.label != "trace"
+            and memory.source.channel not in {Channel.FILE, Channel.WEB}
+        )
+
+    def author(self, group: Group, data: bytes) -> Author:
+        """Whose words a document is; git may have mixed those of several in one file."""
+        if group.among == 1:
+            return self.authors.of(group.path, data)
+        if group.path not in self._whose:
+            self._whose[group.path] = self.authors.of_documents(group.path, data, _raw_documents)
+        return self._whose[group.path][group.index]
+
+    def remover(self, path: str) -> Author:
+        """Who removed a file."""
+        return self.authors.deleted(path, self.state.hash_of(path) or "")
+
+    def waiting(self, path: str, data: bytes) -> str | None:
+        """Why a file should be left alone for now: it holds a conflict."""
+        return self.authors.waiting(path, data) if _CONFLICT in data else None
+
+    def changes(self, after: int) -> "list[tuple[int, Sequence[str], str]]":
+        """Every write after a number: its number, the memories it changed, and its reason."""
+        found: list[tuple[int, Sequence[str], str]] = []
+        while True:
+            blocks = self.mesh.blocks(after_seq=after, limit=_PAGE)
+            for block in blocks:
+                after = max(after, block.seq or 0)
+                why = block.entry.metadata.get("why")
+                found.append((after, block.entry.memories, why if isinstance(why, str) else ""))
+            if not blocks:
+                return found
+
+    def refuse(self, path: str, title: str, words: str, memory: str | None = None) -> None:
+        """Reports what could not be taken over."""
+        self.report.refused.append(Line(path, title, memory, words))
+
+    def note(self, path: str, words: str) -> None:
+        """Reports something worth knowing."""
+        self.report.notes.append(Line(path, words=words))
+
+    def remark(self, path: str, title: str, words: str) -> None:
+        """Reports something worth knowing about a document."""
+        self.report.notes.append(Line(path, title, words=words))
+
+
+def _raw_documents(content: bytes) -> list[str]:
+    """The documents of a file as they stand in it."""
+    return [one.raw.strip() for one in parse(content.decode("utf-8", "replace")).documents]

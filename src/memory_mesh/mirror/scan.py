@@ -1,0 +1,110 @@
+"""List the Markdown files of a folder with their stamps, and read the few that changed.
+
+One `scandir` per folder and one `stat` per file: a file whose stamp is known is not opened. Names
+that begin with a dot, other endings and links are left alone.
+"""
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from memory_mesh.typed import TypeAlias
+
+Stamp: TypeAlias = tuple[int, int, int]  # time of the last change in ns, size, inode
+ENDING = ".md"
+MAX_FILE_BYTES = 1_000_000  # of one file
+UNSETTLED_NS = 2_000_000_000  # a file may change again within one tick of its file system's clock
+NO_STAMP: Stamp = (0, 0, 0)  # differs from that of every file: it is read at the next run
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files of a folder by their path below it, and what could not be looked into."""
+
+    stamps: dict[str, Stamp] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file as it was read: its bytes, their hash, its text and its stamp before the reading."""
+
+    data: bytes
+    text: str
+    hash: str
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs from the last run: files to read, and files that are gone."""
+
+    changed: list[str]
+    gone: list[str]
+
+
+def listing(folder: Path) -> Listing:
+    """Every Markdown file below the folder."""
+    found = Listing()
+    waiting = [(str(folder), "")]
+    while waiting:
+        place, prefix = waiting.pop()
+        try:
+            _list(place, prefix, found.stamps, waiting)
+        except OSError:
+            found.unreadable.append(prefix or ".")
+    return found
+
+
+def _list(
+    place: str, prefix: str, stamps: dict[str, Stamp], waiting: list[tuple[str, str]]
+) -> None:
+    with os.scandir(place) as entries:
+        for entry in entries:
+            name = entry.name
+            if name[0] == "." or entry.is_symlink():
+                continue
+            if name.endswith(ENDING) and entry.is_file(follow_symlinks=False):
+                about = entry.stat(follow_symlinks=False)
+                stamps[prefix + name] = (about.st_mtime_ns, about.st_size, about.st_ino)
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append((entry.path, f"{prefix}{name}/"))
+
+
+def changes(now: Mapping[str, Stamp], known: Mapping[str, Stamp]) -> Changes:
+    """The paths whose stamp is new or another one, and those that are gone; sorted."""
+    changed = [path for path, stamp in now.items() if known.get(path) != stamp]
+    gone = [path for path in known if path not in now] if known.keys() - now.keys() else []
+    return Changes(sorted(changed), sorted(gone))
+
+
+def read(folder: Path, path: str) -> Text:
+    """The file's text; raises OSError, or ValueError in words if it is no text we take."""
+    descriptor = os.open(folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError("it is no regular file")
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise ValueError(f"it has more than {MAX_FILE_BYTES:,} bytes; split it")
+    if b"\0" in data:
+        raise ValueError("it is binary")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8; convert it") from None
+    return Text(data, text, hashed(data), (about.st_mtime_ns, about.st_size, about.st_ino))
+
+
+def settled(stamp: Stamp, now_ns: int) -> Stamp:
+    """The stamp to remember: none for a file that may change again without a new stamp."""
+    return stamp if stamp[0] + UNSETTLED_NS < now_ns else NO_STAMP
+
+
+def hashed(data: bytes | str) -> str:
+    """The digest that files and documents are compared by."""
+    return sha256(data.encode() if isinstance(data, str) else data).hexdigest()

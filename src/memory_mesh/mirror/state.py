@@ -1,0 +1,267 @@
+"""What a mirror remembers between runs: files by stamp, documents by the memory they are.
+
+One SQLite file per mirrored folder, below the store's folder. It holds digests, paths and titles,
+no text of a memory. If it is lost or broken, the next run begins anew: it meets texts that are
+stored already, and documents that name their memory. So nothing waits for the disk here; after the
+machine has been started anew, the file is checked once.
+"""
+
+import dataclasses
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from memory_mesh.fastdataclass import dataclass, fields
+from memory_mesh.mirror.scan import Stamp
+from memory_mesh.typed import Any, Self
+
+FOLDER = "mirrors"
+_VERSION = 1
+_SCHEMA = f"""
+    CREATE TABLE file (
+        path TEXT PRIMARY KEY, changed INTEGER, size INTEGER, inode INTEGER, hash TEXT
+    ) WITHOUT ROWID;
+    CREATE TABLE entry (
+        memory TEXT PRIMARY KEY, path TEXT, title TEXT, doc TEXT, body TEXT, count INTEGER,
+        written INTEGER, store TEXT, stated TEXT, links TEXT, joined INTEGER, ties TEXT,
+        note TEXT, waits TEXT, status TEXT, sources TEXT
+    ) WITHOUT ROWID;
+    CREATE INDEX entry_path ON entry(path);
+    CREATE INDEX entry_title ON entry(title);
+    CREATE INDEX entry_body ON entry(body);
+    CREATE INDEX entry_unjoined ON entry(memory) WHERE joined = 0;
+    CREATE INDEX entry_note ON entry(status, note, waits);
+    CREATE TABLE wish (name TEXT, memory TEXT, PRIMARY KEY (name, memory)) WITHOUT ROWID;
+    CREATE INDEX wish_memory ON wish(memory);
+    CREATE TABLE value (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+    PRAGMA user_version = {_VERSION};
+"""
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+HELD, COMING, GONE = "held", "coming", "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One document and its memory, as both sides last agreed on."""
+
+    memory: str
+    path: str
+    title: str  # without case and spacing
+    doc: str  # digest of the document, the newest of its title in the file
+    body: str  # digest of its text alone
+    count: int = 1  # documents of this title in the file
+    written: bool = False  # the mirror wrote the document
+    store: str = ""  # digest of the memory
+    stated: tuple[str, ...] = ()  # the fields that the document states
+    links: tuple[str, ...] = ()  # the memories that the document's links lead to
+    joined: bool = True  # the document's links are the memory's
+    ties: tuple[str, ...] = ()  # all memories that the memory is linked to
+    note: str | None = None  # the disagreement, in words
+    waits: str | None = None  # the proposal that waits for a decision
+    status: str = HELD  # coming: about to be stored; gone: was deleted with its document
+    sources: tuple[tuple[str, str], ...] = ()  # files that it is about, each with its digest
+
+
+@dataclasses.dataclass(slots=True)
+class Delta:
+    """What one step changes, written in one transaction."""
+
+    files: dict[str, tuple[Stamp, str] | None] = dataclasses.field(default_factory=dict)
+    entries: list[Held] = dataclasses.field(default_factory=list)
+    forgotten: list[str] = dataclasses.field(default_factory=list)  # memories
+    wishes: dict[str, tuple[str, ...]] = dataclasses.field(
+        default_factory=dict
+    )  # names without a memory yet
+    values: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+class State:
+    """The remembered state of one mirrored folder."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path, self.renewed = path, False
+        try:
+            self._db = _opened(path)
+        except sqlite3.DatabaseError:
+            path.replace(path.with_suffix(".broken"))
+            for ending in ("-wal", "-shm"):
+                path.with_name(path.name + ending).unlink(missing_ok=True)
+            self._db, self.renewed = _opened(path), True
+
+    @classmethod
+    def of(cls, store: Path, folder: Path, namespace: str, project: str | None) -> Self:
+        """The state of a folder for one namespace and project of a store."""
+        return cls(place(store, folder, namespace, project))
+
+    def close(self) -> None:
+        """Release the file."""
+        self._db.close()
+
+    def stamps(self) -> dict[str, Stamp]:
+        """The stamps of all files as they were last read."""
+        found = self._db.execute("SELECT path, changed, size, inode FROM file")
+        return {path: (changed, size, inode) for path, changed, size, inode in found}
+
+    def hash_of(self, path: str) -> str | None:
+        """The hash of a file as it was last read."""
+        row = self._db.execute("SELECT hash FROM file WHERE path = ?", (path,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def in_files(self, paths: Iterable[str]) -> list[Held]:
+        """The documents of these files."""
+        return [entry for path in paths for entry in self._select("path = ?", path)]
+
+    def of_memory(self, memory_id: str) -> Held | None:
+        """The document of a memory, whatever its status."""
+        return next(iter(self._select("memory = ?", memory_id)), None)
+
+    def titled(self, title: str, status: str = HELD) -> list[Held]:
+        """The documents with a title."""
+        return self._select("title = ? AND status = ?", title, status)
+
+    def with_status(self, status: str) -> list[Held]:
+        """The documents of one status."""
+        return self._select("status = ?", status)
+
+    def with_sources(self) -> list[Held]:
+        """The documents that name a file they are about."""
+        return self._select("status = 'held' AND sources != '[]'")
+
+    def same_text(self, body: str) -> bool:
+        """True if a document with this text is known."""
+        found = self._db.execute("SELECT 1 FROM entry WHERE body = ?", (body,)).fetchone()
+        return found is not None
+
+    def unjoined(self) -> list[Held]:
+        """The documents whose links are not made yet."""
+        return self._select("joined = 0 AND status = 'held'")
+
+    def waiting(self) -> list[Held]:
+        """The documents whose change or delete waits for a decision."""
+        return self._select("waits IS NOT NULL")
+
+    def open_questions(self) -> list[Held]:
+        """The documents that disagree with the store or wait for a decision."""
+        return self._select("status = 'held' AND (note IS NOT NULL OR waits IS NOT NULL)")
+
+    def at(self, path: str) -> list[Held]:
+        """The documents of the file with this path, or of this name in any folder."""
+        if "/" in path:
+            return self._select("path = ? AND status = 'held'", path)
+        return self._select("(path = ? OR path LIKE '%/' || ?) AND status = 'held'", path, path)
+
+    def wishing(self, names: Iterable[str]) -> list[str]:
+        """The memories whose documents name one of these, which did not exist then."""
+        found = (
+            self._db.execute("SELECT memory FROM wish WHERE name = ?", (name,)) for name in names
+        )
+        return list(dict.fromkeys(memory for rows in found for (memory,) in rows))
+
+    def wishes_of(self, memory_id: str) -> list[str]:
+        """The names in a memory's document that lead nowhere yet."""
+        found = self._db.execute("SELECT name FROM wish WHERE memory = ?", (memory_id,))
+        return [name for (name,) in found]
+
+    def counts(self) -> tuple[int, int]:
+        """How many files and documents there are."""
+        files, entries = self._db.execute(
+            "SELECT (SELECT count(*) FROM file), (SELECT count(*) FROM entry WHERE status = 'held')"
+        ).fetchone()
+        return files, entries
+
+    def value(self, name: str) -> str | None:
+        """A small named value."""
+        row = self._db.execute("SELECT value FROM value WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def apply(self, delta: Delta) -> None:
+        """Writes what a step changed, all or nothing."""
+        db = self._db
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            gone = [(path,) for path, known in delta.files.items() if known is None]
+            db.executemany("DELETE FROM file WHERE path = ?", gone)
+            seen = [(p, *known[0], known[1]) for p, known in delta.files.items() if known]
+            db.executemany("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?)", seen)
+            db.executemany("DELETE FROM entry WHERE memory = ?", [(m,) for m in delta.forgotten])
+            rows = [_row(entry) for entry in delta.entries]
+            marks = ", ".join("?" * len(_NAMES))
+            db.executemany(f"INSERT OR REPLACE INTO entry VALUES ({marks})", rows)  # noqa: S608
+            wishing = {*delta.wishes, *delta.forgotten}
+            db.executemany("DELETE FROM wish WHERE memory = ?", [(m,) for m in wishing])
+            wishes = [(name, m) for m, names in delta.wishes.items() for name in names]
+            db.executemany("INSERT OR IGNORE INTO wish VALUES (?, ?)", wishes)
+            values = list(delta.values.items())
+            db.executemany("INSERT OR REPLACE INTO value VALUES (?, ?)", values)
+            db.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+            raise
+
+    def _select(self, condition: str, *values: str) -> list[Held]:
+        found = self._db.execute(
+            f"SELECT {', '.join(_NAMES)} FROM entry WHERE {condition} ORDER BY path, memory",  # noqa: S608  # own conditions only
+            values,
+        )
+        return [_entry(row) for row in found]
+
+
+def place(store: Path, folder: Path, namespace: str, project: str | None) -> Path:
+    """The file that holds the state of a folder."""
+    name = f"{folder.resolve()}\0{namespace}\0{project or ''}"
+    digest = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    return store / FOLDER / f"{digest}.sqlite"
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, timeout=60, check_same_thread=False)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = OFF")
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+        _check(db, version or _VERSION)
+    except BaseException:
+        with closing(db):
+            raise
+    return db
+
+
+def _check(db: sqlite3.Connection, version: int) -> None:
+    """Raises if the file is of another version, or damaged when the machine stopped."""
+    if version != _VERSION:
+        raise sqlite3.DatabaseError("of another version")
+    try:
+        start = _BOOT.read_text(encoding="ascii").strip()
+    except OSError:
+        start = ""  # this system does not say when it started
+    row = db.execute("SELECT value FROM value WHERE name = 'start'").fetchone()
+    if row is not None and start and row[0] == start:
+        return
+    if db.execute("PRAGMA quick_check").fetchone() != ("ok",):
+        raise sqlite3.DatabaseError("damaged")
+    db.execute("INSERT OR REPLACE INTO value VALUES ('start', ?)", (start,))
+
+
+def _row(entry: Held) -> tuple[object, ...]:
+    named = {name: getattr(entry, name) for name in _NAMES}
+    lists = {name: json.dumps(named[name]) for name in _LISTS}
+    return tuple((named | lists).values())
+
+
+def _entry(row: Sequence[Any]) -> Held:
+    named = dict(zip(_NAMES, row, strict=True))
+    lists = {name: tuple(json.loads(named[name])) for name in _LISTS}
+    lists["sources"] = tuple((name, digest) for name, digest in lists["sources"])
+    return Held(**(named | lists | {name: bool(named[name]) for name in _FLAGS}))
+
+
+_NAMES = tuple(each.name for each in fields(Held))
+_FLAGS = ("written", "joined")
+_LISTS = ("stated", "links", "ties", "sources")
