@@ -5,7 +5,6 @@ import random
 import re
 import shutil
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 from memory_mesh.formats import memory_file
@@ -134,7 +133,7 @@ def appended_at_once(folder: Path, *, processes: int, each: int) -> Report:
 def _append_many(path: Path, number: int, each: int) -> None:
     for count in range(each):
         document = MemoryFile(f"Entry {number} of {count}", body=f"Text {count}\n\n---\n\nof it.")
-        append(path, _adding(document))
+        append(path, document)
 
 
 def edited_during_runs(
@@ -399,11 +398,7 @@ def _write(path: Path, title: str, body: str) -> None:
         "Task: write notes",
         body=body,
     )
-    append(path, _adding(document))
-
-
-def _adding(document: MemoryFile) -> Callable[[bytes], bytes]:
-    return lambda now: memory_file.addition(now.decode(), document).encode()
+    append(path, document)
 
 
 def _all(mesh: MemoryMesh) -> list[Memory]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.errors import InvalidInput, MeshError
 from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.formats.memory_file_advice import refusal
 from memory_mesh.mirror import mapping
 from memory_mesh.mirror.applying import Taken, agreed
 from memory_mesh.mirror.authors import Author
@@ -16,8 +17,6 @@ from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import CHANNELS, Run
 from memory_mesh.mirror.state import COMING, GONE, HELD, Delta, Held
 from memory_mesh.model import Draft, Outcome, Receipt
-
-MAX_WORDS = 2_000
 
 
 def meant(run: Run, group: Group) -> Held | None:
@@ -97,11 +96,8 @@ def _repeats(group: Group, found: Sequence[Group]) -> bool:
 def _drafted(run: Run, group: Group, author: Author, *, again: bool) -> _Ready:
     """The document as a memory to be stored; `again` if its text is stored for another document."""
     document = group.document
-    words = len(document.body.split())
-    if words > MAX_WORDS:
-        raise InvalidInput(
-            f"the text has {words:,} words; a memory has at most {MAX_WORDS:,}: split it"
-        )
+    if (why := refusal(document)) is not None:
+        raise InvalidInput(why)
     if not document.body.strip():
         raise InvalidInput("the document has no text below its frontmatter")
     id_ = run.ids.draw("mem")

@@ -188,13 +188,11 @@ def _appended(
     """Appends a document under the file's lock; False if the file is not as it was read."""
     known = run.state.hash_of(path) if expected is None else expected.hash
 
-    def addition(before: bytes) -> bytes | None:
+    def unchanged(before: bytes) -> bool:
         fresh = not before and not known  # no file, or one that never held anything
-        if not fresh and scan.hashed(before) != known:
-            return None
-        return memory_file.addition(before.decode(), document).encode()
+        return fresh or scan.hashed(before) == known
 
-    whole = append(run.folder / path, addition)
+    whole = append(run.folder / path, document, expected=unchanged)
     if whole is None:
         return False
     _note_written(run, path, whole, memory, document)

@@ -4,15 +4,13 @@ A name is the path or name of a file, with or without its ending, or the title o
 that leads nowhere yet is remembered until a memory of that name comes.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cache
 
 from memory_mesh.errors import NotFound
 from memory_mesh.fastdataclass import replace
-from memory_mesh.formats.documents import prose
 from memory_mesh.formats.memory_file import MemoryFile
+from memory_mesh.formats.notes import wiki_links
 from memory_mesh.mirror import mapping
 from memory_mesh.mirror.applying import Taken
 from memory_mesh.mirror.matching import title_key
@@ -48,7 +46,7 @@ def join(run: Run, taken: Sequence[Taken]) -> None:
 
 def names_in(document: MemoryFile) -> list[str]:
     """The names that a document links to."""
-    return [*document.related, *wiki_names(document.body)]
+    return [*document.related, *wiki_links(document.body)]
 
 
 def _read(run: Run, held: Held) -> list[str]:
@@ -68,15 +66,9 @@ def names_for(run: Run, memory: Memory, stated: Sequence[str]) -> list[str]:
         if found is None or found.memory in linked:
             kept.append(name)
             linked -= set() if found is None else {found.memory}
-    inside = {one.memory for name in wiki_names(memory.text) if (one := _found(run, name))}
+    inside = {one.memory for name in wiki_links(memory.text) if (one := _found(run, name))}
     others = (run.state.of_memory(id_) for id_ in sorted(linked - inside))
     return kept + [held.path for held in others if held is not None and held.status == HELD]
-
-
-def wiki_names(body: str) -> list[str]:
-    """The names in a text's [[wiki links]], without heading, block and alias; code has none."""
-    found = _wiki().findall(prose(body)) if "[[" in body else []
-    return list(dict.fromkeys(name.strip() for name in found if name.strip()))
 
 
 def _link(run: Run, held: Held, names: Iterable[str], delta: Delta, *, more: bool = False) -> None:
@@ -143,8 +135,3 @@ def _found(run: Run, name: str) -> Held | None:
 def _key(name: str) -> str:
     plain = name.strip().removeprefix("[[").removesuffix("]]").split("|")[0]
     return title_key(plain.removesuffix(ENDING))
-
-
-@cache
-def _wiki() -> re.Pattern[str]:
-    return re.compile(r"\[\[([^\[\]|#^\n]{1,300})(?:[#^|][^\[\]\n]{0,300})?\]\]")

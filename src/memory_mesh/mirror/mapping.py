@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.formats.memory_file import MemoryFile, heading
+from memory_mesh.formats.notes import inline_tags
 from memory_mesh.mirror.scan import hashed
 from memory_mesh.model import (
     Channel,
@@ -61,7 +62,7 @@ def draft_of(
         source=Source(ceiling(channel), channel, agent=_agent(document), stated=True),
         occurred_at=at,
         importance=IMPORTANCE[document.importance],
-        tags=document.tags,
+        tags=tags_of(document),
         triggers=document.when_to_use,
         extra=check_metadata(_extra(document)),
         origin=Origin(id_, min(at, now) if at is not None else now),
@@ -83,8 +84,9 @@ def change_of(
     """
     shown = document_of(memory, title=document.title)
     details: dict[str, Any] = {}
-    if document.tags != memory.tags and (document.tags or "tags" in dropped):
-        details["tags"] = document.tags
+    tags = tags_of(document)
+    if tags != memory.tags and (tags or "tags" in dropped):
+        details["tags"] = tags
     if document.when_to_use != memory.triggers and (document.when_to_use or "whenToUse" in dropped):
         details["triggers"] = document.when_to_use
     if document.importance != shown.importance:
@@ -150,12 +152,17 @@ def digest_of(memory: Memory, linked: Collection[str] = ()) -> str:
 def stated(document: MemoryFile) -> tuple[str, ...]:
     """The names of the fields that a document states and that can be taken away again."""
     known = {
-        "whenToUse": document.when_to_use, "tags": document.tags,
+        "whenToUse": document.when_to_use, "tags": tags_of(document),
         "discoveredAt": document.discovered_at, "discoveredBy": document.discovered_by,
         "discoveredIn": document.discovered_in, "source": document.source,
         "relatedMemories": document.related,
     }  # fmt: skip
     return (*(name for name, value in known.items() if value), *document.more)
+
+
+def tags_of(document: MemoryFile) -> tuple[str, ...]:
+    """The tags of a document; of a note that states none, those in its text."""
+    return document.tags or inline_tags(document.body)
 
 
 def same(one: MemoryFile, other: MemoryFile) -> bool:
@@ -174,7 +181,7 @@ def _essence(document: MemoryFile) -> tuple[object, ...]:
     lines = tuple(line.rstrip() for line in document.body.strip().splitlines())
     more = json.dumps(document.more, sort_keys=True)
     return (
-        document.title, document.when_to_use, document.tags, document.importance,
+        document.title, document.when_to_use, tags_of(document), document.importance,
         frozenset(document.related), more, lines,
     )  # fmt: skip
 

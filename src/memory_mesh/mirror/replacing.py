@@ -1,38 +1,39 @@
 """Replace or remove a file that a person may be editing, without losing what they save.
 
 The new file takes the place of the old one in one step, and the old one is looked at only after
-that: where it is not what was expected, the two change places again. On Linux the step is
-`renameat2(RENAME_EXCHANGE)`; where that is missing, the file is compared directly before a rename.
+that: if it is not what was expected, the two change places again (`durable_files.exchanged`). Where
+the system cannot do that, the file is compared directly before a rename.
 
 A program that opened the old file earlier may still write to it. So it is kept in a hidden folder
 until the next run has seen that nobody did (`late_writes`).
 """
 
-import ctypes
-import errno
 import os
-import sys
 from pathlib import Path
 
-from memory_mesh.mirror.append import held, sync_folder
 from memory_mesh.mirror.scan import hashed
+from memory_mesh.process.durable_files import (
+    exchanged,
+    opened_locked,
+    sync_folder,
+    written_beside,
+)
 
 KEPT = ".mirror-replaced"  # a folder beside the files: not listed, because its name is hidden
-_EXCHANGE, _AT_HERE = 2, -100
 
 
 def replace(path: Path, expected: str, data: bytes, *, root: Path) -> bool:
     """Replaces the file if its hash is still the expected one; False if it is not."""
-    with held(path):
-        draft = _draft(path, data)
-        if not _exchanged(draft, path):  # no exchange here: look, then rename
+    with opened_locked(path, 0):
+        draft = written_beside(path, data)
+        if not exchanged(draft, path):  # no exchange here: look, then rename
             if _hash(path) != expected:
                 draft.unlink()
                 return False
             os.link(path, _place(path, root, expected))
             draft.replace(path)
         elif _hash(draft) != expected:
-            _exchanged(draft, path)  # what was saved a moment ago is back in its place
+            exchanged(draft, path)  # what was saved a moment ago is back in its place
             _settle(draft, hashed(data), root)
             return False
         else:
@@ -43,7 +44,7 @@ def replace(path: Path, expected: str, data: bytes, *, root: Path) -> bool:
 
 def remove(path: Path, expected: str, *, root: Path) -> bool:
     """Removes the file if its hash is still the expected one; False if it is not."""
-    with held(path):
+    with opened_locked(path, 0):
         aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
         path.rename(aside)
         if _hash(aside) == expected:
@@ -93,37 +94,5 @@ def _settle(draft: Path, own: str, root: Path) -> None:
         _keep(draft, draft, root)
 
 
-def _draft(path: Path, data: bytes) -> Path:
-    """The new content beside the file, under a hidden name, with the file's permissions."""
-    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(descriptor, path.stat().st_mode & 0o777)
-            os.fsync(descriptor)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    return draft
-
-
 def _hash(path: Path) -> str:
     return hashed(path.read_bytes())
-
-
-def _exchanged(one: Path, other: Path) -> bool:
-    """Lets two files change places; False where the system or file system cannot do that."""
-    if sys.platform != "linux":
-        return False
-    libc = ctypes.CDLL(None, use_errno=True)
-    if not hasattr(libc, "renameat2"):
-        return False
-    names = (os.fsencode(one), os.fsencode(other))
-    if libc.renameat2(_AT_HERE, names[0], _AT_HERE, names[1], _EXCHANGE) == 0:
-        return True
-    code = ctypes.get_errno()
-    if code in {errno.ENOSYS, errno.EINVAL}:
-        return False
-    raise OSError(code, os.strerror(code), str(other))

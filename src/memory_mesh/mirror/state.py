@@ -78,38 +78,10 @@ class Delta:
     values: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-class State:
-    """The remembered state of one mirrored folder."""
+class _Questions:
+    """What can be asked of the state."""
 
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.path, self.renewed = path, False
-        try:
-            self._db = _opened(path)
-        except sqlite3.DatabaseError:
-            path.replace(path.with_suffix(".broken"))
-            for ending in ("-wal", "-shm"):
-                path.with_name(path.name + ending).unlink(missing_ok=True)
-            self._db, self.renewed = _opened(path), True
-
-    @classmethod
-    def of(cls, store: Path, folder: Path, namespace: str, project: str | None) -> Self:
-        """The state of a folder for one namespace and project of a store."""
-        return cls(place(store, folder, namespace, project))
-
-    def close(self) -> None:
-        """Release the file."""
-        self._db.close()
-
-    def stamps(self) -> dict[str, Stamp]:
-        """The stamps of all files as they were last read."""
-        found = self._db.execute("SELECT path, changed, size, inode FROM file")
-        return {path: (changed, size, inode) for path, changed, size, inode in found}
-
-    def hash_of(self, path: str) -> str | None:
-        """The hash of a file as it was last read."""
-        row = self._db.execute("SELECT hash FROM file WHERE path = ?", (path,)).fetchone()
-        return None if row is None else str(row[0])
+    _db: sqlite3.Connection
 
     def in_files(self, paths: Iterable[str]) -> list[Held]:
         """The documents of these files."""
@@ -173,6 +145,47 @@ class State:
         ).fetchone()
         return files, entries
 
+    def _select(self, condition: str, *values: str) -> list[Held]:
+        found = self._db.execute(
+            f"SELECT {', '.join(_NAMES)} FROM entry WHERE {condition} ORDER BY path, memory",  # noqa: S608  # own conditions only
+            values,
+        )
+        return [_entry(row) for row in found]
+
+
+class State(_Questions):
+    """The remembered state of one mirrored folder."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path, self.renewed = path, False
+        try:
+            self._db = _opened(path)
+        except sqlite3.DatabaseError:
+            path.replace(path.with_suffix(".broken"))
+            for ending in ("-wal", "-shm"):
+                path.with_name(path.name + ending).unlink(missing_ok=True)
+            self._db, self.renewed = _opened(path), True
+
+    @classmethod
+    def of(cls, store: Path, folder: Path, namespace: str, project: str | None) -> Self:
+        """The state of a folder for one namespace and project of a store."""
+        return cls(place(store, folder, namespace, project))
+
+    def close(self) -> None:
+        """Release the file."""
+        self._db.close()
+
+    def stamps(self) -> dict[str, Stamp]:
+        """The stamps of all files as they were last read."""
+        found = self._db.execute("SELECT path, changed, size, inode FROM file")
+        return {path: (changed, size, inode) for path, changed, size, inode in found}
+
+    def hash_of(self, path: str) -> str | None:
+        """The hash of a file as it was last read."""
+        row = self._db.execute("SELECT hash FROM file WHERE path = ?", (path,)).fetchone()
+        return None if row is None else str(row[0])
+
     def value(self, name: str) -> str | None:
         """A small named value."""
         row = self._db.execute("SELECT value FROM value WHERE name = ?", (name,)).fetchone()
@@ -202,13 +215,6 @@ class State:
             with suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
-
-    def _select(self, condition: str, *values: str) -> list[Held]:
-        found = self._db.execute(
-            f"SELECT {', '.join(_NAMES)} FROM entry WHERE {condition} ORDER BY path, memory",  # noqa: S608  # own conditions only
-            values,
-        )
-        return [_entry(row) for row in found]
 
 
 def place(store: Path, folder: Path, namespace: str, project: str | None) -> Path:

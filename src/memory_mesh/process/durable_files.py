@@ -29,13 +29,13 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Makes or replaces a file: a reader sees the old or the new bytes, also after a power cut."""
     if path.is_symlink():
         raise InvalidInput(f"{path} is a link; links are not followed: write to where it leads")
-    temporary = _written_beside(path, data)
+    temporary = written_beside(path, data)
     try:
         temporary.replace(path)
     except OSError:
         _remove(temporary)
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def append_locked(path: Path, data: bytes | Callable[[bytes], bytes]) -> int:
@@ -43,14 +43,14 @@ def append_locked(path: Path, data: bytes | Callable[[bytes], bytes]) -> int:
 
     A write that the disk takes only in part is undone.
     """
-    with _opened_locked(path, os.O_APPEND | os.O_CREAT) as descriptor:
+    with opened_locked(path, os.O_APPEND | os.O_CREAT) as descriptor:
         size = os.fstat(descriptor).st_size
         added = data if isinstance(data, bytes) else data(_all(descriptor))
         if added:
             _append(descriptor, added, size)
             os.fsync(descriptor)
     if size == 0:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     return size
 
 
@@ -60,19 +60,19 @@ def replace_locked(path: Path, change: Callable[[bytes], bytes | None]) -> bool:
     `change` is asked again when somebody saved the file in between.
     """
     for _ in range(_TRIES):
-        with _opened_locked(path, 0) as descriptor:
+        with opened_locked(path, 0) as descriptor:
             before = _all(descriptor)
             after = change(before)
             if after is None or after == before:
                 return False
             if _swapped(path, before, after):
-                _sync_folder(path.parent)
+                sync_folder(path.parent)
                 return True
     raise InvalidInput(f"{path} is being written all the time; try again when that is over")
 
 
 @contextmanager
-def _opened_locked(path: Path, flags: int) -> Iterator[int]:
+def opened_locked(path: Path, flags: int) -> Iterator[int]:
     """Opens and locks a plain file; a link is refused."""
     while True:
         descriptor = _open(path, os.O_RDWR | flags)
@@ -112,12 +112,12 @@ def _append(descriptor: int, data: bytes, size: int) -> None:
 
 def _swapped(path: Path, before: bytes, after: bytes) -> bool:
     """Puts the new bytes in place of the old ones; False when others were found there."""
-    temporary = _written_beside(path, after)
+    temporary = written_beside(path, after)
     try:
-        with _opened_locked(temporary, 0):  # nobody of ours appends to it before it is settled
+        with opened_locked(temporary, 0):  # nobody of ours appends to it before it is settled
             if _bytes(path) != before:
                 return False
-            if not _exchanged(temporary, path):
+            if not exchanged(temporary, path):
                 temporary.replace(path)  # the best that this system can do
                 return True
             return _bytes(temporary) == before or _saved_over(temporary, path, after)
@@ -127,14 +127,14 @@ def _swapped(path: Path, before: bytes, after: bytes) -> bool:
 
 def _saved_over(temporary: Path, path: Path, after: bytes) -> bool:
     """Gives an edit that came at the last moment its place back; True when ours was edited too."""
-    _exchanged(temporary, path)
+    exchanged(temporary, path)
     if _bytes(temporary) == after:
         return False
-    _exchanged(temporary, path)  # an editor has seen our bytes and saved over them: the last wins
+    exchanged(temporary, path)  # an editor has seen our bytes and saved over them: the last wins
     return True
 
 
-def _exchanged(one: Path, other: Path) -> bool:
+def exchanged(one: Path, other: Path) -> bool:
     """Two names change their files in one step; False where the system cannot."""
     rename = _renameat2()
     if rename is None:
@@ -170,7 +170,7 @@ def _bytes(path: Path) -> bytes | None:
         return None
 
 
-def _written_beside(path: Path, data: bytes) -> Path:
+def written_beside(path: Path, data: bytes) -> Path:
     """A hidden file in the same folder with the data and the mode of the file, on the disk."""
     temporary = path.with_name(f".{path.name[:60]}.{os.urandom(6).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o666)
@@ -192,7 +192,7 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """The name is on the disk too; some file systems cannot sync a folder."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

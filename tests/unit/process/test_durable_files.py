@@ -138,7 +138,7 @@ def edit_by_rename(path: Path) -> None:
 
 
 @pytest.mark.parametrize("edit", [edit_in_place, edit_by_rename])
-@pytest.mark.parametrize("step", ["_written_beside", "_bytes", "_exchanged"])
+@pytest.mark.parametrize("step", ["written_beside", "_bytes", "exchanged"])
 def test_an_edit_at_any_moment_of_a_replacement_is_kept(tmp_path, monkeypatch, step, edit):
     """An editor saves just before each step; what we write then stands on what it saved."""
     path = tmp_path / "a.md"
