@@ -32,6 +32,8 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     forking,
     leaking,
     machine,
+    mirroring,
+    mirroring_git,
     memory_files,
     namespaces,
     poisoning,
@@ -194,6 +196,20 @@ def _poisoning(folder: Path, seed: int, progress: Progress) -> Report:
     )
 
 
+def _mirror(folder: Path, seed: int, progress: Progress) -> Report:
+    report = mirroring.hand_edits(folder / "edits", edits=500, seed=seed, progress=progress)
+    return _joined(
+        report,
+        proposed=mirroring_git.proposed(folder / "proposed", changes=100),
+        cloned=mirroring_git.cloned(folder / "cloned", memories=300),
+        appended=mirroring.appended_at_once(folder / "appended", processes=8, each=100),
+        during_runs=mirroring.edited_during_runs(
+            folder / "during", rounds=500, seed=seed, progress=progress
+        ),
+        killed=mirroring.killed(folder / "killed", kills=150, seed=seed, progress=progress),
+    )
+
+
 def _migrating(folder: Path, seed: int, progress: Progress) -> Report:
     from tests.faults import migrating  # lance brings threads, which the others fork without
 
@@ -225,6 +241,7 @@ SUITES: dict[str, Suite] = {
     "poisoning": _poisoning,
     "distilling": _distilling,
     "migrating": _migrating,
+    "mirror": _mirror,
     "memory-files": lambda folder, seed, progress: memory_files.everything(
         folder, share=1.0, seed=seed, progress=progress
     ),

@@ -75,7 +75,8 @@ def _link(run: Run, held: Held, names: Iterable[str], delta: Delta, *, more: boo
     """Links a memory to the named ones; takes away links whose names are gone, unless `more`."""
     found, wishes = _looked_up(run, held, names)
     targets = list(dict.fromkeys([*(held.links if more else ()), *found]))
-    news = [id_ for id_ in targets if id_ not in held.links]
+    linked = run.linked(held.memory) if targets else ()
+    news = [id_ for id_ in targets if id_ not in linked]
     olds = [id_ for id_ in held.links if id_ not in targets]
     if not run.dry:
         _change(run, held.memory, news, olds)
@@ -84,7 +85,8 @@ def _link(run: Run, held: Held, names: Iterable[str], delta: Delta, *, more: boo
     run.report.linked += [Line(held.path, memory=held.memory, words=id_) for id_ in news]
     memory = run.latest(held.memory) if news or olds else None
     if memory is None:
-        delta.entries += [] if held.joined else [replace(held, joined=True)]
+        known = replace(held, links=tuple(targets), joined=True)
+        delta.entries += [] if held == known else [known]
         return
     ties = run.linked(memory.id)
     store = mapping.digest_of(memory, ties)

@@ -1,0 +1,281 @@
+"""Memories become Markdown files: new files, appended documents, removals, disagreements."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.formats.memory_file import MemoryFile, parse
+from memory_mesh.mirror import Mirror
+from memory_mesh.mirror.append import append
+from memory_mesh.mirror.replacing import KEPT
+from memory_mesh.model import Scope
+from memory_mesh.sync import MemoryMesh
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "project" / ".rawko" / "memories"
+    place.mkdir(parents=True)
+    return place
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> MemoryMesh:
+    with MemoryMesh(db_dir=tmp_path / "store", project="p") as mesh:
+        yield mesh
+
+
+@pytest.fixture
+def mirror(own: MemoryMesh, folder: Path) -> Mirror:
+    return Mirror(own, folder)
+
+
+def only(folder: Path) -> Path:
+    (path,) = folder.glob("*.md")
+    return path
+
+
+@pytest.mark.req("R-001-001", "R-001-008", "R-001-042", "R-001-043")
+def test_a_memory_becomes_a_file_named_after_its_title(own, folder, mirror):
+    receipt = own.add(
+        "# Express Middleware\n\nAlways call next().",
+        {"title": "Express Middleware: a Pattern!", "ticket": 7},
+        tags=["patterns"],
+        triggers=["middleware|interceptor"],
+        importance="high",
+        source_agent="developer",
+    )
+    own.link(receipt.id, own.add("Handlers are async.", {"title": "Async handlers"}).id)
+    assert len(mirror.run().written) == 2
+    (document,) = parse((folder / "express-middleware-a-pattern.md").read_text()).documents
+    assert document == MemoryFile(
+        "Express Middleware: a Pattern!",
+        ("middleware|interceptor",),
+        ("patterns",),
+        "high",
+        own.history(receipt.id)[0].created_at,
+        "developer",
+        body="# Express Middleware\n\nAlways call next().",
+        related=("async-handlers.md",),
+        more={"ticket": 7},
+        memory_id=receipt.id,
+    )
+    assert mirror.run().quiet
+
+
+@pytest.mark.req("R-001-027", "R-001-044")
+def test_an_update_is_appended_behind_a_separator_and_overwrites_nothing(own, folder, mirror):
+    id_ = own.add("The port is 8080.", {"title": "Port"}).id
+    mirror.run()
+    before = only(folder).read_text()
+    own.update(id_, "The port is 9090.")
+    assert mirror.run().counts == {"written": 1}
+    after = only(folder).read_text()
+    assert after.startswith(before + "\n\n---\n\n---\n")
+    assert [one.body for one in parse(after).documents] == ["The port is 8080.", "The port is 9090."]
+    assert mirror.run().quiet
+    assert len(own.get_all()) == 1
+
+
+def test_an_update_replaces_the_document_where_that_is_set(own, folder):
+    mirror = Mirror(own, folder, updates="replace")
+    id_ = own.add("The port is 8080.", {"title": "Port"}).id
+    mirror.run()
+    path = only(folder)
+    path.write_text(path.read_text() + "\n\n---\n\n---\ntitle: Other\n---\n\nBytes  stay.\n\n")
+    mirror.run()
+    own.update(id_, "The port is 9090.")
+    mirror.run()
+    text = path.read_text()
+    assert [one.body for one in parse(text).documents] == ["The port is 9090.", "Bytes  stay."]
+    assert text.endswith("---\ntitle: Other\n---\n\nBytes  stay.\n\n")
+    assert mirror.run().quiet
+    assert [kept.name for kept in (folder / KEPT).iterdir()] == [".gitignore"]
+
+
+def test_two_memories_of_one_title_get_two_files(own, folder, mirror):
+    for port in (1, 2):
+        own.add(f"The port is {port}.", {"title": "Port"})
+    mirror.run()
+    assert {path.name for path in folder.glob("*.md")} == {"port.md", "port-2.md"}
+    assert mirror.run().quiet
+
+
+def test_a_deleted_memory_takes_its_documents_along_and_no_other_byte(own, folder, mirror):
+    (folder / "both.md").write_text("# One\n\nfirst\n\n---\n\n---\ntitle: Two\n---\n\nsecond  \n")
+    (folder / "alone.md").write_text("# Alone\n\nthird\n")
+    mirror.run()
+    found = {memory.extra["title"]: memory.id for memory in own.get_all()}
+    own.delete(found["One"])
+    own.delete(found["Alone"])
+    assert len(mirror.run().removed) == 2
+    assert [path.name for path in folder.glob("*.md")] == ["both.md"]
+    assert (folder / "both.md").read_text() == "---\ntitle: Two\n---\n\nsecond  \n"
+    assert mirror.run().quiet
+    own.restore(found["Alone"])
+    assert len(mirror.run().written) == 1
+
+
+def test_only_the_long_term_memories_of_the_project_are_written(own, folder, mirror, tmp_path):
+    own.add("Of the project.", {"title": "Project"})
+    own.add("For one agent.", scope=Scope("p", "planner"))
+    own.add("For one session.", scope=Scope("p", None, "s1"))
+    own.add("For all projects.", scope=Scope())
+    own.add("For a moment.", tier="short_term")
+    mirror.run()
+    assert [path.name for path in folder.glob("*.md")] == ["project.md"]
+
+
+def test_both_sides_changed_is_shown_and_neither_is_clobbered(own, folder, mirror):
+    id_ = own.add("The port is 8080.", {"title": "Port"}).id
+    mirror.run()
+    path = only(folder)
+    edited = path.read_text().replace("8080", "7070")
+    path.write_text(edited)
+    own.update(id_, "The port is 9090.")
+    for _ in range(2):
+        mirror.run()
+        assert path.read_text() == edited
+        assert own.history(id_)[-1].text == "The port is 9090."
+    (line,) = mirror.status().disagreements
+    assert (line.path, line.memory) == ("port.md", id_)
+
+
+@pytest.mark.parametrize(("keep", "text"), [("file", "7070"), ("store", "9090")])
+def test_a_disagreement_ends_as_a_person_decides(own, folder, mirror, keep, text):
+    id_ = own.add("The port is 8080.", {"title": "Port"}).id
+    mirror.run()
+    path = only(folder)
+    path.write_text(path.read_text().replace("8080", "7070"))
+    own.update(id_, "The port is 9090.")
+    mirror.run()
+    mirror.resolve(path, keep=keep)
+    assert mirror.status().quiet
+    assert own.history(id_)[-1].text == f"The port is {text}."
+    assert parse(path.read_text()).documents[-1].body == f"The port is {text}."
+    assert {"The port is 9090.", f"The port is {text}."} <= {v.text for v in own.history(id_)}
+    with pytest.raises(NotFound, match="mirror status"):
+        mirror.resolve(path, keep=keep)
+    with pytest.raises(InvalidInput):
+        mirror.resolve(path, keep="both")
+
+
+@pytest.mark.parametrize(("keep", "left"), [("file", 0), ("store", 1)])
+def test_a_document_deleted_while_its_memory_changed_disagrees(own, folder, mirror, keep, left):
+    id_ = own.add("The port is 8080.", {"title": "Port"}).id
+    mirror.run()
+    only(folder).unlink()
+    own.update(id_, "The port is 9090.")
+    assert mirror.run().disagreements
+    assert len(own.get_all()) == 1
+    mirror.resolve("port.md", keep=keep)
+    assert len(own.get_all()) == left
+    assert len(list(folder.glob("*.md"))) == left
+    assert mirror.run().quiet
+
+
+def test_both_sides_changed_to_the_same_agree(own, folder, mirror):
+    id_ = own.add("The port is 8080.", {"title": "Port"}).id
+    mirror.run()
+    path = only(folder)
+    path.write_text(path.read_text().replace("8080.", "9090."))
+    own.update(id_, "The port is 9090.")
+    assert mirror.run().counts == {"agreed": 1}
+    assert mirror.run().quiet
+
+
+def test_a_document_of_the_mirror_that_an_editor_overwrote_is_shown(own, folder, mirror):
+    id_ = own.add("The port is 8080.", {"title": "Port"}).id
+    mirror.run()
+    path = only(folder)
+    loaded = path.read_text()
+    own.update(id_, "The port is 9090.")
+    mirror.run()
+    path.write_text(loaded.replace("8080", "8081"))
+    assert "an older one is left" in mirror.run().disagreements[0].words
+    assert own.history(id_)[-1].text == "The port is 9090."
+
+
+def test_a_lost_state_makes_no_second_memory(own, folder, mirror, tmp_path):
+    own.add("The port is 8080.", {"title": "Port"})
+    (folder / "note.md").write_text("# Note\n\nBy hand.\n")
+    mirror.run()
+    for path in (tmp_path / "store" / "mirrors").iterdir():
+        path.unlink()
+    mirror.run()
+    assert len(own.get_all()) == 2
+    assert mirror.run().quiet
+
+
+def test_a_broken_state_is_begun_anew(own, folder, mirror, tmp_path):
+    (folder / "note.md").write_text("# Note\n\nBy hand.\n")
+    mirror.run()
+    (path,) = (tmp_path / "store" / "mirrors").glob("*.sqlite")
+    path.write_bytes(b"this is no database" * 100)
+    report = mirror.run()
+    assert "began anew" in report.notes[0].words
+    assert len(own.get_all()) == 1
+
+
+def test_a_file_that_names_a_memory_of_another_project_does_not_touch_it(own, folder, mirror):
+    other = own.view(scope=Scope("other"))
+    secret = other.add("Of another project.").id
+    (folder / "trick.md").write_text(
+        f"---\ntitle: Trick\nmemoryId: {secret}\n---\n\nOverwritten.\n"
+    )
+    assert len(mirror.run().added) == 1
+    assert [version.text for version in other.history(secret)] == ["Of another project."]
+
+
+@pytest.mark.req("R-001-086")
+def test_a_memory_whose_source_changed_is_stale(own, folder, mirror, tmp_path):
+    source = tmp_path / "project" / "src" / "auth.py"
+    source.parent.mkdir()
+    source.write_text("TOKEN = 1\n")
+    for title, line in {
+        "By source": "source: src/auth.py:12",
+        "By task": "discoveredIn: src/auth.py",
+        "By nothing": 'source: "a talk"',
+    }.items():
+        name = title.lower().replace(" ", "-")
+        (folder / f"{name}.md").write_text(f"---\ntitle: {title}\n{line}\n---\n\n{title}: text.\n")
+    own.add("Stored: tokens are here.", {"title": "Stored"}, source_ref="src/auth.py")
+    mirror.run()
+    assert mirror.stale() == []
+    source.write_text("TOKEN = 2\n")
+    found = {one.path: one.words for one in mirror.stale()}
+    assert set(found) == {"by-source.md", "by-task.md", "stored.md"}
+    assert set(found.values()) == {"has changed"}
+    path = folder / "by-source.md"
+    path.write_text(path.read_text().replace("text", "a checked text"))
+    mirror.run()
+    assert {one.path for one in mirror.stale()} == {"by-task.md", "stored.md"}
+    source.unlink()
+    assert {one.words for one in mirror.stale()} == {"is gone"}
+
+
+@pytest.mark.req("R-001-042", "R-001-044")
+def test_a_document_is_appended_to_the_file_that_is_there(tmp_path):
+    path = tmp_path / "new" / "port.md"
+    append(path, MemoryFile("Port", body="8080"))
+    first = path.read_text()
+    append(path, MemoryFile("Port", body="9090"))
+    assert path.read_text().startswith(first + "\n\n---\n\n")
+    assert append(path, MemoryFile("Port", body="1"), expected=lambda now: not now) is None
+    assert len(parse(path.read_text()).documents) == 2
+
+
+def test_what_a_program_wrote_to_a_replaced_file_is_kept(own, folder):
+    mirror = Mirror(own, folder, updates="replace")
+    id_ = own.add("The port is 8080.", {"title": "Port"}).id
+    mirror.run()
+    editor = os.open(only(folder), os.O_WRONLY | os.O_APPEND)
+    own.update(id_, "The port is 9090.")
+    mirror.run()
+    os.write(editor, b"\nLate words.\n")
+    os.close(editor)
+    for _ in range(2):
+        (note,) = mirror.run().notes
+        assert "Late words." in (folder / note.path).read_text()

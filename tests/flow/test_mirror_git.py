@@ -1,0 +1,162 @@
+"""Whose words a change in a clone is, and what becomes of it: version, proposal, or new memory."""
+
+
+import pytest
+
+from memory_mesh.mirror import Mirror
+from memory_mesh.mirror.marks import Marks
+from memory_mesh.mirror.state import FOLDER
+from memory_mesh.model import ProposedVerb, SourceKind, Status
+from memory_mesh.sync import MemoryMesh
+from tests.clones import shared
+
+NOTE = "---\ntitle: Port\ntags: [net]\n---\n\nThe port is {}.\n"
+
+
+@pytest.fixture
+def own(tmp_path):
+    with MemoryMesh(db_dir=tmp_path / "store", project="p") as mesh:
+        yield mesh
+
+
+@pytest.fixture
+def clones(tmp_path):
+    mine, theirs, _ = shared(tmp_path / "git")
+    return mine, theirs
+
+
+def push(repo):
+    repo.git("push", "-q", "origin", "HEAD:main")
+
+
+def pull(repo):
+    repo.git("pull", "-q", "--no-rebase", "origin", "main")
+
+
+def test_my_commit_is_the_next_version_and_their_merge_is_a_proposal(own, clones):
+    mine, theirs = clones
+    mirror = Mirror(own, mine.notes)
+    mine.commit("port.md", NOTE.format(1))
+    mirror.run()
+    mine.commit("port.md", NOTE.format(2))
+    assert len(mirror.run().changed) == 1
+    push(mine)
+    pull(theirs)
+    theirs.commit("port.md", NOTE.format(3))
+    push(theirs)
+    pull(mine)
+    report = mirror.run()
+    assert report.counts == {"proposed": 1}
+    (asked,) = own.proposals()
+    assert asked.verb is ProposedVerb.UPDATE
+    (memory,) = [m for m in own.get_all() if m.extra.get("title") == "Port"]
+    assert memory.text == "The port is 2."
+    assert mirror.run().quiet
+    assert len(mirror.status().proposed) == 1
+    own.review(asked.id, approve=True)
+    assert own.history(memory.id)[-1].text == "The port is 3."
+    assert mirror.run().disagreements == []
+    assert mirror.status().quiet
+    assert mine.read("port.md").decode() == NOTE.format(3)
+
+
+def test_a_document_that_came_by_clone_changes_with_its_file(own, clones):
+    mine, theirs = clones
+    mirror = Mirror(own, mine.notes)
+    assert len(mirror.run().added) == 1
+    (memory,) = own.get_all()
+    assert memory.source.kind is SourceKind.DOCUMENT
+    theirs.commit("theirs.md", "# Theirs\n\nThe port is 5.\n")
+    push(theirs)
+    pull(mine)
+    assert mirror.run().counts == {"changed": 1}
+    assert own.proposals() == []
+
+
+def test_my_edit_of_their_document_makes_it_my_word(own, clones):
+    mine, _ = clones
+    mirror = Mirror(own, mine.notes)
+    mirror.run()
+    mine.write("theirs.md", "# Theirs\n\nThe port is 6.\n")
+    mirror.run()
+    (memory,) = own.get_all()
+    assert memory.source.kind is SourceKind.USER_EXPLICIT
+
+
+def test_a_delete_that_came_by_git_is_a_proposal_for_my_memory(own, clones):
+    mine, theirs = clones
+    mirror = Mirror(own, mine.notes)
+    mine.commit("kept.md", "# Kept\n\nThis one stays.\n")
+    mine.commit("port.md", NOTE.format(1))
+    mirror.run()
+    push(mine)
+    pull(theirs)
+    theirs.git("rm", "-q", "notes/port.md", "notes/theirs.md")
+    theirs.git("commit", "-q", "-m", "remove")
+    push(theirs)
+    pull(mine)
+    report = mirror.run()
+    assert [line.path for line in report.proposed] == ["port.md"]
+    assert [line.path for line in report.deleted] == ["theirs.md"]
+    (asked,) = own.proposals()
+    assert asked.verb is ProposedVerb.DELETE
+    assert mirror.run().quiet
+    own.review(asked.id, approve=False)
+    assert mirror.run().counts == {"written": 1}
+    assert (mine.notes / "port.md").exists()
+
+
+def test_my_own_delete_is_a_delete(own, clones):
+    mine, _ = clones
+    mirror = Mirror(own, mine.notes)
+    mine.commit("port.md", NOTE.format(1))
+    mirror.run()
+    (mine.notes / "port.md").unlink()
+    assert len(mirror.run().deleted) == 1
+    assert own.proposals() == []
+
+
+def test_what_an_agent_marked_is_inference_and_a_proposal_for_my_memory(own, clones):
+    mine, _ = clones
+    mirror = Mirror(own, mine.notes)
+    mine.commit("port.md", NOTE.format(1))
+    mirror.run()
+    marks = Marks(own.folder / FOLDER)
+    marks.mark(mine.notes / "port.md", mine.write("port.md", NOTE.format(9)))
+    marks.mark(mine.notes / "new.md", mine.write("new.md", "# New\n\nBy the agent.\n"))
+    report = mirror.run()
+    assert len(report.proposed) == 1
+    new = own.history(report.added[0].memory)[-1]
+    assert new.source.kind is SourceKind.INFERENCE
+    assert new.status is Status.ACTIVE
+
+
+def test_a_file_with_a_conflict_waits_until_it_is_resolved(own, clones):
+    mine, theirs = clones
+    mirror = Mirror(own, mine.notes)
+    mine.commit("port.md", NOTE.format(1))
+    push(mine)
+    pull(theirs)
+    mirror.run()
+    theirs.commit("port.md", NOTE.format(3))
+    push(theirs)
+    mine.commit("port.md", NOTE.format(2))
+    mirror.run()
+    mine.git("pull", "-q", "--no-rebase", "origin", "main", fails=True)
+    report = mirror.run()
+    assert "conflict" in report.refused[0].words
+    assert report.changed == []
+    mine.commit("port.md", NOTE.format(4))
+    assert len(mirror.run().changed) == 1
+    (memory,) = [m for m in own.get_all() if m.extra.get("title") == "Port"]
+    assert memory.text == "The port is 4."
+
+
+def test_a_repository_may_lower_every_edit_to_a_document(own, clones):
+    mine, _ = clones
+    (mine.top / ".rawko").mkdir(exist_ok=True)
+    (mine.top / ".rawko" / "mirror.toml").write_text('trust = "document"\n')
+    mine.write("port.md", NOTE.format(1))
+    report = Mirror(own, mine.notes).run()
+    kinds = {own.history(line.memory)[-1].source.kind for line in report.added}
+    assert kinds == {SourceKind.DOCUMENT}
