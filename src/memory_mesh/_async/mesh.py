@@ -618,6 +618,20 @@ class MemoryMesh:
             triggers=triggers,
         )
 
+    async def update_many(
+        self, changes: Iterable[Mapping[str, object]], *, reader: Scope | None = None
+    ) -> list[Memory]:
+        """Records new versions of several memories in one transaction, or none of them.
+
+        A change is a mapping with `id`, and any of `content`, `metadata`, `merge`, `reason` and the
+        options of `update`. Two changes that claim something of the same raise InvalidInput: make
+        them one after the other.
+
+        Options:
+            reader: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(self._sync.update_many, changes, reader=reader)
+
     async def pin(
         self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None
     ) -> Memory:

@@ -4,7 +4,7 @@ The memory's next version is decided inside the transaction, on what the memory 
 change leaves a block with its reason.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
 from memory_mesh.errors import InvalidInput, NotAllowed, NotFound, NotRestorable
@@ -12,7 +12,15 @@ from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decide import on_record, rejected, superseded
-from memory_mesh.flows.prepare import Clean, clean, embed, redact_statement, retagged, tagged
+from memory_mesh.flows.prepare import (
+    Clean,
+    Worded,
+    clean,
+    embed,
+    redact_statement,
+    retagged,
+    tagged,
+)
 from memory_mesh.model import (
     Commit,
     Draft,
@@ -49,6 +57,7 @@ _LESS_TRUSTED = (
     "(propose_update, or update --propose), or add what you know as a memory of its own"
 )
 _EMPTY = "a memory cannot be updated to an empty text; delete it instead"
+_SAME = "two of the changes are about the same; make them one after the other"
 _REJECTED = "this value was rejected in review; undo the review with undo_review to store it"
 
 
@@ -71,21 +80,80 @@ def update(
     also: Also | None = None,
 ) -> Memory:
     """Record a new version of a memory; the earlier one stays readable as of its time."""
-    wording = None
+    worded = None
     if text is not None:
-        ((worded, wording),) = embed(access, [cleaned(access, text)], news=[True])
+        (worded,) = embed(access, [cleaned(access, text)], news=[True])
+    change = Change("update", reason, None if worded is None else worded[1])
+    altered = _altering(access, alter, worded)
+    return _change(access, memory_id, reader, change, altered, also=also)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One of several updates: of which memory, how, to which text, and why."""
+
+    memory: str
+    alter: Callable[[Memory], Memory]
+    text: str | None
+    reason: str
+
+
+def update_many(access: Access, reader: Scope, updates: Sequence[Update]) -> list[Memory]:
+    """Record new versions of several memories in one transaction, or none of them.
+
+    Two that claim something of the same must be made one after the other: InvalidInput.
+    """
+    texts = [each.text for each in updates if each.text is not None]
+    found = [cleaned(access, text) for text in texts]
+    worded = iter(embed(access, found, news=[True] * len(found)))
+    deciders = [
+        _deciding(access, each.memory, reader, *_worded(access, each, worded)) for each in updates
+    ]
+    after: list[Memory] = []
+
+    def decide(standing: Standing) -> Commit:
+        commits = [one(standing) for one in deciders]
+        after[:] = [commit.after for commit in commits if commit.after is not None]
+        about = [key for memory in after for key in {*keys_of(memory), (memory.id, "", Scope())}]
+        about += [(each.lesson.pattern_id, "", each.scope) for each in after if each.lesson]
+        if len(set(about)) < len(about):
+            raise InvalidInput(_SAME)
+        return Commit(
+            puts=tuple(put for commit in commits for put in commit.puts),
+            entries=tuple(entry for commit in commits for entry in commit.entries),
+            reread=tuple(id_ for commit in commits for id_ in commit.reread),
+            conflicts=tuple(each for commit in commits for each in commit.conflicts),
+        )
+
+    wanted = Wanted(ids=tuple(each.memory for each in updates))
+    access.ledger.commit(access.namespace, wanted, decide)
+    return after
+
+
+def _worded(
+    access: Access, update: Update, worded: Iterator[Worded]
+) -> tuple[Change, Callable[[Memory], Memory]]:
+    own = None if update.text is None else next(worded)
+    change = Change("update", update.reason, None if own is None else own[1])
+    return change, _altering(access, update.alter, own)
+
+
+def _altering(
+    access: Access, alter: Callable[[Memory], Memory], worded: Worded | None
+) -> Callable[[Memory], Memory]:
+    """How an update changes a memory, inside the limits of the channel."""
 
     def altered(old: Memory) -> Memory:
         if not may_change(access.kind, old.source):
             raise NotAllowed(_LESS_TRUSTED)
         new = _bounded(redact_statement(access, alter(old)), access.kind)
-        if wording is None:
+        if worded is None:
             return new
-        stated = new.claim if new.claim is not None and not new.claim.read else worded.claim
+        draft, wording = worded
+        stated = new.claim if new.claim is not None and not new.claim.read else draft.claim
         return replace(new, text=wording.text, claim=stated)
 
-    change = Change("update", reason, wording)
-    return _change(access, memory_id, reader, change, altered, also=also)
+    return altered
 
 
 def cleaned(access: Access, text: str) -> Clean:
@@ -201,6 +269,18 @@ def _change(
     also: Also | None = None,
 ) -> Memory:
     """One memory's next version, decided on what it is inside the transaction."""
+    decide = _deciding(access, memory_id, reader, change, alter)
+    return _commit_change(access, memory_id, decide, also)
+
+
+def _deciding(
+    access: Access,
+    memory_id: str,
+    reader: Scope,
+    change: Change,
+    alter: Callable[[Memory], Memory],
+) -> Callable[[Standing], Commit]:
+    """What decides the change of one memory."""
 
     def decide(standing: Standing) -> Commit:
         old = standing.memories.get(memory_id)
@@ -210,7 +290,7 @@ def _change(
             access, standing, old, replace(alter(old), recorded_from=standing.at), change
         )
 
-    return _commit_change(access, memory_id, decide, also)
+    return decide
 
 
 def _commit_change(

@@ -5,6 +5,8 @@ memory that is trusted no more than itself; for the user's own it is a proposal.
 change ends in the digest of its document: an interrupted run knows its own work by that.
 """
 
+from collections.abc import Sequence
+
 from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.mirror import mapping, stale
@@ -35,42 +37,63 @@ class Taken:
 class Done:
     """What became of one document."""
 
+    group: Group
     entry: Held
     taken: bool = False  # its memory says now what it says
     faulty: bool = False  # it could not be taken over; the next run tries again
 
 
-def settle(run: Run, group: Group, held: Held, data: bytes, delta: Delta) -> Done:
-    """Brings one document and its memory together; the state to remember goes to `delta`."""
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of a memory that is ready to be made."""
+
+    group: Group
+    held: Held
+    memory: Memory
+    change: mapping.Change
+    author: Author
+
+    @property
+    def plain(self) -> dict[str, object]:
+        """The change as `update_many` takes it."""
+        change = self.change
+        said = {"content": change.content, "metadata": change.metadata}
+        given = {name: value for name, value in said.items() if value is not None}
+        return {"id": self.memory.id, "reason": self.reason, **given, **change.details}
+
+    @property
+    def reason(self) -> str:
+        """Why the memory changes; it ends in the digest of its document."""
+        return f"{_EDITED[self.author]} in {self.group.path} {mark(self.group.doc)}"
+
+
+def settle(run: Run, group: Group, held: Held, data: bytes, delta: Delta) -> Done | Edit:
+    """Brings one document and its memory together, or returns the edit that will.
+
+    What to remember goes to `delta`.
+    """
     if group.path != held.path and held.doc:
         run.report.moved.append(Line(group.path, group.document.title, held.memory, held.path))
     known = replace(held, path=group.path, title=group.title, status=HELD)
     memory = run.latest(held.memory)
     if memory is not None and held.status == GONE:
         memory = _restored(run, group, memory, data)
-    if memory is None:  # the memory was erased: the document is a new one
+    if memory is None:  # it was erased, or may not come back: the document is a new one
         delta.forgotten.append(held.memory)
-        return Done(known, faulty=True)
+        return Done(group, known, faulty=True)
     act = _act(run, group, held, memory)
-    if act is Act.NOTHING or act is Act.TAKE_STORE or act is Act.REMOVE_DOCUMENT:
-        delta.entries.append(replace(known, count=len(group.documents)))
-        return Done(known)
+    if act is Act.TAKE_FILE:
+        return edit(run, group, known, memory, run.author(group, data))
     if act is Act.DISAGREE:
-        return _disagreeing(run, group, held, memory, delta)
+        return Done(group, _disagreeing(run, group, held, memory))
     if act is Act.AGREE:
-        line = Line(group.path, group.document.title, memory.id)
-        run.report.agreed.append(line)
-        entry = agreed(run, group, memory, known)
-        delta.entries.append(entry)
-        return Done(entry, taken=True)
-    done = take(run, group, known, memory, run.author(group, data))
-    if not done.faulty:
-        delta.entries.append(done.entry)
-    return done
+        run.report.agreed.append(Line(group.path, group.document.title, memory.id))
+        return Done(group, agreed(run, group, memory, known), taken=True)
+    return Done(group, replace(known, count=len(group.documents)))
 
 
-def take(run: Run, group: Group, held: Held, memory: Memory, author: Author) -> Done:
-    """Lets a memory say what its document says, or proposes that."""
+def edit(run: Run, group: Group, held: Held, memory: Memory, author: Author) -> Done | Edit:
+    """The edit that lets a memory say what its document says; what may not be made is proposed."""
     kind = ceiling(CHANNELS[author])
     dropped = set(held.stated) - set(mapping.stated(group.document))
     try:
@@ -78,15 +101,49 @@ def take(run: Run, group: Group, held: Held, memory: Memory, author: Author) -> 
             group.document, memory, dropped, worded=group.body != held.body, kind=kind
         )
         if change == mapping.Change():
-            return Done(agreed(run, group, memory, held), taken=True)
-        if not may_change(kind, memory.source):
-            return Done(_proposed(run, group, held, change, author))
-        after = memory if run.dry else _updated(run, group, memory, change, author)
+            return Done(group, agreed(run, group, memory, held), taken=True)
+        if may_change(kind, memory.source):
+            return Edit(group, held, memory, change, author)
+        return Done(group, _proposed(run, group, held, change, author))
     except MeshError as error:
         run.refuse(group.path, group.document.title, str(error), memory.id)
-        return Done(held, faulty=True)
-    run.report.changed.append(Line(group.path, group.document.title, memory.id))
-    return Done(agreed(run, group, after, held), taken=True)
+        return Done(group, held, faulty=True)
+
+
+def make(run: Run, edits: Sequence[Edit]) -> list[Done]:
+    """Makes the edits: those of one author together, or if that is refused one by one."""
+    done: list[Done] = []
+    for author in Author:
+        mine = [one for one in edits if one.author is author]
+        if not mine:
+            continue
+        view = run.view(CHANNELS[author])
+        try:
+            after = [one.memory for one in mine] if run.dry else view.update_many(_plain(mine))
+        except MeshError:
+            done += [_made_alone(run, one) for one in mine]
+        else:
+            done += [_made(run, one, new) for one, new in zip(mine, after, strict=True)]
+    return done
+
+
+def _plain(edits: Sequence[Edit]) -> list[dict[str, object]]:
+    return [one.plain for one in edits]
+
+
+def _made_alone(run: Run, one: Edit) -> Done:
+    try:
+        (after,) = run.view(CHANNELS[one.author]).update_many([one.plain])
+    except MeshError as error:
+        run.refuse(one.group.path, one.group.document.title, str(error), one.memory.id)
+        return Done(one.group, one.held, faulty=True)
+    return _made(run, one, after)
+
+
+def _made(run: Run, one: Edit, after: Memory) -> Done:
+    line = Line(one.group.path, one.group.document.title, after.id)
+    run.report.changed.append(line)
+    return Done(one.group, agreed(run, one.group, after, one.held), taken=True)
 
 
 def delete(run: Run, held: Held, data: bytes | None, delta: Delta) -> None:
@@ -163,18 +220,6 @@ def _same(run: Run, group: Group, memory: Memory) -> bool:
     )
 
 
-def _updated(
-    run: Run, group: Group, memory: Memory, change: mapping.Change, author: Author
-) -> Memory:
-    return run.view(CHANNELS[author]).update(
-        memory.id,
-        change.content,
-        change.metadata,
-        reason=f"{_EDITED[author]} in {group.path} {mark(group.doc)}",
-        **change.details,
-    )
-
-
 def _proposed(run: Run, group: Group, held: Held, change: mapping.Change, author: Author) -> Held:
     """The entry of a document whose change waits for a decision; the base of the store stays."""
     waits = None
@@ -215,15 +260,13 @@ def _restored(run: Run, group: Group, memory: Memory, data: bytes) -> Memory | N
     return after
 
 
-def _disagreeing(run: Run, group: Group, held: Held, memory: Memory, delta: Delta) -> Done:
+def _disagreeing(run: Run, group: Group, held: Held, memory: Memory) -> Held:
     words = _GONE_THERE if memory.status in OUT_OF_USE else _BOTH
     if held.written and len(group.documents) < held.count:
         words = _OVERWRITTEN
     line = Line(group.path, group.document.title, memory.id, words)
     run.report.disagreements.append(line)
-    entry = replace(held, path=group.path, note=words, status=HELD)
-    delta.entries.append(entry)
-    return Done(entry)
+    return replace(held, path=group.path, note=words, status=HELD)
 
 
 def mark(doc: str) -> str:

@@ -152,13 +152,16 @@ def _apply(run: Run, found: Found, plan: Paired) -> list[applying.Taken]:
     touched: list[applying.Taken] = []
     for start in range(0, len(plan.known), SLICE):
         delta = Delta()
-        for group, held in plan.known[start : start + SLICE]:
-            done = applying.settle(run, group, held, found.texts[group.path].data, delta)
-            if done.taken:
-                touched.append(applying.Taken(group, done.entry))
-            if done.faulty:
-                found.faulty.add(group.path)
+        settled = [
+            applying.settle(run, group, held, found.texts[group.path].data, delta)
+            for group, held in plan.known[start : start + SLICE]
+        ]
+        done = [one for one in settled if isinstance(one, applying.Done)]
+        done += applying.make(run, [one for one in settled if isinstance(one, applying.Edit)])
+        delta.entries += [one.entry for one in done if not one.faulty]
         run.write(delta)
+        found.faulty |= {one.group.path for one in done if one.faulty}
+        touched += [applying.Taken(one.group, one.entry) for one in done if one.taken]
     for start in range(0, len(plan.new), SLICE):
         part = plan.new[start : start + SLICE]
         data = {group.path: found.texts[group.path].data for group in part}

@@ -60,9 +60,11 @@ def _keep_file(run: Run, held: Held, author: Author, delta: Delta) -> None:
         delta.forgotten.append(held.memory)
         delta.files[held.path] = None
         return
-    done = applying.take(run, group, replace(held, note=None), memory, author)
-    if not done.faulty:
-        delta.entries.append(done.entry)
+    ready = applying.edit(run, group, replace(held, note=None), memory, author)
+    if isinstance(ready, applying.Edit):
+        (ready,) = applying.make(run, [ready])
+    if not ready.faulty:
+        delta.entries.append(ready.entry)
 
 
 def _keep_store(run: Run, held: Held) -> None:

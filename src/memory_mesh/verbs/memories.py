@@ -18,12 +18,20 @@ from memory_mesh.model import (
     Tier,
 )
 from memory_mesh.model.record import heritage_json, read_heritage
-from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven, check_limit, options_given
+from memory_mesh.policy.arguments import (
+    NOT_GIVEN,
+    NotGiven,
+    check_limit,
+    check_text,
+    options_given,
+)
 from memory_mesh.policy.audience import sees
 from memory_mesh.policy.writing.drafts import DETAILS, alteration
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.verbs.users import names_no_user
 from memory_mesh.view import View
+
+_OF_UPDATE = {"id", "content", "metadata", "merge", "reason"}
 
 
 class MemoryVerbs(View):
@@ -268,6 +276,35 @@ class MemoryVerbs(View):
         return flows.change.update(
             self._access(), memory_id, self._reader(reader), alter, text=content, reason=reason
         )
+
+    def update_many(
+        self, changes: Iterable[Mapping[str, object]], *, reader: Scope | None = None
+    ) -> list[Memory]:
+        """Records new versions of several memories in one transaction, or none of them.
+
+        A change is a mapping with `id`, and any of `content`, `metadata`, `merge`, `reason` and the
+        options of `update`. Two changes that claim something of the same raise InvalidInput: make
+        them one after the other.
+
+        Options:
+            reader: who reads; by default the project, agent and session of this mesh.
+        """
+        updates = [self._update(change) for change in changes]
+        return flows.change.update_many(self._access(), self._reader(reader), updates)
+
+    def _update(self, change: Mapping[str, object]) -> "flows.change.Update":
+        details = {name: value for name, value in change.items() if name not in _OF_UPDATE}
+        content = change.get("content")
+        alter = alteration(
+            content,
+            change.get("metadata"),
+            details,
+            channel=self._channel,
+            merge=bool(change.get("merge")),
+        )
+        text = None if content is None else check_text(content, "content")
+        reason = check_text(change.get("reason", "updated by the caller"), "reason")
+        return flows.change.Update(check_text(change.get("id"), "id"), alter, text, reason)
 
     def pin(self, memory_id: str, *, pinned: bool = True, scope: Scope | None = None) -> Memory:
         """Pins a memory, or unpins it.
