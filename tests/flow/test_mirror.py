@@ -1,6 +1,7 @@
 """A folder of Markdown files becomes memories: new ones, next versions, deletes, moves, links."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> MemoryMesh:
+def own(tmp_path: Path) -> Iterator[MemoryMesh]:
     with MemoryMesh(db_dir=tmp_path / "store", project="p") as mesh:
         yield mesh
 
@@ -205,7 +206,7 @@ def test_an_empty_file_deletes_nothing(own, folder, mirror):
     report = mirror.run()
     assert report.deleted == []
     assert "empty" in report.notes[0].words
-    assert titled(own, "JWT")
+    assert titled(own, "JWT").text
 
 
 def test_nothing_is_deleted_when_most_files_are_gone(own, folder, mirror):
@@ -287,7 +288,7 @@ def test_a_faulty_file_does_not_delete_what_it_held(own, folder, mirror):
     mirror.run()
     (folder / "jwt.md").write_text(JWT.replace("tags: [auth]", "tags: [auth"))
     assert mirror.run().deleted == []
-    assert titled(own, "JWT")
+    assert titled(own, "JWT").text
 
 
 def test_two_files_with_the_same_text_are_two_memories(own, folder, mirror):

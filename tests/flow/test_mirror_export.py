@@ -1,6 +1,7 @@
 """Memories become Markdown files: new files, appended documents, removals, disagreements."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> MemoryMesh:
+def own(tmp_path: Path) -> Iterator[MemoryMesh]:
     with MemoryMesh(db_dir=tmp_path / "store", project="p") as mesh:
         yield mesh
 
@@ -74,7 +75,10 @@ def test_an_update_is_appended_behind_a_separator_and_overwrites_nothing(own, fo
     assert mirror.run().counts == {"written": 1}
     after = only(folder).read_text()
     assert after.startswith(before + "\n\n---\n\n---\n")
-    assert [one.body for one in parse(after).documents] == ["The port is 8080.", "The port is 9090."]
+    assert [one.body for one in parse(after).documents] == [
+        "The port is 8080.",
+        "The port is 9090.",
+    ]
     assert mirror.run().quiet
     assert len(own.get_all()) == 1
 

@@ -1,6 +1,5 @@
 """Whose words a change in a clone is, and what becomes of it: version, proposal, or new memory."""
 
-
 import pytest
 
 from memory_mesh.mirror import Mirror

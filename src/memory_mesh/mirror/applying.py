@@ -67,20 +67,20 @@ class Edit:
         return f"{_EDITED[self.author]} in {self.group.path} {mark(self.group.doc)}"
 
 
-def settle(run: Run, group: Group, held: Held, data: bytes, delta: Delta) -> Done | Edit:
+def settle(
+    run: Run, group: Group, held: Held, memory: Memory | None, data: bytes
+) -> Done | Edit | None:
     """Brings one document and its memory together, or returns the edit that will.
 
-    What to remember goes to `delta`.
+    None if there is no such memory any more: the document is a new one.
     """
     if group.path != held.path and held.doc:
         run.report.moved.append(Line(group.path, group.document.title, held.memory, held.path))
     known = replace(held, path=group.path, title=group.title, status=HELD)
-    memory = run.latest(held.memory)
     if memory is not None and held.status == GONE:
         memory = _restored(run, group, memory, data)
-    if memory is None:  # it was erased, or may not come back: the document is a new one
-        delta.forgotten.append(held.memory)
-        return Done(group, known, faulty=True)
+    if memory is None:  # it was erased, or may not come back
+        return None
     act = _act(run, group, held, memory)
     if act is Act.TAKE_FILE:
         return edit(run, group, known, memory, run.author(group, data))

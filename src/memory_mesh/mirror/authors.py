@@ -167,6 +167,4 @@ class Authors:
     def _clone(self, path: str) -> Clone | str | None:
         """The clone that a file lies in: a submodule in the folder is one of its own."""
         directory = (self._folder / path).parent
-        if directory not in self._clones:
-            self._clones[directory] = clone_of(directory)
-        return self._clones[directory]
+        return clone_of(directory, self._clones)

@@ -67,18 +67,36 @@ class Clone:
         return [match[0] for line in lines if (match := _OBJECT_ID.match(line))]
 
 
-def clone_of(directory: Path) -> Clone | str | None:
-    """The nearest clone around a folder; or the name of another system that comes first."""
+def clone_of(
+    directory: Path, known: "dict[Path, Clone | str | None] | None" = None
+) -> Clone | str | None:
+    """The nearest clone around a folder; or the name of another system that comes first.
+
+    `known` holds the answers for folders that were looked at before, and takes the new ones.
+    """
+    known = {} if known is None else known
+    passed: list[Path] = []
+    found: Clone | str | None = None
     for place in (directory, *directory.parents):
-        for name in _OTHER_SYSTEMS:
-            if (place / name).exists():
-                return name
-        git = place / ".git"
-        if git.is_dir():
-            return Clone(place, git, git)
-        if git.is_file() or git.is_symlink():
-            return _linked(place, git)
-    return None
+        if place in known:
+            found = known[place]
+            break
+        passed.append(place)
+        if (found := _clone_at(place)) is not None:
+            break
+    known.update(dict.fromkeys(passed, found))
+    return found
+
+
+def _clone_at(place: Path) -> Clone | str | None:
+    """The clone whose top this folder is, or the name of another system."""
+    for name in _OTHER_SYSTEMS:
+        if os.path.exists(f"{place}/{name}"):  # noqa: PTH110  # asked of every folder above
+            return name
+    if not os.path.lexists(f"{place}/.git"):
+        return None
+    git = place / ".git"
+    return Clone(place, git, git) if git.is_dir() else _linked(place, git)
 
 
 def read_text(path: Path) -> str:

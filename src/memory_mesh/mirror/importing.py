@@ -151,11 +151,17 @@ def _apply(run: Run, found: Found, plan: Paired) -> list[applying.Taken]:
     """Takes over every document; returns those whose links may be others now."""
     touched: list[applying.Taken] = []
     for start in range(0, len(plan.known), SLICE):
-        delta = Delta()
+        part = plan.known[start : start + SLICE]
+        memories = run.latest_of([held.memory for _, held in part])
         settled = [
-            applying.settle(run, group, held, found.texts[group.path].data, delta)
-            for group, held in plan.known[start : start + SLICE]
+            applying.settle(
+                run, group, held, memories.get(held.memory), found.texts[group.path].data
+            )
+            for group, held in part
         ]
+        lost = [pair for pair, one in zip(part, settled, strict=True) if one is None]
+        delta = Delta(forgotten=[held.memory for _, held in lost])
+        plan.new.extend(group for group, _ in lost)
         done = [one for one in settled if isinstance(one, applying.Done)]
         done += applying.make(run, [one for one in settled if isinstance(one, applying.Edit)])
         delta.entries += [one.entry for one in done if not one.faulty]
@@ -163,9 +169,9 @@ def _apply(run: Run, found: Found, plan: Paired) -> list[applying.Taken]:
         found.faulty |= {one.group.path for one in done if one.faulty}
         touched += [applying.Taken(one.group, one.entry) for one in done if one.taken]
     for start in range(0, len(plan.new), SLICE):
-        part = plan.new[start : start + SLICE]
-        data = {group.path: found.texts[group.path].data for group in part}
-        stored, refused = adding.store(run, part, data)
+        news = plan.new[start : start + SLICE]
+        data = {group.path: found.texts[group.path].data for group in news}
+        stored, refused = adding.store(run, news, data)
         touched += stored
         found.faulty |= refused
     return touched

@@ -1,5 +1,6 @@
 """One run of a mirror: what both directions share."""
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,8 @@ CHANNELS = {
 OUT_OF_USE = {Status.DELETED, Status.SUPERSEDED, Status.ARCHIVED}
 SLICE = 200  # documents per step: an interruption repeats at most one step
 SEQ = "seq"  # the number of the last write that the folder holds
-_PAGE = 1_000
+_PAGE, _AT_ONCE = 1_000, 40
+_ID = re.compile(r"\w{1,40}", re.ASCII)
 _CONFLICT = b"<<<<<<<"
 
 
@@ -87,6 +89,22 @@ class Run:
         """The last version of a memory, whatever its status; this counts as no use."""
         versions = self.mesh.history(memory_id)
         return versions[-1] if versions else None
+
+    def latest_of(self, ids: Sequence[str]) -> dict[str, Memory]:
+        """The last versions of many memories."""
+        found: dict[str, Memory] = {}
+        statuses = [status for status in Status if status is not Status.EXPIRED]
+        for start in range(0, len(ids), _AT_ONCE):
+            part = [id_ for id_ in ids[start : start + _AT_ONCE] if _ID.fullmatch(id_)]
+            if not part:
+                continue
+            named = ", ".join(f"'{id_}'" for id_ in part)
+            page = self.mesh.get_all(filter=f"id IN ({named})", limit=_PAGE, include=statuses)
+            found |= {memory.id: memory for memory in page}
+        for id_ in ids:
+            if id_ not in found and (memory := self.latest(id_)) is not None:
+                found[id_] = memory  # one of another form, or not valid today
+        return found
 
     def linked(self, memory_id: str, held: Held | None = None) -> tuple[str, ...]:
         """The memories that a memory is linked to as related.

@@ -1,0 +1,110 @@
+"""`memory-mesh mirror` as people run it, and commands that keep the folder up to date."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+NOTE = "---\ntitle: Port\ntags: [net]\n---\n\nThe port is 8080.\n"
+
+
+@pytest.fixture
+def project(cli):
+    (cli.home / "project" / ".git").mkdir(parents=True)
+    (cli.home / "project" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    return cli.home / "project"
+
+
+@pytest.mark.req("R-001-001", "R-001-008")
+def test_init_makes_the_default_folder_and_writes_the_memories(cli, project):
+    done = cli("store", "--content", "Handlers are async.", cwd=project)
+    assert done.code == 0, done.err
+    done = cli("mirror", "init", cwd=project)
+    assert done.code == 0, done.err
+    assert "1 written" in done.out
+    assert (project / ".rawko" / "memories" / "handlers-are-async.md").is_file()
+    assert "no change" in cli("mirror", cwd=project).out
+
+
+def test_an_edit_is_pulled_and_shown_as_json(cli, project):
+    cli("mirror", "init", "notes", cwd=project)
+    path = project / "notes" / "port.md"
+    path.write_text(NOTE)
+    status = json.loads(cli("mirror", "status", "notes", "--json", cwd=project).out)
+    assert status["dry_run"]
+    assert len(status["added"]) == 1
+    assert "1 added" in cli("mirror", "pull", "notes", cwd=project).out
+    path.write_text(NOTE.replace("8080", "9090"))
+    plain = json.loads(cli("mirror", "--dir", "notes", "--json", cwd=project).out)
+    assert [line["file"] for line in plain["changed"]] == ["port.md"]
+    found = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    assert found[0]["content"] == "The port is 9090."
+
+
+def test_a_disagreement_is_an_exit_code_and_is_resolved_by_hand(cli, project):
+    cli("mirror", "init", cwd=project)
+    folder = project / ".rawko" / "memories"
+    (folder / "port.md").write_text(NOTE)
+    cli("mirror", cwd=project)
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    cli("update", "--id", memory["id"], "--content", "The port is 1.", cwd=project)
+    (folder / "port.md").write_text(NOTE.replace("8080", "2"))
+    done = cli("mirror", cwd=project)
+    assert done.code == 1
+    assert "DISAGREES: port.md (Port)" in done.out
+    assert cli("mirror", "resolve", "port.md", cwd=project).code == 2
+    done = cli("mirror", "resolve", str(folder / "port.md"), "--keep", "file", cwd=project)
+    assert done.code == 0, done.out + done.err
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    assert memory["content"] == "The port is 2."
+    assert cli("mirror", "status", cwd=project).code == 0
+
+
+def test_stale_names_the_source_that_changed(cli, project):
+    cli("mirror", "init", cwd=project)
+    (project / "main.py").write_text("1")
+    note = NOTE.replace("tags", "source: main.py\ntags")
+    (project / ".rawko" / "memories" / "port.md").write_text(note)
+    cli("mirror", cwd=project)
+    assert "0 memories may be outdated" in cli("mirror", "stale", cwd=project).out
+    (project / "main.py").write_text("2")
+    assert "port.md: its source main.py has changed" in cli("mirror", "stale", cwd=project).out
+
+
+def test_what_an_agent_wrote_is_marked_and_taken_as_inference(cli, project):
+    cli("mirror", "init", cwd=project)
+    path = project / ".rawko" / "memories" / "port.md"
+    path.write_text(NOTE)
+    done = cli("mirror", "mark", str(path), cwd=project)
+    assert done.code == 0, done.err
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    assert memory["channel"] == "assistant"
+    assert cli("mirror", "mark", "nowhere.md", cwd=project).code == 1
+
+
+def test_a_configured_folder_is_written_through(cli, project):
+    own = replace(cli, variables={"MEMORY_MESH_MIRROR_DIR": ".rawko/memories"})
+    own("mirror", "init", cwd=project)
+    id_ = own("store", "--content", "The port is 8080.", cwd=project).out.split()[-1]
+    (path,) = (project / ".rawko" / "memories").glob("*.md")
+    assert id_ in path.read_text()
+    below = project / "src"
+    below.mkdir()
+    own("update", "--id", id_, "--content", "The port is 9090.", cwd=below)
+    assert path.read_text().count("The port is") >= 2
+    own("delete", "--id", id_, cwd=below)
+    assert list((project / ".rawko" / "memories").glob("*.md")) == []
+    assert own("search", "port", cwd=project).code == 0
+
+
+def test_a_folder_that_does_not_exist_says_what_to_do(cli, project):
+    done = cli("mirror", cwd=project)
+    assert done.code == 1
+    assert "memory-mesh mirror init" in done.err
+
+
+def test_an_unknown_way_to_write_updates_is_refused(cli, project):
+    own = replace(cli, variables={"MEMORY_MESH_MIRROR_UPDATES": "merge"})
+    done = own("mirror", "init", cwd=project)
+    assert done.code == 1
+    assert "append or replace" in done.err
