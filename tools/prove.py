@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.faults import (  # noqa: E402  # the suites are found from the root
+    consolidating,
     contradicting,
     crash,
     crashpoints,
@@ -38,6 +39,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     namespaces,
     poisoning,
     race,
+    retaining,
     rolling,
     tamper,
     users,
@@ -176,6 +178,15 @@ def _distilling(folder: Path, _seed: int, progress: Progress) -> Report:
     return _joined(report, several=distilling.several_at_once(folder / "several", rounds=100))
 
 
+def _consolidation(folder: Path, _seed: int, progress: Progress) -> Report:
+    report = consolidating.killed_at_every_step(folder / "kills", progress=progress)
+    return _joined(report, several=consolidating.several_at_once(folder / "several", rounds=100))
+
+
+def _retention(folder: Path, seed: int, progress: Progress) -> Report:
+    return retaining.protected_untouched(folder, rounds=10_000, seed=seed, progress=progress)
+
+
 def _contradicting(folder: Path, _seed: int, progress: Progress) -> Report:
     report = contradicting.one_value_is_left(folder / "values", rounds=100, progress=progress)
     return _joined(report, steps=contradicting.no_step_is_lost(folder / "steps"))
@@ -240,6 +251,8 @@ SUITES: dict[str, Suite] = {
     "leaking": _leaking,
     "poisoning": _poisoning,
     "distilling": _distilling,
+    "consolidation": _consolidation,
+    "retention": _retention,
     "migrating": _migrating,
     "mirror": _mirror,
     "memory-files": lambda folder, seed, progress: memory_files.everything(
