@@ -146,6 +146,14 @@ def test_raw_input_is_kept_as_a_summary_or_not_at_all(tmp_path, mode, kept):
         assert b"/srv" not in found
 
 
+def test_an_updated_trace_is_held_to_the_same_rules(alicja, tmp_path):
+    with MemoryMesh(db_dir=tmp_path / "store", raw_input="drop") as mesh:
+        trace = str(mesh.record_trace("Fix it").id)
+        assert mesh.update(trace, "Deploy the app of Alicja").text == "release task"
+        note = str(mesh.add("a note").id)
+        assert mesh.update(note, "Alicja likes tabs").text == "Alicja likes tabs"
+
+
 @pytest.mark.parametrize("mode", ["summarise", "drop"])
 def test_a_goal_is_compared_with_what_traces_keep_of_theirs(tmp_path, mode):
     with MemoryMesh(db_dir=tmp_path / "store", raw_input=mode) as mesh:

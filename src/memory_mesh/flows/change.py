@@ -37,6 +37,7 @@ from memory_mesh.model import (
     VoteKind,
     Wanted,
 )
+from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted, guesses, keys_of
 from memory_mesh.policy.writing.heritage import cut_to
@@ -82,7 +83,7 @@ def update(
     """Record a new version of a memory; the earlier one stays readable as of its time."""
     worded = None
     if text is not None:
-        (worded,) = embed(access, [cleaned(access, text)], news=[True])
+        (worded,) = embed(access, [cleaned(access, text, memory_id)], news=[True])
     change = Change("update", reason, None if worded is None else worded[1])
     altered = _altering(access, alter, worded)
     return _change(access, memory_id, reader, change, altered, also=also)
@@ -103,8 +104,7 @@ def update_many(access: Access, reader: Scope, updates: Sequence[Update]) -> lis
 
     Two that claim something of the same must be made one after the other: InvalidInput.
     """
-    texts = [each.text for each in updates if each.text is not None]
-    found = [cleaned(access, text) for text in texts]
+    found = [cleaned(access, each.text, each.memory) for each in updates if each.text is not None]
     worded = iter(embed(access, found, news=[True] * len(found)))
     deciders = [
         _deciding(access, each.memory, reader, *_worded(access, each, worded)) for each in updates
@@ -156,14 +156,21 @@ def _altering(
     return altered
 
 
-def cleaned(access: Access, text: str) -> Clean:
+def cleaned(access: Access, text: str, memory_id: str) -> Clean:
     """The new text of a memory as it will be stored; InvalidInput if it is empty or too long."""
-    found = clean(access, Draft(text=text))
+    found = clean(access, Draft(text=text, label=_trace_label(access, memory_id)))
     if (size := len(found[0].text)) > MEMORY_CHARS:
         raise InvalidInput(f"the text has {size} characters; the limit is {MEMORY_CHARS}")
     if not found[1].text:
         raise InvalidInput(_EMPTY)
     return found
+
+
+def _trace_label(access: Access, memory_id: str) -> str | None:
+    """The label of a trace, whose texts are held to stricter rules; None for other memories."""
+    with access.ledger.read(access.namespace) as snapshot:
+        old = snapshot.standing(Wanted(ids=(memory_id,))).memories.get(memory_id)
+    return TRACE if old is not None and old.label == TRACE else None
 
 
 def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:

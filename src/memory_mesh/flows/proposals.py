@@ -55,7 +55,7 @@ def propose(
     """Records a proposal; the same one that waits already is returned instead."""
     if (size := sum(map(len, (str(asked), reason)))) > PROPOSAL_CHARS:
         raise InvalidInput(f"the proposal has {size} characters; the limit is {PROPOSAL_CHARS}")
-    asked, reason = _stored(access, asked), redact(access, reason)
+    asked, reason = _stored(access, asked, memory_id), redact(access, reason)
     source = redact_source(access, source)
     found: list[Proposal] = []
 
@@ -194,12 +194,12 @@ def undo(access: Access, asked: Proposal, reader: Scope) -> Proposal:
     return again
 
 
-def _stored(access: Access, asked: Mapping[str, Json]) -> dict[str, Json]:
+def _stored(access: Access, asked: Mapping[str, Json], memory_id: str) -> dict[str, Json]:
     """A change as it waits: its text is the one that `update` would store."""
     details = {name: value for name, value in asked.items() if name != "content"}
     stored = redact_details(access, details)
     if isinstance(content := asked.get("content"), str):
-        stored["content"] = change.cleaned(access, content)[1].text
+        stored["content"] = change.cleaned(access, content, memory_id)[1].text
     return stored
 
 
