@@ -30,6 +30,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     crashpoints,
     disk,
     distilling,
+    evil_patterns,
     forking,
     leaking,
     machine,
@@ -259,6 +260,7 @@ SUITES: dict[str, Suite] = {
         folder, share=1.0, seed=seed, progress=progress
     ),
     "rolling": _rolling,
+    "triggers": lambda _folder, seed, progress: evil_patterns.linear(seed=seed, progress=progress),
     "crash-points": lambda folder, seed, progress: crashpoints.crash_enumerated(
         folder, seed=seed, progress=progress
     ),

@@ -1,0 +1,1 @@
+"""Triggers (001's whenToUse): reads patterns, holds them against a text, checks and selects."""
