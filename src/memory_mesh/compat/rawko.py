@@ -1,0 +1,153 @@
+"""001's functions under their own names, for memories that a caller holds.
+
+A memory is a mapping with 001's frontmatter (alone or under `frontmatter`), a `MemoryMetadata`, or
+a document of a memory file. The store's own selection is `MemoryMesh.find_relevant_memories`.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from memory_mesh.compat.times import moment
+from memory_mesh.errors import InvalidInput
+from memory_mesh.formats.background import Background, background
+from memory_mesh.model.trigger import (
+    InjectionRules,
+    MatchContext,
+    MemoryMetadata,
+    PointRules,
+)
+from memory_mesh.policy.ranking import points
+from memory_mesh.policy.triggers import matching, selecting
+from memory_mesh.policy.writing.drafts import importance as weight
+from memory_mesh.process.clock import SystemClock
+from memory_mesh.typed import TypeVar
+
+__all__ = [
+    "MatchContext",
+    "find_relevant_memories",
+    "format_memories_for_prompt",
+    "match_pattern",
+    "match_when_to_use",
+    "score_relevance",
+]
+
+MAX_MEMORIES = 5
+Given = TypeVar("Given")
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_NAMES = {
+    "when_to_use": ("whenToUse", "when_to_use", "triggers"),
+    "discovered_at": ("discoveredAt", "discovered_at"),
+    "discovered_by": ("discoveredBy", "discovered_by"),
+    "content": ("content", "body", "text"),
+}
+
+
+def match_pattern(pattern: str, text: str) -> bool:
+    """Returns whether a pattern meets a text."""
+    return matching.match(pattern, text) is not None
+
+
+def match_when_to_use(when_to_use: str | Sequence[str], context: MatchContext) -> bool:
+    """Returns whether any of the patterns meets the task, the agent's name or the plan."""
+    return matching.match_any(_texts(when_to_use), matching.situation(context)) is not None
+
+
+def score_relevance(memory: object, context: MatchContext, *, now: datetime | None = None) -> int:
+    """Returns the points of a memory by 001's table."""
+    rules = _rules(context).points
+    at = now or SystemClock().now()
+    return points.total(points.points(_metadata(memory), context, at, rules))
+
+
+def find_relevant_memories(
+    memories: Sequence[Given],
+    context: MatchContext,
+    *,
+    max_memories: int = MAX_MEMORIES,
+    min_importance: str | None = None,
+    now: datetime | None = None,
+) -> list[Given]:
+    """Returns the memories that the task calls up, those with the most points first.
+
+    Options:
+        max_memories: the most memories to return.
+        min_importance: leave out less important ones: low, medium, high or critical.
+        now: the time that a memory's age is counted to; by default the present.
+    """
+    rules = _rules(context, max_memories, selecting.level(min_importance or "low"))
+    read = {number: _metadata(memory, number) for number, memory in enumerate(memories)}
+    found = selecting.select(read.values(), context, now or SystemClock().now(), rules)
+    return [memories[each.memory.version] for each in found]
+
+
+def format_memories_for_prompt(memories: Sequence[object]) -> str:
+    """Returns 001's block of background knowledge; empty without memories."""
+    return background([_shown(memory) for memory in memories])
+
+
+def _rules(
+    context: MatchContext, max_memories: int = MAX_MEMORIES, min_importance: str = "low"
+) -> InjectionRules:
+    specialty = points.SPECIALTIES.get(context.agent_name.lower(), frozenset())
+    return InjectionRules(
+        max_memories=max_memories,
+        min_importance=min_importance,
+        points=PointRules(specialty=specialty),
+    )
+
+
+def _shown(memory: object) -> Background:
+    about = _metadata(memory)
+    content = _field(memory, "content")
+    return Background(
+        about.title, about.level, about.discovered_by or "unknown", str(content or ""), about.tags
+    )
+
+
+def _metadata(memory: object, number: int = 0) -> MemoryMetadata:
+    if isinstance(memory, MemoryMetadata):
+        from memory_mesh.fastdataclass import replace
+
+        return replace(memory, version=number)
+    stated = _field(memory, "importance")
+    return MemoryMetadata(
+        triggers=_texts(_field(memory, "when_to_use")),
+        discovered_at=moment("discoveredAt", _field(memory, "discovered_at")) or _LONG_AGO,
+        title=str(_field(memory, "title") or ""),
+        tags=_texts(_field(memory, "tags")),
+        importance=None if stated is None else weight(stated),
+        discovered_by=_text(_field(memory, "discovered_by")),
+        version=number,
+    )
+
+
+def _field(memory: object, name: str) -> object:
+    """A field of a memory, under any of its names; frontmatter goes before what surrounds it."""
+    places = [memory]
+    inner = memory.get("frontmatter") if isinstance(memory, Mapping) else None
+    if inner is not None:
+        places.insert(0, inner)
+    for place in places:
+        for spelling in _NAMES.get(name, (name,)):
+            found = (
+                place.get(spelling)
+                if isinstance(place, Mapping)
+                else getattr(place, spelling, None)
+            )
+            if found is not None:
+                return found
+    return None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Sequence) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise InvalidInput(f"whenToUse and tags must be texts or lists of texts, not {value!r:.80}")
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

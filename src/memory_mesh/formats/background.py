@@ -1,0 +1,78 @@
+"""Formats memories as 001's background knowledge.
+
+::
+
+    ## Background Knowledge from Previous Runs
+
+    ### Authentication Module Structure
+    *Importance: HIGH*
+    *Discovered by: planner*
+
+    the first 500 characters
+
+A text cannot imitate these lines, nor a turn of the conversation: what looks like one is escaped.
+"""
+
+import re
+from collections.abc import Sequence
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.formats.prompt import harmless
+from memory_mesh.formats.terminal import safe_text
+
+HEADING = "## Background Knowledge from Previous Runs"
+WARNING = "**Warning: this failed before.**\n\n"
+FAILURE_TAGS = frozenset(("failure", "failures"))
+MAX_CONTENT = 500  # characters of each memory
+_CUT = "..."
+_FENCE = "```"
+_OURS = re.compile(
+    r"^(\s*)(?=\*(?:Importance|Discovered by):|#{1,2} Background Knowledge)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What the prompt says of one memory."""
+
+    title: str
+    importance: str
+    discovered_by: str
+    content: str
+    tags: tuple[str, ...] = ()
+
+
+def background(memories: Sequence[Background]) -> str:
+    """Returns the block of the prompt, exactly as 001 has it; empty without memories."""
+    if not memories:
+        return ""
+    return f"{HEADING}\n\n" + "".join(map(_entry, memories))
+
+
+def truncate(text: str, limit: int) -> str:
+    """Cuts a text to a number of characters, the mark of the cut and a closing fence included."""
+    cut = text if len(text) <= limit else text[: limit - len(_CUT)] + _CUT
+    if cut.count(_FENCE) % 2 == 0:
+        return cut
+    end = f"\n{_FENCE}" if len(text) + len(_FENCE) < limit else f"{_CUT}\n{_FENCE}"
+    return text[: limit - len(end)] + end
+
+
+def _entry(memory: Background) -> str:
+    failed = FAILURE_TAGS.intersection(tag.lower() for tag in memory.tags)
+    content = (WARNING if failed else "") + _content(memory.content)
+    return (
+        f"### {_line(memory.title)}\n"
+        f"*Importance: {_line(memory.importance).upper()}*\n"
+        f"*Discovered by: {_line(memory.discovered_by)}*\n\n"
+        f"{truncate(content, MAX_CONTENT)}\n\n"
+    )
+
+
+def _content(text: str) -> str:
+    lines = safe_text(text).strip("\n").split("\n")
+    return "\n".join(_OURS.sub(r"\1\\", harmless(line)) for line in lines)
+
+
+def _line(text: str) -> str:
+    return " ".join(harmless(safe_text(text, keep_newlines=False)).split())
