@@ -36,7 +36,10 @@ from memory_mesh.model import (
     Verification,
     Wanted,
 )
-from memory_mesh.typed import Protocol
+from memory_mesh.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from memory_mesh.model.trigger import MemoryMetadata, Triggered
 
 
 class Clock(Protocol):
@@ -173,7 +176,21 @@ class Relations(Protocol):
         """The small values whose names begin with a prefix, sorted by name."""
 
 
-class Snapshot(Search, Lookup, Claims, Indexing, Relations, Protocol):
+class Calling(Protocol):
+    """Read the triggers of memories in one read transaction."""
+
+    def triggered(self, lens: Lens, limit: int, also: Sequence[int] = ()) -> "list[Triggered]":
+        """The newest memories with triggers that the lens sees, without their texts.
+
+        Where there are more than `limit`, those of the versions `also` that have triggers follow.
+        Of the present, the cost grows with the memories that have triggers, not with all of them.
+        """
+
+    def described(self, versions: Sequence[int]) -> "list[MemoryMetadata]":
+        """What a selection looks at of these versions; an untitled one gives its beginning."""
+
+
+class Snapshot(Search, Lookup, Claims, Indexing, Relations, Calling, Protocol):
     """One read transaction over one namespace: every answer is of the same moment."""
 
     def head(self) -> Head:

@@ -1,9 +1,13 @@
-"""What stands beside memories in one read transaction: links, proposals, small values."""
+"""What stands beside memories in one read: links, proposals, small values, triggers."""
 
 import sqlite3
 from collections.abc import Sequence
 
-from memory_mesh.model import Link, Proposal
+from memory_mesh.model import Lens, Link, Proposal
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.model.trigger import MemoryMetadata, Triggered
 
 
 class SqliteRelations:
@@ -28,3 +32,21 @@ class SqliteRelations:
         from memory_mesh.engines.ledgers.sqlite import states
 
         return states.beginning_with(self._db, prefix)
+
+
+class SqliteCalling:
+    """Implements `ports.Calling`."""
+
+    _db: sqlite3.Connection
+
+    def triggered(self, lens: Lens, limit: int, also: Sequence[int] = ()) -> "list[Triggered]":
+        """The newest memories with triggers that the lens sees, without their texts."""
+        from memory_mesh.engines.ledgers.sqlite import triggers
+
+        return triggers.triggered(self._db, lens, limit, also)
+
+    def described(self, versions: Sequence[int]) -> "list[MemoryMetadata]":
+        """What a selection looks at of these versions; an untitled one gives its beginning."""
+        from memory_mesh.engines.ledgers.sqlite import triggers
+
+        return triggers.described(self._db, versions)

@@ -16,7 +16,7 @@ from memory_mesh.engines.ledgers.sqlite import (
     vectors,
 )
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
-from memory_mesh.engines.ledgers.sqlite.relations import SqliteRelations
+from memory_mesh.engines.ledgers.sqlite.relations import SqliteCalling, SqliteRelations
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import (
     Candidate,
@@ -127,7 +127,7 @@ def _cursor(cursor: str | None) -> int | None:
 _LIVE = frozenset({Status.ACTIVE})
 
 
-class SqliteSnapshot(SqliteLookup, SqliteRelations):
+class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteCalling):
     """Implements `ports.Snapshot`: a namespace at one moment."""
 
     def __init__(self, db: sqlite3.Connection, tails: Tails, namespace: str) -> None:
