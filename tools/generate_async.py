@@ -54,6 +54,7 @@ VERBS = (
     "review",
     "learn",
     "links",
+    "injection",
     "audit",
     "traces",
     "system_memory",

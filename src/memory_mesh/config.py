@@ -12,6 +12,7 @@ from pathlib import Path
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, field, fields, replace
 from memory_mesh.model import PredicateSchema
+from memory_mesh.policy.arguments import check_share
 from memory_mesh.policy.users import check_plain_namespace
 from memory_mesh.typed import Any
 
@@ -70,12 +71,19 @@ _COUNTS = {
     "retention_compress_days",
     "reranker_candidates",
     "reranker_chars",
+    "injection_max_tokens",
+    "points_per_title_word",
+    "points_per_tag",
 }
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
-_WRITTEN = {"privacy_rules": "[[privacy.rules]]", "predicates": "[predicates.NAME]"}  # in the file
 _OWN_NAMES = ("traces", "all", "off")
 _RAW_INPUT = ("scrub", "summarise", "drop")
+_WRITTEN = {  # in the file
+    "privacy_rules": "[[privacy.rules]]",
+    "predicates": "[predicates.NAME]",
+    "injection": "[injection.AGENT]",
+}
 _KINDS = {bool: "true or false", float: "a number", str: "a text"}
 
 
@@ -135,6 +143,12 @@ class Config:
     predicates: Mapping[str, PredicateSchema | Mapping[str, str]] = field(default_factory=dict)
     mirror_dir: Path | None = None
     mirror_updates: str = "append"
+    injection: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    injection_max_tokens: int = 2_000
+    injection_min_usefulness: float = 0.5
+    trigger_min_similarity: float = 0.0
+    points_per_title_word: int = 5
+    points_per_tag: int = 5
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -230,6 +244,21 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
         "str | None",
         "what a change does to a document: append or replace",
     ),
+    "injection": (
+        "Mapping[str, Mapping[str, object]] | None",
+        "memories for the prompt of each agent: max_injected, min_importance, tags",
+    ),
+    "injection_max_tokens": ("int | None", "the most tokens of memories in an agent's prompt"),
+    "injection_min_usefulness": (
+        "float | None",
+        "what votes made less useful is not injected",
+    ),
+    "trigger_min_similarity": (
+        "float | None",
+        "cosine to meet a trigger in words; 0 is off",
+    ),
+    "points_per_title_word": ("int | None", "points of a task's word in a memory's title"),
+    "points_per_tag": ("int | None", "points of a tag that is of the agent's work"),
 }
 
 
@@ -357,6 +386,8 @@ def _fitted(name: str, value: object) -> object:
         "private_names": _names,
         "own_names": _where_names,
         "raw_input": _raw_input,
+        "injection": _injection,
+        "trigger_min_similarity": lambda share: check_share(share, name),
         "reranker_timeout": _seconds,
         "mirror_updates": _updates,
     }
@@ -421,6 +452,12 @@ def _updates(value: object) -> str:
     if value in {"append", "replace"}:
         return str(value)
     raise InvalidInput(f"must be append or replace, not {value!r}")
+
+
+def _injection(value: object) -> Mapping[str, Mapping[str, object]]:
+    from memory_mesh.policy.triggers import rules
+
+    return rules.check(value)
 
 
 def _count(value: object) -> int:

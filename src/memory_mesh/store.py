@@ -107,6 +107,7 @@ class OpenStore:
         )
         self.ids = MonotonicIds(clock)
         self.cache = SearchCache()
+        self.pattern_vectors: dict[tuple[str, str], bytes] = {}
         self.registered: set[tuple[str, ...]] = set()  # namespaces, each with known predicates
         self.used: set[str] = set()  # namespaces whose sinks `close` feeds
         self._redactors: dict[tuple[str, bool], StoreRedactor] = {}

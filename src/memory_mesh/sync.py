@@ -20,6 +20,7 @@ from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
 from memory_mesh.store import Store
 from memory_mesh.typed import Self
 from memory_mesh.verbs.audit import AuditVerbs
+from memory_mesh.verbs.injection import InjectionVerbs
 from memory_mesh.verbs.jobs import JobVerbs
 from memory_mesh.verbs.learn import LearnVerbs
 from memory_mesh.verbs.lessons import LessonVerbs
@@ -43,6 +44,7 @@ class MemoryMesh(
     LearnVerbs,
     LinkVerbs,
     JobVerbs,
+    InjectionVerbs,
     AuditVerbs,
     TraceVerbs,
     SystemMemoryVerbs,
@@ -111,6 +113,12 @@ class MemoryMesh(
         predicates: Mapping[str, Mapping[str, str]] | None = None,
         mirror_dir: str | PathLike[str] | None = None,
         mirror_updates: str | None = None,
+        injection: Mapping[str, Mapping[str, object]] | None = None,
+        injection_max_tokens: int | None = None,
+        injection_min_usefulness: float | None = None,
+        trigger_min_similarity: float | None = None,
+        points_per_title_word: int | None = None,
+        points_per_tag: int | None = None,
         # end generated options
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
@@ -174,6 +182,12 @@ class MemoryMesh(
             predicates: how predicates of claims behave, by name.
             mirror_dir: a folder of Markdown files that the commands keep up to date.
             mirror_updates: what a change does to a document: append or replace (default 'append').
+            injection: memories for the prompt of each agent: max_injected, min_importance, tags.
+            injection_max_tokens: the most tokens of memories in an agent's prompt (default 2000).
+            injection_min_usefulness: what votes made less useful is not injected (default 0.5).
+            trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
+            points_per_title_word: points of a task's word in a memory's title (default 5).
+            points_per_tag: points of a tag that is of the agent's work (default 5).
         """
         config = configuration.load(options_given(locals(), configuration.SETTINGS))
         store = Store(

@@ -29,7 +29,10 @@ from memory_mesh.policy.audience import lens_of
 from memory_mesh.policy.writing.trust import ceiling, is_authoritative, lowered
 from memory_mesh.ports import Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
-from memory_mesh.typed import Self
+from memory_mesh.typed import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from memory_mesh.model.trigger import InjectionRules
 
 Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
 
@@ -114,6 +117,7 @@ class View:
             seal=opened.sealer(namespace),
             heritage_depth=config.max_heritage_depth if config.enable_heritage_tracking else None,
             timer=opened.clock.monotonic,
+            pattern_vectors=opened.pattern_vectors,
             read_claims=config.read_claims,
         )
 
@@ -163,6 +167,20 @@ class View:
             as_of=as_of,
             valid_at=valid_at,
             session_days=self._config.session_days,
+        )
+
+    def _injection_rules(self, agent: str) -> "InjectionRules":
+        """How memories are selected for an agent, by the settings."""
+        from memory_mesh.policy.triggers.rules import rules_of
+
+        config = self._config
+        return rules_of(
+            config.injection,
+            agent,
+            per_title_word=config.points_per_title_word,
+            per_tag=config.points_per_tag,
+            min_usefulness=config.injection_min_usefulness,
+            min_similarity=config.trigger_min_similarity,
         )
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:

@@ -117,13 +117,18 @@ FREE_TEXT: dict[str, object] = {  # arguments of verbs that take a text or a val
     "follows": [f"trace-1-{SECRET}"],
     "part_of": [f"trace-1-{SECRET}"],
     "depends_on": [f"trace-1-{SECRET}"],
+    "task": f"paint the red door of {SECRET}",
+    "current_plan": f"write to {SECRET}",
+    "agent": SECRET,
+    "agent_name": SECRET,
+    "prompt": SECRET,
 }
 OTHER_TEXT = {  # ids, times, words of an enum, files of the caller and names of the store itself
     "memory_id", "id", "ids", "by", "conflict_id", "pattern_id", "before", "cursor", "as_of",
     "valid_at", "occurred_at", "valid_from", "valid_until", "importance", "tier", "source_kind",
     "include", "across", "order_by", "profile", "weights", "resolution", "checkpoint", "against",
     "namespace", "user_id", "derived_from", "draft", "wire_format", "source_id",
-    "target_id", "type", "status", "timestamp", "time_window",
+    "target_id", "type", "status", "timestamp", "time_window", "min_importance",
 }  # fmt: skip
 
 
@@ -139,7 +144,8 @@ class Stored:
 
 @pytest.fixture
 def stored(mesh: MemoryMesh) -> Stored:
-    memory = mesh.add("the door is red", claim={"subject": "d", "predicate": "p", "value": "red"})
+    claim = {"subject": "d", "predicate": "p", "value": "red"}
+    memory = mesh.add("the door is red", claim=claim, triggers="red door", importance="critical")
     rival = {"subject": "d", "predicate": "p", "value": "blue"}
     other = mesh.add("it is blue", claim=rival, source_kind="inference")
     conflict = mesh.conflicts(decided=True)[0].id
@@ -171,7 +177,7 @@ def test_every_field_of_a_draft_is_planted_or_holds_no_text():
 
 
 def test_every_field_of_a_query_and_of_a_skill_is_known_here():
-    lens_and_numbers = {"lens", "limit", "profile", "keyword_only", "weights"}
+    lens_and_numbers = {"lens", "limit", "profile", "keyword_only", "weights", "rules"}
     thresholds = {"min_similarity", "min_relevance"}
     assert {field.name for field in fields(Query)} == {"text"} | lens_and_numbers | thresholds
     planted = {"text", "metadata", "scope", "source"}
@@ -233,6 +239,8 @@ def needed(verb: str, stored: Stored) -> Mapping[str, object]:
         "traces": [TRACE],
         "goal": "a goal",
         "trace_id": "trace-1-a",
+        "task": "paint the red door",
+        "agent": "developer",
     }
     parameters = inspect.signature(getattr(MemoryMesh, verb)).parameters.values()
     empty = inspect.Parameter.empty

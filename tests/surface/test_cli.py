@@ -13,7 +13,7 @@ from tests.surface.command import SCRIPT, CommandLine
 
 COMMANDS = (
     "store", "search", "get", "list", "update", "pin", "delete", "restore", "stats", "verify",
-    "namespaces", "config", "completion",
+    "namespaces", "config", "completion", "trigger",
 )  # fmt: skip
 DARK = "The user prefers dark themes"
 RFC_SEARCH = """\

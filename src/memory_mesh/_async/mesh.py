@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     )
     from memory_mesh.model.skill import SkillDraft
     from memory_mesh.model.trace import Trace
+    from memory_mesh.model.trigger import MemoryMetadata, RelevantMemory
 
 
 class MemoryMesh:
@@ -136,6 +137,12 @@ class MemoryMesh:
         predicates: Mapping[str, Mapping[str, str]] | None = None,
         mirror_dir: str | PathLike[str] | None = None,
         mirror_updates: str | None = None,
+        injection: Mapping[str, Mapping[str, object]] | None = None,
+        injection_max_tokens: int | None = None,
+        injection_min_usefulness: float | None = None,
+        trigger_min_similarity: float | None = None,
+        points_per_title_word: int | None = None,
+        points_per_tag: int | None = None,
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
 
@@ -198,6 +205,12 @@ class MemoryMesh:
             predicates: how predicates of claims behave, by name.
             mirror_dir: a folder of Markdown files that the commands keep up to date.
             mirror_updates: what a change does to a document: append or replace (default 'append').
+            injection: memories for the prompt of each agent: max_injected, min_importance, tags.
+            injection_max_tokens: the most tokens of memories in an agent's prompt (default 2000).
+            injection_min_usefulness: what votes made less useful is not injected (default 0.5).
+            trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
+            points_per_title_word: points of a task's word in a memory's title (default 5).
+            points_per_tag: points of a tag that is of the agent's work (default 5).
         """
         self._sync = sync.MemoryMesh(
             channel=channel,
@@ -258,6 +271,12 @@ class MemoryMesh:
             predicates=predicates,
             mirror_dir=mirror_dir,
             mirror_updates=mirror_updates,
+            injection=injection,
+            injection_max_tokens=injection_max_tokens,
+            injection_min_usefulness=injection_min_usefulness,
+            trigger_min_similarity=trigger_min_similarity,
+            points_per_title_word=points_per_title_word,
+            points_per_tag=points_per_tag,
         )
         self._threads = Threads()
 
@@ -1336,6 +1355,76 @@ class MemoryMesh:
             scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(self._sync.links, memory_id, scope=scope)
+
+    async def find_relevant_memories(
+        self,
+        task: str,
+        *,
+        agent_name: str = "",
+        current_plan: str | None = None,
+        max_memories: int | None = None,
+        min_importance: str | None = None,
+        scope: Scope | None = None,
+    ) -> "list[RelevantMemory]":
+        """Returns the memories whose triggers a task meets, those with the most points first.
+
+        The answer holds title, tags and points of each, not its text; `get` reads that.
+
+        Options:
+            agent_name: the agent that will do the task; its setting and its specialty count.
+            current_plan: the plan of the task; triggers are looked for in it as well.
+            max_memories: in place of the agent's max_injected, which is 5 by default.
+            min_importance: in place of the agent's: low, medium, high or critical.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.find_relevant_memories,
+            task,
+            agent_name=agent_name,
+            current_plan=current_plan,
+            max_memories=max_memories,
+            min_importance=min_importance,
+            scope=scope,
+        )
+
+    async def build_agent_prompt(
+        self,
+        agent: str,
+        *,
+        task: str,
+        current_plan: str | None = None,
+        prompt: str = "",
+        scope: Scope | None = None,
+    ) -> str:
+        """Returns the system prompt of an agent with the memories that its task calls up.
+
+        What is shown counts as used. Nothing relevant, nothing added.
+
+        Options:
+            task: what the agent is about to do.
+            current_plan: the plan of the task; triggers are looked for in it as well.
+            prompt: the agent's own system prompt; the memories follow it.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.build_agent_prompt,
+            agent,
+            task=task,
+            current_plan=current_plan,
+            prompt=prompt,
+            scope=scope,
+        )
+
+    async def triggers(
+        self, *, limit: int = 100, scope: Scope | None = None
+    ) -> "list[MemoryMetadata]":
+        """Lists the memories that have triggers, the newest first, without their texts.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(self._sync.triggers, limit=limit, scope=scope)
 
     async def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
         """Returns blocks of the audit chain, oldest first; a write's blocks are never split.

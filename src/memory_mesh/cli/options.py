@@ -34,6 +34,13 @@ def add_details(parser: argparse.ArgumentParser) -> None:
         help="one more field; may be repeated",
     )
     add("--tag", metavar="TAG", action="append", default=[], help="a tag; may be repeated")
+    add(
+        "--trigger",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="a pattern of tasks that call it up; may be repeated",
+    )
     add("--importance", metavar="WEIGHT", help="0 to 1, or low, medium, high, critical")
     add("--source", metavar="NAME", help="the system or agent it comes from")
     add("--speaker", metavar="NAME", help="who said it")
@@ -78,6 +85,8 @@ def details_of(options: argparse.Namespace) -> dict[str, Any]:
     details: dict[str, Any] = {}
     if options.importance is not None:
         details["importance"] = _number_or_word(options.importance)
+    if options.trigger:
+        details["triggers"] = options.trigger
     for name in ("speaker", "role", "order", *_TIMES):
         value = getattr(options, name)
         if value is not None:

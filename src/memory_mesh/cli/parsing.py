@@ -24,6 +24,7 @@ COMMANDS = {
     "dispute": "vote that a memory is false",
     "delete": "hide a memory; it can be restored for 30 days",
     "restore": "restore a deleted memory",
+    "trigger": "test triggers, list them, and show what a task calls up",
     "ingest-dir": "store the text files of a folder",
     "mirror": "keep memories as Markdown files in a folder, in both directions",
     "reflect": "summarise what memories agree on",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         decide,
         decisions,
         health,
+        injection,
         jobs,
         late_vectors,
         learn,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         skills,
         system_memory,
         traces,
+        trigger_meaning,
         undo,
         upkeep,
     )
@@ -40,6 +42,7 @@ __all__ = [
     "decide",
     "decisions",
     "health",
+    "injection",
     "jobs",
     "late_vectors",
     "learn",
@@ -56,6 +59,7 @@ __all__ = [
     "skills",
     "system_memory",
     "traces",
+    "trigger_meaning",
     "undo",
     "upkeep",
 ]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model import SourceKind, Standing
 from memory_mesh.ports import Embedder, Ids, Index, Ledger, Redactor
 from memory_mesh.process.cache import SearchCache
@@ -28,6 +28,7 @@ class Access:
     seal: Callable[[str], bytes] | None = None  # a keyed digest of a value that must not come back
     heritage_depth: int | None = None  # None: heritage is not tracked
     timer: Callable[[], float] = time.monotonic  # seconds that only go forward
+    pattern_vectors: dict[tuple[str, str], bytes] = field(default_factory=dict)  # of triggers
     read_claims: bool = True  # claims are read from plain text where none is stated
 
 

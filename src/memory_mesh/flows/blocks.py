@@ -166,15 +166,23 @@ def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
     return _read_entry(access, block, recalled, query.lens.now, {"use": "search"})
 
 
-def use_entry(access: Access, ids: Sequence[str], now: datetime) -> Entry:
-    """The record of memories opened by id."""
+def use_entry(
+    access: Access,
+    ids: Sequence[str],
+    now: datetime,
+    *,
+    asked: str | None = None,
+    use: str = "get",
+) -> Entry:
+    """The record of memories opened by id, or of those that were put into a prompt for a task."""
 
     def block(text: str) -> yamo.YamoBlock:
         return yamo.recall(
             text, agent_id=access.agent, limit=len(ids), at=now, results=len(ids), top_score=1.0
         )
 
-    return _read_entry(access, block, (f"id IN ({', '.join(ids)})", ids), now, {"use": "get"})
+    question = f"id IN ({', '.join(ids)})" if asked is None else asked
+    return _read_entry(access, block, (question, ids), now, {"use": use})
 
 
 def _read_entry(

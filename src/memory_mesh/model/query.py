@@ -10,6 +10,7 @@ from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.model.filter import Filter
+    from memory_mesh.model.trigger import InjectionRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Query:
     weights: Mapping[str, float] = field(default_factory=dict)  # of profile composite
     min_similarity: float | None = None  # similarity below which nothing is returned
     min_relevance: float = 0.0  # relevance below which nothing is returned
+    rules: "InjectionRules | None" = None  # of profile points
 
 
 @dataclass(frozen=True, slots=True)

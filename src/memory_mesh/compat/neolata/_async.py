@@ -85,6 +85,12 @@ class MemoryGraph:
         predicates: Mapping[str, Mapping[str, str]] | None = None,
         mirror_dir: str | PathLike[str] | None = None,
         mirror_updates: str | None = None,
+        injection: Mapping[str, Mapping[str, object]] | None = None,
+        injection_max_tokens: int | None = None,
+        injection_min_usefulness: float | None = None,
+        trigger_min_similarity: float | None = None,
+        points_per_title_word: int | None = None,
+        points_per_tag: int | None = None,
     ) -> None:
         """Take the settings; nothing is opened before the first use.
 
@@ -146,6 +152,12 @@ class MemoryGraph:
             predicates: how predicates of claims behave, by name.
             mirror_dir: a folder of Markdown files that the commands keep up to date.
             mirror_updates: what a change does to a document: append or replace (default 'append').
+            injection: memories for the prompt of each agent: max_injected, min_importance, tags.
+            injection_max_tokens: the most tokens of memories in an agent's prompt (default 2000).
+            injection_min_usefulness: what votes made less useful is not injected (default 0.5).
+            trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
+            points_per_title_word: points of a task's word in a memory's title (default 5).
+            points_per_tag: points of a tag that is of the agent's work (default 5).
         """
         self._sync = memory_graph.MemoryGraph(
             predicate_schemas=predicate_schemas,
@@ -205,6 +217,12 @@ class MemoryGraph:
             predicates=predicates,
             mirror_dir=mirror_dir,
             mirror_updates=mirror_updates,
+            injection=injection,
+            injection_max_tokens=injection_max_tokens,
+            injection_min_usefulness=injection_min_usefulness,
+            trigger_min_similarity=trigger_min_similarity,
+            points_per_title_word=points_per_title_word,
+            points_per_tag=points_per_tag,
         )
         self._threads = Threads()
 
@@ -527,6 +545,12 @@ def create_memory(
     predicates: Mapping[str, Mapping[str, str]] | None = None,
     mirror_dir: str | PathLike[str] | None = None,
     mirror_updates: str | None = None,
+    injection: Mapping[str, Mapping[str, object]] | None = None,
+    injection_max_tokens: int | None = None,
+    injection_min_usefulness: float | None = None,
+    trigger_min_similarity: float | None = None,
+    points_per_title_word: int | None = None,
+    points_per_tag: int | None = None,
 ) -> "MemoryGraph":
     """A store with neolata's verbs; nothing is opened before the first use.
 
@@ -588,6 +612,12 @@ def create_memory(
         predicates: how predicates of claims behave, by name.
         mirror_dir: a folder of Markdown files that the commands keep up to date.
         mirror_updates: what a change does to a document: append or replace (default 'append').
+        injection: memories for the prompt of each agent: max_injected, min_importance, tags.
+        injection_max_tokens: the most tokens of memories in an agent's prompt (default 2000).
+        injection_min_usefulness: what votes made less useful is not injected (default 0.5).
+        trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
+        points_per_title_word: points of a task's word in a memory's title (default 5).
+        points_per_tag: points of a tag that is of the agent's work (default 5).
     """
     return MemoryGraph(**locals())
 
