@@ -758,7 +758,7 @@ class MemoryMesh:
             include: further statuses to show beside active, such as quarantined.
             as_of: answer from what was recorded at this time.
             valid_at: show what is true at this time.
-            profile: how to rank: mesh, rrf, composite or lane.
+            profile: how to rank: mesh, rrf, composite, lane or points.
             keyword_only: search by words alone, without vectors.
             weights: weights of the parts of the score, for profiles that take them.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.

@@ -223,14 +223,7 @@ def _found(
     """Returns the best `many` candidates as hits, with all that orders them later."""
     legs, explanation = gather(access, snapshot, query, prepared, pending)
     explanation = replace(explanation, note=prepared.note)
-    if query.profile == profiles.MESH:
-        table = features.table(_evidence(snapshot, query, prepared, legs))
-        best = forest.best(table, many, models.order(prepared.space, query.text))
-    else:
-        from memory_mesh.policy.ranking import fusion
-
-        depth = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else many
-        best = fusion.fuse(query.profile, legs, depth)
+    best = _best(snapshot, query, prepared, legs, many)
     memories = snapshot.load([candidate.version for candidate in best], query.lens)
     if query.profile in profiles.RANKED:
         near, explanation = _ranked(query, best, memories, explanation)
@@ -249,6 +242,38 @@ def _found(
     }
     guesses, brought = _guesses(snapshot, query, hits)
     return _Found(hits, below, guesses, brought, legs.keyword.read_as, explanation)
+
+
+def _best(
+    snapshot: Snapshot, query: Query, prepared: PreparedQuery, legs: relevance.Legs, many: int
+) -> list[Fused]:
+    """Returns the best candidates by the query's profile, before the memories are read."""
+    if query.profile == profiles.MESH:
+        table = features.table(_evidence(snapshot, query, prepared, legs))
+        found = forest.best(table, many, models.order(prepared.space, query.text))
+        return _with_called(snapshot, query, found, many)
+    if query.profile == profiles.POINTS:
+        from memory_mesh.flows.injection import by_points
+
+        return by_points(snapshot, query)
+    from memory_mesh.policy.ranking import fusion
+
+    depth = profiles.RERANK_DEPTH if query.profile in profiles.RANKED else many
+    return fusion.fuse(query.profile, legs, depth)
+
+
+def _with_called(snapshot: Snapshot, query: Query, found: list[Fused], many: int) -> list[Fused]:
+    """Returns the candidates with those that a trigger calls up raised; none is of the past."""
+    if query.lens.as_of is not None:
+        return found
+    versions = [each.version for each in found]
+    scanned = snapshot.triggered(query.lens, profiles.MOST_TRIGGERED, versions)
+    if not scanned:  # most stores have no triggers, and load nothing for them
+        return found
+    from memory_mesh.flows.injection import called_among
+    from memory_mesh.policy.ranking.called import lift
+
+    return lift(found, called_among(scanned, query), many)
 
 
 def _least_score(query: Query, best: Sequence[Fused]) -> float:
@@ -388,7 +413,8 @@ def _may_be_kept(query: Query) -> bool:
     """False if the answer can change without a write: with time, or with use counters."""
     where = filter_text(query.lens) or ""
     by_use = "access_count" in where or "last_accessed" in where
-    return query.profile not in profiles.RANKED and not by_use
+    aging = (*profiles.RANKED, profiles.POINTS)
+    return query.profile not in aging and not by_use
 
 
 def _cache_key(

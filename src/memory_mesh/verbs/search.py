@@ -15,6 +15,7 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
+from memory_mesh.policy.ranking.profiles import POINTS
 from memory_mesh.ports import Reranker
 from memory_mesh.process.cache import CacheStats
 from memory_mesh.typed import TYPE_CHECKING
@@ -23,6 +24,7 @@ from memory_mesh.view import View
 
 if TYPE_CHECKING:
     from memory_mesh.flows.reranking import Reranking
+    from memory_mesh.model.trigger import InjectionRules
     from memory_mesh.sync import MemoryMesh
 
 
@@ -70,7 +72,7 @@ class SearchVerbs(View):
             include: further statuses to show beside active, such as quarantined.
             as_of: answer from what was recorded at this time.
             valid_at: show what is true at this time.
-            profile: how to rank: mesh, rrf, composite or lane.
+            profile: how to rank: mesh, rrf, composite, lane or points.
             keyword_only: search by words alone, without vectors.
             weights: weights of the parts of the score, for profiles that take them.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
@@ -94,6 +96,7 @@ class SearchVerbs(View):
             dict(weights or {}),
             min_similarity,
             check_share(min_relevance, "min_relevance"),
+            self._points_rules(lens.scope.agent, limit) if profile == POINTS else None,
         )
         if also:
             from memory_mesh.verbs.search_views import search_views  # most searches ask one view
@@ -102,6 +105,10 @@ class SearchVerbs(View):
                 self, also, question, filter=filter, use_cache=use_cache, rerank=rerank
             )
         return self._recall(question, use_cache=use_cache, reranking=self._reranking(rerank))
+
+    def _points_rules(self, agent: str | None, limit: int) -> "InjectionRules":
+        """The rules of the agent that reads, for as many memories as the search asks for."""
+        return replace(self._injection_rules(agent or ""), max_memories=limit)
 
     def format_results(self, results: Sequence[Hit]) -> str:
         """Formats hits as RFC-0011's prompt text."""

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from memory_mesh.model import Kind
 
 MESH = "mesh"
-PROFILES = (MESH, "rrf")
+POINTS = "points"  # finds by triggers alone
+PROFILES = (MESH, "rrf", POINTS)
 RANKED = ("composite", "lane")  # these reorder by more than relevance: they must see more
 LEG_DEPTH = 100  # candidates of a leg
 LARGE_STORE_WRITES = 20_000  # from so many writes on a leg is asked for more candidates
 LARGE_LEG_DEPTH = 200  # docs/benchmarks/depth.json
 RERANK_DEPTH = 1_000
 MIN_RELEVANCE = 0.12  # the threshold that the documentation recommends
+MOST_TRIGGERED = 500  # memories with triggers that a search looks at beside those it found
 FURTHER_SHARE = 0.1  # of min_relevance that hits below the best one need in profile `mesh`
 
 
