@@ -1,0 +1,43 @@
+"""docs/triggers.md: every open question has an answer whose setting exists, and the code runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.config import SETTINGS
+from memory_mesh.policy.ranking.points import SPECIALTIES
+from tests.surface.test_docs_config import blocks
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "triggers.md").read_text(encoding="utf-8")
+ROWS = [f"R-001-{number:03}" for number in range(88, 94)]
+
+
+def answer(row):
+    (line,) = re.findall(rf"^\| {row} \|(.*)\|$", PAGE, re.MULTILINE)
+    question, said, settings = (cell.strip() for cell in line.split("|"))
+    return question, said, re.findall(r"`([a-z_]+)`", settings)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, marks=pytest.mark.req(row)) for row in ROWS])
+def test_an_open_question_is_answered_and_its_setting_exists(row):
+    question, said, settings = answer(row)
+    assert question.endswith("?")
+    assert len(said) > 40
+    assert settings
+    assert set(settings) <= set(SETTINGS)
+
+
+@pytest.mark.req("R-001-093")
+@pytest.mark.parametrize("agent", SPECIALTIES)
+def test_the_specialties_of_the_page_are_those_of_the_code(agent):
+    (listed,) = re.findall(rf"^\| {agent} \| (.*) \|$", PAGE, re.MULTILINE)
+    assert set(listed.split(", ")) == SPECIALTIES[agent]
+
+
+def test_the_example_of_the_page_runs(tmp_path, capsys):
+    (example,) = blocks(PAGE, "python")
+    names: dict[str, object] = {}
+    exec(compile(example, "docs/triggers.md", "exec"), names)
+    assert capsys.readouterr().out == "40 Authentication module auth|login|security\n"
+    assert "### Authentication module\n*Importance: HIGH*" in str(names["prompt"])
