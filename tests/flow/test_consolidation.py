@@ -9,6 +9,7 @@ from types import FrameType
 import pytest
 
 from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.errors import NotAllowed
 from memory_mesh.formats import learning_file
 from memory_mesh.model import Channel, Kind, Scope, SourceKind, Status, Tier
 from memory_mesh.model.trace import Trace
@@ -135,6 +136,34 @@ def test_a_learning_that_a_person_rewrote_keeps_their_words(mesh: MemoryMesh) ->
     found = mesh.get(id_)
     assert found is not None
     assert found.text == "Ask Ana about the login test"
+
+
+def test_a_pinned_learning_stays_as_it_is(mesh: MemoryMesh) -> None:
+    record_login(mesh, 2)
+    (id_,) = mesh.run_jobs(JOB)[0].steps[0].ids
+    mesh.pin(id_)
+    before = mesh.history(id_)
+    record_login(mesh, 2)
+    assert [step.action for step in mesh.run_jobs(JOB)[0].steps] == ["mark"]
+    assert mesh.history(id_) == before
+
+
+def test_a_learning_keeps_its_tags_and_is_found_by_them(mesh: MemoryMesh) -> None:
+    record_login(mesh, 2)
+    (id_,) = mesh.run_jobs(JOB)[0].steps[0].ids
+    mesh.update(id_, metadata={"tags": ["zebrafish"]})
+    record_login(mesh, 2)
+    assert [step.action for step in mesh.run_jobs(JOB)[0].steps] == ["extend"]
+    assert [hit.id for hit in mesh.search("zebrafish")] == [id_]
+    assert mesh.verify().findings == ()
+
+
+def test_an_agent_runs_jobs_and_does_not_archive_projects(mesh: MemoryMesh) -> None:
+    agent = mesh.view(channel=Channel.ASSISTANT)
+    record_login(agent, 2)
+    assert agent.run_jobs(JOB)[0].count("learn") == 1
+    with pytest.raises(NotAllowed, match="only the user can archive a project"):
+        agent.archive_project("shop")
 
 
 def test_a_learning_that_was_deleted_is_not_made_again(mesh: MemoryMesh) -> None:

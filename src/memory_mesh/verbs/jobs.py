@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from memory_mesh import flows
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, NotAllowed
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Scope
 from memory_mesh.model.job import Due, JobReport
 from memory_mesh.policy import audience
+from memory_mesh.policy.writing.trust import is_authoritative
 from memory_mesh.typed import TYPE_CHECKING, Any
 from memory_mesh.verbs.system_memory import SystemMemoryVerbs
 
@@ -67,6 +68,8 @@ class JobVerbs(SystemMemoryVerbs):
         Options:
             dry_run: only report what would be done.
         """
+        if not is_authoritative(self._kind):
+            raise NotAllowed("only the user can archive a project")
         named = project or self._config.project
         site = self._site(dry_run=dry_run)
         stored = self._stored_scope(Scope(named)).project

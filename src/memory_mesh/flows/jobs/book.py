@@ -24,7 +24,7 @@ class Known:
 
     memory: Memory
     record: LearningRecord
-    open: bool  # False: deleted, archived or rewritten by somebody
+    open: bool  # False: deleted, archived, pinned or rewritten by somebody
 
 
 class Entry:
@@ -96,7 +96,7 @@ def known_learnings(site: Site) -> list[Known]:
             state = written.get(memory.id)
             if record is None or state is None or memory.status is Status.SUPERSEDED:
                 continue
-            untouched = text_mark(memory.text) == state.partition(" ")[0]
+            untouched = text_mark(memory.text) == state.partition(" ")[0] and not memory.pinned
             found.append(Known(memory, record, memory.status is Status.ACTIVE and untouched))
     return sorted(found, key=lambda one: (one.memory.created, one.memory.id))
 

@@ -43,7 +43,6 @@ from memory_mesh.policy.writing.trust import lowest
 
 NAME = "consolidate-traces"
 RAN = f"job/{NAME}/ran"
-_TRIES = 3  # of one slice where other processes are faster
 
 
 def due(site: Site) -> Due:
@@ -61,14 +60,12 @@ def work(site: Site) -> Slices:
     states = under(TRACE, site.states(TRACE))
     new = [id_ for id_, value in states.items() if value == NEW]
     book = Book(site)
-    for part in sliced(new):
-        for _ in range(_TRIES):
-            done = _slice(site, book, part)
-            if done is not None:
-                break
-            book = Book(site)  # another process was faster: read anew what there is
-        else:
-            return
+    for ids in sliced(new):
+        part, done = ids, _slice(site, book, ids)
+        while done is None:  # another process was faster: read anew what there is
+            states, book = under(TRACE, site.states(TRACE)), Book(site)
+            part = [id_ for id_ in part if states.get(id_) == NEW]
+            done = _slice(site, book, part) if part else []
         yield done
     yield from staging.stage(site)
 

@@ -14,7 +14,7 @@ from memory_mesh.flows.jobs.book import LEARNING, Entry, Known, text_mark
 from memory_mesh.flows.jobs.discovery import ALONE, NEW, TRACE
 from memory_mesh.flows.jobs.site import Site, Slice, Stale
 from memory_mesh.flows.jobs.staging import STAGE, STAGED
-from memory_mesh.flows.prepare import Worded
+from memory_mesh.flows.prepare import Worded, tagged
 from memory_mesh.model import (
     Commit,
     Draft,
@@ -175,7 +175,7 @@ def next_version(
         "content_sha256": wording.hash.hex(),
     }
     entry = change_entry(site.access, standing, old.id, Change("update", reason), said)
-    return Put(new, wording), entry
+    return Put(new, tagged(wording, new.tags)), entry
 
 
 def _marks(plan: SlicePlan, ids: _Ids) -> dict[str, str | None]:

@@ -22,6 +22,7 @@ from memory_mesh.policy.text import analyze
 SHARED_STEPS = 2  # steps that successes must agree on before a skill is staged
 MOST_ITEMS = 7  # insights, anti-patterns
 MOST_STEPS = 20
+COMPARED = 12  # successes, the newest, whose steps are compared with each other
 NAME_CHARS = 80
 _ALIKE = 0.6  # share of words from which two learnings say the same
 _HALF = 2
@@ -142,8 +143,8 @@ def _approach(successes: Sequence[Execution]) -> tuple[list[Finding], bool]:
 
     Where none are shared, those of the newest success; False says that nobody confirms them.
     """
-    told = [(one, tuple(_done(one))) for one in successes]
-    told = [(one, steps) for one, steps in told if steps]
+    told = [(one, tuple(_done(one))[: 2 * MOST_STEPS]) for one in successes]
+    told = [(one, steps) for one, steps in told if steps][-COMPARED:]
     best: list[Finding] = []
     for one, steps in told:
         support = [[one.trace_id] for _ in steps]
