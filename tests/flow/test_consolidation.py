@@ -151,7 +151,7 @@ def test_a_pinned_learning_stays_as_it_is(mesh: MemoryMesh) -> None:
 def test_a_learning_keeps_its_tags_and_is_found_by_them(mesh: MemoryMesh) -> None:
     record_login(mesh, 2)
     (id_,) = mesh.run_jobs(JOB)[0].steps[0].ids
-    mesh.update(id_, metadata={"tags": ["zebrafish"]})
+    mesh.update(id_, tags=["zebrafish"])
     record_login(mesh, 2)
     assert [step.action for step in mesh.run_jobs(JOB)[0].steps] == ["extend"]
     assert [hit.id for hit in mesh.search("zebrafish")] == [id_]

@@ -56,6 +56,13 @@ def test_a_run_that_stops_at_its_limit_says_so_and_the_next_goes_on(recorded: Co
     assert "learn 2" in recorded("jobs", "run", "consolidate-traces").out
 
 
+def test_upkeep_runs_what_is_due(recorded: CommandLine) -> None:
+    done = recorded("upkeep")
+    assert done.out.endswith("pending 0, learned 2, staged 1.\n")
+    assert "not due: no new traces" in recorded("jobs").out
+    assert "learned" not in recorded("upkeep").out
+
+
 def test_a_project_is_archived_after_it_was_consolidated(cli: CommandLine) -> None:
     with MemoryMesh(db_dir=cli.store) as mesh:
         record_login(mesh, 2, scope=Scope("shop"))

@@ -798,7 +798,7 @@ class MemoryMesh:
         return self._sync.get_cache_stats()
 
     async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """Runs all maintenance: keyword terms, vectors, index, sinks, old recall blocks, lessons.
+        """Runs all maintenance: terms, vectors, index, sinks, old recall blocks, lessons, due jobs.
 
         May be interrupted at any point and run again.
 

@@ -4,6 +4,10 @@ from collections.abc import Mapping
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model.vector import Body, Space
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.model.job import JobReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +55,4 @@ class UpkeepReport:
     lessons: int = 0
     reindexed: int = 0  # texts and skills whose keyword terms were written anew
     recalls_pruned: int = 0  # records of searches that were deleted because of their age
+    jobs: "tuple[JobReport, ...]" = ()  # those that were due, and the others with why not

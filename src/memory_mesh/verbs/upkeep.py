@@ -13,16 +13,17 @@ from memory_mesh.model import (
     UpkeepReport,
 )
 from memory_mesh.policy.users import shown_namespace, user_of
+from memory_mesh.verbs.jobs import JobVerbs
 from memory_mesh.verbs.lessons import LessonVerbs
 
 _UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
 
 
-class UpkeepVerbs(LessonVerbs):
+class UpkeepVerbs(LessonVerbs, JobVerbs):
     """Methods that maintain a store and report its figures."""
 
     def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """Runs all maintenance: keyword terms, vectors, index, sinks, old recall blocks, lessons.
+        """Runs all maintenance: terms, vectors, index, sinks, old recall blocks, lessons, due jobs.
 
         May be interrupted at any point and run again.
 
@@ -51,6 +52,7 @@ class UpkeepVerbs(LessonVerbs):
             lessons=learned,
             reindexed=reindexed,
             recalls_pruned=pruned,
+            jobs=tuple(self.run_jobs()),
         )
 
     def rebuild_index(self) -> list[Body]:

@@ -5,11 +5,19 @@ from collections import Counter
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import StoreError
-from memory_mesh.model import Json
+from memory_mesh.model import Json, UpkeepReport
 from memory_mesh.policy.users import PREFIX
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = "memory-mesh upkeep --all"
+_DONE = {  # what due jobs did
+    "learn": "learned",
+    "extend": "learned",
+    "merge": "merged",
+    "archive": "archived",
+    "compress": "packed",
+    "stage": "staged",
+}
 _ALWAYS = ("reindexed", "embedded", "indexed", "pending")  # the counts that a line shows if 0
 
 
@@ -82,10 +90,15 @@ def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> d
         "indexed": sum(body.rows for body in bodies),
         "pending": sum(state.pending for state in mesh.stats().spaces),
         "pruned": report.recalls_pruned,
+        **Counter(_DONE[action] for action in _actions(report) if action in _DONE),
     }
 
 
+def _actions(report: UpkeepReport) -> list[str]:
+    return [step.action for job in report.jobs for step in job.steps]
+
+
 def _said(counts: dict[str, int]) -> str:
-    return ", ".join(
-        f"{name} {counts[name]}" for name in (*_ALWAYS, "pruned") if name in _ALWAYS or counts[name]
-    )
+    names = dict.fromkeys((*_ALWAYS, "pruned", *_DONE.values()))
+    shown = (name for name in names if name in _ALWAYS or counts.get(name))
+    return ", ".join(f"{name} {counts.get(name, 0)}" for name in shown)
