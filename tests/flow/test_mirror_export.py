@@ -143,8 +143,44 @@ def test_both_sides_changed_is_shown_and_neither_is_clobbered(own, folder, mirro
         mirror.run()
         assert path.read_text() == edited
         assert own.history(id_)[-1].text == "The port is 9090."
+        assert len(mirror.run().disagreements) == 1
     (line,) = mirror.status().disagreements
     assert (line.path, line.memory) == ("port.md", id_)
+
+
+@pytest.mark.parametrize("side", ["file", "store"])
+def test_a_disagreement_ends_when_one_side_takes_its_change_back(own, folder, mirror, side):
+    id_ = own.add("The port is 8080.", {"title": "Port"}).id
+    mirror.run()
+    path = only(folder)
+    before = path.read_text()
+    path.write_text(before.replace("8080", "7070"))
+    own.update(id_, "The port is 9090.")
+    mirror.run()
+    if side == "file":
+        path.write_text(before)
+        assert mirror.run().counts == {"written": 1}
+        assert parse(path.read_text()).documents[-1].body == "The port is 9090."
+    else:
+        own.update(id_, "The port is 8080.")
+        assert mirror.run().counts == {"changed": 1}
+        assert own.history(id_)[-1].text == "The port is 7070."
+    assert mirror.run().quiet
+
+
+def test_a_title_that_the_store_redacts_stays_in_the_file(own, folder, mirror):
+    path = folder / "mail.md"
+    path.write_text("---\ntitle: Mail of jane@example.org\n---\n\nIt is read daily.\n")
+    mirror.run()
+    (memory,) = own.get_all()
+    assert "jane" not in memory.extra["title"]
+    own.update(memory.id, "It is read weekly.")
+    mirror.run()
+    assert [one.title for one in parse(path.read_text()).documents] == [
+        "Mail of jane@example.org",
+        "Mail of jane@example.org",
+    ]
+    assert mirror.run().quiet
 
 
 @pytest.mark.parametrize(("keep", "text"), [("file", "7070"), ("store", "9090")])

@@ -89,6 +89,9 @@ def settle(
     if act is Act.AGREE:
         run.report.agreed.append(Line(group.path, group.document.title, memory.id))
         return Done(group, agreed(run, group, memory, known), taken=True)
+    if act is Act.NOTHING:
+        return Done(group, replace(known, count=len(group.documents), note=None))
+    run.due.append(memory.id)  # the store's side is newer: the push writes it
     return Done(group, replace(known, count=len(group.documents)))
 
 
@@ -188,6 +191,7 @@ def agreed(run: Run, group: Group, memory: Memory, held: Held) -> Held:
         ties=ties,
         joined=not (held.links or group.document.related or "[[" in group.document.body),
         stated=mapping.stated(group.document),
+        named=mapping.document_of(memory).title,
         sources=tuple(stale.sources(memory, run.root).items()),
         note=None,
         waits=None,

@@ -4,6 +4,7 @@ A file that was changed since it was read is left alone: the next run reads it f
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 
 from memory_mesh.fastdataclass import replace
@@ -36,7 +37,7 @@ def push(run: Run) -> None:
     seq = changes[-1][0] if changes else int(last or 0)
     memories = _all(run) if last is None else _changed(run, changes)
     left = _undecided(run)
-    for memory in memories:
+    for memory in itertools.chain(run.latest_of(run.due).values(), memories):
         left = not _write(run, memory) or left
     if not left and str(seq) != last:
         run.write(Delta(values={SEQ: str(seq)}))
@@ -93,7 +94,7 @@ def _write(run: Run, memory: Memory) -> bool:
     if decide(Sides(held.doc, held.store), Sides(held.doc, store)) is Act.NOTHING:
         return True
     text, group = present(run, held)
-    if text is None or group is None or group.doc != held.doc or held.note is not None:
+    if text is None or group is None or group.doc != held.doc:
         if held.note is None:
             run.remark(held.path, "", _CHANGED)
         return held.note is not None  # a disagreement waits for a person, not for a run
@@ -126,6 +127,8 @@ def create(run: Run, memory: Memory) -> bool:
 def rewrite(run: Run, held: Held, memory: Memory, text: scan.Text, group: Group) -> bool:
     """Writes what the memory says now: behind the document that is there, or in its place."""
     document = mapping.document_of(memory, run.related(memory), title=group.document.title)
+    if document.title == held.named:  # the store's title did not change: the file's stays
+        document = dataclasses.replace(document, title=group.document.title)
     line = Line(held.path, document.title, memory.id)
     if mapping.same(group.document, document):
         run.write(Delta(entries=[agreed(run, group, memory, held)]))

@@ -10,7 +10,7 @@ could not be taken as it is stays unread in the state, and every run says so aga
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 
 from memory_mesh.formats.memory_file import parse
@@ -42,9 +42,11 @@ def pull(run: Run) -> None:
         run.note(place, "this folder cannot be read; its files are left as they were")
     differing = scan.changes(listed.stamps, run.state.stamps())
     gone = [] if listed.unreadable else differing.gone
-    if not differing.changed and not gone:
+    open_ = {one.path for one in run.state.open_questions() if one.note is not None}
+    if not differing.changed and not gone and not open_:
         return
-    found = _read(run, differing.changed)
+    found = _read(run, differing.changed, open_ & listed.stamps.keys())
+    gone = [*gone, *sorted(open_ - listed.stamps.keys() - {*gone})]
     plan = _planned(run, found, run.state.in_files([*found.groups, *gone]))
     missing = _deletable(run, found, plan.missing)
     touched = _apply(run, found, plan)
@@ -53,10 +55,13 @@ def pull(run: Run) -> None:
     _remember(run, found, gone if len(missing) == len(plan.missing) else [])
 
 
-def _read(run: Run, paths: Sequence[str]) -> Found:
-    """Reads the files whose stamp is another one, and takes apart those whose bytes are."""
+def _read(run: Run, paths: Sequence[str], again: AbstractSet[str]) -> Found:
+    """Reads the files whose stamp is another one, and takes apart those whose bytes are.
+
+    Files in which something disagrees (`again`) are taken apart every time.
+    """
     found = Found()
-    for path in paths:
+    for path in sorted({*paths, *again}):
         try:
             text = scan.read(run.folder, path)
         except FileNotFoundError:
@@ -66,7 +71,7 @@ def _read(run: Run, paths: Sequence[str]) -> Found:
             continue
         run.report.read += 1
         found.texts[path] = text
-        if text.hash != run.state.hash_of(path):
+        if path in again or text.hash != run.state.hash_of(path):
             _take_apart(run, path, text, found)
     return found
 

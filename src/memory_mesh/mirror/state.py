@@ -27,7 +27,7 @@ _SCHEMA = f"""
     CREATE TABLE entry (
         memory TEXT PRIMARY KEY, path TEXT, title TEXT, doc TEXT, body TEXT, count INTEGER,
         written INTEGER, store TEXT, stated TEXT, links TEXT, joined INTEGER, ties TEXT,
-        note TEXT, waits TEXT, status TEXT, sources TEXT
+        note TEXT, waits TEXT, status TEXT, sources TEXT, named TEXT
     ) WITHOUT ROWID;
     CREATE INDEX entry_path ON entry(path);
     CREATE INDEX entry_title ON entry(title);
@@ -63,6 +63,7 @@ class Held:
     waits: str | None = None  # the proposal that waits for a decision
     status: str = HELD  # coming: about to be stored; gone: was deleted with its document
     sources: tuple[tuple[str, str], ...] = ()  # files that it is about, each with its digest
+    named: str = ""  # the title that the store shows for the memory
 
 
 @dataclasses.dataclass(slots=True)
@@ -124,7 +125,8 @@ class _Questions:
         """The documents of the file with this path, or of this name in any folder."""
         if "/" in path:
             return self._select("path = ? AND status = 'held'", path)
-        return self._select("(path = ? OR path LIKE '%/' || ?) AND status = 'held'", path, path)
+        below = "substr(path, -length(?1) - 1) = '/' || ?1"
+        return self._select(f"(path = ?1 OR {below}) AND status = 'held'", path)
 
     def wishing(self, names: Iterable[str]) -> list[str]:
         """The memories whose documents name one of these, which did not exist then."""
