@@ -239,6 +239,27 @@ def test_a_learning_in_other_words_is_found_by_meaning(meaning: MemoryMesh) -> N
     assert meaning.plan("修复登录页面").worked == ()
 
 
+def test_a_learning_of_several_traces_is_found_by_their_goals_and_cites_them(
+    mesh: MemoryMesh,
+) -> None:
+    steps = ["Run the checks", "Tag the release of the shop"]
+    traces = [
+        str(mesh.record_trace(f"Release version {number} of the shop", steps=steps).id)
+        for number in (1, 2)
+    ]
+    for sale in ("spring", "summer"):
+        name = f"Add a voucher for the {sale} sale"
+        mesh.record_trace(name, steps=["Release the shop", "Run version checks"])
+    mesh.run_jobs(["consolidate-traces"])
+    release, _ = sorted(
+        (memory.id for memory in mesh.get_all(filter="label = 'learning'")),
+        key=lambda id_: "voucher" in mesh.history(id_)[-1].text,
+    )
+    plan = mesh.plan("Release version 3 of the shop")
+    text = "1. Run the checks\n2. Tag the release of the shop"
+    assert plan.worked == (Advice(text, (release, *traces)),)
+
+
 def test_many_learnings_are_searched(mesh: MemoryMesh) -> None:
     mesh.add_many(
         {

@@ -35,7 +35,7 @@ from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.trace import KEY, LEARNING_LABEL, TIES, is_trace, unpacked
 from memory_mesh.policy import audience
 from memory_mesh.policy.arguments import MAX_RESULTS
-from memory_mesh.policy.learning import similar_goals
+from memory_mesh.policy.learning import learning_record, similar_goals
 from memory_mesh.policy.ranking import models
 from memory_mesh.policy.ranking.question import Reading
 
@@ -93,7 +93,7 @@ def similar(
         (
             hit.memory,
             similar_goals.similarity(
-                text, hit.memory.text, hit.parts.get("cosine", 0.0) if reads else 0.0
+                text, _subject(hit.memory), hit.parts.get("cosine", 0.0) if reads else 0.0
             ),
         )
         for hit in hits
@@ -135,20 +135,29 @@ def _compared(access: Access, goal: str, memories: Sequence[Memory]) -> list[tup
         return []
     prepared = embed_question(access, Query(goal, Lens(memories[0].created)), Reading(goal, ()))
     space, vectors = prepared.space, dict[str, list[Part]]()
+    about = {memory.id: _goals(memory) for memory in memories}
     if space is not None and models.reads(space.name, goal):
+        ids = [id_ for each in memories for id_ in (each.id, *about[each.id])]
         with access.ledger.read(access.namespace) as snapshot:
-            vectors = snapshot.vectors(space, [memory.id for memory in memories])
-    return [
-        (
-            memory,
-            similar_goals.similarity(
-                goal,
-                memory.text,
-                similar_goals.cosine(space, prepared.vector, vectors.get(memory.id, ())),
-            ),
-        )
-        for memory in memories
-    ]
+            vectors = snapshot.vectors(space, ids)
+    found: list[tuple[Memory, float]] = []
+    for memory in memories:
+        parts = [part for id_ in about[memory.id] for part in vectors.get(id_, ())]
+        near = similar_goals.cosine(space, prepared.vector, parts or vectors.get(memory.id, ()))
+        found.append((memory, similar_goals.similarity(goal, _subject(memory), near)))
+    return found
+
+
+def _goals(memory: Memory) -> tuple[str, ...]:
+    """The traces whose goals a learning is about; none for one that consolidation did not make."""
+    held = learning_record.read(memory)
+    return () if held is None else held.exemplars
+
+
+def _subject(memory: Memory) -> str:
+    """What is compared with a goal: of a learning its pattern, as its steps are about more."""
+    held = learning_record.read(memory)
+    return memory.text if held is None else held.pattern
 
 
 def _narrowed(lens: Lens, test: Filter) -> Lens:

@@ -16,7 +16,15 @@ from collections.abc import Iterable, Sequence
 from memory_mesh.formats.trace_file import items, sections
 from memory_mesh.model import Memory
 from memory_mesh.model.trace import Advice, Plan, Trace
-from memory_mesh.policy.learning.similar_goals import approach, match_of, normalised, step_failed
+from memory_mesh.policy.learning import learning_record
+from memory_mesh.policy.learning.similar_goals import (
+    approach,
+    match_of,
+    normalised,
+    numbered,
+    step_failed,
+)
+from memory_mesh.policy.learning.trace_learnings import Finding, evidence_in
 from memory_mesh.typed import TypeAlias
 
 _RECOMMENDED, _ANTI_PATTERNS = "Recommended Approach", "Anti-Patterns"
@@ -45,8 +53,15 @@ def plan_of(
 def _recommended(learned: Sequence[Memory]) -> Iterable[Said]:
     for memory in learned:
         text = sections(memory.text, (_RECOMMENDED, _ANTI_PATTERNS)).get(_RECOMMENDED)
-        if memory.lesson is None and text:
+        if memory.lesson is not None or not text:
+            continue
+        if learning_record.read(memory) is None:
             yield text, memory.id
+            continue
+        steps = [_found(memory, item) for item in items(text)]
+        said = numbered([step.text for step in steps])
+        evidence = (id_ for step in steps for id_ in step.traces)
+        yield from ((said, id_) for id_ in (memory.id, *evidence))
 
 
 def _warnings(learned: Sequence[Memory]) -> Iterable[Said]:
@@ -55,7 +70,14 @@ def _warnings(learned: Sequence[Memory]) -> Iterable[Said]:
             yield memory.lesson.rule, memory.id
             continue
         listed = sections(memory.text, (_RECOMMENDED, _ANTI_PATTERNS)).get(_ANTI_PATTERNS, "")
-        yield from ((item, memory.id) for item in items(listed))
+        for item in items(listed):
+            found = _found(memory, item)
+            yield from ((found.text, id_) for id_ in (memory.id, *found.traces))
+
+
+def _found(memory: Memory, item: str) -> Finding:
+    """An item of a learning; one that consolidation wrote names its evidence."""
+    return Finding(item, ()) if learning_record.read(memory) is None else evidence_in(item)
 
 
 def _approaches(traces: Sequence[Trace]) -> Iterable[Said]:

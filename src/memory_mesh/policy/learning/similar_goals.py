@@ -60,8 +60,13 @@ def approach(trace: Trace) -> str | None:
     """Returns how an execution went about its goal: its steps, else its plan."""
     if trace.steps:
         done = [step.text for step in trace.steps if not step_failed(step.status)]
-        return "\n".join(f"{number}. {text}" for number, text in enumerate(done, start=1)) or None
+        return numbered(done) or None
     return trace.plan.strip() or None
+
+
+def numbered(steps: Sequence[str]) -> str:
+    """Returns steps as a numbered list."""
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(steps, start=1))
 
 
 def step_failed(status: str) -> bool:

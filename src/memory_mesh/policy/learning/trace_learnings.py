@@ -111,6 +111,15 @@ def with_evidence(finding: Finding, most: int = 3) -> str:
     return f"{finding.text} [{shown}{f' and {more} more' if more > 0 else ''}]"
 
 
+def evidence_in(line: str) -> Finding:
+    """Returns the finding of a line that `with_evidence` wrote, with the ids that it names."""
+    text, found, shown = line.rpartition(" [")
+    if not found or not shown.endswith("]"):
+        return Finding(line, ())
+    ids = _more().sub("", shown[:-1]).split(", ")
+    return Finding(text, tuple(ids))
+
+
 def _said_alike(said: Iterable[tuple[str, str]]) -> list[Finding]:
     """Joins what is said in nearly the same words, in the first words it was said in."""
     found: list[tuple[Step, list[str]]] = []
@@ -228,6 +237,11 @@ def _bad(status: str) -> bool:
 
 def _warns(text: str) -> bool:
     return _warning().search(text) is not None
+
+
+@cache
+def _more() -> re.Pattern[str]:
+    return re.compile(r" and \d+ more$")
 
 
 @cache
