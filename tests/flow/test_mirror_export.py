@@ -132,6 +132,15 @@ def test_only_the_long_term_memories_of_the_project_are_written(own, folder, mir
     assert [path.name for path in folder.glob("*.md")] == ["project.md"]
 
 
+def test_what_was_learned_from_traces_is_not_written(own, folder, mirror):
+    for number in (1, 2):
+        own.record_trace(f"Release version {number} of the shop", steps=["Check", "Tag"])
+    own.run_jobs(["consolidate-traces"])
+    (learning,) = own.get_all(filter="label = 'learning'")
+    assert (learning.tier, learning.scope.project) == ("long_term", "p")
+    assert (mirror.run().counts, [*folder.iterdir()]) == ({}, [])
+
+
 def test_both_sides_changed_is_shown_and_neither_is_clobbered(own, folder, mirror):
     id_ = own.add("The port is 8080.", {"title": "Port"}).id
     mirror.run()

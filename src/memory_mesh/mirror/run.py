@@ -14,6 +14,7 @@ from memory_mesh.mirror.matching import Group
 from memory_mesh.mirror.report import Line, Report
 from memory_mesh.mirror.state import HELD, Delta, Held, State
 from memory_mesh.model import Channel, Memory, Scope, Status, Tier
+from memory_mesh.policy.learning import learning_record
 from memory_mesh.ports import Ids
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Protocol
@@ -138,8 +139,8 @@ class Run:
     def mirrors(self, memory: Memory) -> bool:
         """True if a memory belongs into the folder: long-term, active, of this project alone.
 
-        What was read from other files and pages stays there. A lesson and a trace have files of
-        their own.
+        What was read from other files and pages stays there. A lesson, a trace and what was learned
+        from traces have files of their own.
         """
         scope = memory.scope
         return (
@@ -150,6 +151,7 @@ class Run:
             and scope.session is None
             and memory.lesson is None
             and memory.label != "trace"
+            and learning_record.read(memory) is None
             and memory.source.channel not in {Channel.FILE, Channel.WEB}
         )
 
