@@ -1,0 +1,1 @@
+"""A small web shop: prices, a cart, vouchers and orders."""
