@@ -1,6 +1,7 @@
 """001's scoring table, on worked numbers."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ OLD = NOW - timedelta(days=30)
 
 
 def scored(task="", agent="", now=NOW, per_title_word=5, per_tag=5, **fields):
-    given = {"triggers": (), "discovered_at": OLD} | fields
+    given: dict[str, Any] = {"triggers": (), "discovered_at": OLD} | fields
     rules = PointRules(
         per_title_word=per_title_word,
         per_tag=per_tag,
