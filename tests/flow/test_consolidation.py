@@ -305,6 +305,21 @@ def test_a_learning_of_many_traces_counts_all_and_quotes_the_newest(mesh: Memory
     assert "Look at the old queue" not in text
 
 
+def test_with_vectors_goals_in_other_words_are_one_learning(
+    tmp_path: Path, model_folder: Path
+) -> None:
+    goals = ("repair the broken sign-in", "users cannot log in, fix the login")
+    counts = []
+    for embedder in ("none", "local"):
+        with MemoryMesh(
+            db_dir=tmp_path / embedder, embedder=embedder, model_dir=model_folder
+        ) as mesh:
+            for goal in goals:
+                mesh.record_trace(goal)
+            counts.append(mesh.run_jobs(JOB)[0].count("learn"))
+    assert counts == [0, 1]
+
+
 def test_personal_data_in_traces_does_not_come_back_in_learnings(mesh: MemoryMesh) -> None:
     for _ in range(2):
         mesh.record_trace(
