@@ -308,7 +308,7 @@ def test_a_learning_of_many_traces_counts_all_and_quotes_the_newest(mesh: Memory
 def test_with_vectors_goals_in_other_words_are_one_learning(
     tmp_path: Path, model_folder: Path
 ) -> None:
-    goals = ("repair the broken sign-in", "users cannot log in, fix the login")
+    goals = ("write documentation for the API", "describe the API endpoints in the docs")
     counts = []
     for embedder in ("none", "local"):
         with MemoryMesh(
