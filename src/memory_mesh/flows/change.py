@@ -104,7 +104,12 @@ def update_many(access: Access, reader: Scope, updates: Sequence[Update]) -> lis
 
     Two that claim something of the same must be made one after the other: InvalidInput.
     """
-    found = [cleaned(access, each.text, each.memory) for each in updates if each.text is not None]
+    labels = _trace_labels(access, [each.memory for each in updates])
+    found = [
+        _cleaned_as(access, each.text, labels.get(each.memory))
+        for each in updates
+        if each.text is not None
+    ]
     worded = iter(embed(access, found, news=[True] * len(found)))
     deciders = [
         _deciding(access, each.memory, reader, *_worded(access, each, worded)) for each in updates
@@ -158,7 +163,11 @@ def _altering(
 
 def cleaned(access: Access, text: str, memory_id: str) -> Clean:
     """The new text of a memory as it will be stored; InvalidInput if it is empty or too long."""
-    found = clean(access, Draft(text=text, label=_trace_label(access, memory_id)))
+    return _cleaned_as(access, text, _trace_labels(access, [memory_id]).get(memory_id))
+
+
+def _cleaned_as(access: Access, text: str, label: str | None) -> Clean:
+    found = clean(access, Draft(text=text, label=label))
     if (size := len(found[0].text)) > MEMORY_CHARS:
         raise InvalidInput(f"the text has {size} characters; the limit is {MEMORY_CHARS}")
     if not found[1].text:
@@ -166,11 +175,11 @@ def cleaned(access: Access, text: str, memory_id: str) -> Clean:
     return found
 
 
-def _trace_label(access: Access, memory_id: str) -> str | None:
-    """The label of a trace, whose texts are held to stricter rules; None for other memories."""
+def _trace_labels(access: Access, ids: Sequence[str]) -> dict[str, str]:
+    """The labels of those memories that are traces: their texts are held to stricter rules."""
     with access.ledger.read(access.namespace) as snapshot:
-        old = snapshot.standing(Wanted(ids=(memory_id,))).memories.get(memory_id)
-    return TRACE if old is not None and old.label == TRACE else None
+        found = snapshot.standing(Wanted(ids=tuple(ids))).memories
+    return {id_: TRACE for id_, memory in found.items() if memory.label == TRACE}
 
 
 def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:

@@ -96,7 +96,7 @@ def _write(run: Run, memory: Memory) -> bool:
     text, group = present(run, held)
     if text is None or group is None or group.doc != held.doc:
         if held.note is None:
-            run.remark(held.path, "", _CHANGED)
+            run.note(held.path, _CHANGED)
         return held.note is not None  # a disagreement waits for a person, not for a run
     return remove(run, held, text) if gone else rewrite(run, held, memory, text, group)
 
@@ -118,7 +118,7 @@ def create(run: Run, memory: Memory) -> bool:
         run.report.written.append(line)
         return True
     if not _appended(run, path, document, memory, None):
-        run.remark(path, document.title, _CHANGED)
+        run.note(path, _CHANGED, document.title)
         return False
     run.report.written.append(line)
     return True
@@ -144,7 +144,7 @@ def rewrite(run: Run, held: Held, memory: Memory, text: scan.Text, group: Group)
         done = _replaced(run, document, memory, text, group)
     if not done:
         run.report.written.remove(line)
-        run.remark(held.path, document.title, _CHANGED)
+        run.note(held.path, _CHANGED, document.title)
     return done
 
 
@@ -161,7 +161,7 @@ def remove(run: Run, held: Held, text: scan.Text) -> bool:
         done = replacing.remove(path, text.hash, root=run.folder)
     if not done:
         run.report.removed.pop()
-        run.remark(held.path, "", _CHANGED)
+        run.note(held.path, _CHANGED)
         return False
     delta = Delta(forgotten=[held.memory])
     delta.files[held.path] = (scan.NO_STAMP, scan.hashed(rest)) if rest.strip() else None

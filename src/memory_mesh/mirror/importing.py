@@ -9,6 +9,7 @@ The state is written after each step, so an interrupted run repeats at most one 
 could not be taken as it is stays unread in the state, and every run says so again.
 """
 
+import os
 import time
 from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from memory_mesh.mirror.state import COMING, GONE, Delta, Held
 
 YOUNG_NS = 300_000_000  # a program may still be writing a file that is newer
 _MOST, _MANY = 2, 10  # more than one in two, and at least so many: somebody must say so
+_NO_NAME = "the name of the file is not UTF-8; rename it"
 _UNREAD = ""  # the hash of a file that is taken apart at every run
 
 
@@ -37,16 +39,16 @@ def pull(run: Run) -> None:
     """Brings the store up to the folder."""
     adding.finish(run)
     listed = scan.listing(run.folder)
-    run.report.files = len(listed.stamps)
+    run.report.files = len(listed)
     for place in listed.unreadable:
         run.note(place, "this folder cannot be read; its files are left as they were")
     differing = scan.changes(listed.stamps, run.state.stamps())
     gone = [] if listed.unreadable else differing.gone
-    open_ = {one.path for one in run.state.open_questions() if one.note is not None}
+    open_ = {one.path for one in run.state.disagreeing()}
     if not differing.changed and not gone and not open_:
         return
-    found = _read(run, differing.changed, open_ & listed.stamps.keys())
-    gone = [*gone, *sorted(open_ - listed.stamps.keys() - {*gone})]
+    found = _read(run, differing.changed, {path for path in open_ if path in listed})
+    gone = [*gone, *sorted(path for path in open_ - {*gone} if path not in listed)]
     plan = _planned(run, found, run.state.in_files([*found.groups, *gone]))
     missing = _deletable(run, found, plan.missing)
     touched = _apply(run, found, plan)
@@ -63,9 +65,13 @@ def _read(run: Run, paths: Sequence[str], again: AbstractSet[str]) -> Found:
     found = Found()
     for path in sorted({*paths, *again}):
         try:
+            path.encode()
             text = scan.read(run.folder, path)
         except FileNotFoundError:
             continue  # removed since it was listed: the next run sees that
+        except UnicodeEncodeError:
+            run.refuse(os.fsencode(path).decode(errors="replace"), "", _NO_NAME)
+            continue
         except (OSError, ValueError) as error:
             run.refuse(path, "", str(error))
             continue
@@ -85,8 +91,11 @@ def _take_apart(run: Run, path: str, text: scan.Text, found: Found) -> None:
     parsed = parse(text.text, name=name)
     whole = bool(parsed.documents) and all(one.readable for one in parsed.documents)
     for fault in parsed.faults:
-        say = run.refuse if not whole else run.remark
-        say(path, "", f"line {fault.line}: {fault.message}")
+        words = f"line {fault.line}: {fault.message}"
+        if whole:
+            run.note(path, words)
+        else:
+            run.refuse(path, "", words)
     if whole:
         found.groups[path] = groups(path, parsed.documents)
         return
@@ -124,8 +133,8 @@ def _deletable(run: Run, found: Found, missing: Sequence[Held]) -> list[Held]:
 
     None of them if so many are gone that it looks like another branch or an empty disk.
     """
-    _, total = run.state.counts()
-    if not run.deletes and len(missing) >= _MANY and len(missing) * _MOST > total:
+    total = run.state.counts()[1] if len(missing) >= _MANY else 0
+    if not run.deletes and total and len(missing) * _MOST > total:
         run.note(
             ".",
             f"{len(missing)} of {total} documents are gone, so nothing was deleted. If you mean "
@@ -140,7 +149,7 @@ def _being_written(run: Run, found: Found, held: Held) -> bool:
     text = found.texts.get(held.path)
     if text is None:
         return False
-    young = text.stamp[0] + YOUNG_NS - run.wall_ns()
+    young = text.stamp + YOUNG_NS - run.wall_ns()
     if young > 0:
         time.sleep(min(young, YOUNG_NS) / 1e9)
     try:

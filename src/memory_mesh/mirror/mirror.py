@@ -81,11 +81,10 @@ class Mirror:
             importing.pull(run)
             exporting.push(run)
             known = {line.memory for line in run.report.disagreements}
-            for held in run.state.open_questions():
-                if held.note is not None and held.memory not in known:
-                    run.report.disagreements.append(
-                        Line(held.path, held.title, held.memory, held.note)
-                    )
+            for held in run.state.disagreeing():
+                if held.memory not in known:
+                    line = Line(held.path, held.title, held.memory, held.note or "")
+                    run.report.disagreements.append(line)
             resolving.report_waiting(run)
             return run.report
 

@@ -26,11 +26,7 @@ def resolve(run: Run, target: str, keep: str, author: Author) -> None:
     """Keeps the file's or the store's side of every disagreement in a file."""
     if keep not in SIDES:
         raise InvalidInput(f"keep is one of: {', '.join(SIDES)}")
-    found = [
-        held
-        for held in run.state.open_questions()
-        if held.note is not None and target in {held.path, held.memory}
-    ]
+    found = [held for held in run.state.disagreeing() if target in {held.path, held.memory}]
     if not found:
         raise NotFound(f"nothing disagrees in {target}. List what does: memory-mesh mirror status")
     for held in found:

@@ -180,19 +180,15 @@ class Run:
                 after = max(after, block.seq or 0)
                 why = block.entry.metadata.get("why")
                 found.append((after, block.entry.memories, why if isinstance(why, str) else ""))
-            if not blocks:
+            if len(blocks) < _PAGE:
                 return found
 
     def refuse(self, path: str, title: str, words: str, memory: str | None = None) -> None:
         """Reports what could not be taken over."""
         self.report.refused.append(Line(path, title, memory, words))
 
-    def note(self, path: str, words: str) -> None:
-        """Reports something worth knowing."""
-        self.report.notes.append(Line(path, words=words))
-
-    def remark(self, path: str, title: str, words: str) -> None:
-        """Reports something worth knowing about a document."""
+    def note(self, path: str, words: str, title: str = "") -> None:
+        """Reports something worth knowing about a file or a document."""
         self.report.notes.append(Line(path, title, words=words))
 
 

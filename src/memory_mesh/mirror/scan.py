@@ -1,7 +1,8 @@
 """List the Markdown files of a folder with their stamps, and read the few that changed.
 
-One `scandir` per folder and one `stat` per file: a file whose stamp is known is not opened. Names
-that begin with a dot, other endings and links are left alone.
+One `scandir` per folder and one `stat` per file: a file whose stamp is known is not opened. The
+stamp is the time of the last change of the file's inode, which no program can set back. Names that
+begin with a dot, other endings and links are left alone.
 """
 
 import os
@@ -13,19 +14,30 @@ from pathlib import Path
 
 from memory_mesh.typed import TypeAlias
 
-Stamp: TypeAlias = tuple[int, int, int]  # time of the last change in ns, size, inode
+Stamp: TypeAlias = int  # when the file last changed, in ns
+Stamps: TypeAlias = Mapping[str, Mapping[str, Stamp]]  # by folder, then by name
 ENDING = ".md"
 MAX_FILE_BYTES = 1_000_000  # of one file
 UNSETTLED_NS = 2_000_000_000  # a file may change again within one tick of its file system's clock
-NO_STAMP: Stamp = (0, 0, 0)  # differs from that of every file: it is read at the next run
+NO_STAMP: Stamp = 0  # differs from that of every file: it is read at the next run
 
 
 @dataclass(slots=True)
 class Listing:
-    """The files of a folder by their path below it, and what could not be looked into."""
+    """The files of each folder, and the folders that could not be looked into.
 
-    stamps: dict[str, Stamp] = field(default_factory=dict)
+    A folder is named by what stands before the names of its files: nothing, or `notes/`.
+    """
+
+    stamps: dict[str, dict[str, Stamp]] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.stamps.values()))
+
+    def __contains__(self, path: str) -> bool:
+        folder, slash, name = path.rpartition("/")
+        return name in self.stamps.get(folder + slash, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +65,34 @@ def listing(folder: Path) -> Listing:
     while waiting:
         place, prefix = waiting.pop()
         try:
-            _list(place, prefix, found.stamps, waiting)
+            found.stamps[prefix] = _list(place, prefix, waiting)
         except OSError:
             found.unreadable.append(prefix or ".")
     return found
 
 
-def _list(
-    place: str, prefix: str, stamps: dict[str, Stamp], waiting: list[tuple[str, str]]
-) -> None:
+def _list(place: str, prefix: str, waiting: list[tuple[str, str]]) -> dict[str, Stamp]:
+    stamps: dict[str, Stamp] = {}
     with os.scandir(place) as entries:
         for entry in entries:
             name = entry.name
-            if name[0] == "." or entry.is_symlink():
-                continue
             if name.endswith(ENDING) and entry.is_file(follow_symlinks=False):
-                about = entry.stat(follow_symlinks=False)
-                stamps[prefix + name] = (about.st_mtime_ns, about.st_size, about.st_ino)
-            elif entry.is_dir(follow_symlinks=False):
+                if name[0] != ".":
+                    stamps[name] = entry.stat(follow_symlinks=False).st_ctime_ns
+            elif name[0] != "." and entry.is_dir(follow_symlinks=False):
                 waiting.append((entry.path, f"{prefix}{name}/"))
+    return stamps
 
 
-def changes(now: Mapping[str, Stamp], known: Mapping[str, Stamp]) -> Changes:
+def changes(now: Stamps, known: Stamps) -> Changes:
     """The paths whose stamp is new or another one, and those that are gone; sorted."""
-    changed = [path for path, stamp in now.items() if known.get(path) != stamp]
-    gone = [path for path in known if path not in now] if known.keys() - now.keys() else []
+    changed: list[str] = []
+    gone: list[str] = []
+    for folder in now.keys() | known.keys():
+        here, before = now.get(folder, {}), known.get(folder, {})
+        if here != before:
+            changed += [folder + name for name, _ in here.items() - before.items()]
+            gone += [folder + name for name in before.keys() - here.keys()]
     return Changes(sorted(changed), sorted(gone))
 
 
@@ -97,12 +112,12 @@ def read(folder: Path, path: str) -> Text:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8; convert it") from None
-    return Text(data, text, hashed(data), (about.st_mtime_ns, about.st_size, about.st_ino))
+    return Text(data, text, hashed(data), about.st_ctime_ns)
 
 
 def settled(stamp: Stamp, now_ns: int) -> Stamp:
     """The stamp to remember: none for a file that may change again without a new stamp."""
-    return stamp if stamp[0] + UNSETTLED_NS < now_ns else NO_STAMP
+    return stamp if stamp + UNSETTLED_NS < now_ns else NO_STAMP
 
 
 def hashed(data: bytes | str) -> str:

@@ -9,11 +9,13 @@ machine has been started anew, the file is checked once.
 import dataclasses
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 
+from memory_mesh.errors import StoreError
 from memory_mesh.fastdataclass import dataclass, fields
 from memory_mesh.mirror.scan import Stamp
 from memory_mesh.typed import Any, Self
@@ -21,9 +23,8 @@ from memory_mesh.typed import Any, Self
 FOLDER = "mirrors"
 _VERSION = 1
 _SCHEMA = f"""
-    CREATE TABLE file (
-        path TEXT PRIMARY KEY, changed INTEGER, size INTEGER, inode INTEGER, hash TEXT
-    ) WITHOUT ROWID;
+    CREATE TABLE file (path TEXT PRIMARY KEY, hash TEXT) WITHOUT ROWID;
+    CREATE TABLE listing (folder TEXT PRIMARY KEY, names TEXT, stamps BLOB) WITHOUT ROWID;
     CREATE TABLE entry (
         memory TEXT PRIMARY KEY, path TEXT, title TEXT, doc TEXT, body TEXT, count INTEGER,
         written INTEGER, store TEXT, stated TEXT, links TEXT, joined INTEGER, ties TEXT,
@@ -32,8 +33,11 @@ _SCHEMA = f"""
     CREATE INDEX entry_path ON entry(path);
     CREATE INDEX entry_title ON entry(title);
     CREATE INDEX entry_body ON entry(body);
-    CREATE INDEX entry_unjoined ON entry(memory) WHERE joined = 0;
-    CREATE INDEX entry_note ON entry(status, note, waits);
+    CREATE INDEX entry_status ON entry(path, memory) WHERE status != 'held';
+    CREATE INDEX entry_unjoined ON entry(path, memory) WHERE joined = 0;
+    CREATE INDEX entry_note ON entry(path, memory) WHERE note IS NOT NULL;
+    CREATE INDEX entry_waits ON entry(path, memory) WHERE waits IS NOT NULL;
+    CREATE INDEX entry_sources ON entry(path, memory) WHERE sources != '[]';
     CREATE TABLE wish (name TEXT, memory TEXT, PRIMARY KEY (name, memory)) WITHOUT ROWID;
     CREATE INDEX wish_memory ON wish(memory);
     CREATE TABLE value (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -98,11 +102,11 @@ class _Questions:
 
     def with_status(self, status: str) -> list[Held]:
         """The documents of one status."""
-        return self._select("status = ?", status)
+        return [held for held in self._select("status != 'held'") if held.status == status]
 
     def with_sources(self) -> list[Held]:
         """The documents that name a file they are about."""
-        return self._select("status = 'held' AND sources != '[]'")
+        return [held for held in self._select("sources != '[]'") if held.status == HELD]
 
     def same_text(self, body: str) -> bool:
         """True if a document with this text is known."""
@@ -111,15 +115,15 @@ class _Questions:
 
     def unjoined(self) -> list[Held]:
         """The documents whose links are not made yet."""
-        return self._select("joined = 0 AND status = 'held'")
+        return [held for held in self._select("joined = 0") if held.status == HELD]
 
     def waiting(self) -> list[Held]:
         """The documents whose change or delete waits for a decision."""
         return self._select("waits IS NOT NULL")
 
-    def open_questions(self) -> list[Held]:
-        """The documents that disagree with the store or wait for a decision."""
-        return self._select("status = 'held' AND (note IS NOT NULL OR waits IS NOT NULL)")
+    def disagreeing(self) -> list[Held]:
+        """The documents that disagree with the store."""
+        return [held for held in self._select("note IS NOT NULL") if held.status == HELD]
 
     def at(self, path: str) -> list[Held]:
         """The documents of the file with this path, or of this name in any folder."""
@@ -163,6 +167,8 @@ class State(_Questions):
         self.path, self.renewed = path, False
         try:
             self._db = _opened(path)
+        except sqlite3.OperationalError as error:
+            raise StoreError(f"the mirror's notes {path} cannot be opened: {error}") from error
         except sqlite3.DatabaseError:
             path.replace(path.with_suffix(".broken"))
             for ending in ("-wal", "-shm"):
@@ -178,10 +184,10 @@ class State(_Questions):
         """Release the file."""
         self._db.close()
 
-    def stamps(self) -> dict[str, Stamp]:
-        """The stamps of all files as they were last read."""
-        found = self._db.execute("SELECT path, changed, size, inode FROM file")
-        return {path: (changed, size, inode) for path, changed, size, inode in found}
+    def stamps(self) -> dict[str, dict[str, Stamp]]:
+        """The stamps of all files as they were last read, by folder and name."""
+        rows = self._db.execute("SELECT folder, names, stamps FROM listing")
+        return {folder: _unpacked(names, stamps) for folder, names, stamps in rows}
 
     def hash_of(self, path: str) -> str | None:
         """The hash of a file as it was last read."""
@@ -200,8 +206,9 @@ class State(_Questions):
         try:
             gone = [(path,) for path, known in delta.files.items() if known is None]
             db.executemany("DELETE FROM file WHERE path = ?", gone)
-            seen = [(p, *known[0], known[1]) for p, known in delta.files.items() if known]
-            db.executemany("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?)", seen)
+            seen = [(path, known[1]) for path, known in delta.files.items() if known]
+            db.executemany("INSERT OR REPLACE INTO file VALUES (?, ?)", seen)
+            self._list(delta.files)
             db.executemany("DELETE FROM entry WHERE memory = ?", [(m,) for m in delta.forgotten])
             rows = [_row(entry) for entry in delta.entries]
             marks = ", ".join("?" * len(_NAMES))
@@ -217,6 +224,22 @@ class State(_Questions):
             with suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
+
+    def _list(self, files: Mapping[str, tuple[Stamp, str] | None]) -> None:
+        """Writes the listing of each folder that one of these files is in."""
+        for folder, paths in _by_folder(files).items():
+            row = self._db.execute(
+                "SELECT names, stamps FROM listing WHERE folder = ?", (folder,)
+            ).fetchone()
+            stamps = {} if row is None else _unpacked(*row)
+            for path in paths:
+                name, known = path.removeprefix(folder), files[path]
+                if known is None:
+                    stamps.pop(name, None)
+                else:
+                    stamps[name] = known[0]
+            packed = ("\0".join(stamps), array("q", stamps.values()).tobytes())
+            self._db.execute("INSERT OR REPLACE INTO listing VALUES (?, ?, ?)", (folder, *packed))
 
 
 def place(store: Path, folder: Path, namespace: str, project: str | None) -> Path:
@@ -255,6 +278,20 @@ def _check(db: sqlite3.Connection, version: int) -> None:
     if db.execute("PRAGMA quick_check").fetchone() != ("ok",):
         raise sqlite3.DatabaseError("damaged")
     db.execute("INSERT OR REPLACE INTO value VALUES ('start', ?)", (start,))
+
+
+def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(path[: path.rfind("/") + 1], []).append(path)
+    return found
+
+
+def _unpacked(names: str, stamps: bytes) -> dict[str, Stamp]:
+    """A folder's listing: one text and one array, because ten thousand rows take too long."""
+    times = array("q")
+    times.frombytes(stamps)
+    return dict(zip(names.split("\0"), times, strict=True)) if times else {}
 
 
 def _row(entry: Held) -> tuple[object, ...]:

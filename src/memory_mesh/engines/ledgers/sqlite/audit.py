@@ -22,11 +22,17 @@ class SqliteAudit:
         """Chained blocks of the next commits, whole commits only, oldest first."""
         with self._files.reading(namespace) as db:
             after = after_seq if since is None else max(after_seq, rows.seq_before(db, since))
+            first = db.execute(
+                "SELECT position FROM block WHERE seq > ? ORDER BY seq LIMIT 1", (after,)
+            ).fetchone()
+            if first is None:
+                return []
+            start = first[0]  # or every block before it would be read: they are in this order
             found = db.execute(
-                f"SELECT {rows.BLOCK} FROM block WHERE seq > ? AND seq <= coalesce((SELECT seq "  # noqa: S608
-                "FROM block WHERE seq > ? ORDER BY position LIMIT 1 OFFSET ?), ?) "
-                "ORDER BY position",
-                (after, after, limit - 1, 2**62),
+                f"SELECT {rows.BLOCK} FROM block WHERE position >= ?1 AND seq <= coalesce("  # noqa: S608
+                "(SELECT seq FROM block WHERE position >= ?1 ORDER BY position LIMIT 1 OFFSET ?2), "
+                "?3) ORDER BY position",
+                (start, limit - 1, 2**62),
             )
             return [rows.block(row) for row in found]
 
