@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
+from memory_mesh.errors import MeshError
 from memory_mesh.fastdataclass import replace
 from memory_mesh.formats import memory_file
 from memory_mesh.formats.file_names import file_name, safe_path
@@ -38,9 +39,18 @@ def push(run: Run) -> None:
     memories = _all(run) if last is None else _changed(run, changes)
     left = _undecided(run)
     for memory in itertools.chain(run.latest_of(run.due).values(), memories):
-        left = not _write(run, memory) or left
+        left = not _tried(run, memory) or left
     if not left and str(seq) != last:
         run.write(Delta(values={SEQ: str(seq)}))
+
+
+def _tried(run: Run, memory: Memory) -> bool:
+    """Brings one memory's document up to date; what goes wrong there stops no other."""
+    try:
+        return _write(run, memory)
+    except (MeshError, OSError) as error:
+        run.refuse("", mapping.document_of(memory).title, str(error), memory.id)
+        return False
 
 
 def _changed(run: Run, changes: Sequence[tuple[int, Sequence[str], str]]) -> Iterator[Memory]:
