@@ -9,12 +9,15 @@ until the next run has seen that nobody did (`late_writes`).
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
+from memory_mesh.errors import InvalidInput
 from memory_mesh.mirror.scan import hashed
 from memory_mesh.process.durable_files import (
     exchanged,
     opened_locked,
+    short,
     sync_folder,
     written_beside,
 )
@@ -24,48 +27,59 @@ KEPT = ".mirror-replaced"  # a folder beside the files: not listed, because its 
 
 def replace(path: Path, expected: str, data: bytes, *, root: Path) -> bool:
     """Replaces the file if its hash is still the expected one; False if it is not."""
-    with opened_locked(path, 0):
+    keep = _place(path, root, expected)
+    with suppress(FileNotFoundError), opened_locked(path, 0):
         draft = written_beside(path, data)
-        if not exchanged(draft, path):  # no exchange here: look, then rename
-            if _hash(path) != expected:
-                draft.unlink()
-                return False
-            os.link(path, _place(path, root, expected))
-            draft.replace(path)
-        elif _hash(draft) != expected:
-            exchanged(draft, path)  # what was saved a moment ago is back in its place
-            _settle(draft, hashed(data), root)
-            return False
-        else:
-            _keep(draft, path, root)
-    sync_folder(path.parent)
+        with opened_locked(draft, 0):  # nobody of ours appends to it before it is settled
+            if _put(draft, path, expected, keep):
+                sync_folder(path.parent)
+                return True
+            _settle(draft, hashed(data), _place(path, root, hashed(data)))
+    return False
+
+
+def _put(draft: Path, path: Path, expected: str, keep: Path) -> bool:
+    """Puts the draft in the file's place and keeps the file; False if it is another one."""
+    if exchanged(draft, path):
+        if _hash(draft) == expected:
+            draft.rename(keep)
+            return True
+        exchanged(draft, path)  # what was saved a moment ago is back in its place
+        return False
+    if not path.exists() or _hash(path) != expected:  # no exchange here: look, then rename
+        return False
+    os.link(path, keep)
+    draft.replace(path)
     return True
 
 
 def remove(path: Path, expected: str, *, root: Path) -> bool:
     """Removes the file if its hash is still the expected one; False if it is not."""
-    with opened_locked(path, 0):
-        aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    keep = _place(path, root, expected)
+    with suppress(FileNotFoundError), opened_locked(path, 0):
+        aside = path.with_name(f".{short(path.stem)}.{os.urandom(4).hex()}")
         path.rename(aside)
         if _hash(aside) == expected:
-            _keep(aside, path, root)
+            aside.rename(keep)
             sync_folder(path.parent)
             return True
         try:
             os.link(aside, path)  # unless somebody made a new one meanwhile
             aside.unlink()
         except FileExistsError:
-            aside.rename(path.with_name(f"{path.stem}-{os.urandom(2).hex()}{path.suffix}"))
+            aside.rename(path.with_name(f"{short(path.stem)}-{os.urandom(2).hex()}{path.suffix}"))
     return False
 
 
 def late_writes(root: Path) -> list[str]:
     """Names of kept files that were written to after they were replaced; the others are removed."""
     folder = root / KEPT
-    if not folder.is_dir():
+    if folder.is_symlink() or not folder.is_dir():
         return []
     late: list[str] = []
     for kept in sorted(folder.glob("[!.]*")):
+        if kept.is_symlink() or not kept.is_file():
+            continue
         if _hash(kept) == kept.name.rpartition(".")[2]:
             kept.unlink()
         else:
@@ -73,25 +87,23 @@ def late_writes(root: Path) -> list[str]:
     return late
 
 
-def _keep(old: Path, path: Path, root: Path) -> None:
-    """Keeps the replaced file under a name that ends in its hash."""
-    old.rename(_place(path, root, _hash(old)))
-
-
 def _place(path: Path, root: Path, hash_: str) -> Path:
+    """A name to keep a file under; it ends in the hash that the file has if nobody wrote to it."""
     folder = root / KEPT
+    if folder.is_symlink():
+        raise InvalidInput(f"{folder} is a link; remove it: links are not followed")
     if not folder.is_dir():
         folder.mkdir(exist_ok=True)
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
-    return folder / f"{path.stem.lstrip('.')}.{os.urandom(4).hex()}.{hash_}"
+    return folder / f"{short(path.stem.lstrip('.'))}.{os.urandom(4).hex()}.{hash_}"
 
 
-def _settle(draft: Path, own: str, root: Path) -> None:
+def _settle(draft: Path, own: str, keep: Path) -> None:
     """Removes our draft after a second exchange; what a person saved between the two is kept."""
     if _hash(draft) == own:
         draft.unlink()
     else:
-        _keep(draft, draft, root)
+        draft.rename(keep)
 
 
 def _hash(path: Path) -> str:

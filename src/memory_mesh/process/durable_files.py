@@ -21,6 +21,7 @@ from memory_mesh.process import locks
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _PART = 1 << 20  # bytes read at once
 _TRIES = 100  # an editor that saves more often than this in one write is no editor
+_NAME_BYTES = 60
 _CURRENT_FOLDER = -100  # AT_FDCWD
 _EXCHANGE = 2  # RENAME_EXCHANGE
 
@@ -172,7 +173,7 @@ def _bytes(path: Path) -> bytes | None:
 
 def written_beside(path: Path, data: bytes) -> Path:
     """A hidden file in the same folder with the data and the mode of the file, on the disk."""
-    temporary = path.with_name(f".{path.name[:60]}.{os.urandom(6).hex()}.tmp")
+    temporary = path.with_name(f".{short(path.name)}.{os.urandom(6).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -185,6 +186,11 @@ def written_beside(path: Path, data: bytes) -> Path:
         _remove(temporary)
         raise
     return temporary
+
+
+def short(name: str) -> str:
+    """The beginning of a name that leaves room for an ending: file systems count bytes."""
+    return name.encode("utf-8", "surrogateescape")[:_NAME_BYTES].decode("utf-8", "ignore")
 
 
 def _remove(path: Path) -> None:
