@@ -339,3 +339,14 @@ def test_what_a_program_wrote_to_a_replaced_file_is_kept(own, folder):
     for _ in range(2):
         (note,) = mirror.run().notes
         assert "Late words." in (folder / note.path).read_text()
+
+
+@pytest.mark.parametrize("project", ["", None])
+def test_memories_of_no_project_are_written_too(folder, tmp_path, project):
+    with MemoryMesh(db_dir=tmp_path / "global", project=project) as mesh:
+        mesh.add("Handlers are async.")
+        assert Mirror(mesh, folder).run().counts == {"written": 1}
+        only(folder).write_text(only(folder).read_text().replace("async", "sync"))
+        assert Mirror(mesh, folder).run().counts == {"changed": 1}
+        assert [memory.text for memory in mesh.get_all()] == ["Handlers are sync."]
+        assert Mirror(mesh, folder).run().quiet

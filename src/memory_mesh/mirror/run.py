@@ -74,7 +74,7 @@ class Run:
     @property
     def scope(self) -> Scope:
         """The audience of the memories that are mirrored: the project and nobody in particular."""
-        return Scope(self.mesh.config.project)
+        return Scope(self.mesh.config.project or None)
 
     def view(self, channel: Channel) -> MemoryMesh:
         """The store as one channel writes to it."""
@@ -146,7 +146,7 @@ class Run:
         return (
             memory.status is Status.ACTIVE
             and memory.tier is Tier.LONG_TERM
-            and (scope.project is None) == (self.mesh.config.project is None)
+            and (scope.project is None) == (self.scope.project is None)
             and scope.agent is None
             and scope.session is None
             and memory.lesson is None
