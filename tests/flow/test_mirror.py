@@ -175,6 +175,29 @@ def test_a_moved_file_is_the_same_memory(own, folder, mirror):
     assert len(own.history(before)) == 1
 
 
+@pytest.mark.parametrize("ids", [False, True])
+def test_files_that_change_names_keep_their_memories(own, folder, mirror, ids):
+    paths = [folder / "auth.md", folder / "jwt.md"]
+    for path, text in zip(paths, (AUTH, JWT), strict=True):
+        path.write_text(text)
+    mirror.run()
+    before = {m.id: m.text for m in own.get_all()}
+    if ids:
+        for path in paths:
+            title = "JWT" if path.stem == "jwt" else "Authentication Module Structure"
+            named = f"memoryId: {titled(own, title).id}\n---\n\n#"
+            path.write_text(path.read_text().replace("---\n\n#", named))
+        mirror.run()
+    paths[0].rename(folder / "aside.md")
+    paths[1].rename(paths[0])
+    (folder / "aside.md").rename(paths[1])
+    assert mirror.run().counts == {"moved": 2}
+    assert {m.id: m.text for m in own.get_all()} == before
+    paths[0].rename(paths[1])  # it takes the place of the other
+    assert mirror.run().counts == {"moved": 1, "deleted": 1}
+    assert titled(own, "JWT").text == before[titled(own, "JWT").id]
+
+
 def test_a_deleted_file_deletes_its_memory_and_a_file_that_comes_back_restores_it(
     own, folder, mirror
 ):

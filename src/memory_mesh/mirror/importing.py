@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from memory_mesh.formats.memory_file import parse
 from memory_mesh.mirror import adding, applying, joining, scan
-from memory_mesh.mirror.matching import Group, Paired, by_file, groups, moved, pair
+from memory_mesh.mirror.matching import Group, Paired, by_file, groups, moved, pair, rewritten
 from memory_mesh.mirror.run import SLICE, Run
 from memory_mesh.mirror.state import COMING, GONE, Delta, Held
 
@@ -109,23 +109,27 @@ def _planned(run: Run, found: Found, held: Sequence[Held]) -> Paired:
     known: list[tuple[Group, Held]] = []
     new: list[Group] = []
     missing: list[Held] = []
+    alone: set[str] = set()
     mine = by_file(one for one in held if one.status not in {COMING, GONE})
     for path, parts in found.groups.items():
         paired = pair(parts, mine.pop(path, []))
         known += paired.known
         new += paired.new
         missing += paired.missing
+        if len(paired.new) == len(paired.missing) == 1:
+            alone.add(path)
     missing += [one for rest in mine.values() for one in rest]
     across = moved(new, missing)
-    known += across.known
+    last = rewritten(across.new, across.missing, alone)
+    known += across.known + last.known
     unknown: list[Group] = []
-    for group in across.new:
+    for group in last.new:
         meant = adding.meant(run, group)
         if meant is None:
             unknown.append(group)
         else:
             known.append((group, meant))
-    return Paired(known, unknown, across.missing)
+    return Paired(known, unknown, last.missing)
 
 
 def _deletable(run: Run, found: Found, missing: Sequence[Held]) -> list[Held]:

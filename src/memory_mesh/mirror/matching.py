@@ -1,11 +1,11 @@
 """Find out which document of a file is which memory. Pure: no I/O.
 
 Several documents of one title in one file are one memory, and the last of them counts. A document
-is known by the memory it names, by its title, by its text, and if one document and one memory of a
-file are left over, these two belong together. What is left then may have moved to another file.
+is known by the memory it names, by its title or by its text. What is left may have moved to another
+file. If then one document and one memory of a file are left over, these two belong together.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.formats.memory_file import MemoryFile
@@ -73,8 +73,6 @@ def pair(found: Sequence[Group], held: Sequence[Held]) -> Paired:
     _match(new, missing, known, lambda group: group.title, lambda held: held.title)
     _match(new, missing, known, lambda group: group.doc, lambda held: held.doc)
     _match(new, missing, known, lambda group: group.body, lambda held: held.body)
-    if len(new) == len(missing) == 1:
-        known.append((new.pop(), missing.pop()))
     return Paired(known, new, missing)
 
 
@@ -87,6 +85,21 @@ def moved(new: Sequence[Group], missing: Sequence[Held]) -> Paired:
     _match(news, gone, known, lambda group: group.title, lambda held: held.title)
     _match(news, gone, known, lambda group: group.body, lambda held: held.body)
     return Paired(known, news, gone)
+
+
+def rewritten(new: Sequence[Group], missing: Sequence[Held], alone: Collection[str]) -> Paired:
+    """Brings together what is left in files that had one document and one memory left over."""
+    known: list[tuple[Group, Held]] = []
+    at = {held.path: held for held in missing if held.path in alone}
+    news: list[Group] = []
+    for group in new:
+        held = at.pop(group.path, None)
+        if held is None:
+            news.append(group)
+        else:
+            known.append((group, held))
+    taken = {held.memory for _, held in known}
+    return Paired(known, news, [held for held in missing if held.memory not in taken])
 
 
 def _match(

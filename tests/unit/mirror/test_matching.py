@@ -1,7 +1,7 @@
 """Which document is which memory: by the memory it names, its title, its text, or what is left."""
 
 from memory_mesh.formats.memory_file import MemoryFile, append, parse
-from memory_mesh.mirror.matching import groups, moved, pair, title_key
+from memory_mesh.mirror.matching import groups, moved, pair, rewritten, title_key
 from memory_mesh.mirror.state import Held
 
 
@@ -50,7 +50,10 @@ def test_a_new_title_alone_is_no_new_memory():
 def test_one_document_and_one_memory_that_are_left_belong_together():
     (old,) = found("a.md", document("One", "first"))
     (new,) = found("a.md", document("Another", "rewritten"))
-    assert pair([new], [held(old, "mem_1")]).known
+    left = pair([new], [held(old, "mem_1")])
+    assert not left.known
+    assert rewritten(left.new, left.missing, {"a.md"}).known
+    assert not rewritten(left.new, left.missing, set()).known
 
 
 def test_a_copy_of_a_document_is_a_document_of_its_own():
