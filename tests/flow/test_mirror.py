@@ -245,6 +245,34 @@ def test_nothing_is_deleted_when_most_files_are_gone(own, folder, mirror):
     assert len(mirror.run(deletes=True).deleted) == 12
 
 
+@pytest.mark.parametrize("count", [2, 9])
+def test_an_emptied_folder_deletes_nothing_without_a_word(own, folder, mirror, count):
+    for number in range(count):
+        (folder / f"{number}.md").write_text(JWT.replace("JWT", f"JWT {number}"))
+    mirror.run()
+    aside = [path.rename(folder.parent / path.name) for path in folder.glob("*.md")]
+    for _ in range(2):
+        report = mirror.run()
+        assert report.counts == {"notes": 1}
+        assert "--deletes" in report.notes[0].words
+    for path in aside:
+        path.rename(folder / path.name)
+    assert mirror.run().quiet
+    for path in folder.glob("*.md"):
+        path.unlink()
+    assert mirror.run(deletes=True).counts == {"deleted": count}
+
+
+def test_most_documents_gone_from_a_file_can_still_be_deleted(own, folder, mirror):
+    texts = [JWT.replace("JWT", f"JWT {number}") for number in range(12)]
+    (folder / "all.md").write_text("\n\n---\n\n".join(texts))
+    assert mirror.run().counts == {"added": 12}
+    (folder / "all.md").write_text(texts[0])
+    assert mirror.run().counts == {"notes": 1}
+    assert mirror.run().counts == {"notes": 1}
+    assert mirror.run(deletes=True).counts == {"deleted": 11}
+
+
 def test_a_folder_that_is_gone_is_an_error_that_says_what_to_do(own, tmp_path):
     with pytest.raises(NotFound, match="mirror init"):
         Mirror(own, tmp_path / "nowhere").run()

@@ -135,15 +135,19 @@ def _planned(run: Run, found: Found, held: Sequence[Held]) -> Paired:
 def _deletable(run: Run, found: Found, missing: Sequence[Held]) -> list[Held]:
     """The memories to delete because their documents are gone.
 
-    None of them if so many are gone that it looks like another branch or an empty disk.
+    None of them if so many are gone that it looks like another branch or an empty disk: all of
+    several, or most of many.
     """
-    total = run.state.counts()[1] if len(missing) >= _MANY else 0
-    if not run.deletes and total and len(missing) * _MOST > total:
+    emptied = len(missing) > 1 and run.report.files == 0
+    total = run.state.counts()[1] if emptied or len(missing) >= _MANY else 0
+    most = len(missing) >= _MANY and len(missing) * _MOST > total
+    if not run.deletes and (emptied or most):
         run.note(
             ".",
             f"{len(missing)} of {total} documents are gone, so nothing was deleted. If you mean "
             "it, run: memory-mesh mirror pull --deletes",
         )
+        found.faulty |= {one.path for one in missing if one.path in found.texts}
         return []
     return [one for one in missing if not _being_written(run, found, one)]
 
