@@ -350,3 +350,51 @@ def test_memories_of_no_project_are_written_too(folder, tmp_path, project):
         assert Mirror(mesh, folder).run().counts == {"changed": 1}
         assert [memory.text for memory in mesh.get_all()] == ["Handlers are sync."]
         assert Mirror(mesh, folder).run().quiet
+
+
+def test_a_name_that_is_no_usable_file_is_left_alone_and_stops_nothing(own, folder, mirror):
+    (folder / "one.md").mkdir()
+    (folder / "two.md").symlink_to(folder.parent / "elsewhere.md")
+    (folder / "three.md").write_bytes(b"caf\xe9")
+    (folder / "four.md").write_text("---\ntitle: [\n---\n\nhalf written\n")
+    for title in ("One", "Two", "Three", "Four", "Five"):
+        own.add(f"The text of {title}.", {"title": title})
+    report = mirror.run()
+    assert sorted(line.path for line in report.written) == [
+        "five.md", "four-2.md", "one-2.md", "three-2.md", "two-2.md",
+    ]  # fmt: skip
+    assert not (folder.parent / "elsewhere.md").exists()
+    assert (folder / "four.md").read_text().endswith("half written\n")
+    assert mirror.run().written == []
+
+
+def test_a_file_that_cannot_be_written_does_not_stop_the_others(own, folder, mirror, monkeypatch):
+    def refusing(path, *args, **options):
+        if path.name == "one.md":
+            raise PermissionError(13, "Permission denied", str(path))
+        return append(path, *args, **options)
+
+    monkeypatch.setattr("memory_mesh.mirror.exporting.append", refusing)
+    for title in ("Two", "One", "Three"):
+        own.add(f"The text of {title}.", {"title": title})
+    report = mirror.run()
+    assert report.counts == {"written": 2, "refused": 1}
+    assert "Permission denied" in report.refused[0].words
+    monkeypatch.undo()
+    assert mirror.run().counts == {"written": 1}
+
+
+def test_a_folder_that_became_a_link_is_not_written_through(own, folder, mirror, tmp_path):
+    receipt = own.add("The port is 80.", {"title": "Port"})
+    mirror.run()
+    (folder / "sub").mkdir()
+    (folder / "port.md").rename(folder / "sub" / "port.md")
+    mirror.run()
+    (folder / "sub").rename(tmp_path / "outside")
+    (folder / "sub").symlink_to(tmp_path / "outside")
+    before = (tmp_path / "outside" / "port.md").read_bytes()
+    own.update(receipt.id, "The port is 81.")
+    mirror.push()
+    own.delete(receipt.id)
+    mirror.push()
+    assert (tmp_path / "outside" / "port.md").read_bytes() == before

@@ -5,7 +5,7 @@ A file that was changed since it was read is left alone: the next run reads it f
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from memory_mesh.errors import MeshError
 from memory_mesh.fastdataclass import replace
@@ -39,18 +39,9 @@ def push(run: Run) -> None:
     memories = _all(run) if last is None else _changed(run, changes)
     left = _undecided(run)
     for memory in itertools.chain(run.latest_of(run.due).values(), memories):
-        left = not _tried(run, memory) or left
+        left = not _tried(_write, run, memory) or left
     if not left and str(seq) != last:
         run.write(Delta(values={SEQ: str(seq)}))
-
-
-def _tried(run: Run, memory: Memory) -> bool:
-    """Brings one memory's document up to date; what goes wrong there stops no other."""
-    try:
-        return _write(run, memory)
-    except (MeshError, OSError) as error:
-        run.refuse("", mapping.document_of(memory).title, str(error), memory.id)
-        return False
 
 
 def _changed(run: Run, changes: Sequence[tuple[int, Sequence[str], str]]) -> Iterator[Memory]:
@@ -77,7 +68,7 @@ def _undecided(run: Run) -> bool:
     for held in gone:
         memory = run.latest(held.memory)
         if held.waits not in waiting and memory is not None and run.mirrors(memory):
-            left = not create(run, memory) or left
+            left = not _tried(create, run, memory) or left
     return left
 
 
@@ -90,6 +81,17 @@ def _all(run: Run) -> Iterator[Memory]:
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def _tried(act: Callable[[Run, Memory], bool], run: Run, memory: Memory) -> bool:
+    """Writes one memory's document; a file that cannot be written does not stop the others."""
+    try:
+        return act(run, memory)
+    except (MeshError, OSError) as error:
+        held = run.state.of_memory(memory.id)
+        path = "." if held is None else held.path
+        run.refuse(path, mapping.document_of(memory).title, f"it cannot be written: {error}")
+        return False
 
 
 def _write(run: Run, memory: Memory) -> bool:
@@ -120,7 +122,7 @@ def create(run: Run, memory: Memory) -> bool:
         path = file_name(document.title, taken)
         safe_path("", path)
         others = [one for one in run.state.in_files([path]) if one.status == HELD]
-        if not any(one.title == title for one in others):
+        if not any(one.title == title for one in others) and _usable(run, path):
             break
         taken.append(path)
     line = Line(path, document.title, memory.id)
@@ -132,6 +134,22 @@ def create(run: Run, memory: Memory) -> bool:
         return False
     run.report.written.append(line)
     return True
+
+
+def _usable(run: Run, path: str) -> bool:
+    """False if a folder, a link or a file that is not understood has the name."""
+    place = run.folder / path
+    if place.is_symlink() or (place.exists() and not place.is_file()):
+        return False
+    if run.state.hash_of(path):
+        return True
+    try:
+        text = scan.read(run.folder, path).text
+    except FileNotFoundError:
+        return True
+    except ValueError:
+        return False
+    return all(one.readable for one in parse(text).documents)
 
 
 def rewrite(run: Run, held: Held, memory: Memory, text: scan.Text, group: Group) -> bool:

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from memory_mesh.typed import TypeAlias
 
@@ -98,6 +98,8 @@ def changes(now: Stamps, known: Stamps) -> Changes:
 
 def read(folder: Path, path: str) -> Text:
     """The file's text; raises OSError, or ValueError in words if it is no text we take."""
+    if leaves(folder, path):
+        raise ValueError("a folder above it is a link; links are not followed")
     descriptor = os.open(folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(descriptor)
@@ -113,6 +115,11 @@ def read(folder: Path, path: str) -> Text:
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8; convert it") from None
     return Text(data, text, hashed(data), about.st_ctime_ns)
+
+
+def leaves(folder: Path, path: str) -> bool:
+    """True if a folder between the mirrored one and the file is a link."""
+    return any((folder / place).is_symlink() for place in list(PurePosixPath(path).parents)[:-1])
 
 
 def settled(stamp: Stamp, now_ns: int) -> Stamp:
