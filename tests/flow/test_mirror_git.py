@@ -159,3 +159,31 @@ def test_a_repository_may_lower_every_edit_to_a_document(own, clones):
     report = Mirror(own, mine.notes).run()
     kinds = {own.history(line.memory)[-1].source.kind for line in report.added}
     assert kinds == {SourceKind.DOCUMENT}
+
+
+def test_a_document_that_they_removed_is_a_proposal_though_i_edited_its_file(own, clones):
+    mine, theirs = clones
+    mirror = Mirror(own, mine.notes)
+    other = NOTE.replace("Port", "Host")
+    mine.commit("net.md", other.format("a") + "\n\n---\n\n" + NOTE.format(1))
+    mirror.run()
+    push(mine)
+    pull(theirs)
+    theirs.commit("net.md", other.format("a"))
+    push(theirs)
+    pull(mine)
+    (mine.notes / "net.md").write_text(other.format("b"))
+    assert mirror.run().counts == {"changed": 1, "proposed": 1}
+    (asked,) = own.proposals()
+    assert asked.verb is ProposedVerb.DELETE
+    assert {memory.text for memory in own.get_all()} >= {"The port is b.", "The port is 1."}
+
+
+def test_a_document_that_i_cut_out_of_my_file_is_deleted(own, clones):
+    mine, _ = clones
+    mirror = Mirror(own, mine.notes)
+    other = NOTE.replace("Port", "Host")
+    mine.commit("net.md", other.format("a") + "\n\n---\n\n" + NOTE.format(1))
+    mirror.run()
+    (mine.notes / "net.md").write_text(other.format("b"))
+    assert mirror.run().counts == {"changed": 1, "deleted": 1}

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.formats.memory_file import parse
 from memory_mesh.mirror import mapping, stale
 from memory_mesh.mirror.authors import Author
-from memory_mesh.mirror.matching import Group
+from memory_mesh.mirror.matching import Group, title_key
 from memory_mesh.mirror.merging import Act, Sides, decide
 from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, Run
@@ -161,7 +162,7 @@ def delete(run: Run, held: Held, data: bytes | None, delta: Delta) -> None:
         run.report.disagreements.append(replace(line, words=_GONE_HERE))
         delta.entries.append(replace(held, note=_GONE_HERE))
         return
-    author = run.remover(held.path) if data is None else run.authors.of(held.path, data)
+    author = _remover(run, held, data)
     reason = f"deleted from the file {held.path}"
     channel = CHANNELS[author]
     if may_change(ceiling(channel), memory.source):
@@ -175,6 +176,23 @@ def delete(run: Run, held: Held, data: bytes | None, delta: Delta) -> None:
         waits = run.view(channel).propose_delete(held.memory, reason=reason).id
     run.report.proposed.append(replace(line, words=f"to delete it, by {author.value}"))
     delta.entries.append(replace(held, waits=waits, status=GONE))
+
+
+def _remover(run: Run, held: Held, data: bytes | None) -> Author:
+    """Who took a document away: with its file, or out of the file that has these bytes now.
+
+    One that is not in the content from elsewhere on which the user's edits stand was removed there.
+    """
+    if data is None:
+        return run.authors.deleted(held.path, run.state.hash_of(held.path) or "")
+    author = run.authors.of(held.path, data)
+    if author is not Author.USER:
+        return author
+    bases = [base.decode("utf-8", "replace") for base in run.authors.baselines(held.path)]
+    kept = all(
+        held.title in {title_key(one.title) for one in parse(base).documents} for base in bases
+    )
+    return author if kept else Author.DOCUMENT
 
 
 def agreed(run: Run, group: Group, memory: Memory, held: Held) -> Held:

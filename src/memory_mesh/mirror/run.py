@@ -49,6 +49,9 @@ class Whose(Protocol):
     ) -> list[Author]:
         """The author of each document of a file, which `split` takes apart."""
 
+    def baselines(self, path: str) -> Sequence[bytes]:
+        """The contents from elsewhere that the user's edits of a file stand on."""
+
 
 @dataclass(slots=True)
 class Run:
@@ -162,10 +165,6 @@ class Run:
         if group.path not in self._whose:
             self._whose[group.path] = self.authors.of_documents(group.path, data, _raw_documents)
         return self._whose[group.path][group.index]
-
-    def remover(self, path: str) -> Author:
-        """Who removed a file."""
-        return self.authors.deleted(path, self.state.hash_of(path) or "")
 
     def waiting(self, path: str, data: bytes) -> str | None:
         """Why a file should be left alone for now: it holds a conflict."""
