@@ -398,3 +398,37 @@ def test_a_folder_that_became_a_link_is_not_written_through(own, folder, mirror,
     own.delete(receipt.id)
     mirror.push()
     assert (tmp_path / "outside" / "port.md").read_bytes() == before
+
+
+def test_two_memories_of_one_title_stay_two_when_their_files_are_joined(own, folder, mirror):
+    first = own.add("The first words.", {"title": "Notes"})
+    second = own.add("Quite other ones about fish.", {"title": "Notes"})
+    mirror.run()
+    texts = [path.read_text() for path in (folder / "notes.md", folder / "notes-2.md")]
+    (folder / "notes-2.md").unlink()
+    (folder / "notes.md").write_text("\n\n---\n\n".join(texts))
+    assert mirror.run().counts == {"moved": 1}
+    own.update(first.id, "The first words, again.")
+    own.update(second.id, "Other ones about birds.")
+    assert mirror.run().counts == {"written": 2}
+    assert mirror.run().quiet
+    own.delete(first.id)
+    assert mirror.run().counts == {"removed": 1}
+    assert "The first words" not in (folder / "notes.md").read_text()
+    assert [memory.text for memory in own.get_all()] == ["Other ones about birds."]
+    assert mirror.run().quiet
+
+
+def test_a_file_that_takes_the_place_of_another_of_its_title_is_the_memory_it_names(
+    own, folder, mirror
+):
+    own.add("The first words.", {"title": "Notes"})
+    own.add("Quite other ones about fish.", {"title": "Notes"})
+    mirror.run()
+    kept = (folder / "notes-2.md").read_text()
+    (folder / "notes-2.md").rename(folder / "notes.md")
+    assert mirror.run().counts == {"moved": 1, "deleted": 1}
+    (memory,) = own.get_all()
+    assert memory.id in kept
+    assert memory.text in kept
+    assert len(own.history(memory.id)) == 1

@@ -15,10 +15,10 @@ from memory_mesh.formats.memory_file import MemoryFile, parse
 from memory_mesh.mirror import mapping, replacing, scan
 from memory_mesh.mirror.append import append
 from memory_mesh.mirror.applying import agreed, mark
-from memory_mesh.mirror.matching import Group, groups, title_key
+from memory_mesh.mirror.matching import Group, title_key
 from memory_mesh.mirror.merging import Act, Sides, decide
 from memory_mesh.mirror.report import Line
-from memory_mesh.mirror.run import OUT_OF_USE, SEQ, Run
+from memory_mesh.mirror.run import OUT_OF_USE, SEQ, Run, grouped
 from memory_mesh.mirror.state import GONE, HELD, Delta, Held
 from memory_mesh.model import Memory
 
@@ -181,7 +181,7 @@ def remove(run: Run, held: Held, text: scan.Text) -> bool:
     run.report.removed.append(Line(held.path, memory=held.memory))
     if run.dry:
         return True
-    rest = _without(text.text, held)
+    rest = _without(run, text.text, held)
     path = run.folder / held.path
     if rest.strip():
         done = replacing.replace(path, text.hash, rest.encode(), root=run.folder)
@@ -203,12 +203,12 @@ def present(run: Run, held: Held) -> tuple[scan.Text | None, Group | None]:
         text = scan.read(run.folder, held.path)
     except (OSError, ValueError):
         return None, None
-    return text, _group_of(text.text, held.path, held.memory, held.title)
+    return text, _group_of(run, text.text, held.path, held.memory, held.title)
 
 
-def _group_of(text: str, path: str, memory: str, title: str) -> Group | None:
+def _group_of(run: Run, text: str, path: str, memory: str, title: str) -> Group | None:
     name = path.rpartition("/")[2].removesuffix(scan.ENDING)
-    found = groups(path, parse(text, name=name).documents)
+    found = grouped(run, path, parse(text, name=name).documents)
     named = next((group for group in found if group.document.memory_id == memory), None)
     return named or next((group for group in found if group.title == title), None)
 
@@ -246,7 +246,7 @@ def _replaced(
 def _note_written(run: Run, path: str, whole: bytes, memory: Memory, document: MemoryFile) -> None:
     """Remembers a document that was written; its file is read once more at the next run."""
     title = title_key(document.title)
-    group = _group_of(whole.decode(), path, memory.id, title)
+    group = _group_of(run, whole.decode(), path, memory.id, title)
     if group is None:  # what was written is found again: formats/memory_file.py promises it
         raise AssertionError(path)
     held = run.state.of_memory(memory.id) or Held(memory.id, path, title, "", "")
@@ -256,10 +256,10 @@ def _note_written(run: Run, path: str, whole: bytes, memory: Memory, document: M
     run.write(delta)
 
 
-def _without(text: str, held: Held) -> str:
+def _without(run: Run, text: str, held: Held) -> str:
     """The file without the documents of one memory; all others keep their bytes."""
     documents = parse(text).documents
-    found = groups(held.path, documents)
+    found = grouped(run, held.path, documents)
     mine = next(
         (one for one in found if one.document.memory_id == held.memory),
         next((one for one in found if one.title == held.title), None),

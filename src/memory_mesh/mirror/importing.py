@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 from memory_mesh.formats.memory_file import parse
 from memory_mesh.mirror import adding, applying, joining, scan
-from memory_mesh.mirror.matching import Group, Paired, by_file, groups, moved, pair, rewritten
-from memory_mesh.mirror.run import SLICE, Run
+from memory_mesh.mirror.matching import Group, Paired, by_file, moved, pair, rewritten
+from memory_mesh.mirror.run import SLICE, Run, grouped, named_in
 from memory_mesh.mirror.state import COMING, GONE, Delta, Held
 
 YOUNG_NS = 300_000_000  # a program may still be writing a file that is newer
@@ -97,7 +97,7 @@ def _take_apart(run: Run, path: str, text: scan.Text, found: Found) -> None:
         else:
             run.refuse(path, "", words)
     if whole:
-        found.groups[path] = groups(path, parsed.documents)
+        found.groups[path] = grouped(run, path, parsed.documents)
         return
     if not parsed.documents:
         run.note(path, "the file is empty; delete it if you want to delete its memories")
@@ -112,7 +112,9 @@ def _planned(run: Run, found: Found, held: Sequence[Held]) -> Paired:
     alone: set[str] = set()
     mine = by_file(one for one in held if one.status not in {COMING, GONE})
     for path, parts in found.groups.items():
-        paired = pair(parts, mine.pop(path, []))
+        here = mine.pop(path, [])
+        named = named_in(run, [one.document for one in parts])
+        paired = pair(parts, here, named - {one.memory for one in here})
         known += paired.known
         new += paired.new
         missing += paired.missing

@@ -50,12 +50,16 @@ def title_key(title: str) -> str:
     return " ".join(title.casefold().split())
 
 
-def groups(path: str, documents: Sequence[MemoryFile]) -> list[Group]:
-    """The memories of a file, in the order of their last documents."""
+def groups(path: str, documents: Sequence[MemoryFile], known: Collection[str] = ()) -> list[Group]:
+    """The memories of a file, in the order of their last documents.
+
+    Documents of one title that name two `known` memories are two memories.
+    """
     found: list[list[int]] = []
     for number, document in enumerate(documents):
         mine = next(
-            (one for one in found if any(_alike(documents[old], document) for old in one)), None
+            (one for one in found if any(_alike(documents[old], document, known) for old in one)),
+            None,
         )
         if mine is None:
             found.append([number])
@@ -65,15 +69,20 @@ def groups(path: str, documents: Sequence[MemoryFile]) -> list[Group]:
     return sorted(made, key=lambda group: group.index)
 
 
-def pair(found: Sequence[Group], held: Sequence[Held]) -> Paired:
-    """Brings together the documents and the memories of one file."""
+def pair(found: Sequence[Group], held: Sequence[Held], others: Collection[str] = ()) -> Paired:
+    """Brings together the documents and the memories of one file.
+
+    A document that names one of the `others`, memories of other files, is none of this file's.
+    """
     known: list[tuple[Group, Held]] = []
     new, missing = list(found), list(held)
     _match(new, missing, known, lambda group: group.document.memory_id, lambda held: held.memory)
+    foreign = [group for group in new if group.document.memory_id in others]
+    new = [group for group in new if group.document.memory_id not in others]
     _match(new, missing, known, lambda group: group.title, lambda held: held.title)
     _match(new, missing, known, lambda group: group.doc, lambda held: held.doc)
     _match(new, missing, known, lambda group: group.body, lambda held: held.body)
-    return Paired(known, new, missing)
+    return Paired(known, new + foreign, missing)
 
 
 def moved(new: Sequence[Group], missing: Sequence[Held]) -> Paired:
@@ -127,9 +136,11 @@ def _match(
     missing[:] = [held for held in missing if held.memory not in taken]
 
 
-def _alike(one: MemoryFile, other: MemoryFile) -> bool:
+def _alike(one: MemoryFile, other: MemoryFile, known: Collection[str]) -> bool:
     if one.memory_id is not None and one.memory_id == other.memory_id:
         return True
+    if one.memory_id in known and other.memory_id in known:
+        return False
     return title_key(one.title) == title_key(other.title)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from memory_mesh.formats.memory_file import parse
+from memory_mesh.formats.memory_file import MemoryFile, parse
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.mapping import related_in_file
-from memory_mesh.mirror.matching import Group
+from memory_mesh.mirror.matching import Group, groups
 from memory_mesh.mirror.report import Line, Report
 from memory_mesh.mirror.state import HELD, Delta, Held, State
 from memory_mesh.model import Channel, Memory, Scope, Status, Tier
@@ -189,6 +189,17 @@ class Run:
     def note(self, path: str, words: str, title: str = "") -> None:
         """Reports something worth knowing about a file or a document."""
         self.report.notes.append(Line(path, title, words=words))
+
+
+def grouped(run: Run, path: str, documents: Sequence[MemoryFile]) -> list[Group]:
+    """The memories of a file; those that the mirror knows apart stay apart."""
+    return groups(path, documents, named_in(run, documents))
+
+
+def named_in(run: Run, documents: Sequence[MemoryFile]) -> set[str]:
+    """The memories that documents name and the mirror knows."""
+    ids = {one.memory_id for one in documents if one.memory_id is not None}
+    return {id_ for id_ in ids if run.state.of_memory(id_) is not None}
 
 
 def _raw_documents(content: bytes) -> list[str]:
