@@ -334,6 +334,16 @@ def test_a_file_that_cannot_be_taken_is_named_in_every_run(own, folder, mirror):
     assert len(mirror.run().added) == 1
 
 
+@pytest.mark.skipif(os.name == "nt", reason="names are text there")
+def test_a_file_whose_name_is_no_text_stops_nothing(own, folder, mirror):
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.md")).write_text(AUTH)
+    (folder / "jwt.md").write_text(JWT)
+    report = mirror.run()
+    assert report.counts == {"added": 1, "refused": 1}
+    assert report.refused[0].path == "caf\\udce9.md"
+    assert "rename" in report.refused[0].words
+
+
 def test_a_faulty_file_does_not_delete_what_it_held(own, folder, mirror):
     (folder / "jwt.md").write_text(JWT)
     mirror.run()

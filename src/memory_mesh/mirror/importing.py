@@ -64,6 +64,9 @@ def _read(run: Run, paths: Sequence[str], again: AbstractSet[str]) -> Found:
     """
     found = Found()
     for path in sorted({*paths, *again}):
+        if (shown := path.encode("utf-8", "backslashreplace").decode()) != path:
+            run.refuse(shown, "", "its name is not UTF-8; rename it")
+            continue
         try:
             path.encode()
             text = scan.read(run.folder, path)
