@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.formats.memory_file import MemoryFile, parse
-from memory_mesh.mirror import Mirror
+from memory_mesh.mirror import Author, Mirror
 from memory_mesh.mirror.append import append
 from memory_mesh.mirror.replacing import KEPT
 from memory_mesh.model import Scope
@@ -432,3 +432,16 @@ def test_a_file_that_takes_the_place_of_another_of_its_title_is_the_memory_it_na
     assert memory.id in kept
     assert memory.text in kept
     assert len(own.history(memory.id)) == 1
+
+
+def test_an_agent_does_not_put_the_stores_words_over_the_users(own, folder):
+    mirror = Mirror(own, folder, updates="replace")
+    receipt = own.add("The port is 80.", {"title": "Port"})
+    mirror.run()
+    own.update(receipt.id, "The port is 81.")
+    only(folder).write_text(only(folder).read_text().replace("80", "82"))
+    mirror.run()
+    with pytest.raises(NotAllowed, match="user"):
+        mirror.resolve(only(folder), keep="store", author=Author.AGENT)
+    assert "The port is 82." in only(folder).read_text()
+    assert mirror.resolve(only(folder), keep="file", author=Author.AGENT).counts == {"proposed": 1}

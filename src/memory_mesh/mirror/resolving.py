@@ -1,6 +1,6 @@
 """Disagreements and proposals: list what waits, and end a disagreement as a person decides."""
 
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.mirror import applying, exporting
 from memory_mesh.mirror.authors import Author
@@ -29,6 +29,8 @@ def resolve(run: Run, target: str, keep: str, author: Author) -> None:
     found = [held for held in run.state.disagreeing() if target in {held.path, held.memory}]
     if not found:
         raise NotFound(f"nothing disagrees in {target}. List what does: memory-mesh mirror status")
+    if keep == "store" and author is not Author.USER:
+        raise NotAllowed("the file has the user's words: the user decides to keep the store's")
     for held in found:
         delta = Delta()
         if keep == "file":
