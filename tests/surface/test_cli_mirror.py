@@ -108,3 +108,10 @@ def test_an_unknown_way_to_write_updates_is_refused(cli, project):
     done = own("mirror", "init", cwd=project)
     assert done.code == 1
     assert "append or replace" in done.err
+
+
+def test_a_name_does_not_look_like_a_line_of_the_report(cli, project):
+    cli("mirror", "init", cwd=project)
+    (project / ".rawko" / "memories" / "a\ndeleted: b.md").write_text(NOTE)
+    out = cli("mirror", cwd=project).out
+    assert "new memory: a\\ndeleted: b.md (Port)" in out.splitlines()

@@ -133,7 +133,8 @@ def _report(report: Report, folder: Path, *, as_json: bool) -> int:
         for line in lines[:_SHOWN]:
             what = f" {line.words}" if line.words else ""
             title = f" ({line.title})" if line.title else ""
-            output.say(masked(f"{words}: {line.path}{title}{what}"))
+            said = masked(f"{words}: {line.path}{title}{what}")
+            output.say(said.replace("\n", "\\n"))  # a name must not look like a line of ours
         if len(lines) > _SHOWN:
             output.say(f"{words}: {len(lines) - _SHOWN} more")
     if report.disagreements:
