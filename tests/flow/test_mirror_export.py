@@ -445,3 +445,16 @@ def test_an_agent_does_not_put_the_stores_words_over_the_users(own, folder):
         mirror.resolve(only(folder), keep="store", author=Author.AGENT)
     assert "The port is 82." in only(folder).read_text()
     assert mirror.resolve(only(folder), keep="file", author=Author.AGENT).counts == {"proposed": 1}
+
+
+def test_a_dry_run_keeps_the_file_that_was_replaced(own, folder):
+    mirror = Mirror(own, folder, updates="replace")
+    receipt = own.add("The port is 80.", {"title": "Port"})
+    mirror.run()
+    own.update(receipt.id, "The port is 81.")
+    mirror.run()
+    (kept,) = (folder / KEPT).glob("port.*")
+    mirror.status()
+    assert "The port is 80." in kept.read_text()
+    mirror.run()
+    assert not kept.exists()

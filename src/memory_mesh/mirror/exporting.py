@@ -28,7 +28,7 @@ _PAGE, _MOST = 200, 1_000
 
 def push(run: Run) -> None:
     """Brings the folder up to the store."""
-    for name in replacing.late_writes(run.folder):
+    for name in replacing.late_writes(run.folder, dry=run.dry):
         run.note(
             f"{replacing.KEPT}/{name}",
             "a program wrote to this file after the mirror had replaced it; what it wrote is here",

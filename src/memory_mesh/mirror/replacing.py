@@ -71,8 +71,11 @@ def remove(path: Path, expected: str, *, root: Path) -> bool:
     return False
 
 
-def late_writes(root: Path) -> list[str]:
-    """Names of kept files that were written to after they were replaced; the others are removed."""
+def late_writes(root: Path, *, dry: bool = False) -> list[str]:
+    """Names of kept files that were written to after they were replaced.
+
+    The others are removed, unless the run is `dry`.
+    """
     folder = root / KEPT
     if folder.is_symlink() or not folder.is_dir():
         return []
@@ -80,10 +83,10 @@ def late_writes(root: Path) -> list[str]:
     for kept in sorted(folder.glob("[!.]*")):
         if kept.is_symlink() or not kept.is_file():
             continue
-        if _hash(kept) == kept.name.rpartition(".")[2]:
-            kept.unlink()
-        else:
+        if _hash(kept) != kept.name.rpartition(".")[2]:
             late.append(kept.name)
+        elif not dry:
+            kept.unlink()
     return late
 
 
