@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import Generator, Iterator
+from contextvars import copy_context
 from datetime import timedelta
 from pathlib import Path
 
@@ -249,3 +251,83 @@ def test_a_trace_that_fits_is_not_cut() -> None:
     trace = Trace("Deploy", plan="p", steps=(Step("s", "done"),), tools_used=("x",) * 200)
     assert fitted(trace) == trace
     assert trace_with(fitted(Trace("x", results="ü" * 100_000)), {}).results.endswith("…")
+
+
+class Mute(Exception):
+    """An exception that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_exception_without_words_is_not_replaced(mesh: MemoryMesh) -> None:
+    with pytest.raises(Mute), recording(mesh, "Deploy"):
+        raise Mute
+    assert mesh.traces()[0].results == "Mute"
+
+
+@pytest.mark.parametrize("given", ["", " \n", "a\0b", "\ud800", "long words " * 100_000, Mute()])
+def test_no_argument_breaks_a_recorded_call(mesh: MemoryMesh, given: object) -> None:
+    @recorded(mesh, "{what}")
+    def handle(what: object) -> bool:
+        return what is given
+
+    assert handle(given)
+    (trace,) = mesh.traces()
+    assert trace.goal
+    assert len(trace.goal) <= 10_002
+
+
+def test_a_generator_function_is_refused_with_what_to_do(mesh: MemoryMesh) -> None:
+    with pytest.raises(InvalidInput, match="inside the function"):
+
+        @recorded(mesh, "Count")
+        def count() -> Iterator[int]:
+            yield 1
+
+
+def test_a_generator_may_record_and_be_left_early_or_elsewhere(mesh: MemoryMesh) -> None:
+    def count() -> Generator[int, None, None]:
+        with recording(mesh, "Count"):
+            yield from (1, 2)
+
+    counted = count()
+    copy_context().run(next, counted)
+    counted.close()
+    assert mesh.traces()[0].status is TraceStatus.SUCCESS
+
+
+def test_one_recording_can_be_used_inside_itself(mesh: MemoryMesh) -> None:
+    again = recording(mesh, "Deploy")
+    with again as outer:
+        with again as inner:
+            inner.step("Build")
+        assert current() is outer
+        outer.step("Copy")
+    assert current() is None
+    assert [trace.steps[0].text for trace in mesh.traces()] == ["Copy", "Build"]
+
+
+def test_any_fault_of_the_memory_leaves_the_run_alone(
+    mesh: MemoryMesh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(mesh, "plan", full)
+    monkeypatch.setattr(mesh, "record_trace", full)
+    with recording(mesh, "Deploy") as run:
+        run.step("Build")
+    assert run.trace_id is None
+
+
+def test_a_run_that_is_interrupted_while_memory_is_asked_is_not_current(
+    mesh: MemoryMesh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mesh, "plan", interrupted)
+    with pytest.raises(KeyboardInterrupt), recording(mesh, "Deploy"):
+        pass
+    assert current() is None

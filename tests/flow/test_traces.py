@@ -6,10 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh import flows
 from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Channel, Kind, Link, Outcome, Scope, SourceKind, Status, Tier
+from memory_mesh.flows.access import Access
+from memory_mesh.formats import trace_file
+from memory_mesh.model import (
+    Channel,
+    Hits,
+    Kind,
+    Link,
+    Outcome,
+    Query,
+    Scope,
+    SourceKind,
+    Status,
+    Tier,
+)
 from memory_mesh.model.filter import Compare, Sign
 from memory_mesh.model.trace import Step, Trace, TraceStatus
 from memory_mesh.sync import MemoryMesh
@@ -226,3 +240,28 @@ def test_a_page_of_traces_is_read_from_the_index_without_sorting(
         plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked}")]
     assert any("version_label" in step for step in plan)
     assert not any("TEMP B-TREE" in step for step in plan)
+
+
+def test_a_recorded_trace_is_read_back_from_its_file(tmp_path: Path) -> None:
+    with MemoryMesh(db_dir=tmp_path / "store") as mesh:  # the system's clock has microseconds
+        for number in range(3):
+            trace = mesh.get_trace(str(mesh.record_trace(f"Fix page {number}").id))
+            assert trace is not None
+            assert trace_file.parse(trace_file.render(trace)) == trace
+
+
+def test_a_huge_goal_is_compared_by_its_beginning(
+    mesh: MemoryMesh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mesh.record_trace("Fix the login test")
+    asked: list[int] = []
+
+    def measured(access: Access, query: Query) -> Hits:
+        asked.append(len(query.text))
+        return flows.recall.recall(access, query)
+
+    monkeypatch.setattr(flows.traces, "recall", measured)
+    huge = "Fix the login test " * 50_000  # to embed all of it takes minutes
+    assert mesh.similar_tasks(huge)
+    assert mesh.plan(huge).matches
+    assert max(asked) <= 10_002

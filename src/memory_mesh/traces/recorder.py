@@ -14,16 +14,16 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from types import TracebackType
 
-from memory_mesh.errors import InvalidInput, MeshError
+from memory_mesh.errors import InvalidInput
 from memory_mesh.log import NAME
 from memory_mesh.model import Receipt, Scope
 from memory_mesh.model.trace import Plan, Step, Trace, TraceStatus
 from memory_mesh.policy.privacy import masked
-from memory_mesh.policy.writing.traces import fitted, trace_with
+from memory_mesh.policy.writing.traces import fitted, recorder_goal, trace_with
 from memory_mesh.ports import Clock
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.typed import TYPE_CHECKING, Any, TypeVar
@@ -141,19 +141,21 @@ class recording:  # noqa: N801  # used like a function
             "part_of": tuple(part_of),
             "depends_on": tuple(depends_on),
         }
-        checked = trace_with(goal, self._ties)  # a mistake shows at once, not at the end
+        # a mistake shows at once, not at the end
+        checked = trace_with(recorder_goal(goal), self._ties)
         self._mesh: Any = mesh
         self._goal, self._advise, self._scope = checked.goal, advise, scope
         self._clock = clock or SystemClock()
+        self._open: list[tuple[Run, Token[Run | None]]] = []
 
     def __enter__(self) -> Run:
         """Begins the run."""
         _check_face(self._mesh, awaited=False, hint="use `async with` for the async MemoryMesh")
-        run = self._begun()
+        run = Run(self._goal, self._clock)
         if self._advise:
             with _memory_may_fail("asked"):
                 run.advice = self._mesh.plan(run.goal, scope=self._scope)
-        return run
+        return self._begun(run)
 
     def __exit__(
         self,
@@ -169,11 +171,11 @@ class recording:  # noqa: N801  # used like a function
     async def __aenter__(self) -> Run:
         """Begins the run."""
         _check_face(self._mesh, awaited=True, hint="use `with` for the blocking MemoryMesh")
-        run = self._begun()
+        run = Run(self._goal, self._clock)
         if self._advise:
             with _memory_may_fail("asked"):
                 run.advice = await self._mesh.plan(run.goal, scope=self._scope)
-        return run
+        return self._begun(run)
 
     async def __aexit__(
         self,
@@ -188,16 +190,17 @@ class recording:  # noqa: N801  # used like a function
                 run.trace(), scope=self._scope, **self._ties
             )
 
-    def _begun(self) -> Run:
-        self._run = Run(self._goal, self._clock)
-        self._token: Token[Run | None] = _current.set(self._run)
-        return self._run
+    def _begun(self, run: Run) -> Run:
+        self._open.append((run, _current.set(run)))
+        return run
 
     def _ended(self, error: BaseException | None) -> Run:
-        _current.reset(self._token)
+        run, token = self._open.pop()
+        with suppress(ValueError):  # a generator may end in another context than it began in
+            _current.reset(token)
         if error is not None and not _is_plain_exit(error):
-            self._run.fail(_in_words(error))
-        return self._run
+            run.fail(_in_words(error))
+        return run
 
 
 def recorded(
@@ -223,6 +226,7 @@ def recorded(
     started = functools.partial(recording, mesh, advise=advise, scope=scope, clock=clock)
 
     def decorate(function: Function) -> Function:
+        _refuse_generator(function)
         awaited = inspect.iscoroutinefunction(function)
         hint = (
             "an async function needs the async MemoryMesh, a blocking function the one of "
@@ -238,7 +242,7 @@ def recorded(
                 return _title(function)
             bound = signature.bind(*arguments, **named)
             bound.apply_defaults()
-            return _filled(goal, bound.arguments)
+            return recorder_goal(_filled(goal, bound.arguments)) or _title(function)
 
         if awaited:
 
@@ -269,7 +273,7 @@ def _memory_may_fail(what: str) -> Iterator[None]:
     """Logs an error of the memory instead of raising it."""
     try:
         yield
-    except MeshError as error:
+    except Exception as error:  # noqa: BLE001  # whatever it is, the run goes on
         reason = masked(str(error))
         logging.getLogger(NAME).warning("memory-mesh: the trace was not %s: %s", what, reason)
 
@@ -282,12 +286,22 @@ def _check_face(mesh: object, *, awaited: bool, hint: str) -> None:
         raise InvalidInput(hint)
 
 
+def _refuse_generator(function: Callable[..., Any]) -> None:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidInput(
+            "a call of a generator function ends before its work begins; use `with recording(mesh, "
+            "goal)` inside the function"
+        )
+
+
 def _is_plain_exit(error: BaseException) -> bool:
-    return isinstance(error, SystemExit) and error.code in {0, None}
+    """True if nothing failed: a wanted exit, or a generator whose caller needs no more of it."""
+    wanted = isinstance(error, SystemExit) and error.code in {0, None}
+    return wanted or isinstance(error, GeneratorExit)
 
 
 def _in_words(error: BaseException) -> str:
-    said = str(error)
+    said = _as_text(error)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
@@ -300,4 +314,12 @@ def _title(function: Callable[..., Any]) -> str:
 def _filled(template: str, arguments: Mapping[str, object]) -> str:
     from memory_mesh.formats.prompt import filled
 
-    return filled(template, {name: str(value) for name, value in arguments.items()})
+    return filled(template, {name: _as_text(value) for name, value in arguments.items()})
+
+
+def _as_text(value: object) -> str:
+    """What a value says of itself; nothing where it cannot."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001  # code of anybody; it must not break the run
+        return ""

@@ -29,7 +29,7 @@ from memory_mesh.policy.arguments import (
     moment,
     options_given,
 )
-from memory_mesh.policy.writing.traces import trace_with
+from memory_mesh.policy.writing.traces import milliseconds, recorder_goal, trace_with
 from memory_mesh.verbs.system_memory import SystemMemoryVerbs
 
 _FIELDS = (
@@ -180,7 +180,11 @@ class TraceVerbs(SystemMemoryVerbs):
         share, many = check_share(min_similarity, "min_similarity"), check_limit(limit)
         traces = self._similar(goal, min(MAX_RESULTS, 4 * many), share, time_window, scope)
         learned = flows.traces.learned(
-            self._access(), goal, self._lens(scope), limit=many, min_similarity=share
+            self._access(),
+            recorder_goal(goal),
+            self._lens(scope),
+            limit=many,
+            min_similarity=share,
         )
         from memory_mesh.policy.learning.planning import plan_of  # most calls plan nothing
 
@@ -197,7 +201,7 @@ class TraceVerbs(SystemMemoryVerbs):
         lens = _lens_on_traces(self._lens(scope, include=(Status.ARCHIVED,)), window)
         found = flows.traces.similar(
             self._access(),
-            check_text(goal, "goal"),
+            recorder_goal(check_text(goal, "goal")),
             lens,
             limit=limit,
             min_similarity=min_similarity,
@@ -226,7 +230,7 @@ class TraceVerbs(SystemMemoryVerbs):
             kind=Kind.EVENT,
             label=LABEL,
             tier=Tier.SHORT_TERM,
-            occurred_at=trace.timestamp or now,
+            occurred_at=trace.timestamp or milliseconds(now),
             extra={KEY: trace_json(trace)},
             allow_duplicate=True,
             origin=Origin(trace.trace_id, now),

@@ -43,6 +43,12 @@ def fitted(trace: Trace) -> Trace:
     return cut
 
 
+def recorder_goal(goal: object) -> str:
+    """Returns a goal cut to what is compared and a recorder keeps: none takes minutes or breaks."""
+    text = goal if isinstance(goal, str) else check_text(goal, "goal")
+    return _shortened(text, _GOAL_CHARS).strip()
+
+
 def check_trace_id(value: object) -> str:
     """Returns the id of a trace if it has the form of one."""
     text = check_text(value, "trace_id")
@@ -78,7 +84,7 @@ def _checked(given: Mapping[str, Any]) -> Trace:
         plan=check_text(given["plan"], "plan"),
         steps=tuple(map(_step, _listed("steps", given["steps"]))),
         results=check_text(given["results"], "results"),
-        timestamp=None if at is None else _milliseconds(at),
+        timestamp=None if at is None else milliseconds(at),
         trace_id=check_trace_id(given["trace_id"]) if given["trace_id"] else "",
     )
     trace = replace(trace, **lists)
@@ -121,7 +127,7 @@ def _cut(trace: Trace, chars: int) -> Trace:
     texts: dict[str, Any] = {
         name: _shortened(getattr(trace, name), 5 * chars) for name in ("plan", "results")
     }
-    goal = _shortened(trace.goal, _GOAL_CHARS)
+    goal = recorder_goal(trace.goal)
     return replace(trace, goal=goal, steps=steps, **texts, **lists)
 
 
@@ -167,7 +173,7 @@ def _duration(value: object) -> int:
     return value
 
 
-def _milliseconds(at: datetime) -> datetime:
+def milliseconds(at: datetime) -> datetime:
     """The time as a trace file writes it."""
     at = at.astimezone(UTC)
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
