@@ -8,6 +8,7 @@ import pytest
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Outcome
+from memory_mesh.model.trace import Trace
 from memory_mesh.sync import MemoryMesh
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -182,3 +183,13 @@ def test_the_default_keeps_the_goal_without_personal_data(tmp_path):
 def test_a_wrong_setting_says_what_is_allowed(tmp_path, option, value, said):
     with pytest.raises(InvalidInput, match=said):
         MemoryMesh(db_dir=tmp_path, **{option: value})
+
+
+@pytest.mark.req("R-002-071")
+def test_the_name_of_the_user_in_a_stated_id_is_refused(alicja, tmp_path):
+    stated = "trace-akowalska-1"
+    with MemoryMesh(db_dir=tmp_path / "store") as mesh:
+        for given in (Trace("Fix it", trace_id=stated), Trace("Fix it", follows=(stated,))):
+            with pytest.raises(InvalidInput, match="personal data"):
+                mesh.record_trace(given)
+    assert b"akowalska" not in everything(tmp_path / "store")
