@@ -258,3 +258,9 @@ def test_an_entry_is_made_of_closed_lists_and_numbers():
     assert one.timestamp == datetime(2026, 1, 2, 3, tzinfo=UTC)
     assert one.primary_goal == "other task"
     assert one.components_used == ()
+
+
+def test_a_trace_is_recorded_where_the_log_cannot_be_written(shared: MemoryMesh) -> None:
+    shared.folder.mkdir(parents=True)
+    (shared.folder / "system").write_text("in the way")
+    assert shared.record_trace("Fix the login").id == shared.traces()[0].trace_id

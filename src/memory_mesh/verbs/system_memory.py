@@ -1,10 +1,11 @@
 """The system memory: what executions of all projects and users say together, without texts."""
 
-from memory_mesh import flows
-from memory_mesh.errors import InvalidInput
+from memory_mesh import flows, log
+from memory_mesh.errors import InvalidInput, MeshError
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.policy.arguments import check_limit, check_text
+from memory_mesh.policy.privacy import masked
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
 
@@ -92,11 +93,19 @@ class SystemMemoryVerbs(View):
         )
 
     def _log_if_on(self, trace: "Trace", project: str | None) -> None:
-        """Logs a recorded trace where the setting is on."""
-        if self._config.system_memory:
+        """Logs a recorded trace where the setting is on; the trace is recorded if that fails."""
+        if not self._config.system_memory:
+            return
+        try:
             access, files = self._system()
             experience = self._experience(access, trace, project)
             flows.system_memory.append(access, files, [experience])
+        except (MeshError, OSError) as error:
+            log.warn_once(
+                "system memory",
+                f"the trace is recorded, but the system memory could not be written: "
+                f"{masked(str(error))}. `memory-mesh memory-log write` writes its file anew",
+            )
 
     def _experience(self, access: Access, trace: "Trace", project: str | None) -> "Experience":
         from memory_mesh.policy.experiences import NO_PROJECT, anonymous
