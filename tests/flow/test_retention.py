@@ -9,7 +9,7 @@ from memory_mesh.errors import InvalidInput
 from memory_mesh.flows import system_memory
 from memory_mesh.model import Memory, Status
 from memory_mesh.model.learning import LessonContext
-from memory_mesh.model.trace import PACKED, Trace, packed, trace_of, unpacked
+from memory_mesh.model.trace import PACKED, Step, Trace, packed, trace_of, unpacked
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.flow.executions import GROWING_TOGETHER, learnings, record_deploys, record_login
@@ -256,3 +256,21 @@ def test_packing_loses_nothing_and_a_damaged_pack_is_read_as_far_as_it_can_be() 
         recorded_from=FrozenClock().now(),
     )
     assert trace_of(memory).plan == "x" * 500
+
+
+def test_a_dry_run_counts_what_follows_from_its_own_steps(
+    mesh: MemoryMesh, clock: FrozenClock
+) -> None:
+    deploy = Trace(
+        "Deploy the shop", plan="Build and push. " * 50, steps=(Step("Build"), Step("Push"))
+    )
+    mesh.record_traces([deploy] * 120)  # two slices, one skill
+    for actions in (["learn", "extend", "stage"], [*["archive"] * 120, *["compress"] * 2]):
+        planned, done = mesh.run_jobs(BOTH, dry_run=True), mesh.run_jobs(BOTH)
+        told = [
+            [(step.action, report.slices) for report in reports for step in report.steps]
+            for reports in (planned, done)
+        ]
+        assert told[0] == told[1]
+        assert [action for action, _ in told[1]] == actions
+        clock.advance(YEAR + DAY)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.blocks import Change
 from memory_mesh.flows.decisions import decided, turned
 from memory_mesh.flows.jobs.discovery import ALONE, AWAY, NEW, TRACE
@@ -116,7 +116,7 @@ def _archive(site: Site, found: Sequence[Candidate], rule: Rule) -> Slices:
         part = kept[start : start + SLICE]
         names = tuple(f"{TRACE}{one.memory.id}" for one in part)
         ids = tuple(one.memory.id for one in part)
-        planned: dict[str, str | None] = dict.fromkeys(names)
+        planned = _planned(site, part) if site.dry_run else {}
         commit = site.commit(
             Wanted(ids=ids, states=names), partial(_decide, site, part, rule), planned
         )
@@ -126,6 +126,16 @@ def _archive(site: Site, found: Sequence[Candidate], rule: Rule) -> Slices:
             for one in part
             if site.dry_run or one.memory.id in done
         ]
+
+
+def _planned(site: Site, part: Sequence[Candidate]) -> dict[str, str | None]:
+    """What a dry run keeps in place of the commit: the traces are archived and not packed yet."""
+    marks, planned = under(TRACE, site.states(TRACE)), dict[str, str | None]()
+    for one in part:
+        id_ = one.memory.id
+        site.drafted[id_] = replace(one.memory, status=Status.ARCHIVED)
+        planned |= {f"{TRACE}{id_}": None, f"{ARCHIVED}{marks[id_]}/{id_}": record.iso(site.now)}
+    return planned
 
 
 def _decide(site: Site, part: Sequence[Candidate], rule: Rule, standing: Standing) -> Commit:

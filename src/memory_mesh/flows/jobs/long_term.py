@@ -169,6 +169,11 @@ def _merged(site: Site, one: Known, like: Sequence[Known]) -> Slice | None:
     links = _links(site, one, like)
     planned: dict[str, str | None] = {f"{LEARNING}{each.memory.id}": None for each in like}
     planned[f"{LEARNING}{one.memory.id}"] = text_mark(worded[1].text)
+    if site.dry_run:
+        planned |= _to_stage(record, one.memory.id, site.states(STAGED))
+        draft, wording = worded
+        extra = {**one.memory.extra, **draft.extra}
+        site.drafted[one.memory.id] = replace(one.memory, text=wording.text, extra=extra)
     decide = partial(_decide, site, every, (record, worded), links)
     if site.commit(wanted, decide, planned) is None and not site.dry_run:
         return None
@@ -220,15 +225,20 @@ def _decide(
     gone = [superseded(site.access, other, put.memory, standing) for other in others]
     states: dict[str, str | None] = {f"{LEARNING}{other.id}": None for other in others}
     states[f"{LEARNING}{first.id}"] = text_mark(worded[1].text)
-    digest = learning_record.steps_digest(record)
-    if record.findings.agreed and standing.states.get(f"{STAGED}{first.id}") != digest:
-        states[f"{STAGE}{first.id}"] = digest
+    states |= _to_stage(record, first.id, standing.states)
     return Commit(
         puts=(put, *(closed for closed, _ in gone)),
         entries=(entry, *(said for _, said in gone)),
         links=links,
         states=states,
     )
+
+
+def _to_stage(record: LearningRecord, id_: str, states: Mapping[str, str]) -> dict[str, str]:
+    """The mark of a learning whose steps are new: a skill is to be staged from it."""
+    digest = learning_record.steps_digest(record)
+    new = record.findings.agreed and states.get(f"{STAGED}{id_}") != digest
+    return {f"{STAGE}{id_}": digest} if new else {}
 
 
 def _packed(site: Site, part: Mapping[str, str], why: str, standing: Standing) -> Commit:

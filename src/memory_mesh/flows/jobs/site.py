@@ -9,7 +9,8 @@ Small values of jobs (`state` in the ledger) are read and set here, under these 
     staged/<learning>           the hash of the steps that were staged
     job/<job>/<name>            how far a job has come
 
-In a dry run nothing is committed: what would be set is kept in `planned`, and later steps see it.
+In a dry run nothing is committed: what would be set is kept in `planned`, memories as they would be
+in `drafted`, and later steps see both.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -44,6 +45,7 @@ class Site:
     dry_run: bool = False
     system: tuple[Access, ExperienceFiles] | None = None  # the log of experiences, where it is on
     planned: dict[str, str | None] = field(default_factory=dict)
+    drafted: dict[str, Memory] = field(default_factory=dict)
 
     def states(self, prefix: str) -> dict[str, str]:
         """Returns the small values under a prefix, as a dry run would have left them."""
@@ -53,12 +55,16 @@ class Site:
         return {name: value for name, value in sorted(found.items()) if value is not None}
 
     def memories(self, ids: Sequence[str]) -> list[Memory]:
-        """Returns memories by id, whatever their audience and status."""
+        """Returns memories by id, whatever their audience and status; as a dry run left them."""
         found: list[Memory] = []
         for part in sliced(ids):
             with self.access.ledger.read(self.access.namespace) as snapshot:
                 found += snapshot.get(part, self.lens())
-        return found
+        if not self.drafted:
+            return found
+        stored = {memory.id for memory in found}
+        new = [self.drafted[id_] for id_ in ids if id_ in self.drafted and id_ not in stored]
+        return [*(self.drafted.get(memory.id, memory) for memory in found), *new]
 
     def labelled(self, label: str) -> Iterator[list[Memory]]:
         """Pages of the memories with a label, newest first, whatever their audience and status."""

@@ -39,7 +39,7 @@ def _staged(site: Site, memory: Memory, record: LearningRecord) -> JobStep:
     traces = tuple(dict.fromkeys(named))
     sources = (memory.id, *traces)
     if site.dry_run:
-        return JobStep("stage", record.pattern, (), sources)
+        return JobStep("stage", record.pattern, (), traces)
     draft = SkillDraft(
         text=yamo_skill.skill_text(
             record.pattern,

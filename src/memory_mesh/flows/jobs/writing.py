@@ -228,9 +228,12 @@ def _told(site: Site, plan: Plan, ids: _Ids, done: Commit | None) -> Slice:
     about = f"{plan.record.pattern}: {plan.record.count} executions, {share}% succeeded"
     action = "learn" if learning is None else "extend"
     steps = [(plan.scope, JobStep(action, about, said, plan.members))]
-    if site.dry_run and _stages(plan, site.states(STAGED)):
-        steps.append((plan.scope, JobStep("stage", plan.record.pattern, (), plan.record.traces)))
-    plan.entry.known = Known(_as_stored(site, plan, id_, done), plan.record, open=True)
+    known = Known(_as_stored(site, plan, id_, done), plan.record, open=True)
+    if site.dry_run:
+        site.drafted[id_] = known.memory
+        if _stages(plan, site.states(STAGED)):
+            site.planned[f"{STAGE}{id_}"] = learning_record.steps_digest(plan.record)
+    plan.entry.known = known
     plan.entry.members = []
     return steps
 
@@ -252,7 +255,8 @@ def _as_stored(site: Site, plan: Plan, id_: str, done: Commit | None) -> Memory:
     assert plan.worded is not None  # noqa: S101  # the caller asked
     draft, wording = plan.worded
     if plan.learning is not None:
-        return replace(plan.learning, text=wording.text, recorded_from=site.now)
+        extra = {**plan.learning.extra, **draft.extra}
+        return replace(plan.learning, text=wording.text, extra=extra, recorded_from=site.now)
     return _planned(site, draft, wording, id_)
 
 
