@@ -7,7 +7,7 @@ import pytest
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.flows import system_memory
-from memory_mesh.model import Memory, Status
+from memory_mesh.model import Memory, Scope, Status
 from memory_mesh.model.learning import LessonContext
 from memory_mesh.model.trace import PACKED, Step, Trace, packed, trace_of, unpacked
 from memory_mesh.sync import MemoryMesh
@@ -274,3 +274,14 @@ def test_a_dry_run_counts_what_follows_from_its_own_steps(
         assert told[0] == told[1]
         assert [action for action, _ in told[1]] == actions
         clock.advance(YEAR + DAY)
+
+
+def test_sessions_side_by_side_do_not_archive_each_other(
+    mesh: MemoryMesh, clock: FrozenClock
+) -> None:
+    for number in range(6):
+        mesh.record_trace("Fix the login page", scope=Scope("shop", None, "ab"[number % 2]))
+        clock.advance(timedelta(minutes=1))
+    mesh.run_jobs(BOTH)
+    shown = mesh.traces(scope=Scope("shop"), across=["session"])
+    assert len(shown) == 6

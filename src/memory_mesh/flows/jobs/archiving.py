@@ -87,8 +87,7 @@ def sessions_over(traces: Sequence[Memory], hours: int) -> set[str]:
         held.sort(key=lambda memory: memory.created)
         opened: datetime | None = None
         for earlier, later in pairwise(held):
-            another = later.scope.session not in (None, earlier.scope.session)
-            if another or later.created - earlier.created >= timedelta(hours=hours):
+            if later.created - earlier.created >= timedelta(hours=hours):
                 opened = later.created
         over |= {memory.id for memory in held if opened is not None and memory.created < opened}
     return over
