@@ -29,6 +29,7 @@ STATED = {  # a value of every detail, the field that holds it, and the value it
     "importance": (0.9, "importance", 0.9),
     "confidence": (0.4, "confidence", 0.4),
     "tags": (["kitchen"], "tags", ("kitchen",)),
+    "triggers": (["tea|kettle"], "triggers", ("tea|kettle",)),
     "tier": ("short_term", "tier", Tier.SHORT_TERM),
     "pinned": (True, "pinned", True),
     "source_kind": ("user_explicit", "source.kind", SourceKind.USER_EXPLICIT),
