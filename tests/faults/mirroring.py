@@ -31,6 +31,7 @@ _WORDS = (
 )
 _ID = re.compile(r"mem_\d{13}_[0-9a-f]{6}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+parse("---\ntitle: loads all modules\n---\n")  # an edit must not meet one that is half loaded
 _KINDS = ("text", "tags", "triggers", "importance", "title", "key", "cleared", "agent")
 
 
