@@ -138,6 +138,11 @@ def redact(access: Access, text: Named) -> Named:
     return redact_with(access.redactor, text)
 
 
+def redact_in_trace(access: Access, text: str) -> str:
+    """One text of a trace without personal data, secrets and names of the user."""
+    return redact_with(access.trace_redactor or access.redactor, text)
+
+
 def redact_with(redactor: Redactor | None, text: Named) -> Named:
     """One text without personal data and secrets, before there is an Access."""
     return text if redactor is None or text is None else redactor.text(text)

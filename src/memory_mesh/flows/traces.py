@@ -15,7 +15,7 @@ from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import decide as flows_decide
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.prepare import Worded, embed_question, goal_as_kept, redact_with
+from memory_mesh.flows.prepare import Worded, embed_question, goal_as_kept, redact_in_trace
 from memory_mesh.flows.recall import recall
 from memory_mesh.flows.remember import remember
 from memory_mesh.model import (
@@ -166,9 +166,8 @@ def _narrowed(lens: Lens, test: Filter) -> Lens:
 
 def _check_ids(access: Access, draft: Draft) -> None:
     """An id is stored as it is, so it must hold no personal data and no name of the user."""
-    redactor = access.trace_redactor or access.redactor
     for id_ in (_id(draft), *(id_ for _, id_ in _ties(draft))):
-        if redact_with(redactor, id_) != id_:
+        if redact_in_trace(access, id_) != id_:
             raise InvalidInput("a trace_id looks like personal data or a secret; use another one")
 
 
