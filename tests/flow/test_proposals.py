@@ -272,3 +272,22 @@ def test_a_proposal_has_a_size_that_a_person_can_review(mesh, document, memory_i
     with pytest.raises(InvalidInput, match="the limit is 200000"):
         document.propose_update(memory_id, tags=["x" * 200_001])
     assert mesh.proposals() == []
+
+
+def test_what_was_rejected_is_not_proposed_again_until_the_memory_changes(
+    mesh, document, memory_id
+):
+    asked = document.propose_update(memory_id, "It closes at five.")
+    rejected = mesh.review(asked.id, approve=False, reason="no")
+    assert document.propose_update(memory_id, "It closes at five.") == rejected
+    assert mesh.proposals() == []
+    mesh.update(memory_id, "It closes at seven.")
+    again = document.propose_update(memory_id, "It closes at five.")
+    assert (again.pending, mesh.proposals()) == (True, [again])
+
+
+def test_what_was_approved_and_changed_back_can_be_proposed_again(mesh, document, memory_id):
+    asked = document.propose_update(memory_id, "It closes at five.")
+    mesh.review(asked.id, approve=True)
+    mesh.update(memory_id, "It closes at six.")
+    assert document.propose_update(memory_id, "It closes at five.").pending

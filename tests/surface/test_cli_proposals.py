@@ -32,3 +32,13 @@ def test_a_delete_is_proposed_and_rejected(cli: CommandLine) -> None:
     again = cli("review", "--id", asked, "--approve")
     assert again.code == 1
     assert "is decided; undo that first" in again.err
+
+
+def test_a_rejected_change_is_not_proposed_again(cli: CommandLine) -> None:
+    id_ = cli.stored("The office closes at six.")
+    change = ("update", "--id", id_, "--content", "It closes at five.")
+    asked = proposed(cli, *change)
+    cli("review", "--id", asked, "--reject", "--reason", "wrong")
+    again = cli(*change, "--propose")
+    assert again.code == 1
+    assert f"{asked} says the same and was rejected: wrong" in again.out

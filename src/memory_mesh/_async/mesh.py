@@ -1029,7 +1029,8 @@ class MemoryMesh:
         """Proposes a change of a memory; the memory stays as it is until a person decides.
 
         Use it where `update` is not allowed. `review` accepts or rejects the proposal and
-        `undo_review` undoes that. The same proposal that waits already is returned again.
+        `undo_review` undoes that. The same proposal that waits already is returned again,
+        and so is one that was rejected, as long as the memory has not changed since.
 
         Options:
             merge: merge the metadata key by key instead of replacing it as a whole.

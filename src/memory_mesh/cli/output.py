@@ -165,6 +165,11 @@ def described_proposal(asked: Proposal) -> dict[str, Json]:
 
 def proposed(asked: Proposal, *, as_json: bool) -> int:
     """Prints that a change was proposed."""
+    if not asked.pending:
+        done = f"[MemoryMesh] {asked.id} says the same and was rejected: {asked.why}"
+        hint(f"To think again: memory-mesh review --id {asked.id} --undo")
+        answer(described_proposal(asked), done, as_json=as_json)
+        return 1
     hint(f"To decide: memory-mesh review --id {asked.id} --approve, or --reject")
     done = f"[MemoryMesh] Proposed {asked.id}: {asked.verb} of {asked.memory}"
     return answer(described_proposal(asked), done, as_json=as_json)

@@ -52,7 +52,10 @@ def propose(
     source: Source,
     reason: str,
 ) -> Proposal:
-    """Records a proposal; the same one that waits already is returned instead."""
+    """Records a proposal; the same one that waits, or was rejected, is returned instead.
+
+    What was rejected can be proposed again once the memory has changed since.
+    """
     if (size := sum(map(len, (str(asked), reason)))) > PROPOSAL_CHARS:
         raise InvalidInput(f"the proposal has {size} characters; the limit is {PROPOSAL_CHARS}")
     asked, reason = _stored(access, asked, memory_id), redact(access, reason)
@@ -63,12 +66,14 @@ def propose(
         memory = seen(standing, memory_id, reader)
         if verb is ProposedVerb.UPDATE:
             alteration_of(asked, source.channel)(memory)  # refuses what review would refuse
-        waiting = standing.proposed(memory_id) if standing.proposed is not None else ()
-        for each in waiting:
-            if (each.verb, each.change, each.source) == (verb, asked, source):
-                found.append(each)
-                return Commit()
-        if len(waiting) >= MAX_PROPOSALS:
+        known = standing.proposed(memory_id) if standing.proposed is not None else ()
+        same = [
+            each for each in known if (each.verb, each.change, each.source) == (verb, asked, source)
+        ]
+        if same and (same[0].pending or _still_rejected(same[0], memory)):
+            found.append(same[0])
+            return Commit()
+        if sum(each.pending for each in known) >= MAX_PROPOSALS:
             raise InvalidInput(
                 f"{MAX_PROPOSALS} proposals for {memory.id} wait already; review them first"
             )
@@ -86,6 +91,12 @@ def propose(
 
     access.ledger.commit(access.namespace, Wanted(ids=(memory_id,)), decide)
     return found[-1]
+
+
+def _still_rejected(asked: Proposal, memory: Memory) -> bool:
+    """True if a person rejected it and the memory is the one that they looked at."""
+    decided_at = asked.decided_at
+    return asked.approved is False and decided_at is not None and memory.recorded_from < decided_at
 
 
 def waiting(access: Access, lens: Lens, limit: int, *, pending: bool) -> list[Proposal]:

@@ -103,7 +103,9 @@ class Standing:
     echoes: Mapping[bytes, Sequence[Memory]] = field(default_factory=dict)
     conflicts: Mapping[str, Conflict] = field(default_factory=dict)
     proposals: Mapping[str, Proposal] = field(default_factory=dict)
-    proposed: Callable[[str], Sequence[Proposal]] | None = None  # those of a memory that wait
+    proposed: Callable[[str], Sequence[Proposal]] | None = (
+        None  # of a memory: waiting, then decided
+    )
     states: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--approve", action="store_true", help="make it active, or make the proposed change"
     )
     verdict.add_argument(
-        "--reject", action="store_true", help="archive it and refuse the same value in future"
+        "--reject",
+        action="store_true",
+        help="archive a memory and refuse its value in future, or leave out a proposed change",
     )
     verdict.add_argument("--undo", action="store_true", help="undo the last review or decision")
     parser.add_argument(

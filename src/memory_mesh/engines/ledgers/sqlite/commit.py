@@ -76,7 +76,7 @@ def _waiting(db: sqlite3.Connection, wanted: Wanted) -> dict[str, Any]:
 def _proposed(db: sqlite3.Connection, id_: str) -> list[Proposal]:
     from memory_mesh.engines.ledgers.sqlite import proposals
 
-    return proposals.listed(db, MAX_PROPOSALS, pending=True, memory=id_)
+    return proposals.of_memory(db, id_, MAX_PROPOSALS)
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:

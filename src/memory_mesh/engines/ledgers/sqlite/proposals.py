@@ -62,6 +62,20 @@ def listed(
     return [_proposal(row) for row in found]
 
 
+def of_memory(db: sqlite3.Connection, memory: str, limit: int) -> list[Proposal]:
+    """Those of a memory that wait, then those that were decided, each newest first."""
+    found: list[Proposal] = []
+    for state in ("IS NULL", "IS NOT NULL"):
+        rows_found = db.execute(
+            f"SELECT {_PROPOSAL} FROM {_PROPOSALS} WHERE p.decided {state} "  # noqa: S608
+            "AND p.memory = (SELECT number FROM memory WHERE id = ?) "
+            "ORDER BY p.number DESC LIMIT ?",
+            (memory, limit),
+        )
+        found += map(_proposal, rows_found)
+    return found
+
+
 def _proposal(row: rows.Row) -> Proposal:
     (id_, verb, memory, change, reason, kind, channel, agent, ref, created, decided, approved,
      why) = row  # fmt: skip
