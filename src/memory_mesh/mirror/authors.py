@@ -10,11 +10,13 @@ branches and the commits that are new since the last run; one where a file was r
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 
 from memory_mesh.mirror.clone import Clone, clone_of
+from memory_mesh.mirror.git import GitFailed
 from memory_mesh.mirror.judge import Judge
 from memory_mesh.mirror.lowering import lowered_by
 from memory_mesh.mirror.marks import Marks
@@ -47,6 +49,21 @@ class Authors:
     def of(self, path: str, content: bytes) -> Author:
         """Returns whose words this content of a file is."""
         return self.verdict(path, content).author
+
+    def begin(self, path: str) -> None:
+        """Starts git for the clone of a file that will be asked about, if it is in one."""
+        if self._ruled_out(path) is None:
+            with suppress(GitFailed):
+                self._judge(path).git.begin()
+
+    def expect(self, contents: Mapping[str, bytes]) -> None:
+        """Asks git at once about all files that `of` will be asked about."""
+        by_judge: dict[Judge, dict[str, bytes]] = {}
+        for path, content in contents.items():
+            if self._ruled_out(path) is None:
+                by_judge.setdefault(self._judge(path), {})[self._in_clone(path)] = content
+        for judge, mine in by_judge.items():
+            judge.expect(mine)
 
     def why(self, path: str, content: bytes) -> str:
         """Returns the reason for `of` in plain words."""

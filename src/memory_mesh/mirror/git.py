@@ -13,8 +13,8 @@ import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.errors import MeshError
@@ -22,6 +22,7 @@ from memory_mesh.errors import MeshError
 ANSWER_SECONDS = 10.0
 WALK_SECONDS = 20.0
 MAX_BYTES = 200_000_000
+_AT_ONCE = 100  # questions: together they are shorter than a pipe holds
 MAX_LOSSES = 3
 _CHUNK = 1 << 16  # bytes
 _LINE_BYTES = 1 << 17
@@ -56,20 +57,51 @@ class Git:
         self._variables: dict[str, str] = {}
         self._losses = 0
         self._failed: set[str] = set()
+        self._ahead: dict[str, tuple[str, bytes] | None] = {}
         self.started = 0
 
-    def read(self, name: str) -> tuple[str, bytes] | None:
-        """Returns the id and the bytes of an object, by its id or as `commit:path`; else None."""
-        if "\n" in name:
-            raise GitFailed("a name with a line break cannot be looked up")
+    def begin(self) -> None:
+        """Starts the process that reads objects, so that it is ready when it is asked."""
         if self._objects is None:
             if self._losses > MAX_LOSSES:
                 raise GitFailed("git ended early too often")
             self._objects = self._converse(["cat-file", "--batch"])
+
+    def read(self, name: str) -> tuple[str, bytes] | None:
+        """Returns the id and the bytes of an object, by its id or as `commit:path`; else None."""
+        if name in self._ahead:
+            return self._ahead[name]
+        if "\n" in name:
+            raise GitFailed("a name with a line break cannot be looked up")
+        with self._asking() as objects:
+            objects.send(os.fsencode(name) + b"\n")
+            return self._object(objects)
+
+    def read_ahead(self, names: Iterable[str]) -> None:
+        """Reads objects together and keeps them for `read`, until the next call of this.
+
+        All questions are sent before the first answer is read: git waits for nobody.
+        """
+        self._ahead = {}
+        wanted = [name for name in dict.fromkeys(names) if "\n" not in name]
+        for start in range(0, len(wanted), _AT_ONCE):
+            part = wanted[start : start + _AT_ONCE]
+            with self._asking() as objects:
+                objects.send(b"".join(os.fsencode(name) + b"\n" for name in part))
+                for name in part:
+                    self._ahead[name] = self._object(objects)
+
+    @contextmanager
+    def _asking(self) -> "Iterator[_Conversation]":
+        """The conversation about objects; it is over when git gives no usable answer."""
+        self.begin()
+        objects = self._objects
+        if objects is None:
+            raise GitFailed("git is not running")
         try:
-            return self._object(self._objects, os.fsencode(name))
+            yield objects
         except GitFailed:  # such as for an object that a partial clone has left at the server
-            self._objects.close()
+            objects.close()
             self._objects = None
             self._losses += 1
             raise
@@ -126,8 +158,9 @@ class Git:
             raise GitFailed(f"git {words[0]} failed")
         return output
 
-    def _object(self, objects: "_Conversation", name: bytes) -> tuple[str, bytes] | None:
-        head = objects.ask(name + b"\n")
+    def _object(self, objects: "_Conversation") -> tuple[str, bytes] | None:
+        """The next object that git answers with."""
+        head = objects.until(b"\n")
         words = head.split(b" ")
         if head.endswith((b" missing", b" ambiguous")):
             return None

@@ -47,6 +47,8 @@ def pull(run: Run) -> None:
     open_ = {one.path for one in run.state.disagreeing()}
     if not differing.changed and not gone and not open_:
         return
+    if differing.changed:
+        run.authors.begin(differing.changed[0])
     found = _read(run, differing.changed, {path for path in open_ if path in listed})
     gone = [*gone, *sorted(path for path in open_ - {*gone} if path not in listed)]
     plan = _planned(run, found, run.state.in_files([*found.groups, *gone]))
@@ -180,6 +182,7 @@ def _apply(run: Run, found: Found, plan: Paired) -> list[applying.Taken]:
     for start in range(0, len(plan.known), SLICE):
         part = plan.known[start : start + SLICE]
         memories = run.latest_of([held.memory for _, held in part])
+        run.authors.expect({group.path: found.texts[group.path].data for group, _ in part})
         settled = [
             applying.settle(
                 run, group, held, memories.get(held.memory), found.texts[group.path].data
@@ -198,6 +201,7 @@ def _apply(run: Run, found: Found, plan: Paired) -> list[applying.Taken]:
     for start in range(0, len(plan.new), SLICE):
         news = plan.new[start : start + SLICE]
         data = {group.path: found.texts[group.path].data for group in news}
+        run.authors.expect(data)
         stored, refused = adding.store(run, news, data)
         touched += stored
         found.faulty |= refused

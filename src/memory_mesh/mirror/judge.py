@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from memory_mesh.mirror.clone import Clone
@@ -37,6 +38,23 @@ class Judge:
             return self._of(path, content)
         except GitFailed as error:
             return _unknown(error)
+
+    def expect(self, contents: Mapping[str, bytes]) -> None:
+        """Reads together what `of` will ask of git for each of these files."""
+        try:
+            folders = {path.rpartition("/")[0] for path in contents}
+            self._committed(next(iter(contents)))
+            if self._head:
+                self.git.read_ahead(f"{self._head}:{folder}" for folder in sorted(folders))
+            committed = {path: self._committed(path) for path in contents}
+            self.git.read_ahead(
+                name
+                for path, content in contents.items()
+                for name in (committed[path], f":0:{path}", *self._names(content))
+                if name is not None
+            )
+        except GitFailed:
+            return  # `of` asks again, and says so
 
     def deleted(self, path: str, sha256: str) -> Verdict:
         """Who removed a file that had a content with this SHA-256."""
@@ -88,7 +106,7 @@ class Judge:
         if committed and self._is(committed, content):
             return self._of_committed(path, committed)
         staged = self.git.read(f":0:{path}")
-        if staged and self._is(staged[0], content):
+        if staged and staged[0] != committed and self._is(staged[0], content):
             return self._of_object(path, staged[0])
         if (committed or staged) and (attribute := self.git.converted(path)):
             reason = f"git converts it (attribute {attribute}), so an edit cannot be told apart"

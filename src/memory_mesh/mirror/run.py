@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -34,6 +34,12 @@ _CONFLICT = b"<<<<<<<"
 
 class Whose(Protocol):
     """Says whose words the files of a folder are."""
+
+    def begin(self, path: str) -> None:
+        """Hears of the first file that will be asked about."""
+
+    def expect(self, contents: Mapping[str, bytes]) -> None:
+        """Hears of all files that will be asked about."""
 
     def of(self, path: str, content: bytes) -> Author:
         """The author of a file's present content."""
