@@ -96,6 +96,9 @@ def test_a_time_window_leaves_out_executions_before_and_after(mesh: MemoryMesh) 
     window = (AT + timedelta(days=1), AT + timedelta(days=2))
     found = mesh.similar_tasks("Fix login", limit=10, time_window=window)
     assert {match.goal for match in found} == {"Fix login on day 1", "Fix login on day 2"}
+    plan = mesh.plan("Fix login", time_window=window)
+    assert {match.goal for match in plan.matches} == {match.goal for match in found}
+    assert len(mesh.similar_tasks("Fix login", limit=10)) == 4
 
 
 @pytest.mark.req("R-002-040")
