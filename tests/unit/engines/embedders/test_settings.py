@@ -119,10 +119,10 @@ def test_a_providers_key_is_read_only_for_that_provider(chosen, key):
 
 
 def test_the_own_variable_beats_the_providers():
-    own = KEYS | {"MEMORY_MESH_EMBEDDER_API_KEY": "own", "MEMORY_MESH_EMBEDDER": "openai"}
+    own = KEYS | {"MEMORY_MESH_EMBEDDER_API_KEY": "of-us", "MEMORY_MESH_EMBEDDER": "openai"}
     config = load(environment=own)
-    assert config.embedder_api_key == "own"
-    assert "own" not in repr(config)
+    assert config.embedder_api_key == "of-us"
+    assert "of-us" not in repr(config)
     origin = load({"embedder": "openai"}, KEYS).origins["embedder_api_key"]
     assert origin == "environment OPENAI_API_KEY"
 
