@@ -456,3 +456,14 @@ def test_a_dry_run_keeps_the_file_that_was_replaced(own, folder):
     assert "The port is 80." in kept.read_text()
     mirror.run()
     assert not kept.exists()
+
+
+@pytest.mark.parametrize(("text", "kind"), [("2", "disagreements"), ("1", "agreed")])
+def test_a_dry_run_does_not_say_that_the_file_was_changed_meanwhile(own, folder, text, kind):
+    mirror = Mirror(own, folder)
+    stored = own.add("The port is 8080.", source_kind="user_explicit").id
+    mirror.run()
+    own.update(stored, "The port is 1.")
+    only(folder).write_text(only(folder).read_text().replace("is 8080.\n", f"is {text}.\n"))
+    assert mirror.status().counts == {kind: 1}
+    assert mirror.run(dry_run=True).counts == {kind: 1}

@@ -107,9 +107,10 @@ def _write(run: Run, memory: Memory) -> bool:
         return True
     text, group = present(run, held)
     if text is None or group is None or group.doc != held.doc:
-        if held.note is None:
+        met = held.note is not None or _met(run, held)
+        if not met:
             run.note(held.path, _CHANGED)
-        return held.note is not None  # a disagreement waits for a person, not for a run
+        return met  # a disagreement waits for a person, not for a run
     return remove(run, held, text) if gone else rewrite(run, held, memory, text, group)
 
 
@@ -117,6 +118,12 @@ def create(run: Run, memory: Memory) -> bool:
     """Writes a new document: a file of its own, or appended where the file's name is taken."""
     document = mapping.document_of(memory, run.related(memory))
     title = title_key(document.title)
+def _met(run: Run, held: Held) -> bool:
+    """True if this run read the document's change; the state of a dry run does not know it."""
+    lines = (*run.report.disagreements, *run.report.agreed, *run.report.changed)
+    return run.dry and any(line.memory == held.memory for line in lines)
+
+
     taken: list[str] = []
     while True:
         path = file_name(document.title, taken)
