@@ -187,3 +187,107 @@ def test_a_document_that_i_cut_out_of_my_file_is_deleted(own, clones):
     mirror.run()
     (mine.notes / "net.md").write_text(other.format("b"))
     assert mirror.run().counts == {"changed": 1, "deleted": 1}
+
+
+@pytest.fixture
+def rejected(own, clones):
+    """My memory, after I rejected a change of its document that came by git."""
+    mine, theirs = clones
+    mirror = Mirror(own, mine.notes)
+    mine.commit("port.md", NOTE.format(1))
+    mirror.run()
+    push(mine)
+    pull(theirs)
+    theirs.commit("port.md", NOTE.format("EVIL"))
+    push(theirs)
+    pull(mine)
+    assert mirror.run().counts == {"proposed": 1}
+    (asked,) = own.proposals()
+    own.review(asked.id, approve=False)
+    return mirror, mine, asked
+
+
+def port(mesh):
+    (memory,) = [m for m in mesh.get_all() if m.extra.get("title") == "Port"]
+    return memory
+
+
+def test_after_a_rejected_change_the_stores_words_are_written_back(own, rejected):
+    mirror, mine, _ = rejected
+    assert mirror.status().counts == {"written": 1}
+    assert mirror.run().counts == {"written": 1}
+    assert mine.read("port.md").decode().rstrip().endswith("The port is 1.")
+    assert mirror.run().quiet
+    assert port(own).text == "The port is 1."
+    whole = mine.read("port.md").decode()
+    mine.write("port.md", whole.rstrip().removesuffix("1.") + "7.\n")
+    assert mirror.run().counts == {"changed": 1}
+    assert port(own).text == "The port is 7."
+
+
+@pytest.mark.parametrize(
+    ("keep", "text"), [("file", "The port is EVIL. Indeed."), ("store", "The port is 1.")]
+)
+def test_an_edit_does_not_carry_rejected_words_into_the_store(own, rejected, keep, text):
+    mirror, mine, _ = rejected
+    mine.write("port.md", NOTE.format("EVIL. Indeed"))
+    assert mirror.status().counts == {"disagreements": 1}
+    for _ in range(2):
+        (line,) = mirror.run().disagreements
+        assert "rejected" in line.words
+    assert port(own).text == "The port is 1."
+    mirror.resolve("port.md", keep=keep)
+    assert port(own).text == text
+    assert mirror.run().quiet
+    assert text in mine.read("port.md").decode()
+
+
+def test_keeping_the_file_takes_rejected_words_though_only_a_tag_was_edited(own, rejected):
+    mirror, mine, _ = rejected
+    mine.write("port.md", NOTE.format("EVIL").replace("[net]", "[net, evil]"))
+    assert mirror.run().counts == {"disagreements": 1}
+    mirror.resolve("port.md", keep="file")
+    assert port(own).text == "The port is EVIL."
+    assert port(own).tags == ("net", "evil")
+
+
+def test_a_file_with_rejected_words_that_is_deleted_disagrees(own, rejected):
+    mirror, mine, _ = rejected
+    (mine.notes / "port.md").unlink()
+    assert mirror.run().counts == {"disagreements": 1}
+    assert port(own).text == "The port is 1."
+
+
+def test_taking_the_rejected_words_out_by_hand_agrees(own, rejected):
+    mirror, mine, _ = rejected
+    mine.write("port.md", NOTE.format(1))
+    assert mirror.run().counts == {"agreed": 1}
+    assert mirror.run().quiet
+
+
+@pytest.mark.parametrize("ran", [False, True])
+def test_a_proposal_whose_rejection_is_undone_is_listed_again(own, rejected, ran):
+    mirror, _, asked = rejected
+    if ran:
+        mirror.run()
+    own.undo_review(asked.id)
+    (line,) = mirror.status().proposed
+    assert asked.id in line.words
+
+
+def test_a_proposal_whose_approval_is_undone_is_listed_again(own, rejected):
+    mirror, _, asked = rejected
+    own.undo_review(asked.id)
+    own.review(asked.id, approve=True)
+    mirror.run()
+    own.undo_review(asked.id)
+    assert mirror.status().counts == {"proposed": 1, "written": 1}
+
+
+def test_an_edit_after_an_approved_change_is_the_next_version(own, rejected):
+    mirror, mine, asked = rejected
+    own.undo_review(asked.id)
+    own.review(asked.id, approve=True)
+    assert mirror.run().quiet
+    mine.write("port.md", NOTE.format("EVIL no more"))
+    assert mirror.run().counts == {"changed": 1}

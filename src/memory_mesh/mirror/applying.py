@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.formats.memory_file import parse
-from memory_mesh.mirror import mapping, stale
+from memory_mesh.mirror import mapping, stale, waiting
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.matching import Group, title_key
 from memory_mesh.mirror.merging import Act, Sides, decide
@@ -23,6 +23,8 @@ from memory_mesh.policy.writing.trust import ceiling, may_change
 _BOTH = "both changed: the file and the memory in the store"
 _GONE_HERE = "the document is gone from the file, and the memory was changed in the store"
 _GONE_THERE = "the document was changed in the file, and the memory is gone from the store"
+_REJECTED = "the document was edited, and a change in it was rejected"
+_GONE_REJECTED = "the document is gone from the file, and a change in it was rejected"
 _OVERWRITTEN = "a document that the mirror wrote is gone from the file; an older one is left"
 
 
@@ -158,9 +160,10 @@ def delete(run: Run, held: Held, data: bytes | None, delta: Delta) -> None:
         return
     line = Line(held.path, mapping.document_of(memory).title, held.memory)
     now = Sides(None, mapping.digest_of(memory, run.linked(memory.id, held)))
-    if decide(Sides(held.doc, held.store), now) is Act.DISAGREE:
-        run.report.disagreements.append(replace(line, words=_GONE_HERE))
-        delta.entries.append(replace(held, note=_GONE_HERE))
+    if decide(waiting.base(run, held), now) is Act.DISAGREE:
+        words = _GONE_REJECTED if waiting.refused(run, held) else _GONE_HERE
+        run.report.disagreements.append(replace(line, words=words))
+        delta.entries.append(replace(held, note=words))
         return
     author = _remover(run, held, data)
     reason = f"deleted from the file {held.path}"
@@ -221,7 +224,7 @@ def _act(run: Run, group: Group, held: Held, memory: Memory) -> Act:
     """What the two sides and what they last agreed on call for."""
     gone = memory.status in OUT_OF_USE
     store = None if gone else mapping.digest_of(memory, run.linked(memory.id, held))
-    base = Sides(held.doc, held.store) if held.doc else None
+    base = waiting.base(run, held) if held.doc else None
     now = Sides(group.doc, store)
     act = decide(base, now)
     if act is Act.DISAGREE and not gone and _same(run, group, memory):
@@ -284,7 +287,9 @@ def _restored(run: Run, group: Group, memory: Memory, data: bytes) -> Memory | N
 
 def _disagreeing(run: Run, group: Group, held: Held, memory: Memory) -> Held:
     words = _GONE_THERE if memory.status in OUT_OF_USE else _BOTH
-    if held.written and len(group.documents) < held.count:
+    if waiting.refused(run, held):
+        words = _REJECTED
+    elif held.written and len(group.documents) < held.count:
         words = _OVERWRITTEN
     line = Line(group.path, group.document.title, memory.id, words)
     run.report.disagreements.append(line)

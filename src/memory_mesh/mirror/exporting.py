@@ -12,7 +12,7 @@ from memory_mesh.fastdataclass import replace
 from memory_mesh.formats import memory_file
 from memory_mesh.formats.file_names import file_name, safe_path
 from memory_mesh.formats.memory_file import MemoryFile, parse
-from memory_mesh.mirror import mapping, replacing, scan
+from memory_mesh.mirror import mapping, replacing, scan, waiting
 from memory_mesh.mirror.append import append
 from memory_mesh.mirror.applying import agreed, mark
 from memory_mesh.mirror.matching import Group, title_key
@@ -23,7 +23,7 @@ from memory_mesh.mirror.state import GONE, HELD, Delta, Held
 from memory_mesh.model import Memory
 
 _CHANGED = "the file was changed meanwhile; run the mirror again"
-_PAGE, _MOST = 200, 1_000
+_PAGE = 200
 
 
 def push(run: Run) -> None:
@@ -38,8 +38,12 @@ def push(run: Run) -> None:
     seq = changes[-1][0] if changes else int(last or 0)
     memories = _all(run) if last is None else _changed(run, changes)
     left = _undecided(run)
+    waiting.look(run)
+    done: set[str] = set()
     for memory in itertools.chain(run.latest_of(run.due).values(), memories):
-        left = not _tried(_write, run, memory) or left
+        if memory.id not in done:
+            left = not _tried(_write, run, memory) or left
+            done.add(memory.id)
     if not left and str(seq) != last:
         run.write(Delta(values={SEQ: str(seq)}))
 
@@ -63,11 +67,11 @@ def _undecided(run: Run) -> bool:
     gone = [held for held in run.state.waiting() if held.status == GONE]
     if not gone:
         return False
-    waiting = {proposal.id for proposal in run.mesh.proposals(limit=_MOST)}
+    still_open = {proposal.id for proposal in waiting.proposals(run)}
     left = False
     for held in gone:
         memory = run.latest(held.memory)
-        if held.waits not in waiting and memory is not None and run.mirrors(memory):
+        if held.waits not in still_open and memory is not None and run.mirrors(memory):
             left = not _tried(create, run, memory) or left
     return left
 
@@ -103,7 +107,7 @@ def _write(run: Run, memory: Memory) -> bool:
         return True if not run.mirrors(memory) or held.waits else create(run, memory)
     gone = memory.status in OUT_OF_USE
     store = None if gone else mapping.digest_of(memory, run.linked(memory.id))
-    if decide(Sides(held.doc, held.store), Sides(held.doc, store)) is Act.NOTHING:
+    if decide(waiting.base(run, held), Sides(held.doc, store)) is Act.NOTHING:
         return True
     text, group = present(run, held)
     if text is None or group is None or group.doc != held.doc:
@@ -114,16 +118,16 @@ def _write(run: Run, memory: Memory) -> bool:
     return remove(run, held, text) if gone else rewrite(run, held, memory, text, group)
 
 
-def create(run: Run, memory: Memory) -> bool:
-    """Writes a new document: a file of its own, or appended where the file's name is taken."""
-    document = mapping.document_of(memory, run.related(memory))
-    title = title_key(document.title)
 def _met(run: Run, held: Held) -> bool:
     """True if this run read the document's change; the state of a dry run does not know it."""
     lines = (*run.report.disagreements, *run.report.agreed, *run.report.changed)
     return run.dry and any(line.memory == held.memory for line in lines)
 
 
+def create(run: Run, memory: Memory) -> bool:
+    """Writes a new document: a file of its own, or appended where the file's name is taken."""
+    document = mapping.document_of(memory, run.related(memory))
+    title = title_key(document.title)
     taken: list[str] = []
     while True:
         path = file_name(document.title, taken)

@@ -15,7 +15,7 @@ from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 
 from memory_mesh.formats.memory_file import parse
-from memory_mesh.mirror import adding, applying, joining, scan
+from memory_mesh.mirror import adding, applying, joining, scan, waiting
 from memory_mesh.mirror.matching import Group, Paired, by_file, moved, pair, rewritten
 from memory_mesh.mirror.run import SLICE, Run, grouped, named_in
 from memory_mesh.mirror.state import COMING, GONE, Delta, Held
@@ -38,6 +38,7 @@ class Found:
 def pull(run: Run) -> None:
     """Brings the store up to the folder."""
     adding.finish(run)
+    waiting.look(run)
     listed = scan.listing(run.folder)
     run.report.files = len(listed)
     for place in listed.unreadable:

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.mirror import exporting, importing, resolving, stale
+from memory_mesh.mirror import exporting, importing, resolving, stale, waiting
 from memory_mesh.mirror.authors import Author, Authors
 from memory_mesh.mirror.report import Line, Report
 from memory_mesh.mirror.run import Run, Whose
@@ -85,7 +85,7 @@ class Mirror:
                 if held.memory not in known:
                     line = Line(held.path, held.title, held.memory, held.note or "")
                     run.report.disagreements.append(line)
-            resolving.report_waiting(run)
+            waiting.report(run)
             return run.report
 
     def resolve(

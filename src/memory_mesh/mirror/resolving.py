@@ -1,4 +1,4 @@
-"""Disagreements and proposals: list what waits, and end a disagreement as a person decides."""
+"""End a disagreement as a person decides."""
 
 from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.fastdataclass import replace
@@ -10,16 +10,6 @@ from memory_mesh.mirror.state import Delta, Held
 from memory_mesh.model import Status
 
 SIDES = ("file", "store")
-_MOST = 1_000
-
-
-def report_waiting(run: Run) -> None:
-    """Reports the changes that wait for a decision."""
-    waiting = {proposal.id for proposal in run.mesh.proposals(limit=_MOST)}
-    for held in run.state.waiting():
-        if held.waits in waiting:
-            words = f"decide with: memory-mesh review --id {held.waits}"
-            run.report.proposed.append(Line(held.path, held.title, held.memory, words))
 
 
 def resolve(run: Run, target: str, keep: str, author: Author) -> None:
@@ -58,7 +48,8 @@ def _keep_file(run: Run, held: Held, author: Author, delta: Delta) -> None:
         delta.forgotten.append(held.memory)
         delta.files[held.path] = None
         return
-    ready = applying.edit(run, group, replace(held, note=None), memory, author)
+    known = replace(held, note=None, body="" if held.waits else held.body)  # also rejected words
+    ready = applying.edit(run, group, known, memory, author)
     if isinstance(ready, applying.Edit):
         (ready,) = applying.make(run, [ready])
     if not ready.faulty:

@@ -76,6 +76,7 @@ class Run:
     wall_ns: Callable[[], int] = time.time_ns
     root: Path = Path()  # of the project: relative paths in documents start here
     due: list[str] = field(default_factory=list)  # memories whose documents must be written
+    rejected: dict[str, str] = field(default_factory=dict)  # memories, with the proposal
     _views: dict[Channel, MemoryMesh] = field(default_factory=dict)
     _touched: dict[str, str] | None = None
     _whose: dict[str, list[Author]] = field(default_factory=dict)
