@@ -9,6 +9,7 @@ The state is written after each step, so an interrupted run repeats at most one 
 could not be taken as it is stays unread in the state, and every run says so again.
 """
 
+import json
 import os
 import time
 from collections.abc import Sequence, Set as AbstractSet
@@ -22,6 +23,7 @@ from memory_mesh.mirror.state import COMING, GONE, Delta, Held
 
 YOUNG_NS = 300_000_000  # a program may still be writing a file that is newer
 _MOST, _MANY = 2, 10  # more than one in two, and at least so many: somebody must say so
+_KEPT = "kept"  # memories that are not deleted though their documents are gone
 _NO_NAME = "the name of the file is not UTF-8; rename it"
 _UNREAD = ""  # the hash of a file that is taken apart at every run
 
@@ -53,7 +55,8 @@ def pull(run: Run) -> None:
     found = _read(run, differing.changed, {path for path in open_ if path in listed})
     gone = [*gone, *sorted(path for path in open_ - {*gone} if path not in listed)]
     plan = _planned(run, found, run.state.in_files([*found.groups, *gone]))
-    missing = _deletable(run, found, plan.missing)
+    kept = _kept(run, plan, listed)
+    missing = _deletable(run, found, plan.missing, kept)
     touched = _apply(run, found, plan)
     _delete(run, found, missing)
     joining.join(run, touched)
@@ -140,24 +143,42 @@ def _planned(run: Run, found: Found, held: Sequence[Held]) -> Paired:
     return Paired(known, unknown, last.missing)
 
 
-def _deletable(run: Run, found: Found, missing: Sequence[Held]) -> list[Held]:
-    """The memories to delete because their documents are gone.
-
-    None of them if so many are gone that it looks like another branch or an empty disk: all of
-    several, or most of many.
-    """
-    emptied = len(missing) > 1 and run.report.files == 0
-    total = run.state.counts()[1] if emptied or len(missing) >= _MANY else 0
-    most = len(missing) >= _MANY and len(missing) * _MOST > total
-    if not run.deletes and (emptied or most):
+def _deletable(
+    run: Run, found: Found, missing: Sequence[Held], kept: AbstractSet[str]
+) -> list[Held]:
+    """The memories to delete because their documents are gone; none if some are `kept`."""
+    if kept:
         run.note(
             ".",
-            f"{len(missing)} of {total} documents are gone, so nothing was deleted. If you mean "
-            "it, run: memory-mesh mirror pull --deletes",
+            f"{len(kept)} of {run.state.counts()[1]} documents are gone, so nothing was deleted. "
+            "If you mean it, run: memory-mesh mirror pull --deletes. If all are gone, "
+            "memory-mesh mirror init writes them again.",
         )
         found.faulty |= {one.path for one in missing if one.path in found.texts}
         return []
     return [one for one in missing if not _being_written(run, found, one)]
+
+
+def _kept(run: Run, plan: Paired, listed: scan.Listing) -> set[str]:
+    """The memories that are not deleted without a word, though their documents are gone.
+
+    So many are gone that it looks like another branch or an empty disk: all of several, or most of
+    many. They are kept until somebody says so, or they come back, whatever is added meanwhile.
+    """
+    missing = {one.memory for one in plan.missing}
+    before = set(json.loads(run.state.value(_KEPT) or "[]"))
+    known = ((id_, run.state.of_memory(id_)) for id_ in before - missing)
+    back = {id_ for id_, held in known if held is None or held.path in listed}
+    total = run.state.counts()[1] if len(missing) > 1 else 0
+    most = len(missing) >= _MANY and len(missing) * _MOST > total
+    kept = before - back
+    if run.deletes:
+        kept -= missing
+    elif most or len(missing) == total:
+        kept |= missing
+    if kept != before:
+        run.write(Delta(values={_KEPT: json.dumps(sorted(kept))}))
+    return kept & missing
 
 
 def _being_written(run: Run, found: Found, held: Held) -> bool:

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.mirror import exporting, importing, resolving, stale, waiting
+from memory_mesh.mirror import exporting, importing, resolving, scan, stale, waiting
 from memory_mesh.mirror.authors import Author, Authors
 from memory_mesh.mirror.report import Line, Report
 from memory_mesh.mirror.run import Run, Whose
@@ -48,9 +48,17 @@ class Mirror:
         self._authors = authors
 
     def init(self) -> Report:
-        """Makes the folder, takes over what is in it and writes the project's memories to it."""
+        """Makes the folder, takes over what is in it and writes the project's memories to it.
+
+        If every file is gone that the mirror knew, it begins anew: no memory is deleted, and all
+        are written again.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
-        return self.run()
+        with self._running() as run:
+            known, listed = run.state.paths(), scan.listing(self.folder)
+            if known and not listed.unreadable and not any(path in listed for path in known):
+                run.state.forget()
+            return self._both(run)
 
     def run(self, *, dry_run: bool = False, deletes: bool = False) -> Report:
         """Takes over what was edited in the folder, then writes what changed in the store.
@@ -59,9 +67,7 @@ class Mirror:
         if most documents are gone.
         """
         with self._running(dry_run=dry_run, deletes=deletes) as run:
-            importing.pull(run)
-            exporting.push(run)
-            return run.report
+            return self._both(run)
 
     def pull(self, *, dry_run: bool = False, deletes: bool = False) -> Report:
         """Takes over what was edited in the folder."""
@@ -78,8 +84,7 @@ class Mirror:
     def status(self) -> Report:
         """Says what a run would do, what disagrees and what waits for a decision."""
         with self._running(dry_run=True) as run:
-            importing.pull(run)
-            exporting.push(run)
+            self._both(run)
             known = {line.memory for line in run.report.disagreements}
             for held in run.state.disagreeing():
                 if held.memory not in known:
@@ -108,6 +113,12 @@ class Mirror:
                 for held in run.state.with_sources()
                 for name, what in stale.differing(dict(held.sources), run.root)
             ]
+
+    @staticmethod
+    def _both(run: Run) -> Report:
+        importing.pull(run)
+        exporting.push(run)
+        return run.report
 
     def _named(self, target: str | PathLike[str]) -> str:
         """A path below the folder, however it was given, or an id."""

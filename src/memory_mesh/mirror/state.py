@@ -43,6 +43,12 @@ _SCHEMA = f"""
     CREATE TABLE value (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
     PRAGMA user_version = {_VERSION};
 """
+_FORGET = """
+    BEGIN IMMEDIATE;
+    DELETE FROM file; DELETE FROM listing; DELETE FROM entry; DELETE FROM wish;
+    DELETE FROM value WHERE name != 'start';
+    COMMIT;
+"""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 HELD, COMING, GONE = "held", "coming", "gone"
 
@@ -144,6 +150,10 @@ class _Questions:
         found = self._db.execute("SELECT name FROM wish WHERE memory = ?", (memory_id,))
         return [name for (name,) in found]
 
+    def paths(self) -> list[str]:
+        """The files that were read or written."""
+        return [path for (path,) in self._db.execute("SELECT path FROM file ORDER BY path")]
+
     def counts(self) -> tuple[int, int]:
         """How many files and documents there are."""
         files, entries = self._db.execute(
@@ -224,6 +234,10 @@ class State(_Questions):
             with suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
+
+    def forget(self) -> None:
+        """Forgets every document and file, as if the folder had never been mirrored."""
+        self._db.executescript(_FORGET)
 
     def _list(self, files: Mapping[str, tuple[Stamp, str] | None]) -> None:
         """Writes the listing of each folder that one of these files is in."""
