@@ -115,3 +115,54 @@ def test_a_name_does_not_look_like_a_line_of_the_report(cli, project):
     (project / ".rawko" / "memories" / "a\ndeleted: b.md").write_text(NOTE)
     out = cli("mirror", cwd=project).out
     assert "new memory: a\\ndeleted: b.md (Port)" in out.splitlines()
+
+
+@pytest.mark.parametrize("words", [["vault"], ["./vault"], ["run", "vault"], ["--dir", "vault"]])
+def test_a_folder_alone_is_run(cli, project, words):
+    cli("mirror", "init", "vault", cwd=project)
+    (project / "vault" / "port.md").write_text(NOTE)
+    done = cli("mirror", *words, cwd=project)
+    assert done.code == 0, done.err
+    assert "1 file; 1 added" in done.out
+
+
+@pytest.mark.parametrize("words", [["nowhere"], ["statsu"], ["vault", "notes"]])
+def test_a_word_that_is_no_action_and_no_folder_says_how_to_name_a_folder(cli, project, words):
+    done = cli("mirror", *words, cwd=project)
+    assert done.code == 2
+    assert "mirror run FOLDER" in done.err
+    assert "--dir" in done.err
+
+
+def test_the_error_of_a_missing_folder_names_those_that_are_mirrored(cli, project):
+    assert "Mirrored already" not in cli("mirror", cwd=project).err
+    cli("mirror", "init", "vault", cwd=project)
+    done = cli("mirror", cwd=project)
+    assert done.code == 1
+    assert f"Mirrored already: {project / 'vault'}." in done.err
+
+
+def test_mark_takes_a_name_in_the_folder(cli, project):
+    cli("mirror", "init", cwd=project)
+    (project / ".rawko" / "memories" / "port.md").write_text(NOTE)
+    done = cli("mirror", "mark", "port.md", cwd=project)
+    assert done.code == 0, done.err
+    assert "1 added" in done.out
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    assert memory["channel"] == "assistant"
+
+
+def test_one_thing_is_counted_as_one(cli, project):
+    cli("mirror", "init", cwd=project)
+    (project / "main.py").write_text("1")
+    path = project / ".rawko" / "memories" / "port.md"
+    path.write_text(NOTE.replace("tags", "source: main.py\ntags"))
+    assert "1 file; 1 added." in cli("mirror", cwd=project).out
+    (project / "main.py").write_text("2")
+    assert "1 memory may be outdated" in cli("mirror", "stale", cwd=project).out
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    cli("update", "--id", memory["id"], "--content", "The port is 1.", cwd=project)
+    path.write_text(NOTE.replace("8080", "2"))
+    assert "1 file; 1 disagreement." in cli("mirror", cwd=project).out
+    done = cli("mirror", "resolve", "port.md", "--keep", "file", cwd=project)
+    assert "1 file; 1 changed." in done.out

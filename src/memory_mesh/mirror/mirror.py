@@ -11,7 +11,7 @@ from memory_mesh.mirror.authors import Author, Authors
 from memory_mesh.mirror.report import Line, Report
 from memory_mesh.mirror.run import Run, Whose
 from memory_mesh.mirror.stale import Stale
-from memory_mesh.mirror.state import FOLDER, State, place
+from memory_mesh.mirror.state import FOLDER, State, mirrored, place
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.ids import MonotonicIds
 from memory_mesh.process.locks import locked
@@ -79,6 +79,7 @@ class Mirror:
         """Writes what changed in the store."""
         with self._running(dry_run=dry_run) as run:
             exporting.push(run)
+            run.report.files = run.state.counts()[0]  # known; the folder is not listed here
             return run.report
 
     def status(self) -> Report:
@@ -102,8 +103,17 @@ class Mirror:
         older document, unless `updates` is replace.
         """
         with self._running() as run:
+            run.report.files = len(scan.listing(self.folder))
             resolving.resolve(run, self._named(target), keep, author)
             return run.report
+
+    def path_of(self, target: str | PathLike[str]) -> Path:
+        """A file of the folder: its path, or its name in the folder."""
+        path = Path(target)
+        for found in (path.absolute(), self.folder / path):
+            if found.exists() and found.is_relative_to(self.folder):
+                return found
+        return path
 
     def stale(self) -> list[Stale]:
         """Lists memories whose source file has changed or is gone since their document was."""
@@ -122,18 +132,22 @@ class Mirror:
 
     def _named(self, target: str | PathLike[str]) -> str:
         """A path below the folder, however it was given, or an id."""
-        path = Path(target)
-        for found in (path.absolute(), self.folder / path):
-            if found.exists() and found.is_relative_to(self.folder):
-                return found.relative_to(self.folder).as_posix()
-        return path.as_posix()
+        path = self.path_of(target)
+        if path.is_relative_to(self.folder):
+            return path.relative_to(self.folder).as_posix()
+        return Path(target).as_posix()
+
+    def _missing(self) -> str:
+        """What to do about a folder that does not exist."""
+        words = f"the folder {self.folder} does not exist; make it with: memory-mesh mirror init"
+        if others := mirrored(self.mesh.folder):
+            words += f". Mirrored already: {', '.join(others)}. Name one with --dir FOLDER"
+        return words
 
     @contextmanager
     def _running(self, *, dry_run: bool = False, deletes: bool = False) -> Iterator[Run]:
         if not self.folder.is_dir():
-            raise NotFound(
-                f"the folder {self.folder} does not exist; make it with: memory-mesh mirror init"
-            )
+            raise NotFound(self._missing())
         store, config = self.mesh.folder, self.mesh.config
         path = place(store, self.folder, config.namespace, config.project)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,6 +168,8 @@ class Mirror:
                     deletes=deletes,
                     root=stale.project_root(self.folder),
                 )
+                if not dry_run:
+                    state.name(self.folder)
                 if state.renewed:
                     run.note(".", "the mirror's notes on this folder were broken; it began anew")
                 yield run

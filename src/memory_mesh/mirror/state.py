@@ -46,7 +46,7 @@ _SCHEMA = f"""
 _FORGET = """
     BEGIN IMMEDIATE;
     DELETE FROM file; DELETE FROM listing; DELETE FROM entry; DELETE FROM wish;
-    DELETE FROM value WHERE name != 'start';
+    DELETE FROM value WHERE name NOT IN ('start', 'folder');
     COMMIT;
 """
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -239,6 +239,12 @@ class State(_Questions):
         """Forgets every document and file, as if the folder had never been mirrored."""
         self._db.executescript(_FORGET)
 
+    def name(self, folder: Path) -> None:
+        """Writes down which folder this is the state of."""
+        shown = str(folder).encode("utf-8", "backslashreplace").decode()
+        if self.value("folder") != shown:
+            self.apply(Delta(values={"folder": shown}))
+
     def _list(self, files: Mapping[str, tuple[Stamp, str] | None]) -> None:
         """Writes the listing of each folder that one of these files is in."""
         for folder, paths in _by_folder(files).items():
@@ -261,6 +267,19 @@ def place(store: Path, folder: Path, namespace: str, project: str | None) -> Pat
     name = f"{folder.resolve()}\0{namespace}\0{project or ''}"
     digest = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     return store / FOLDER / f"{digest}.sqlite"
+
+
+def mirrored(store: Path) -> list[str]:
+    """The folders that a store is mirrored to and that are there."""
+    found: set[str] = set()
+    for path in (store / FOLDER).glob("*.sqlite"):
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db,
+        ):
+            rows = db.execute("SELECT value FROM value WHERE name = 'folder'").fetchall()
+            found |= {folder for (folder,) in rows if Path(folder).is_dir()}
+    return sorted(found)
 
 
 def _opened(path: Path) -> sqlite3.Connection:

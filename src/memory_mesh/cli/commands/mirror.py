@@ -32,6 +32,12 @@ _SAID = {
     "refused": "not taken",
     "notes": "note",
 }
+_ONE = {
+    "disagreements": "disagreement",
+    "files": "file",
+    "memories": "memory",
+    "notes": "note",
+}
 _SHOWN = 20  # lines printed of each kind
 
 
@@ -41,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action",
         nargs="?",
         default="run",
-        choices=_ACTIONS,
+        metavar=f"{{{','.join(_ACTIONS)}}}",
         help="run: both directions (default); pull: from the folder; push: to the folder; "
         "init: make the folder; status: say what would happen; resolve: end a disagreement; "
         "stale: list memories whose source changed; mark: note that an agent wrote a file",
@@ -63,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs one action on the mirrored folder."""
-    action: str = options.action
+    action: str = _action(options)
     if action in _OF_FILES and options.target is None:
         raise UsageError(f"name a file: memory-mesh mirror {action} FILE")
     if action == "resolve" and options.keep is None:
@@ -72,11 +78,25 @@ def run(options: argparse.Namespace) -> int:
     with cli_options.opened(options) as (mesh, reader):
         mirror = Mirror(mesh.view(scope=reader), folder_of(named, mesh.config))
         if action == "mark":
-            _mark(mesh.folder / FOLDER, Path(options.target))
+            _mark(mesh.folder / FOLDER, mirror.path_of(options.target))
             return _report(mirror.pull(), mirror.folder, as_json=options.json)
         if action == "stale":
             return _stale(mirror, as_json=options.json)
         return _report(_done(mirror, options), mirror.folder, as_json=options.json)
+
+
+def _action(options: argparse.Namespace) -> str:
+    """The action; a folder alone is run."""
+    word: str = options.action
+    if word in _ACTIONS:
+        return word
+    if options.target is not None or not ("/" in word or os.sep in word or Path(word).is_dir()):
+        raise UsageError(
+            f"{word!r} is neither an action ({', '.join(_ACTIONS)}) nor a folder that exists. "
+            "For a folder: memory-mesh mirror run FOLDER, or --dir FOLDER"
+        )
+    options.action, options.target = "run", word
+    return "run"
 
 
 def _done(mirror: Mirror, options: argparse.Namespace) -> Report:
@@ -113,10 +133,14 @@ def _stale(mirror: Mirror, *, as_json: bool) -> int:
     ]
     return output.answer(
         plain,
-        f"[MemoryMesh] {len(found)} memories may be outdated.",
+        f"[MemoryMesh] {_counted(len(found), 'memories')} may be outdated.",
         *(f"{one.path}: its source {one.source} {one.words}" for one in found),
         as_json=as_json,
     )
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {_ONE.get(name, name) if count == 1 else name}"
 
 
 def _report(report: Report, folder: Path, *, as_json: bool) -> int:
@@ -125,9 +149,10 @@ def _report(report: Report, folder: Path, *, as_json: bool) -> int:
     if as_json:
         output.say_json(report.plain())
         return code
-    counted = ", ".join(f"{count} {name}" for name, count in report.counts.items())
+    counted = ", ".join(_counted(count, name) for name, count in report.counts.items())
     would = "would be " if report.dry and counted else ""
-    output.say(f"[MemoryMesh] {folder}: {report.files} files; {would}{counted or 'no change'}.")
+    files = _counted(report.files, "files")
+    output.say(f"[MemoryMesh] {folder}: {files}; {would}{counted or 'no change'}.")
     for kind, words in _SAID.items():
         lines = getattr(report, kind)
         for line in lines[:_SHOWN]:
