@@ -63,9 +63,28 @@ def test_the_log_is_written_and_rolled(shared):
 @pytest.mark.req("R-002-066")
 def test_entries_are_erased_also_when_it_is_off(shared, cli):
     assert cli("memory-log", "erase").code == 2
-    assert "Erased 0" in cli("memory-log", "erase", "--of-project", "other").out
+    nothing = cli("memory-log", "erase", "--of-project", "other")
+    assert nothing.code == 1
+    assert "nothing was erased: the log has no entry of a project 'other'" in nothing.err
+    assert "--all" in nothing.err
     assert "Erased 3" in cli("memory-log", "erase", "--of-project", "acme").out
     assert "no such entry" in shared("memory-log", "list").out
+
+
+def test_a_work_tree_is_erased_by_the_name_of_its_folder(shared, tmp_path):
+    for folder in ("a/tr", "b/tr", "shop"):
+        (tmp_path / folder / ".git").mkdir(parents=True)
+        done = shared("trace", "record", "Fix the build", cwd=tmp_path / folder)
+        assert done.code == 0, done.err
+    two = shared("memory-log", "erase", "--of-project", "tr")
+    assert two.code == 1
+    assert f"Give the path of one: {tmp_path}/a/tr, {tmp_path}/b/tr" in two.err
+    path = shared("memory-log", "erase", "--of-project", str(tmp_path / "a/tr"))
+    assert "Erased 1 entry." in path.out
+    here = shared("memory-log", "erase", "--of-project", "tr", cwd=tmp_path / "b/tr")
+    assert "Erased 1 entry." in here.out
+    assert "Erased 1 entry." in shared("memory-log", "erase", "--of-project", "shop").out
+    assert "Erased 3 entries." in shared("memory-log", "erase", "--of-project", "acme").out
 
 
 def test_words_belong_to_search_alone(cli):
@@ -80,6 +99,8 @@ def test_the_page_shows_an_entry_and_commands_as_they_are(shared):
     assert memory_log.render(entry) == example
     commands = [line[2:] for line in page.split("\n") if line.startswith("$ memory-mesh")]
     assert len(commands) == 7
+    with MemoryMesh(db_dir=shared.store, project="my-project", system_memory=True) as mesh:
+        mesh.record_trace("Fix the login")
     for command in commands:
         done = shared.shell(command)
         assert done.code == 0, (command, done.err)

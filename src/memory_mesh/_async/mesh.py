@@ -1670,7 +1670,7 @@ class MemoryMesh:
         """Removes experiences for good, archived ones too; returns how many. Works when off.
 
         Options:
-            project: the project whose experiences go.
+            project: the project whose experiences go: its name, or the last folder of its path.
             everything: remove all of them.
             reason: the reason, stored in the audit block.
         """

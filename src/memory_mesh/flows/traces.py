@@ -10,6 +10,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
@@ -30,9 +31,10 @@ from memory_mesh.model import (
     Query,
     Receipt,
     Standing,
+    Status,
 )
 from memory_mesh.model.filter import And, Compare, Filter, Sign
-from memory_mesh.model.trace import KEY, LEARNING_LABEL, TIES, is_trace, unpacked
+from memory_mesh.model.trace import KEY, LABEL, LEARNING_LABEL, TIES, is_trace, unpacked
 from memory_mesh.policy import audience
 from memory_mesh.policy.arguments import MAX_RESULTS
 from memory_mesh.policy.learning import learning_record, similar_goals
@@ -48,6 +50,25 @@ _LOOKED_AT, _LEAST_LOOKED_AT = 4, 20  # hits of the search for each match, and a
 def draw_id(access: Access) -> str:
     """A new trace id: trace-{milliseconds}-{random}."""
     return access.ids.draw("trace").replace("_", "-")
+
+
+def projects(access: Access, now: datetime) -> list[str]:
+    """Returns the projects of the namespace that have traces, of any status; reads every trace."""
+    lens = Lens(
+        now=now,
+        across=audience.AUDIENCE,
+        statuses=frozenset(Status),
+        any_validity=True,
+        where=Compare("label", Sign.EQUAL, LABEL),
+    )
+    found: set[str | None] = set()
+    cursor: str | None = None
+    while True:
+        with access.ledger.read(access.namespace) as snapshot:
+            page = snapshot.page(lens, MAX_RESULTS, cursor)
+        found |= {memory.scope.project for memory in page}
+        if (cursor := page.cursor) is None:
+            return sorted(filter(None, found))
 
 
 def record(

@@ -5,7 +5,7 @@ Git itself is not asked, its files are read: a linked work tree has a file `.git
 """
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 
 def project_of(folder: str | None) -> str | None:
@@ -20,6 +20,15 @@ def project_of(folder: str | None) -> str | None:
         if git.is_file():
             return _name(_main_work_tree(git))
     return None
+
+
+def short_name(project: str) -> str:
+    """The last folder of a project that is named by a path; any other name is short already."""
+    for kind in (PurePosixPath, PureWindowsPath):
+        path = kind(project)
+        if path.is_absolute() and path.name:
+            return path.name
+    return project
 
 
 def _name(place: Path) -> str:

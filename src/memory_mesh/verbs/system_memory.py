@@ -80,17 +80,38 @@ class SystemMemoryVerbs(View):
         """Removes experiences for good, archived ones too; returns how many. Works when off.
 
         Options:
-            project: the project whose experiences go.
+            project: the project whose experiences go: its name, or the last folder of its path.
             everything: remove all of them.
             reason: the reason, stored in the audit block.
         """
         if (project is None) != everything:
             raise InvalidInput("say what to erase: either project=… or everything=True")
         access, files = self._system(always=True)
-        name = None if project is None else _sealed(access, project)
+        name = None if project is None else self._logged_as(access, files, project)
         return flows.system_memory.erase(
             access, files, lambda one: name is None or one.project_name == name, reason
         )
+
+    def _logged_as(self, access: Access, files: "ExperienceFiles", project: str) -> str:
+        """The digest of a project in the log, by its name or by the last folder of its path."""
+        from memory_mesh.process.project import short_name
+
+        exact = _sealed(access, project)
+        logged = {one.project_name for one in flows.system_memory.every(access, files)}
+        if exact in logged:
+            return exact
+        known = flows.traces.projects(self._access(), self._now())
+        alike = {
+            each: sealed
+            for each in {*known, *filter(None, [self._config.project])}
+            if short_name(each) == project and (sealed := _sealed(access, each)) in logged
+        }
+        if len(alike) > 1:
+            raise InvalidInput(
+                f"{project} is the name of {len(alike)} projects; nothing was erased. "
+                f"Give the path of one: {', '.join(sorted(alike))}"
+            )
+        return next(iter(alike.values()), exact)
 
     def _log_if_on(self, trace: "Trace", project: str | None) -> None:
         """Logs a recorded trace where the setting is on; the trace is recorded if that fails."""

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.errors import NotFound
 from memory_mesh.formats import memory_log
-from memory_mesh.model import Json
+from memory_mesh.model import Json, Scope
 from memory_mesh.model.experience import Experience, ExperienceSummary
 from memory_mesh.sync import MemoryMesh
 
@@ -39,11 +40,11 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError('give words to search only: memory-mesh memory-log search "WORDS"')
     if options.action == "erase" and not options.all and options.of_project is None:
         raise UsageError("say what to erase: --of-project NAME or --all")
-    with cli_options.mesh_of(options) as mesh:
-        return _act(mesh, options)
+    with cli_options.opened(options) as (mesh, reader):
+        return _act(mesh, reader, options)
 
 
-def _act(mesh: MemoryMesh, options: argparse.Namespace) -> int:
+def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     match options.action:
         case "list":
             return _show(mesh.experiences(limit=options.limit, before=options.before), options)
@@ -60,12 +61,24 @@ def _act(mesh: MemoryMesh, options: argparse.Namespace) -> int:
             told = f"[MemoryMesh] Archived {moved} entries."
             return output.answer({"archived": moved}, told, as_json=options.json)
         case _:
-            reason = options.reason or "erased by the caller"
-            erased = mesh.erase_experiences(
-                project=options.of_project, everything=options.all, reason=reason
-            )
-            told = f"[MemoryMesh] Erased {erased} entries."
-            return output.answer({"erased": erased}, told, as_json=options.json)
+            return _erase(mesh.view(scope=Scope(reader.project)), options)
+
+
+def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
+    """Erases the entries of a project or all; a project that has none is an error."""
+    erased = mesh.erase_experiences(
+        project=options.of_project,
+        everything=options.all,
+        reason=options.reason or "erased by the caller",
+    )
+    if options.of_project is not None and not erased:
+        raise NotFound(
+            f"nothing was erased: the log has no entry of a project {options.of_project!r}. Give "
+            "its name as --project or MEMORY_MESH_PROJECT has it, or the full path of its work "
+            "tree; --all erases the entries of every project"
+        )
+    told = f"[MemoryMesh] Erased {erased} {'entry' if erased == 1 else 'entries'}."
+    return output.answer({"erased": erased}, told, as_json=options.json)
 
 
 def _show(found: Sequence[Experience], options: argparse.Namespace) -> int:
