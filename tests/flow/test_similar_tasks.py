@@ -263,6 +263,20 @@ def test_a_learning_of_several_traces_is_found_by_their_goals_and_cites_them(
     assert plan.worked == (Advice(text, (release, *traces)),)
 
 
+def test_a_learning_that_recommends_nothing_gives_no_advice(mesh: MemoryMesh) -> None:
+    for number in (1, 2):
+        mesh.record_trace(f"Release version {number} of the shop", status="failure")
+    mesh.run_jobs(["consolidate-traces"])
+    mesh.add(
+        "# Learning: releases of the shop\n\n## Recommended Approach\n1. None observed\n"
+        "\n## Anti-Patterns\n- None observed\n",
+        {"type": "learning"},
+    )
+    plan = mesh.plan("Release version 3 of the shop")
+    assert len(plan.failed) == 2
+    assert (plan.worked, plan.avoid) == ((), ())
+
+
 def test_many_learnings_are_searched(mesh: MemoryMesh) -> None:
     mesh.add_many(
         {

@@ -13,6 +13,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from memory_mesh.formats.learning_file import NOTHING
 from memory_mesh.formats.trace_file import items, sections
 from memory_mesh.model import Memory
 from memory_mesh.model.trace import Advice, Plan, Trace
@@ -52,13 +53,14 @@ def plan_of(
 
 def _recommended(learned: Sequence[Memory]) -> Iterable[Said]:
     for memory in learned:
-        text = sections(memory.text, (_RECOMMENDED, _ANTI_PATTERNS)).get(_RECOMMENDED)
-        if memory.lesson is not None or not text:
+        text = sections(memory.text, (_RECOMMENDED, _ANTI_PATTERNS)).get(_RECOMMENDED, "")
+        listed = _said(text)
+        if memory.lesson is not None or not listed:
             continue
         if learning_record.read(memory) is None:
             yield text, memory.id
             continue
-        steps = [_found(memory, item) for item in items(text)]
+        steps = [_found(memory, item) for item in listed]
         said = numbered([step.text for step in steps])
         evidence = (id_ for step in steps for id_ in step.traces)
         yield from ((said, id_) for id_ in (memory.id, *evidence))
@@ -70,9 +72,14 @@ def _warnings(learned: Sequence[Memory]) -> Iterable[Said]:
             yield memory.lesson.rule, memory.id
             continue
         listed = sections(memory.text, (_RECOMMENDED, _ANTI_PATTERNS)).get(_ANTI_PATTERNS, "")
-        for item in items(listed):
+        for item in _said(listed):
             found = _found(memory, item)
             yield from ((found.text, id_) for id_ in (memory.id, *found.traces))
+
+
+def _said(text: str) -> list[str]:
+    """The items of a list, without the one that says that there is none."""
+    return [item for item in items(text) if normalised(item) != normalised(NOTHING)]
 
 
 def _found(memory: Memory, item: str) -> Finding:
