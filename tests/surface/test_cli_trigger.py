@@ -35,6 +35,7 @@ def test_what_is_wrong_with_a_pattern_is_told(cli: CommandLine) -> None:
     plain = json.loads(cli("trigger", "test", "a(?=b)", "ab", "--json").out)
     assert (plain["matches"], plain["match"]) == (False, None)
     assert plain["problems"]
+    assert plain["reads"] == ["text that contains 'a(?=b)'"]
 
 
 @pytest.mark.parametrize("words", [("test", "a"), ("list", "x"), ("find",), ("prompt", "a", "b")])

@@ -54,6 +54,8 @@ def _about(part: patterns.Part) -> list[str]:
 
 
 def _described(part: patterns.Part) -> str:
+    if part.source is not None and regex.fault(part.source) is not None:
+        return f"{_FORMS[Form.PLAIN]} {part.text!r}"
     if part.form is Form.WORDS:
         return f"text with these words, or more than half of them: {', '.join(part.keys)}"
     return f"{_FORMS[part.form]} {part.text!r}"
