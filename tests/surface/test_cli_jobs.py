@@ -71,6 +71,15 @@ def test_a_project_is_archived_after_it_was_consolidated(cli: CommandLine) -> No
     assert "its project was archived" in done.out
 
 
+def test_an_unknown_project_is_not_archived_and_no_other_is_touched(cli: CommandLine) -> None:
+    with MemoryMesh(db_dir=cli.store) as mesh:
+        record_login(mesh, 2, scope=Scope("shop"))
+    done = cli("jobs", "archive-project", "--project", "shoop")
+    assert (done.code, done.out) == (1, "")
+    assert "there are no traces of a project 'shoop'; projects with traces: shop" in done.err
+    assert "2 new traces" in cli("jobs").out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

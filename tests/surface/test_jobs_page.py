@@ -26,6 +26,7 @@ def test_the_example_prints_what_the_page_shows(cli: CommandLine) -> None:
 def test_the_commands_of_the_page_run(cli: CommandLine) -> None:
     lines = re.findall(r"(?m)^\$ (memory-mesh .+)$", PAGE)
     assert len(lines) == 5
+    assert cli("trace", "record", "Deploy the shop", "--project", "shop").code == 0
     shown = [cli.shell(line) for line in lines]
     assert [(done.code, done.err) for done in shown] == [(0, "")] * len(lines)
 

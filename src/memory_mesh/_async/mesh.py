@@ -1719,8 +1719,8 @@ class MemoryMesh:
     ) -> list[JobReport]:
         """Consolidates the traces of a project, then archives them; nothing is deleted.
 
-        Without a name it is the project of this mesh. Traces that fit no other stay as they are,
-        because nothing was learned from them yet.
+        Without a name it is the project of this mesh; other projects are left alone. Traces that
+        fit no other stay as they are, because nothing was learned from them yet.
 
         Options:
             dry_run: only report what would be done.

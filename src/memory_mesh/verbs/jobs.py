@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from memory_mesh import flows
-from memory_mesh.errors import InvalidInput, NotAllowed
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Scope
 from memory_mesh.model.job import Due, JobReport
@@ -62,8 +62,8 @@ class JobVerbs(SystemMemoryVerbs):
     ) -> list[JobReport]:
         """Consolidates the traces of a project, then archives them; nothing is deleted.
 
-        Without a name it is the project of this mesh. Traces that fit no other stay as they are,
-        because nothing was learned from them yet.
+        Without a name it is the project of this mesh; other projects are left alone. Traces that
+        fit no other stay as they are, because nothing was learned from them yet.
 
         Options:
             dry_run: only report what would be done.
@@ -71,8 +71,9 @@ class JobVerbs(SystemMemoryVerbs):
         if not is_authoritative(self._kind):
             raise NotAllowed("only the user can archive a project")
         named = project or self._config.project
-        site = self._site(dry_run=dry_run)
         stored = self._stored_scope(Scope(named)).project
+        self._check_has_traces(named, stored)
+        site = replace(self._site(dry_run=dry_run), only=lambda of: of.project == stored)
         shows = self._shows(Scope(named), ())
         first = flows.jobs.run(site, ["consolidate-traces"], shows=shows)
         steps = [
@@ -86,6 +87,15 @@ class JobVerbs(SystemMemoryVerbs):
             job="archive-project", due=why, ran=True, dry_run=dry_run, steps=tuple(steps)
         )
         return [*first, archived]
+
+    def _check_has_traces(self, named: str | None, stored: str | None) -> None:
+        """Raises NotFound for a project that has no traces, with the projects that have some."""
+        if stored is None:
+            return
+        known = flows.traces.projects(self._access(), self._now())
+        if stored not in known:
+            listed = f"projects with traces: {', '.join(known)}" if known else "no project has any"
+            raise NotFound(f"there are no traces of a project {named!r}; {listed}")
 
     def _site(self, *, dry_run: bool) -> "Site":
         from memory_mesh.policy.jobs import JobRules

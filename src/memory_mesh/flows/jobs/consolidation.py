@@ -58,7 +58,7 @@ def work(site: Site) -> Slices:
     yield from discovery.discover(site)
     yield from discovery.returned(site)
     states = under(TRACE, site.states(TRACE))
-    new = [id_ for id_, value in states.items() if value == NEW]
+    new = site.wanted([id_ for id_, value in states.items() if value == NEW])
     book = Book(site)
     for ids in sliced(new):
         part, done = ids, _slice(site, book, ids)
@@ -88,7 +88,7 @@ def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
         if entry.known is None and len(entry.members) == 1
     }
     away = {id_: AWAY if id_ in found else None for id_ in part if id_ not in goals}
-    ran = {RAN: model_record.iso(site.now)}
+    ran = {RAN: model_record.iso(site.now)} if site.only is None else {}  # others wait on
     return written(site, SlicePlan(tuple(plans), tuple(part), alone, away, ran))
 
 

@@ -44,6 +44,7 @@ class Site:
     rules: JobRules
     dry_run: bool = False
     system: tuple[Access, ExperienceFiles] | None = None  # the log of experiences, where it is on
+    only: Callable[[Scope], bool] | None = None  # the audiences to work for; all of them if None
     planned: dict[str, str | None] = field(default_factory=dict)
     drafted: dict[str, Memory] = field(default_factory=dict)
 
@@ -65,6 +66,13 @@ class Site:
         stored = {memory.id for memory in found}
         new = [self.drafted[id_] for id_ in ids if id_ in self.drafted and id_ not in stored]
         return [*(self.drafted.get(memory.id, memory) for memory in found), *new]
+
+    def wanted(self, ids: Sequence[str]) -> list[str]:
+        """Returns the ids of memories whose audience this site works for."""
+        only = self.only
+        if only is None:
+            return list(ids)
+        return [memory.id for memory in self.memories(ids) if only(memory.scope)]
 
     def labelled(self, label: str) -> Iterator[list[Memory]]:
         """Pages of the memories with a label, newest first, whatever their audience and status."""

@@ -18,7 +18,7 @@ STAGE, STAGED = "stage/", "staged/"
 def stage(site: Site) -> Slices:
     """Stages the skills that are to be staged."""
     wanted = under(STAGE, site.states(STAGE))
-    for part in sliced(list(wanted)):
+    for part in sliced(site.wanted(list(wanted))):
         done: Slice = []
         memories = {memory.id: memory for memory in site.memories(part)}
         for id_ in part:
