@@ -6,6 +6,7 @@ The model is played by `act`: it knows one kind of task, and follows what its pr
 is what an agent with a real model does as well.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -21,16 +22,24 @@ from memory_mesh.traces.layout import write_layout
 HERE = Path(__file__).parent
 MEMORIES, TRACES = HERE / ".rawko/memories", HERE / "traces"
 AGENT, PROJECT = "developer", "web-shop"
+TASK = re.compile(r"Add the voucher (?P<code>\w+) of (?P<euros>\d+) euros")
+USAGE = 'usage: python agent.py "Add the voucher CODE of NUMBER euros"'
 
 
 def main() -> int:
-    """Serves the task of the command line; returns 1 if it failed."""
+    """Serves the task of the command line; returns 1 if it failed, 2 if it is none."""
+    task = " ".join(sys.argv[1:])
+    if not TASK.fullmatch(task):
+        print(USAGE, file=sys.stderr)
+        return 2
+    for folder in (MEMORIES, TRACES):
+        folder.mkdir(parents=True, exist_ok=True)
     with MemoryMesh(project=PROJECT) as mesh:
         mirror = Mirror(mesh, MEMORIES)
         mirror.pull()  # what people wrote, and what git brought
         import_files(mesh, [TRACES])
         try:
-            print(serve(mesh, sys.argv[1]))
+            print(serve(mesh, task))
             code = 0
         except ValueError as error:
             print(f"failed: {error}")  # the trace says so, too, and later plans warn of it
@@ -61,7 +70,10 @@ def serve(mesh: MemoryMesh, task: str) -> str:
 def act(task: str, prompt: str, run: Run) -> str:
     """Adds a voucher: `Add the voucher AUTUMN of 5 euros`. An exception is a failed run."""
     print(prompt)
-    _, _, _, code, _, euros, _ = task.split()
+    asked = TASK.fullmatch(task)
+    if asked is None:
+        raise ValueError(USAGE)
+    code, euros = asked["code"], asked["euros"]
     off = int(euros) * 100 if "cents" in prompt else float(euros)
     run.tool("editor", "python")
     with run.doing("Read shop/vouchers.json"):

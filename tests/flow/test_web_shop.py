@@ -1,6 +1,8 @@
 """The example project: its page runs as shown, and what it learned is what is checked in."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,17 +108,8 @@ def test_what_the_agent_knows_changes_what_it_does(
 ) -> None:
     project = copied(tmp_path)
     for folder in {MEMORIES, Path("traces")} - {*kept}:
-        for file in (project / folder).glob("*.md"):
-            file.unlink()
-    done = subprocess.run(
-        [sys.executable, "agent.py", TASK],
-        cwd=project,
-        env={**environment(tmp_path), "MEMORY_MESH_DIR": str(tmp_path / "store")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+        shutil.rmtree(project / folder)
+    done = _run(project, "agent.py", TASK)
     codes = json.loads((project / "shop/vouchers.json").read_text())
     assert (done.returncode, codes.get("AUTUMN")) == (int(off is None), off), done.stderr
     if off is None:
@@ -125,6 +118,25 @@ def test_what_the_agent_knows_changes_what_it_does(
         with MemoryMesh(db_dir=tmp_path / "store", project="web-shop") as mesh:
             plan = mesh.plan("Add the voucher WINTER of 5 euros")
         assert said in plan.failed[0].text
+
+
+@pytest.mark.parametrize("words", [(), ("Say hello",), ("Say", "hello")])
+def test_the_agent_says_which_task_it_knows(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = _run(copied(tmp_path), "agent.py", *words)
+    usage = 'usage: python agent.py "Add the voucher CODE of NUMBER euros"\n'
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", usage)
+
+
+def test_the_loop_of_the_page_runs_as_it_stands(tmp_path: Path) -> None:
+    page = (EXAMPLE.parents[1] / "docs/example.md").read_text(encoding="utf-8")
+    (loop,) = re.findall(r"(?ms)^```python\n(.*?)^```$", page)
+    project = tmp_path / "empty"
+    project.mkdir()
+    done = _run(project, "-c", loop)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len([*(project / "traces").glob("*.md")]) == 1
+    assert (project / MEMORIES / "done-add-the-voucher-autumn-of-5-euros.md").is_file()
+    assert (project / LEARNED / "context.md").is_file()
 
 
 def test_what_was_learned_is_what_is_checked_in(fresh: tuple[Path, MemoryMesh]) -> None:
@@ -218,6 +230,19 @@ def test_the_traces_are_written_as_trace_files_are() -> None:
         text = file.read_text(encoding="utf-8")
         trace = trace_file.parse(text)
         assert (trace_file.render(trace), file.stem) == (text, trace.trace_id)
+
+
+def _run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python in the project, with a store beside it."""
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=project,
+        env={**environment(project.parent), "MEMORY_MESH_DIR": str(project.parent / "store")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def _learn(project: Path, mesh: MemoryMesh) -> list[str]:
