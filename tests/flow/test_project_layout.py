@@ -1,5 +1,6 @@
 """The layout of a project's memory: written from the store, again only what differs."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,44 @@ def test_the_folder_of_another_project_is_left(mesh: MemoryMesh, tmp_path: Path)
     with pytest.raises(InvalidInput, match="of another project"):
         write_layout(mesh, tmp_path, "acme-web")
     assert write_layout(mesh, tmp_path, "acme/web").written == ()
+
+
+def test_a_work_tree_goes_by_its_last_folder_and_no_file_has_its_path(
+    mesh: MemoryMesh, tmp_path: Path
+) -> None:
+    trees = [tmp_path / where / "shop" for where in ("one", "two")]
+    for tree in trees:
+        (tree / ".git").mkdir(parents=True)
+    one, two = (Scope(str(tree)) for tree in trees)
+    mesh.record_trace("Deploy", scope=one)
+    done = write_layout(mesh, trees[0], scope=one)
+    assert Path(done.folder) == trees[0] / "projects/shop"
+    texts = [path.read_text() for path in Path(done.folder).rglob("*.md")]
+    assert any("\n# Project: shop\n" in text for text in texts)
+    assert not any(str(tmp_path) in text for text in texts)
+    assert write_layout(mesh, trees[0], scope=one).written == ()
+    assert write_layout(mesh, trees[0], "shop", scope=one).written == ()
+    for scope, name in ((two, None), (two, "shop"), (Scope("shop"), None)):
+        with pytest.raises(InvalidInput, match="of another project"):
+            write_layout(mesh, trees[0], name, scope=scope)
+
+
+def test_a_clone_writes_on_where_the_other_one_ended(mesh: MemoryMesh, tmp_path: Path) -> None:
+    here, clone = tmp_path / "here/shop", tmp_path / "there/shop"
+    (here / ".git").mkdir(parents=True)
+    write_layout(mesh, here, scope=Scope(str(here)))
+    shutil.copytree(here, clone)
+    assert write_layout(mesh, clone, scope=Scope(str(clone))).written == ()
+
+
+def test_outside_of_both_two_work_trees_of_one_name_are_told_apart(
+    mesh: MemoryMesh, tmp_path: Path
+) -> None:
+    write_layout(mesh, tmp_path, scope=Scope("/srv/one/shop"))
+    assert write_layout(mesh, tmp_path, scope=Scope("/srv/one/shop")).written == ()
+    with pytest.raises(InvalidInput, match="of another project"):
+        write_layout(mesh, tmp_path, scope=Scope("/srv/two/shop"))
+    assert write_layout(mesh, tmp_path, "shop-2", scope=Scope("/srv/two/shop")).written
 
 
 def test_a_trace_whose_id_has_colons_is_written(mesh: MemoryMesh, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Each begins with a line that says who wrote it. A file without that line is some
 
 from collections.abc import Sequence
 
+from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats import trace_file
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Memory, Skill
@@ -15,14 +16,28 @@ MARK = "<!-- Written by memory-mesh from its store; an edit here is overwritten.
 _LINE = 200  # characters of a memory in a list
 
 
+@dataclass(frozen=True, slots=True)
+class Title:
+    """The name of a project, and what tells it from another of the same name."""
+
+    name: str
+    of: str = ""  # this repository, or a digest; empty where the name says all
+
+    @property
+    def text(self) -> str:
+        """The heading, and a line that a reader of the page does not see."""
+        told = f"\n\n<!-- Project of: {self.of} -->" if self.of else ""
+        return f"# Project: {_line(self.name)}{told}"
+
+
 def is_ours(text: str) -> bool:
     """True if a file has the line that says that it is written from the store."""
     return text.startswith(MARK)
 
 
-def is_of_another(text: str, name: str) -> bool:
-    """True if a context that we wrote is that of a project with another name."""
-    return is_ours(text) and not text.startswith(f"{MARK}\n\n{_title(name)}\n")
+def is_of_another(text: str, title: Title) -> bool:
+    """True if a context that we wrote is that of another project."""
+    return is_ours(text) and not text.startswith(f"{MARK}\n\n{title.text}\n\n- ")
 
 
 def execution_log(traces: Sequence[Trace]) -> str:
@@ -67,7 +82,7 @@ def decisions(memories: Sequence[Memory]) -> str:
 
 
 def context(
-    name: str, pinned: Sequence[Memory], preferences: Sequence[Memory], traces: Sequence[Trace]
+    title: Title, pinned: Sequence[Memory], preferences: Sequence[Memory], traces: Sequence[Trace]
 ) -> str:
     """Returns what holds for the whole project, and how its executions went."""
     done = sum(trace.success for trace in traces)
@@ -77,17 +92,13 @@ def context(
     if tools:
         facts.append(f"- Tools: {', '.join(map(_line, tools))}")
     return _page(
-        _title(name).removeprefix("# "),
+        title.text.removeprefix("# "),
         [
             "\n".join(facts),
             *_section("Pinned", [_item(memory) for memory in pinned]),
             *_section("Preferences", [_item(memory) for memory in preferences]),
         ],
     )
-
-
-def _title(name: str) -> str:
-    return f"# Project: {_line(name)}"
 
 
 def _page(title: str, parts: Sequence[str]) -> str:

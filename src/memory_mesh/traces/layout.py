@@ -13,6 +13,7 @@ The store is the truth: only files that differ are written, and a file that some
 left as it is and named in the report.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from memory_mesh.formats import file_names, project_memory
 from memory_mesh.model import Memory, Scope
 from memory_mesh.model.trace import LABEL, LEARNING_LABEL, Trace
 from memory_mesh.process.durable_files import write_atomically
+from memory_mesh.process.project import project_of, short_name
 from memory_mesh.sync import MemoryMesh
 
 LOGGED = 1_000  # traces of the log
@@ -45,13 +47,16 @@ class Layout:
 def write_layout(
     mesh: MemoryMesh, root: Path, name: str | None = None, *, scope: Scope | None = None
 ) -> Layout:
-    """Writes the folder `projects/{name}` below the root; the same store writes the same files."""
+    """Writes the folder `projects/{name}` below the root; the same store writes the same files.
+
+    Without a name it is the project's; a project that is a path goes by its last folder.
+    """
     reader = scope or Scope(mesh.config.project or None)
-    stated = name or reader.project or "default"
-    folder = root / "projects" / file_names.slug(stated)
+    title = _title(root, name, reader.project or "default")
+    folder = root / "projects" / file_names.slug(title.name)
     _refuse_links(root, folder)
-    _refuse_another(folder, stated)
-    texts = _texts(mesh, stated, scope)
+    _refuse_another(folder, title)
+    texts = _texts(mesh, title, scope)
     done: dict[str, list[str]] = {"written": [], "unchanged": [], "removed": [], "kept": []}
     (folder / _RESULTS).mkdir(parents=True, exist_ok=True)
     (folder / LONG_TERM).mkdir(parents=True, exist_ok=True)
@@ -63,7 +68,18 @@ def write_layout(
     return Layout(str(folder), **{word: tuple(paths) for word, paths in done.items()})
 
 
-def _texts(mesh: MemoryMesh, name: str, scope: Scope | None) -> dict[str, str]:
+def _title(root: Path, name: str | None, project: str) -> project_memory.Title:
+    """How the files name a project; they are for git, so no path of this machine is among it."""
+    short = short_name(project)
+    if short == project:
+        return project_memory.Title(name or project)
+    if project_of(str(root)) == project:
+        return project_memory.Title(name or short, "this repository")  # the same in every clone
+    digest = hashlib.sha256(project.encode()).hexdigest()[:12]
+    return project_memory.Title(name or short, digest)
+
+
+def _texts(mesh: MemoryMesh, title: project_memory.Title, scope: Scope | None) -> dict[str, str]:
     """The text of every file, by its path in the folder."""
     traces: list[Trace] = list(mesh.traces(limit=LOGGED, scope=scope))[::-1]
     found = {
@@ -82,7 +98,7 @@ def _texts(mesh: MemoryMesh, name: str, scope: Scope | None) -> dict[str, str]:
             _listed(mesh, "kind = 'decision' OR label = 'decision'", scope)
         ),
         "context.md": project_memory.context(
-            name,
+            title,
             _listed(mesh, "pinned", scope),
             _listed(mesh, "kind = 'preference' OR label = 'preference'", scope),
             traces,
@@ -126,11 +142,11 @@ def _left_over(folder: Path, texts: Mapping[str, str]) -> Iterator[str]:
             yield path
 
 
-def _refuse_another(folder: Path, name: str) -> None:
-    """Two names can give one folder: a/b and a-b."""
+def _refuse_another(folder: Path, title: project_memory.Title) -> None:
+    """Two names can give one folder: a/b and a-b, /one/shop and /two/shop."""
     context = folder / "context.md"
     if context.is_file() and project_memory.is_of_another(
-        context.read_text(encoding="utf-8", errors="replace"), name
+        context.read_text(encoding="utf-8", errors="replace"), title
     ):
         raise InvalidInput(
             f"{folder} holds the memory of another project; give this one another name: --name NAME"
