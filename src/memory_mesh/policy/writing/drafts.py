@@ -155,6 +155,9 @@ def importance(value: object) -> float:
     """A weight from 0 to 1, or one of low, medium, high, critical."""
     if isinstance(value, str) and value in IMPORTANCE:
         return IMPORTANCE[value]
+    if isinstance(value, str):
+        words = ", ".join(IMPORTANCE)
+        raise InvalidInput(f"importance must be 0 to 1, or one of {words}, not {value!r:.80}")
     return check_share(value, "importance")
 
 
