@@ -9,6 +9,7 @@ from memory_mesh.model.job import Due
 from memory_mesh.policy.retention import RetentionPolicy
 
 TRACES, DAYS = 10, 7
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,15 @@ def consolidation_due(
         return Due(now=False, why="no new traces")
     if rules.traces and most >= rules.traces:
         return Due(now=True, why=f"{rules.traces} or more new traces of one project")
-    waits = f"{most} new traces of one project, fewer than {rules.traces}"
+    traces = "1 new trace" if most == 1 else f"{most} new traces"
+    waits = f"{traces} of one project, fewer than {rules.traces}"
     if not rules.days:
         return Due(now=False, why=waits)
-    if last is not None and now - last >= timedelta(days=rules.days):
-        return Due(now=True, why=f"new traces, and {rules.days} days without a run")
-    return Due(now=False, why=f"{waits}, and no {rules.days} days without a run")
+    left = timedelta(days=rules.days) - (now - last if last is not None else timedelta())
+    if left <= timedelta():
+        return Due(now=True, why=f"new traces, and {_days(rules.days)} without a run")
+    return Due(now=False, why=f"{waits}; due without more in {_days(-(-left // _DAY))}")
+
+
+def _days(count: int) -> str:
+    return "1 day" if count == 1 else f"{count} days"

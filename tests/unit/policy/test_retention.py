@@ -92,3 +92,16 @@ def test_consolidation_is_due_after_ten_traces_of_a_project_or_a_week() -> None:
     assert consolidation_due({shop: 1}, NOW - week, NOW, rules).now
     assert not consolidation_due({shop: 1}, NOW - week, NOW, JobRules(10, 0)).now
     assert not consolidation_due({shop: 99}, NOW, NOW, JobRules(0, 7)).now
+
+
+@pytest.mark.parametrize(
+    ("new", "waited", "why"),
+    [
+        (1, 0.0, "1 new trace of one project, fewer than 10; due without more in 7 days"),
+        (2, 6.5, "2 new traces of one project, fewer than 10; due without more in 1 day"),
+        (2, 7.0, "new traces, and 7 days without a run"),
+    ],
+)
+def test_it_says_when_consolidation_is_due(new: int, waited: float, why: str) -> None:
+    since = NOW - timedelta(days=waited)
+    assert consolidation_due({Scope("shop"): new}, since, NOW, JobRules(10, 7)).why == why
