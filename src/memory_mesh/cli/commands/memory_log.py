@@ -86,7 +86,9 @@ def _show(found: Sequence[Experience], options: argparse.Namespace) -> int:
     plain: list[Json] = [_plain(one) for one in found]
     lines = [memory_log.render(one).rstrip("\n") for one in found]
     if not found:
-        lines = ["[MemoryMesh] The log has no such entry."]
+        asked = options.action == "search" or options.before is not None
+        empty = "The log is empty. Every trace that is recorded from now on leaves an entry."
+        lines = [f"[MemoryMesh] {'The log has no such entry.' if asked else empty}"]
     return output.answer(plain, *lines, as_json=options.json)
 
 
