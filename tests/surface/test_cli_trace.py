@@ -59,6 +59,28 @@ def test_traces_are_listed_and_asked(cli: CommandLine) -> None:
     assert "Nothing similar" in cli("trace", "plan", "Colonise Mars").out
 
 
+def test_a_list_without_traces_says_so_and_shows_archived_ones_on_request(
+    cli: CommandLine,
+) -> None:
+    done = cli("trace", "list")
+    assert (done.code, done.out) == (0, "")
+    said = "[MemoryMesh] There are no traces of this project; archived ones: "
+    assert done.err == f"{said}memory-mesh trace list --archived.\n"
+    ids = {recorded(cli, f"{GOAL} {number}", "--project", "shop") for number in range(2)}
+    assert cli("jobs", "archive-project", "--project", "shop").code == 0
+    assert "no traces of this project" in cli("trace", "list", "--project", "shop").err
+    shown = cli("trace", "list", "--archived", "--project", "shop")
+    assert {line.split("\t")[0] for line in shown.out.splitlines()} == ids
+    later = cli("trace", "list", "--archived", "--since", "2100-01-01")
+    assert later.err == "[MemoryMesh] There are no traces of this time.\n"
+
+
+def test_a_time_that_is_none_is_named_by_its_option(cli: CommandLine) -> None:
+    done = cli("trace", "list", "--since", "yesterday")
+    assert done.code == 1
+    assert "--since must be an ISO 8601 time such as 2026-03-01T12:00:00Z" in done.err
+
+
 def test_exported_traces_are_imported_once_with_the_trust_of_documents(
     cli: CommandLine, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from memory_mesh.formats import plan_text, trace_file
 from memory_mesh.model import Channel, Json, Outcome, Scope
 from memory_mesh.model.record import iso
 from memory_mesh.model.trace import Step, Trace, Window, trace_record
+from memory_mesh.policy.arguments import moment
 from memory_mesh.policy.privacy import masked
 from memory_mesh.sync import MemoryMesh
 
@@ -39,8 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_fields(parser)
     add("--limit", metavar="N", type=int, help="maximum number (default: 3 similar, 100 listed)")
     add("--min-similarity", metavar="0.0-1.0", type=float, help="leave out less similar goals")
-    add("--since", metavar="TIME", help="only executions that began then or later, ISO 8601")
+    add(
+        "--since",
+        metavar="TIME",
+        help="only executions that began then or later, such as 2026-03-01",
+    )
     add("--until", metavar="TIME", help="only executions that began until then")
+    add("--archived", action="store_true", help="list: also traces that were archived")
     add("--cursor", metavar="CURSOR", help="list: continue where an earlier list ended")
     add("--name", metavar="NAME", help="layout: the name of the project's folder")
 
@@ -110,7 +116,11 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 def _list(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     limit = 100 if options.limit is None else options.limit
     page = mesh.traces(
-        limit=limit, cursor=options.cursor, time_window=_window(options), scope=reader
+        limit=limit,
+        cursor=options.cursor,
+        time_window=_window(options),
+        scope=reader,
+        include=["archived"] if options.archived else (),
     )
     if options.json:
         traces: list[Json] = [trace_record(trace) for trace in page]
@@ -119,9 +129,19 @@ def _list(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     for trace in page:
         began = "" if trace.timestamp is None else iso(trace.timestamp)
         print("\t".join((trace.trace_id, began, trace.status, output.unbroken(trace.goal))))
+    if not page:
+        output.tell([_none(options)])
     if page.cursor is not None:
         output.hint(f"There are more: memory-mesh trace list --cursor {page.cursor}")
     return 0
+
+
+def _none(options: argparse.Namespace) -> str:
+    """Says that no trace is listed, and what may be done."""
+    which = "of this time" if _window(options) else "of this project"
+    if options.archived:
+        return f"there are no traces {which}"
+    return f"there are no traces {which}; archived ones: memory-mesh trace list --archived"
 
 
 def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
@@ -257,4 +277,5 @@ def _step(text: str) -> Step:
 
 
 def _window(options: argparse.Namespace) -> Window | None:
-    return (options.since, options.until) if options.since or options.until else None
+    since, until = moment("--since", options.since), moment("--until", options.until)
+    return (since, until) if since or until else None
