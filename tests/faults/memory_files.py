@@ -237,6 +237,9 @@ def _change_one(
     try:
         out = replace_document(text, index, new, name="n")
     except InvalidInput:
+        if not old.readable:  # the mirror leaves such a document alone
+            report.count("refused: it cannot be read")
+            return
         report.count("refused: an earlier document has no end")
         if not open_fences(text) and "bodyEnd" not in text:
             report.broken("refused for nothing", repr(text[:1_000]))
