@@ -400,3 +400,14 @@ def test_personal_data_stays_in_the_file_and_out_of_the_store(own, folder, mirro
     assert "jane@example.org" not in titled(own, "JWT").text
     assert mirror.run().quiet
     assert (folder / "jwt.md").read_text() == text
+
+
+def test_the_state_holds_no_secret_of_a_title(tmp_path, mesh):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "login.md").write_text(
+        "# Login of jane.doe@example.com\n\nSee [[jane.doe@example.com]].\n"
+    )
+    assert Mirror(mesh, folder).run().counts == {"added": 1}
+    for file in mesh.folder.rglob("*"):
+        assert not file.is_file() or b"jane.doe" not in file.read_bytes().lower(), file

@@ -40,7 +40,7 @@ def join(run: Run, taken: Sequence[Taken]) -> None:
     for memory in waiting:
         wishing = run.state.of_memory(memory)
         if wishing is not None and wishing.status == HELD:
-            _link(run, wishing, run.state.wishes_of(memory), delta, more=True)
+            _link(run, wishing, _read(run, wishing), delta, more=True)
     run.write(delta)
 
 

@@ -46,8 +46,8 @@ class Paired:
 
 
 def title_key(title: str) -> str:
-    """A title without case and spacing."""
-    return " ".join(title.casefold().split())
+    """A digest of a title without case and spacing: the state holds no words of a document."""
+    return hashed(" ".join(title.casefold().split()).encode())
 
 
 def groups(path: str, documents: Sequence[MemoryFile], known: Collection[str] = ()) -> list[Group]:

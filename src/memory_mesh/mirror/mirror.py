@@ -89,7 +89,7 @@ class Mirror:
             known = {line.memory for line in run.report.disagreements}
             for held in run.state.disagreeing():
                 if held.memory not in known:
-                    line = Line(held.path, held.title, held.memory, held.note or "")
+                    line = Line(held.path, held.named, held.memory, held.note or "")
                     run.report.disagreements.append(line)
             waiting.report(run)
             return run.report

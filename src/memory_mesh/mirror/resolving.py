@@ -38,12 +38,12 @@ def _keep_file(run: Run, held: Held, author: Author, delta: Delta) -> None:
     if text is None or group is None:
         if memory is not None and memory.status not in OUT_OF_USE:
             run.view(channel).delete(held.memory, reason=f"deleted from the file {held.path}")
-            run.report.deleted.append(Line(held.path, held.title, held.memory))
+            run.report.deleted.append(Line(held.path, held.named, held.memory))
         delta.forgotten.append(held.memory)
         return
     if memory is not None and memory.status is Status.DELETED:
         memory = run.view(channel).restore(held.memory)
-        run.report.restored.append(Line(held.path, held.title, held.memory))
+        run.report.restored.append(Line(held.path, held.named, held.memory))
     if memory is None or memory.status in OUT_OF_USE:  # the document is a memory of its own
         delta.forgotten.append(held.memory)
         delta.files[held.path] = None

@@ -1,9 +1,9 @@
 """What a mirror remembers between runs: files by stamp, documents by the memory they are.
 
-One SQLite file per mirrored folder, below the store's folder. It holds digests, paths and titles,
-no text of a memory. If it is lost or broken, the next run begins anew: it meets texts that are
-stored already, and documents that name their memory. So nothing waits for the disk here; after the
-machine has been started anew, the file is checked once.
+One SQLite file per mirrored folder, below the store's folder. It holds digests, paths and the
+titles that the store shows, no words of a document. If it is lost or broken, the next run begins
+anew: it meets texts that are stored already, and documents that name their memory. So nothing waits
+for the disk here; after the machine has been started anew, the file is checked once.
 """
 
 import dataclasses
@@ -59,7 +59,7 @@ class Held:
 
     memory: str
     path: str
-    title: str  # without case and spacing
+    title: str  # digest of the document's title without case and spacing
     doc: str  # digest of the document, the newest of its title in the file
     body: str  # digest of its text alone
     count: int = 1  # documents of this title in the file
@@ -85,7 +85,7 @@ class Delta:
     forgotten: list[str] = dataclasses.field(default_factory=list)  # memories
     wishes: dict[str, tuple[str, ...]] = dataclasses.field(
         default_factory=dict
-    )  # names without a memory yet
+    )  # digests of names without a memory yet
     values: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -144,11 +144,6 @@ class _Questions:
             self._db.execute("SELECT memory FROM wish WHERE name = ?", (name,)) for name in names
         )
         return list(dict.fromkeys(memory for rows in found for (memory,) in rows))
-
-    def wishes_of(self, memory_id: str) -> list[str]:
-        """The names in a memory's document that lead nowhere yet."""
-        found = self._db.execute("SELECT name FROM wish WHERE memory = ?", (memory_id,))
-        return [name for (name,) in found]
 
     def paths(self) -> list[str]:
         """The files that were read or written."""

@@ -47,7 +47,7 @@ def report(run: Run) -> None:
         held = run.state.of_memory(proposal.memory)
         if held is not None:
             words = f"decide with: memory-mesh review --id {proposal.id}"
-            run.report.proposed.append(Line(held.path, held.title, held.memory, words))
+            run.report.proposed.append(Line(held.path, held.named, held.memory, words))
 
 
 def proposals(run: Run) -> list[Proposal]:
