@@ -58,7 +58,12 @@ def settings_of(call: str) -> dict[str, object]:
     (statement,) = ast.parse(call).body
     assert isinstance(statement, ast.Expr)
     assert isinstance(statement.value, ast.Call)
-    return {str(each.arg): ast.literal_eval(each.value) for each in statement.value.keywords}
+    return {str(each.arg): _value(each.value) for each in statement.value.keywords}
+
+
+def _value(node: ast.expr) -> object:
+    """A value that is written out; a variable of the example stands for a text."""
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
 def loaded(text: str, folder: Path) -> config.Config:
