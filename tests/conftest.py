@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.process.agent_shell import agent_variables
@@ -14,7 +14,9 @@ from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 
 # A gate that fails by chance teaches to run it again: there, examples are the same every time.
-settings.register_profile("gate", derandomize=True)
+settings.register_profile(  # a busy machine is no failure
+    "gate", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 if os.environ.get("CI"):
     settings.load_profile("gate")
 
