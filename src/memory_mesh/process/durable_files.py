@@ -2,8 +2,7 @@
 
 Our writers lock the file itself (flock). After waiting, a writer looks whether the path still leads
 to the file that it locked: whoever replaces a file leaves those who waited with the old one. An
-editor takes no lock, so a replaced file is exchanged with the new one and looked at once more: what
-an editor saved at the last moment goes back to its place.
+editor takes no lock: `mirror/replacing.py` exchanges a file with the new one and looks at it again.
 """
 
 import errno
@@ -20,7 +19,6 @@ from memory_mesh.process import locks
 
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _PART = 1 << 20  # bytes read at once
-_TRIES = 100  # an editor that saves more often than this in one write is no editor
 _NAME_BYTES = 60
 _CURRENT_FOLDER = -100  # AT_FDCWD
 _EXCHANGE = 2  # RENAME_EXCHANGE
@@ -53,23 +51,6 @@ def append_locked(path: Path, data: bytes | Callable[[bytes], bytes]) -> int:
     if size == 0:
         sync_folder(path.parent)
     return size
-
-
-def replace_locked(path: Path, change: Callable[[bytes], bytes | None]) -> bool:
-    """Replaces a file by what `change` makes of its bytes; None leaves it. Says if it was changed.
-
-    `change` is asked again when somebody saved the file in between.
-    """
-    for _ in range(_TRIES):
-        with opened_locked(path, 0) as descriptor:
-            before = _all(descriptor)
-            after = change(before)
-            if after is None or after == before:
-                return False
-            if _swapped(path, before, after):
-                sync_folder(path.parent)
-                return True
-    raise InvalidInput(f"{path} is being written all the time; try again when that is over")
 
 
 @contextmanager
@@ -111,30 +92,6 @@ def _append(descriptor: int, data: bytes, size: int) -> None:
         raise
 
 
-def _swapped(path: Path, before: bytes, after: bytes) -> bool:
-    """Puts the new bytes in place of the old ones; False when others were found there."""
-    temporary = written_beside(path, after)
-    try:
-        with opened_locked(temporary, 0):  # nobody of ours appends to it before it is settled
-            if _bytes(path) != before:
-                return False
-            if not exchanged(temporary, path):
-                temporary.replace(path)  # the best that this system can do
-                return True
-            return _bytes(temporary) == before or _saved_over(temporary, path, after)
-    finally:
-        _remove(temporary)
-
-
-def _saved_over(temporary: Path, path: Path, after: bytes) -> bool:
-    """Gives an edit that came at the last moment its place back; True when ours was edited too."""
-    exchanged(temporary, path)
-    if _bytes(temporary) == after:
-        return False
-    exchanged(temporary, path)  # an editor has seen our bytes and saved over them: the last wins
-    return True
-
-
 def exchanged(one: Path, other: Path) -> bool:
     """Two names change their files in one step; False where the system cannot."""
     rename = _renameat2()
@@ -161,14 +118,6 @@ def _all(descriptor: int) -> bytes:
     while part := os.read(descriptor, _PART):
         parts.append(part)
     return b"".join(parts)
-
-
-def _bytes(path: Path) -> bytes | None:
-    """What stands at a path now; None when nothing does."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
 
 
 def written_beside(path: Path, data: bytes) -> Path:

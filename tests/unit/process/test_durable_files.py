@@ -3,14 +3,12 @@
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.process import durable_files
-from memory_mesh.process.durable_files import append_locked, replace_locked, write_atomically
+from memory_mesh.process.durable_files import append_locked, write_atomically
 
 APPENDING = """
 import sys
@@ -44,7 +42,6 @@ def test_a_link_is_neither_followed_nor_replaced(tmp_path):
     for write in (
         lambda: write_atomically(path, b"x"),
         lambda: append_locked(path, b"x"),
-        lambda: replace_locked(path, lambda _before: b"x"),
     ):
         with pytest.raises(InvalidInput, match="link"):
             write()
@@ -87,86 +84,3 @@ def test_processes_that_append_at_once_lose_nothing(tmp_path):
     lines = path.read_text().splitlines()
     assert lines[0] == "first"
     assert sorted(lines[1:]) == sorted(f"{name} {n}" for name in range(4) for n in range(20))
-
-
-def test_appends_and_replacements_of_many_threads_lose_nothing(tmp_path):
-    path = tmp_path / "log.md"
-    path.write_bytes(b"")
-
-    def work(name: int) -> None:
-        for number in range(20):
-            line = f"{name} {number}\n".encode()
-            if number % 2:
-                append_locked(path, line)
-            else:
-                assert replace_locked(path, lambda before, line=line: line + before)  # type: ignore[misc]
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(path.read_text().splitlines()) == sorted(
-        f"{name} {number}" for name in range(4) for number in range(20)
-    )
-    assert names(tmp_path) == ["log.md"]
-
-
-def test_a_change_of_nothing_touches_nothing(tmp_path):
-    path = tmp_path / "a.md"
-    path.write_bytes(b"as it was")
-    before = path.stat()
-    assert not replace_locked(path, lambda _bytes: None)
-    assert not replace_locked(path, lambda found: found)
-    assert path.stat().st_ino == before.st_ino
-
-
-def test_a_missing_file_is_not_made_by_replacing(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        replace_locked(tmp_path / "gone.md", lambda _before: b"x")
-    assert names(tmp_path) == []
-
-
-def edit_in_place(path: Path) -> None:
-    path.write_bytes(b"by hand\n")
-
-
-def edit_by_rename(path: Path) -> None:
-    other = path.with_name("editor.tmp")
-    other.write_bytes(b"by hand\n")
-    other.replace(path)
-
-
-@pytest.mark.parametrize("edit", [edit_in_place, edit_by_rename])
-@pytest.mark.parametrize("step", ["written_beside", "_bytes", "exchanged"])
-def test_an_edit_at_any_moment_of_a_replacement_is_kept(tmp_path, monkeypatch, step, edit):
-    """An editor saves just before each step; what we write then stands on what it saved."""
-    path = tmp_path / "a.md"
-    path.write_bytes(b"old\n")
-    taken = getattr(durable_files, step)
-    edits = [edit]
-
-    def interrupted(*arguments):
-        if edits:
-            edits.pop()(path)
-        return taken(*arguments)
-
-    monkeypatch.setattr(durable_files, step, interrupted)
-    seen: list[bytes] = []
-
-    def change(before: bytes) -> bytes:
-        seen.append(before)
-        return before + b"ours\n"
-
-    assert replace_locked(path, change)
-    assert path.read_bytes() == b"by hand\nours\n"
-    assert seen[-1] == b"by hand\n"
-    assert names(tmp_path) == ["a.md"]
-
-
-def test_without_an_exchange_the_file_is_replaced_all_the_same(tmp_path, monkeypatch):
-    path = tmp_path / "a.md"
-    path.write_bytes(b"old")
-    monkeypatch.setattr(durable_files, "_renameat2", lambda: None)
-    assert replace_locked(path, lambda before: before + b"!")
-    assert path.read_bytes() == b"old!"

@@ -22,7 +22,6 @@ from memory_mesh.policy.triggers import regex, words
 KNOWN_PATTERNS = 32_768  # patterns whose reading is remembered
 MAX_PARTS = 50  # alternatives of a pattern; what follows is not read
 MAX_CHARS = 1_000  # of a pattern; what follows is not read
-_QUANTIFIERS = "*+?{"
 _CLOSERS = ")]}."  # after these a * repeats, it does not stand for anything
 _ESCAPED = re.compile(r"\\[pP]\{?\^?\w+\}?|\\.", re.DOTALL)
 _SIGNS = re.compile(

@@ -66,11 +66,6 @@ def content_id(trace: Trace, digest: str) -> str:
     return f"trace-{'undated' if at is None else f'{at:%Y%m%dT%H%M%SZ}'}-{digest[:12]}"
 
 
-def ties_of(trace: Trace) -> dict[str, tuple[str, ...]]:
-    """Returns the ids of the traces that it names, by the type of the link."""
-    return {tie: getattr(trace, tie) for tie in TIES if getattr(trace, tie)}
-
-
 def _checked(given: Mapping[str, Any]) -> Trace:
     goal = check_text(given["goal"], "goal").strip()
     if not goal:
