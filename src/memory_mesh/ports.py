@@ -39,6 +39,8 @@ from memory_mesh.model import (
 from memory_mesh.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from memory_mesh.model.block import Observed
+    from memory_mesh.model.pack import Injection
     from memory_mesh.model.trigger import MemoryMetadata, Triggered
 
 
@@ -176,6 +178,28 @@ class Relations(Protocol):
         """The small values whose names begin with a prefix, sorted by name."""
 
 
+class Trail(Protocol):
+    """Read how memories came to be as they are, and which prompts they entered."""
+
+    def block(self, block_id: str) -> Block | None:
+        """A block of the chain, or the record of a recall, by its id."""
+
+    def blocks_about(self, memory_id: str, limit: int) -> list[Block]:
+        """The newest chained blocks whose first memory it is, oldest first."""
+
+    def reasons(self, memory_id: str) -> dict[datetime, tuple[str, ...]]:
+        """The reasons of each version of a memory, by the time it was recorded."""
+
+    def observations(self, memory_id: str, limit: int) -> "list[Observed]":
+        """The latest writes that ended in a memory, oldest first."""
+
+    def injection(self, injection_id: str) -> "Injection | None":
+        """What entered one prompt."""
+
+    def injections(self, memory_id: str, limit: int) -> "list[Injection]":
+        """The latest prompts that a memory entered, newest first, without the other memories."""
+
+
 class Calling(Protocol):
     """Read the triggers of memories in one read transaction."""
 
@@ -190,7 +214,7 @@ class Calling(Protocol):
         """What a selection looks at of these versions; an untitled one gives its beginning."""
 
 
-class Snapshot(Search, Lookup, Claims, Indexing, Relations, Calling, Protocol):
+class Snapshot(Search, Lookup, Claims, Indexing, Relations, Trail, Calling, Protocol):
     """One read transaction over one namespace: every answer is of the same moment."""
 
     def head(self) -> Head:
@@ -205,8 +229,16 @@ class Writer(Protocol):
     ) -> Commit:
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
 
-    def note(self, namespace: str, entry: Entry) -> None:
-        """Record a recall block soon: with the next commit, when 64 wait, or at close."""
+    def note(
+        self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
+    ) -> None:
+        """Record a recall soon: with the next commit, when 64 wait, or at close.
+
+        An injection counts one use of each of its memories, and its record is written with it.
+        """
+
+    def flush(self, namespace: str) -> None:
+        """Write what waits to be recorded now."""
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and write the record of it before returning."""

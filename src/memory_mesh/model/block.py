@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass, field
-from memory_mesh.model.memory import Json, Operation
+from memory_mesh.model.memory import Json, Operation, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,16 @@ class Entry:
     memories: tuple[str, ...]
     wire: str | None
     metadata: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """That a text came in: when, from whom, how it ended and why."""
+
+    at: datetime
+    outcome: Outcome
+    origin: str
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from memory_mesh.model.proposal import Proposal
 from memory_mesh.model.skill import Skill
 from memory_mesh.model.vector import Space, Span, TextVectors
 
+SIMILAR = "similar"  # the type of the links that are made by themselves
+
 
 @dataclass(frozen=True, slots=True)
 class Wording:
@@ -26,6 +28,7 @@ class Wording:
     redacted: Mapping[str, int] = field(default_factory=dict)  # values replaced in it, by kind
     left_out: tuple[str, ...] = ()  # why the scrubber left out a part, one entry for each
     pending: str | None = None  # why it has no vector although there is an embedder
+    similar: tuple[tuple[str, float], ...] = ()  # ids of similar memories, with their cosines
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Put:
 
     memory: Memory
     wording: Wording | None
+    reasons: tuple[str, ...] = ()  # why the memory is as it is from now on
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +49,31 @@ class Observation:
     outcome: Outcome
     origin: str
     key: str | None = None
+    reasons: tuple[str, ...] = ()  # why it ended so
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A typed edge between two memories."""
+    """A typed edge between two memories; equal to any other of the same type between them."""
 
     source: str
     target: str
     type: str
+    similarity: float | None = None  # of type similar: the cosine of the two texts
+    at: datetime | None = None  # when it was made; None before it is stored
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same memories and the same type."""
+        return isinstance(other, Link) and self.ends == other.ends
+
+    def __hash__(self) -> int:
+        """Of the memories and the type."""
+        return hash(self.ends)
+
+    @property
+    def ends(self) -> tuple[str, str, str]:
+        """Source, target and type: what tells links apart."""
+        return self.source, self.target, self.type
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +149,7 @@ class Receipt:
     vector_pending: str | None = None  # why the vector is missing although there is an embedder
     words: Mapping[str, str] = field(default_factory=dict)  # first words of memories named here
     again: bool = False  # this very write was answered before, and nothing was written now
+    block_id: str | None = None  # of the block that records it; None if nothing was written
 
     @classmethod
     def of(cls, memory: Memory, outcome: Outcome, *reasons: str) -> "Receipt":
@@ -164,6 +185,7 @@ class Commit:
     counted: tuple[Memory, ...] = ()  # memories whose votes changed, with their counters
     terms: "Terms | None" = None
     unlinked: tuple[Link, ...] = ()  # links that are taken away
+    relinked: tuple[str, ...] = ()  # memories whose similar links are found anew: the old ones go
     proposals: tuple[Proposal, ...] = ()  # new ones, and known ones with their decision
     states: Mapping[str, str | None] = field(default_factory=dict)  # None removes a value
 

@@ -91,10 +91,10 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
     numbers = {put.memory.id: _put(db, put, seq, at) for put in commit.puts}
     _observe(db, commit.observations, at, numbers)
     sessions.record(db, commit, rows.micros(at) or 0)
-    if commit.links or commit.unlinked:
+    if commit.links or commit.unlinked or commit.relinked:
         from memory_mesh.engines.ledgers.sqlite import links  # few writes have any
 
-        links.write(db, commit, seq)
+        links.write(db, commit, seq, at)
     for late in commit.vectors:
         vectors.add(db, late, seq)
     vectors.keep_count(db, before, commit)
@@ -143,12 +143,18 @@ def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
 
 
 def prune_recalls(db: sqlite3.Connection, before: datetime, limit: int) -> int:
-    """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
-    return db.execute(
+    """Delete the oldest recall blocks and injections from before a moment, at most `limit` each."""
+    injections = db.execute(
+        "DELETE FROM injection WHERE number IN "
+        "(SELECT number FROM injection WHERE at < ? ORDER BY at LIMIT ?)",
+        (rows.micros(before), limit),
+    ).rowcount
+    recalls = db.execute(
         "DELETE FROM recall WHERE number IN "
         "(SELECT number FROM recall WHERE at < ? ORDER BY at LIMIT ?)",
         (rows.millis(before), limit),
     ).rowcount
+    return injections + recalls
 
 
 def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
@@ -179,8 +185,8 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
             late = TextVectors(text, put.wording.space, worded.vectors, worded.spans)
             vectors.add(db, late, seq)
     db.execute(
-        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(40)})",  # noqa: S608  # own names
-        rows.version_values(memory, number, text, seq),
+        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(41)})",  # noqa: S608  # own names
+        (*rows.version_values(memory, number, text, seq), rows.dumped(put.reasons)),
     )
     return number
 
@@ -235,8 +241,8 @@ def _observe(
 ) -> None:
     """Observations of memories that this commit put, or that were there."""
     db.executemany(
-        "INSERT INTO observation (memory, at, hash, outcome, origin, key) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO observation (memory, at, hash, outcome, origin, key, reasons) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 numbers.get(seen.memory) or _number(db, seen.memory),
@@ -245,6 +251,7 @@ def _observe(
                 seen.outcome,
                 seen.origin,
                 seen.key,
+                rows.dumped(seen.reasons),
             )
             for seen in observations
         ],

@@ -26,10 +26,15 @@ from memory_mesh.model import (
 )
 from memory_mesh.ports import Clock, Snapshot
 from memory_mesh.process import forks
+from memory_mesh.typed import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from memory_mesh.model.pack import Injection
 
 PRUNED_AT_ONCE = 128  # old recall blocks that one write deletes: more than it brings
 _FULL = 64  # recall blocks that wait before they are written
 _USED_COUNTERS = "uses = uses + 1, last_used = ?"
+Noted: TypeAlias = "tuple[Entry | None, Injection | None]"
 
 
 class SqliteLedger(SqliteAudit):
@@ -75,10 +80,25 @@ class SqliteLedger(SqliteAudit):
         with self._files.reading(namespace) as db:
             yield SqliteSnapshot(db, self._tails, namespace)
 
-    def note(self, namespace: str, entry: Entry) -> None:
-        """Record a recall block soon: with the next commit, when 64 wait, or at close."""
-        if self._waiting.add(namespace, entry):
-            self._flush(namespace)
+    def note(
+        self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
+    ) -> None:
+        """Record a recall soon: with the next commit, when 64 wait, or at close."""
+        if self._waiting.add(namespace, (entry, injection)):
+            self.flush(namespace)
+
+    def flush(self, namespace: str) -> None:
+        """Write what waits to be recorded now; drop it if the store refuses."""
+        if not self._waiting.holds(namespace):
+            return
+        if not self._files.exists(namespace):  # never make a file to say it was empty
+            self._waiting.drop(namespace)
+            return
+        try:
+            with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
+                self._record(db, waiting)
+        except StoreError:
+            self._waiting.drop(namespace)
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and write the record of it before returning."""
@@ -88,7 +108,7 @@ class SqliteLedger(SqliteAudit):
                 f"UPDATE memory SET {_USED_COUNTERS} WHERE id = ?",  # noqa: S608  # fixed text
                 [(stamp, id_) for id_ in ids],
             )
-            self._record(db, [*waiting, *([entry] if entry else [])])
+            self._record(db, [*waiting, (entry, None)])
         log.debug("use", ids=",".join(ids))
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
@@ -131,27 +151,22 @@ class SqliteLedger(SqliteAudit):
         """Write what waits and release every file."""
         try:
             for namespace in self._waiting.namespaces():
-                self._flush(namespace)
+                self.flush(namespace)
         finally:
             self._files.close()
 
-    def _record(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-        """Writes recall blocks, and deletes a few that are older than they are kept."""
+    def _record(self, db: sqlite3.Connection, noted: "Sequence[Noted]") -> None:
+        """Writes recall blocks and injections, and deletes a few older than they are kept."""
+        entries = [entry for entry, _ in noted if entry is not None]
+        injections = [injection for _, injection in noted if injection is not None]
         sqlite_commit.record_recalls(db, entries)
-        if entries and self._recall_days:
+        if injections:
+            from memory_mesh.engines.ledgers.sqlite import injections as sqlite_injections
+
+            sqlite_injections.record(db, injections)
+        if (entries or injections) and self._recall_days:
             before = self._clock.now() - timedelta(days=self._recall_days)
             sqlite_commit.prune_recalls(db, before, PRUNED_AT_ONCE)
-
-    def _flush(self, namespace: str) -> None:
-        """Writes buffered recall blocks; drops them if the store refuses."""
-        if not self._files.exists(namespace):  # never make a file to say it was empty
-            self._waiting.drop(namespace)
-            return
-        try:
-            with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
-                self._record(db, waiting)
-        except StoreError:
-            self._waiting.drop(namespace)
 
 
 def _tell(commit: Commit, start: float) -> None:
@@ -176,21 +191,21 @@ def _changes(commit: Commit) -> bool:
 
 
 class RecallBuffer:
-    """Recall blocks that wait for the next transaction; what a failed one took comes back."""
+    """Records of reads that wait for the next transaction; what a failed one took comes back."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
-        self._waiting: dict[str, list[Entry]] = {}
+        self._waiting: dict[str, list[Noted]] = {}
 
-    def add(self, namespace: str, entry: Entry) -> bool:
-        """Keep the entry; True when it is time to write."""
+    def add(self, namespace: str, noted: Noted) -> bool:
+        """Keep the record; True when it is time to write."""
         with self._mutex:
             waiting = self._waiting.setdefault(namespace, [])
-            waiting.append(entry)
+            waiting.append(noted)
             return len(waiting) >= _FULL
 
     @contextmanager
-    def taken(self, namespace: str) -> Iterator[list[Entry]]:
+    def taken(self, namespace: str) -> Iterator[list[Noted]]:
         """All that waits, to be written now."""
         with self._mutex:
             entries = self._waiting.pop(namespace, [])
@@ -200,6 +215,11 @@ class RecallBuffer:
             with self._mutex:
                 self._waiting[namespace] = entries + self._waiting.get(namespace, [])
             raise
+
+    def holds(self, namespace: str) -> bool:
+        """Whether anything waits."""
+        with self._mutex:
+            return bool(self._waiting.get(namespace))
 
     def drop(self, namespace: str) -> None:
         """Forget what waits."""

@@ -57,7 +57,7 @@ VERSION = (
     "project, agent, session, ord, speaker, role, occurred_at, valid_from, valid_until, "
     "source_kind, channel, source_agent, source_ref, importance, confidence, tier, pinned, tags, "
     "extra, lesson, pattern, severity, rule_confidence, heritage, skill, claim, subject, "
-    "predicate, source_stated, triggers"
+    "predicate, source_stated, triggers, reasons"
 )
 FILTERABLE = {
     "id": "m.id",

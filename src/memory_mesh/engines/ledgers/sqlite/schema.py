@@ -14,7 +14,7 @@ from memory_mesh.errors import StoreError, StoreIsDamaged
 from memory_mesh.policy.writing import audit
 
 LOWEST_SQLITE = (3, 35, 0)
-NEWEST = 8  # the number of the last migration
+NEWEST = 9  # the number of the last migration
 PAGE = 8192  # bytes; shrinks vector storage by a quarter against 4096
 _FOLDER = Path(__file__).parent / "migrations"
 

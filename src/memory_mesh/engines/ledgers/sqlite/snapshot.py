@@ -17,6 +17,7 @@ from memory_mesh.engines.ledgers.sqlite import (
 )
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.relations import SqliteCalling, SqliteRelations
+from memory_mesh.engines.ledgers.sqlite.trail import SqliteTrail
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import (
     Candidate,
@@ -127,7 +128,7 @@ def _cursor(cursor: str | None) -> int | None:
 _LIVE = frozenset({Status.ACTIVE})
 
 
-class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteCalling):
+class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
     """Implements `ports.Snapshot`: a namespace at one moment."""
 
     def __init__(self, db: sqlite3.Connection, tails: Tails, namespace: str) -> None:

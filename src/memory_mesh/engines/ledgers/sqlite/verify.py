@@ -77,6 +77,17 @@ _INVARIANTS = {
         WHERE v.session IS NOT NULL AND NOT EXISTS (SELECT 1 FROM session_write w
             WHERE w.session = v.session AND w.project IS v.project AND w.agent IS v.agent
             AND w.at = v.recorded_from)""",
+    "a link joins two memories, and says how similar they are only where it was found so": """
+        SELECT a.id || ' ' || l.type || ' ' || b.id FROM link l
+        JOIN memory a ON a.number = l.source JOIN memory b ON b.number = l.target
+        WHERE l.source = l.target OR (l.type = 'similar') <> (l.similarity IS NOT NULL)
+        OR abs(l.similarity) > 1.001""",
+    "a memory is linked to at most five similar ones": """
+        SELECT m.id FROM (SELECT source FROM link WHERE type = 'similar'
+            GROUP BY source HAVING count(*) > 5) JOIN memory m ON m.number = source""",
+    "the memories of an injection fit into its tokens, and those into its budget": """
+        SELECT i.id FROM injection i WHERE i.tokens > i.max_tokens OR i.tokens <
+            (SELECT sum(d.tokens) FROM injected d WHERE d.injection = i.number)""",
     "no reference dangles": "SELECT \"table\" || ' row ' || rowid FROM pragma_foreign_key_check",
 }
 _COUNTED = (
@@ -88,6 +99,7 @@ _COUNTED = (
     "vector",
     "block",
     "recall",
+    "injection",
     "skill",
 )
 

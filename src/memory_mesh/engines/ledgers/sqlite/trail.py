@@ -1,0 +1,79 @@
+"""How memories came to be as they are: blocks, reasons, observations, injections."""
+
+import json
+import sqlite3
+from datetime import datetime
+
+from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.model import Block, Outcome
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.model.block import Observed
+    from memory_mesh.model.pack import Injection
+
+_RECALL = "id, 'recall', agent, at, memories, wire, metadata"
+
+
+class SqliteTrail:
+    """Implements `ports.Trail`."""
+
+    _db: sqlite3.Connection
+
+    def block(self, block_id: str) -> Block | None:
+        """A block of the chain, or the record of a recall, by its id."""
+        row = self._db.execute(
+            f"SELECT {rows.BLOCK} FROM block WHERE id = ?",  # noqa: S608  # own names
+            (block_id,),
+        ).fetchone()
+        if row is not None:
+            return rows.block(row)
+        row = self._db.execute(
+            f"SELECT {_RECALL} FROM recall WHERE id = ?",  # noqa: S608  # own names
+            (block_id,),
+        ).fetchone()
+        return None if row is None else Block(rows.entry(row))
+
+    def blocks_about(self, memory_id: str, limit: int) -> list[Block]:
+        """The newest chained blocks whose first memory it is, oldest first."""
+        found = self._db.execute(
+            f"SELECT {rows.BLOCK} FROM block WHERE json_extract(memories, '$[0]') = ? "  # noqa: S608
+            "ORDER BY position DESC LIMIT ?",
+            (memory_id, limit),
+        ).fetchall()
+        return [rows.block(row) for row in reversed(found)]
+
+    def reasons(self, memory_id: str) -> dict[datetime, tuple[str, ...]]:
+        """The reasons of each version of a memory, by the time it was recorded."""
+        found = self._db.execute(
+            "SELECT v.recorded_from, v.reasons FROM version v JOIN memory m "
+            "ON m.number = v.memory WHERE m.id = ? ORDER BY v.number",
+            (memory_id,),
+        )
+        return {rows.since_epoch(at): tuple(json.loads(said)) for at, said in found}
+
+    def observations(self, memory_id: str, limit: int) -> "list[Observed]":
+        """The latest writes that ended in a memory, oldest first."""
+        from memory_mesh.model.block import Observed
+
+        found = self._db.execute(
+            "SELECT o.at, o.outcome, o.origin, o.reasons FROM observation o JOIN memory m "
+            "ON m.number = o.memory WHERE m.id = ? ORDER BY o.number DESC LIMIT ?",
+            (memory_id, limit),
+        ).fetchall()
+        return [
+            Observed(rows.since_epoch(at), Outcome(outcome), origin, tuple(json.loads(said)))
+            for at, outcome, origin, said in reversed(found)
+        ]
+
+    def injection(self, injection_id: str) -> "Injection | None":
+        """What entered one prompt."""
+        from memory_mesh.engines.ledgers.sqlite import injections
+
+        return injections.by_id(self._db, injection_id)
+
+    def injections(self, memory_id: str, limit: int) -> "list[Injection]":
+        """The latest prompts that a memory entered, newest first, without the other memories."""
+        from memory_mesh.engines.ledgers.sqlite import injections
+
+        return injections.of_memory(self._db, memory_id, limit)

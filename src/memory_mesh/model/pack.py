@@ -1,0 +1,121 @@
+"""What goes into a prompt: a pack of memories under a budget, and the record of it."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from enum import StrEnum
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model.hit import Explanation
+from memory_mesh.model.memory import Memory, Scope
+
+
+class Section(StrEnum):
+    """Why a memory is in a pack."""
+
+    PINNED = "pinned"
+    LESSON = "lesson"
+    FOUND = "found"  # by the search
+    LINKED = "linked"  # to one that was found
+    NEWER = "newer"  # seems to update one that was found
+    OLDER = "older"  # seems to be updated by one in the pack
+    RECENT = "recent"  # without a question: the newest
+    USED = "used"  # without a question: the most used
+
+
+class LeftOutBy(StrEnum):
+    """What kept a memory out of a pack."""
+
+    BUDGET = "budget"
+    REDUNDANT = "redundant"  # another memory of the pack says the same
+    SHARE = "share"  # pinned memories and lessons have their share of the budget
+    OLDER = "older"  # a newer statement is in the pack, and there was no room for both
+    RELEVANCE = "relevance"  # below the floor
+    COUNT = "count"  # the caller's limit of memories
+
+
+@dataclass(frozen=True, slots=True)
+class PackItem:
+    """One memory in a pack: where it stands, at how many tokens, and why."""
+
+    memory: Memory
+    section: Section
+    tokens: int
+    score: float | None = None  # None without a question
+    because: str | None = None  # the id of the memory that brought it along
+    newer: str | None = None  # of an older statement: the id of what seems to update it
+    cut: bool = False  # only a part of its text is shown
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A memory that was considered for a pack and is not in it."""
+
+    id: str
+    by: LeftOutBy
+    tokens: int
+    score: float | None = None
+    because: str | None = None  # the id of the memory that says the same, or that is newer
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Memories for a prompt, rendered, never above its budget."""
+
+    text: str  # empty if there is nothing to say
+    tokens: int  # of the text
+    max_tokens: int
+    items: tuple[PackItem, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    format: str = "markdown"
+    fence: str = ""  # the word that opens and closes the data
+    counted_by: str = "estimate"  # what counted the tokens
+    injection_id: str | None = None  # None if nothing was recorded
+    explanation: Explanation | None = None  # of the search; None without a question
+
+    def __str__(self) -> str:
+        """The text for the prompt."""
+        return self.text
+
+    def __bool__(self) -> bool:
+        """False if there is nothing to say."""
+        return bool(self.items)
+
+    def __iter__(self) -> Iterator[PackItem]:
+        """The memories in their order."""
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        """How many memories are in it."""
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """One memory that entered a prompt: which version, where, at how many tokens."""
+
+    memory: str
+    recorded: datetime  # when the version that was shown had been recorded
+    section: str
+    tokens: int
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """That memories entered a prompt: which, when, for whom, at how many tokens."""
+
+    id: str
+    at: datetime
+    reader: Scope
+    question: str
+    format: str
+    fence: str
+    tokens: int
+    max_tokens: int
+    memories: tuple[Injected, ...] = ()
+    agent: str | None = None  # as blocks name it
