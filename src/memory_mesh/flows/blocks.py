@@ -5,7 +5,7 @@ from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access, unused_id
-from memory_mesh.flows.prepare import redact
+from memory_mesh.flows.prepare import Worded, redact
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Draft,
@@ -14,6 +14,7 @@ from memory_mesh.model import (
     Json,
     Memory,
     Operation,
+    Outcome,
     Query,
     Skill,
     Standing,
@@ -26,6 +27,7 @@ from memory_mesh.policy.writing import audit
 RECALL_BYTES = 1_024  # the record of a search with ten hits
 QUERY_CHARS = 200  # of a query in its record, or fewer where the record would grow too large
 FILTER_CHARS = 100
+NO_MEMORY = "none"  # in the block of a write that stored nothing
 LEAST_QUERY_BYTES = 128  # for the query's beginning, however many memories were found
 _JSON_MARKS = 3  # two quotes and a comma
 _NUMBERS = 16  # bytes of a record's number and time
@@ -41,14 +43,49 @@ class Change:
     wording: Wording | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How a write ended, and why, as its block and its row keep it."""
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+
+    @property
+    def metadata(self) -> dict[str, Json]:
+        """The same as metadata of a block."""
+        return {"outcome": self.outcome.value, "reasons": list(self.reasons)}
+
+
 def kept_entry(
-    access: Access, memory: Memory, draft: Draft, wording: Wording, standing: Standing
+    access: Access, memory: Memory, worded: Worded, standing: Standing, told: Told
 ) -> Entry:
     """The block of a new memory: a lesson's, a reflection's, or that of anything else."""
-    metadata = {"content_sha256": wording.hash.hex()} | _flags(memory)
+    draft, wording = worded
+    metadata = {"content_sha256": wording.hash.hex()} | _flags(memory) | told.metadata
     return _entry(
         access, standing, memory.id, _kept_block(access, memory, draft, standing), metadata
     )
+
+
+def refusal_entry(access: Access, draft: Draft, told: Told, standing: Standing) -> Entry:
+    """The block of a draft that was not stored: for whom it was, and why, without its text."""
+    block, scope = None, draft.scope
+    if access.yamo:
+        why = "; ".join(told.reasons)
+        block = yamo.change(NO_MEMORY, "refuse", agent_id=access.agent, reason=why, at=standing.at)
+    metadata: dict[str, Json] = {
+        "type": "refuse",
+        "audience": {"project": scope.project, "agent": scope.agent, "session": scope.session},
+        **told.metadata,
+    }
+    entry = _entry(access, standing, NO_MEMORY, (Operation.CHANGE, block), metadata)
+    return replace(entry, memories=())
+
+
+def reasons_of(entry: Entry) -> tuple[str, ...]:
+    """The reasons that a block gives, for the row that it tells of."""
+    why = entry.metadata.get("why")
+    return (why,) if isinstance(why, str) and why else ()
 
 
 def change_entry(
@@ -163,7 +200,10 @@ def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
         )
 
     recalled = (query.text, [hit.id for hit in hits])
-    return _read_entry(access, block, recalled, query.lens.now, {"use": "search"})
+    said: dict[str, Json] = {"use": "search", "profile": query.profile}
+    if hits:
+        said["scores"] = [round(1_000 * hit.score) for hit in hits]  # in thousandths, by rank
+    return _read_entry(access, block, recalled, query.lens.now, said)
 
 
 def use_entry(

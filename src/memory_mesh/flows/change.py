@@ -10,7 +10,7 @@ from datetime import timedelta
 from memory_mesh.errors import InvalidInput, NotAllowed, NotFound, NotRestorable
 from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.blocks import Change, change_entry
+from memory_mesh.flows.blocks import Change, change_entry, reasons_of
 from memory_mesh.flows.decide import on_record, rejected, superseded
 from memory_mesh.flows.prepare import (
     Clean,
@@ -356,7 +356,7 @@ def _changed(
     reread = _stands_for(new) != _stands_for(old)
     guessed = guesses(new, others) if reread and others is not None else []
     return Commit(
-        puts=(Put(new, wording),),
+        puts=(Put(new, wording, reasons_of(entry)),),
         entries=(entry,),
         reread=(new.id,) if reread else (),
         conflicts=tuple(on_record(access, new, rival, standing) for rival in guessed),

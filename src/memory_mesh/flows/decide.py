@@ -8,8 +8,16 @@ from collections.abc import Iterable, Sequence
 
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.flows.access import Access, unused_id
-from memory_mesh.flows.blocks import Change, change_entry, kept_entry
+from memory_mesh.flows.blocks import (
+    Change,
+    Told,
+    change_entry,
+    kept_entry,
+    reasons_of,
+    refusal_entry,
+)
 from memory_mesh.flows.prepare import Worded, retagged
+from memory_mesh.flows.scene import Scene
 from memory_mesh.model import (
     BY_RULE,
     Commit,
@@ -32,7 +40,6 @@ from memory_mesh.model import (
     Resolution,
     Rival,
     Scope,
-    Seen,
     Source,
     SourceKind,
     Standing,
@@ -102,7 +109,7 @@ def _origin_ids(draft: Draft) -> list[str]:
 
 def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
     """Judges the drafts in order; each is compared with what the earlier ones stored, too."""
-    scene = _Scene(_with_earlier_keys([draft for draft, _ in worded], standing))
+    scene = Scene(_with_earlier_keys([draft for draft, _ in worded], standing))
     parts: list[Commit] = []
     for draft, wording in worded:
         part, settled = _settle(access, draft, wording, scene.standing)
@@ -135,75 +142,13 @@ def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:
     return replace(standing, keys=keys)
 
 
-class _Scene:
-    """What the ledger will hold once the drafts judged so far are written."""
-
-    def __init__(self, standing: Standing) -> None:
-        self._twins, self._keys = dict(standing.twins), dict(standing.keys)
-        self._lessons, self._claims = dict(standing.lessons), dict(standing.claims)
-        self._memories, self._echoes = dict(standing.memories), dict(standing.echoes)
-        self._stored, self._made = standing.guessed, list[Conflict]()
-        self.standing = replace(
-            standing,
-            twins=self._twins,
-            keys=self._keys,
-            lessons=self._lessons,
-            claims=self._claims,
-            memories=self._memories,
-            echoes=self._echoes,
-            guessed=self._guessed,
-        )
-
-    def _guessed(self, ids: Sequence[str]) -> list[Conflict]:
-        """The guesses on record, and those of the drafts judged so far."""
-        found = list(self._stored(ids)) if self._stored is not None else []
-        asked = frozenset(ids)
-        return found + [
-            each for each in self._made if each.is_guess and asked & {each.new, each.existing}
-        ]
-
-    def take(self, draft: Draft, wording: Wording, part: Commit, settled: Memory | None) -> None:
-        """One more draft is settled."""
-        self._made += part.conflicts
-        for put in part.puts:
-            if put.memory.status is not Status.ACTIVE:
-                self._forget(put.memory)
-        if settled is None:
-            return
-        if draft.key is not None:
-            self._keys[draft.key] = Seen(wording.hash, part.receipts[0].outcome, settled)
-        self._memories[settled.id] = settled
-        if settled.lesson is not None and part.puts:
-            self._lessons[settled.lesson.pattern_id, draft.scope] = (settled,)
-        if not part.puts:
-            return
-        key = (wording.hash, draft.scope)
-        others = (twin for twin in self._twins.get(key, ()) if twin.id != settled.id)
-        self._twins[key] = (*others, settled)
-        if settled.status is not Status.ACTIVE:
-            return
-        self._echoes[wording.echo] = (*self._echoes.get(wording.echo, ()), settled)
-        if settled.claim is not None:
-            about = (settled.claim.subject, settled.claim.predicate, draft.scope)
-            rivals = (rival for rival in self._claims.get(about, ()) if rival.id != settled.id)
-            self._claims[about] = (settled, *rivals)
-
-    def _forget(self, gone: Memory) -> None:
-        """Removes a memory that is no longer active from the comparisons."""
-        for known in (self._twins, self._claims, self._echoes):
-            for key, memories in list(known.items()):
-                if any(memory.id == gone.id for memory in memories):
-                    left = tuple(memory for memory in memories if memory.id != gone.id)
-                    known[key] = left  # type: ignore[index]  # one of three kinds of key
-
-
 def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:
     """Keeps one put per memory: the last state it has in this commit."""
     found: dict[str, Put] = {}
     for put in puts:
         before = found.get(put.memory.id)
         wording = put.wording if before is None or put.wording is not None else before.wording
-        found[put.memory.id] = Put(put.memory, wording)
+        found[put.memory.id] = Put(put.memory, wording, put.reasons)
     return tuple(found.values())
 
 
@@ -227,8 +172,14 @@ def _settle(
 
             return Commit(receipts=(receipts.repeated(draft, wording, seen),)), None
         case Refuse(reason):
-            refused = Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
-            return Commit(receipts=(refused,)), None
+            return refused(access, draft, reason, standing), None
+
+
+def refused(access: Access, draft: Draft, reason: str, standing: Standing) -> Commit:
+    """A draft that is not stored: a block says why, without its text."""
+    entry = refusal_entry(access, draft, Told(Outcome.REFUSED, (reason,)), standing)
+    receipt = Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
+    return Commit(entries=(entry,), receipts=(replace(receipt, block_id=entry.id),))
 
 
 def _verdict(access: Access, draft: Draft, wording: Wording, standing: Standing) -> Verdict:
@@ -348,7 +299,6 @@ def _merged(
     found = merging.merged(into, draft, as_believed(draft, standing).source.kind)
     reason = f"the same memory is stored as {into.id}"
     metadata: dict[str, Json] = {"not_taken": dict(found.aside)} if found.aside else {}
-    puts: tuple[Put, ...] = ()
     after = found.memory
     if after is not into:
         after = replace(after, recorded_from=standing.at)
@@ -357,18 +307,23 @@ def _merged(
             for name in ("tags", "triggers", "extra")
             if getattr(into, name) != getattr(after, name)
         ]
-        puts = (Put(after, _found_by(after, into, wording)),)
     again = said_again(draft, after, standing) if after.claim is not None else []
     receipt = replace(
         Receipt.of(after, Outcome.MERGED, reason),
         newer_than=tuple(rival.memory.id for rival in again),
     )
+    receipt = receipts.merged(receipt, draft, wording, into, found, again=again)
+    told = Told(Outcome.MERGED, receipts.recorded(receipt, into.text))
+    entry = change_entry(
+        access, standing, into.id, Change("merge", reason), metadata | told.metadata
+    )
+    changed = Put(after, _found_by(after, into, wording), told.reasons)
     return Commit(
         conflicts=tuple(on_record(access, after, rival, standing) for rival in again),
-        puts=puts,
-        observations=(_observation(access, into.id, wording, Outcome.MERGED, draft),),
-        entries=(change_entry(access, standing, into.id, Change("merge", reason), metadata),),
-        receipts=(receipts.merged(receipt, draft, wording, into, found, again=again),),
+        puts=(changed,) if after is not into else (),
+        observations=(_observation(access, into.id, wording, told, draft),),
+        entries=(entry,),
+        receipts=(replace(receipt, block_id=entry.id),),
     ), after
 
 
@@ -411,17 +366,26 @@ def _kept(
         conflicts=tuple(conflict.id for conflict in conflicts),
         for_review=(*waiting, *(conflict.id for conflict in conflicts if conflict.pending)),
     )
+    receipt = _told(access, receipt, worded, memory, keep=keep, standing=standing)
+    told = Told(outcome, _recorded(receipt))
+    kept = kept_entry(access, memory, worded, standing, told)
     return Commit(
-        puts=(Put(memory, wording), *(put for put, _ in replaced)),
-        observations=(_observation(access, memory.id, wording, outcome, draft),),
+        puts=(Put(memory, wording, told.reasons), *(put for put, _ in replaced)),
+        observations=(_observation(access, memory.id, wording, told, draft),),
         links=tuple(Link(memory.id, source, "derived_from") for source in draft.derived_from),
-        entries=(
-            kept_entry(access, memory, draft, wording, standing),
-            *(entry for _, entry in replaced),
-        ),
+        entries=(kept, *(entry for _, entry in replaced)),
         conflicts=tuple(conflicts),
-        receipts=(_told(access, receipt, worded, memory, keep=keep, standing=standing),),
+        receipts=(replace(receipt, block_id=kept.id),),
     )
+
+
+def _recorded(receipt: Receipt) -> tuple[str, ...]:
+    """The reasons as they are kept: without the words of other memories."""
+    if not receipt.words:
+        return receipt.reasons
+    from memory_mesh.policy.writing import receipts
+
+    return receipts.recorded(receipt)
 
 
 def _told(
@@ -461,17 +425,18 @@ def superseded(access: Access, old: Memory, new: Memory, standing: Standing) -> 
         recorded_from=standing.at,
     )
     change = Change("supersede", f"replaced by {new.id}")
-    return Put(closed, None), change_entry(access, standing, old.id, change, {"successor": new.id})
+    entry = change_entry(access, standing, old.id, change, {"successor": new.id})
+    return Put(closed, None, reasons_of(entry)), entry
 
 
 def _observation(
-    access: Access, memory_id: str, wording: Wording, outcome: Outcome, draft: Draft
+    access: Access, memory_id: str, wording: Wording, told: Told, draft: Draft
 ) -> Observation:
     """Records who said it; only the user's channels may state another origin."""
     origin = f"{draft.source.channel}:{access.agent}"
     if is_authoritative(ceiling(draft.source.channel)):
         origin = draft.source.ref or draft.source.agent or origin
-    return Observation(memory_id, wording.hash, outcome, origin, draft.key)
+    return Observation(memory_id, wording.hash, told.outcome, origin, draft.key, told.reasons)
 
 
 _STATED = tuple(field.name for field in fields(Statement))

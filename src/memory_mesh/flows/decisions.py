@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from memory_mesh.errors import NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.blocks import Change, change_entry
+from memory_mesh.flows.blocks import Change, change_entry, reasons_of
 from memory_mesh.flows.decide import sealed_values
 from memory_mesh.model import (
     Commit,
@@ -47,7 +47,10 @@ def decided(access: Access, standing: Standing, changed: Sequence[tuple[Memory, 
         for memory, change in changed
     ]
     return Commit(
-        puts=tuple(Put(memory, None) for memory, _ in changed),
+        puts=tuple(
+            Put(memory, None, reasons_of(entry))
+            for (memory, _), entry in zip(changed, entries, strict=True)
+        ),
         entries=tuple(entries),
         after=changed[0][0] if changed else None,
     )

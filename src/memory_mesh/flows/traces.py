@@ -88,12 +88,16 @@ def record(
         ]
         commit = flows_decide.decide(access, worded, standing)
         given = [draft for draft, _ in worded]
-        receipts = [
-            _receipt(draft, receipt, standing)
+        told = [
+            _told(access, draft, receipt, standing)
             for draft, receipt in zip(given, commit.receipts, strict=True)
         ]
-        links = _links(given, commit, standing, all_known=all_known)
-        return replace(commit, receipts=tuple(receipts), links=(*commit.links, *links))
+        return replace(
+            commit,
+            receipts=tuple(receipt for part in told for receipt in part.receipts),
+            entries=(*commit.entries, *(entry for part in told for entry in part.entries)),
+            links=(*commit.links, *_links(given, commit, standing, all_known=all_known)),
+        )
 
     named = tuple(id_ for draft in drafts for _, id_ in _ties(draft))
     return remember(replace(access, read_claims=False), drafts, decide=decide, named=named)
@@ -201,18 +205,18 @@ def _with_free_id(access: Access, draft: Draft, drawn: frozenset[str], standing:
     return replace(draft, origin=replace(draft.origin, id=id_))
 
 
-def _receipt(draft: Draft, receipt: Receipt, standing: Standing) -> Receipt:
-    """The receipt in words for a trace that was recorded before."""
+def _told(access: Access, draft: Draft, receipt: Receipt, standing: Standing) -> Commit:
+    """The receipt in words for a trace that was recorded before, and the block of a refusal."""
     memory = standing.memories.get(_id(draft))
     if memory is None or receipt.outcome is not Outcome.MERGED:
-        return receipt
+        return Commit(receipts=(receipt,))
     if _same(draft, memory):
-        return replace(receipt, reasons=("this trace is recorded already",))
+        return Commit(receipts=(replace(receipt, reasons=("this trace is recorded already",)),))
     reason = (
         f"the trace id {memory.id} is taken by another trace; a trace is written once: "
         "use another trace_id"
     )
-    return Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
+    return flows_decide.refused(access, draft, reason, standing)
 
 
 def _same(draft: Draft, memory: Memory) -> bool:

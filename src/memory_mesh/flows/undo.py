@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.blocks import Change, change_entry
+from memory_mesh.flows.blocks import Change, change_entry, reasons_of
 from memory_mesh.flows.decide import superseded
 from memory_mesh.flows.decisions import (
     MAX_CONFLICTS,
@@ -153,10 +153,8 @@ def overruled(
         if newcomer.status not in {*WAITING, Status.ACTIVE}:
             return done
         gone = turned(newcomer, Status.ARCHIVED, standing)
-        put, entry = (
-            Put(gone, None),
-            change_entry(access, standing, gone.id, Change("review", anew.why or ""), {}),
-        )
+        entry = change_entry(access, standing, gone.id, Change("review", anew.why or ""), {})
+        put = Put(gone, None, reasons_of(entry))
     else:
         if newcomer.status is not Status.ACTIVE:
             raise InvalidInput(f"{newcomer.id} is {newcomer.status} and cannot replace a memory")

@@ -31,6 +31,7 @@ CHANGES = (
     "link",
     "unlink",
     "propose",
+    "refuse",
 )
 HYPOTHESIS = "This memory will be relevant to future queries"
 PREVIEW_CHARS = 60

@@ -11,7 +11,7 @@ from functools import partial
 from statistics import fmean
 
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.blocks import Change, change_entry
+from memory_mesh.flows.blocks import Change, change_entry, reasons_of
 from memory_mesh.flows.decide import superseded
 from memory_mesh.flows.jobs.archiving import ARCHIVED
 from memory_mesh.flows.jobs.book import LEARNING, Known, goals_of, known_learnings, text_mark
@@ -252,10 +252,11 @@ def _packed(site: Site, part: Mapping[str, str], why: str, standing: Standing) -
         if memory is None or small is None or name not in standing.states:
             continue
         new = replace(memory, extra=small, recorded_from=standing.at)
-        puts.append(Put(new, None))
         said: dict[str, Json] = {"changed": ["extra"], "status": memory.status.value}
         change = Change("archive", f"packed: its learning is {why}")
-        entries.append(change_entry(site.access, standing, id_, change, said))
+        entry = change_entry(site.access, standing, id_, change, said)
+        puts.append(Put(new, None, reasons_of(entry)))
+        entries.append(entry)
     return Commit(puts=tuple(puts), entries=tuple(entries), states=states)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows import decide as flows_decide
-from memory_mesh.flows.blocks import Change, change_entry
+from memory_mesh.flows.blocks import Change, change_entry, reasons_of
 from memory_mesh.flows.jobs.book import LEARNING, Entry, Known, text_mark
 from memory_mesh.flows.jobs.discovery import ALONE, NEW, TRACE
 from memory_mesh.flows.jobs.site import Site, Slice, Stale
@@ -175,7 +175,7 @@ def next_version(
         "content_sha256": wording.hash.hex(),
     }
     entry = change_entry(site.access, standing, old.id, Change("update", reason), said)
-    return Put(new, tagged(wording, new.tags)), entry
+    return Put(new, tagged(wording, new.tags), reasons_of(entry)), entry
 
 
 def _marks(plan: SlicePlan, ids: _Ids) -> dict[str, str | None]:

@@ -115,6 +115,22 @@ def repeated(draft: Draft, wording: Wording, seen: Seen) -> Receipt:
     return _complete(receipt, wording, draft.notes, not_taken(draft, seen.memory))
 
 
+def recorded(receipt: Receipt, own: str = "") -> tuple[str, ...]:
+    """The reasons as block and row keep them: no words of other memories, nor of the `own` text.
+
+    What is erased later must not stand in the reasons of another memory.
+    """
+    quoted = {f"{id_}: {_quoted(said)}": id_ for id_, said in receipt.words.items()}
+    if own:
+        quoted[f" {_quoted(first_words(own))}"] = ""
+    found = []
+    for reason in receipt.reasons:
+        for words, name in quoted.items():
+            reason = reason.replace(words, name)  # noqa: PLW2901
+        found.append(reason)
+    return tuple(found)
+
+
 def not_taken(draft: Draft, memory: Memory, *, merging: bool = False) -> list[str]:
     """Names the fields of the draft that the stored memory does not have.
 

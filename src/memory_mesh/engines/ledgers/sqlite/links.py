@@ -12,7 +12,8 @@ MAX_LINKS = 1_000  # that one read returns
 _NUMBERS = "(SELECT number FROM memory WHERE id IN (SELECT value FROM json_each(?1)))"
 _LINKS = (
     "SELECT a.id, b.id, l.type, l.similarity, l.at FROM link l "  # noqa: S608
-    "JOIN memory a ON a.number = l.source JOIN memory b ON b.number = l.target WHERE (l.source, l.target, l.type) IN ("
+    "JOIN memory a ON a.number = l.source JOIN memory b ON b.number = l.target "
+    "WHERE (l.source, l.target, l.type) IN ("
     f"SELECT source, target, type FROM link WHERE source IN {_NUMBERS} "
     f"UNION SELECT source, target, type FROM link WHERE target IN {_NUMBERS}) "
     "ORDER BY l.seq, a.id, b.id, l.type LIMIT ?2"

@@ -36,10 +36,13 @@ class SqliteTrail:
 
     def blocks_about(self, memory_id: str, limit: int) -> list[Block]:
         """The newest chained blocks whose first memory it is, oldest first."""
+        alone = rows.dumped([memory_id])
+        first = f"{alone[:-1]},"
         found = self._db.execute(
-            f"SELECT {rows.BLOCK} FROM block WHERE json_extract(memories, '$[0]') = ? "  # noqa: S608
-            "ORDER BY position DESC LIMIT ?",
-            (memory_id, limit),
+            f"SELECT {rows.BLOCK} FROM block WHERE memories = ?1 "  # noqa: S608  # own names
+            f"UNION ALL SELECT {rows.BLOCK} FROM block WHERE memories >= ?2 AND memories < ?3 "
+            "ORDER BY position DESC LIMIT ?4",
+            (alone, first, f"{first[:-1]}-", limit),
         ).fetchall()
         return [rows.block(row) for row in reversed(found)]
 

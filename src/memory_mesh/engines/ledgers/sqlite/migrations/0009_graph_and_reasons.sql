@@ -8,7 +8,7 @@ UPDATE link SET at = (SELECT 1000 * at FROM block WHERE block.seq = link.seq LIM
 
 ALTER TABLE version ADD COLUMN reasons TEXT NOT NULL DEFAULT '[]';      -- JSON array of sentences
 ALTER TABLE observation ADD COLUMN reasons TEXT NOT NULL DEFAULT '[]';  -- the same, of one write
-CREATE INDEX block_about ON block (json_extract(memories, '$[0]'));
+CREATE INDEX block_about ON block (memories);           -- most blocks name one memory
 
 -- What entered a prompt: who read it, when, at how many tokens. Pruned with the recall records.
 CREATE TABLE injection (
