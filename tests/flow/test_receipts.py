@@ -146,7 +146,7 @@ def test_no_embedder_is_no_reason_to_wait(mesh):
 def test_the_json_of_a_receipt_has_every_field(mesh):
     plain = record.record(mesh.add(f"ask {MAIL}"))
     assert plain["redacted"] == {"email": 1}
-    assert {"superseded", "merged_into", "added", "for_review", "vector_pending"} <= plain.keys()
+    assert {"superseded", "merged_into", "added", "for_review", "block_id"} <= plain.keys()
 
 
 # --- merging --------------------------------------------------------------------------------------

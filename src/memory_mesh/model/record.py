@@ -202,5 +202,6 @@ def record(item: Memory | Hit | Receipt) -> dict[str, Json]:
             "vector_pending": item.vector_pending,
             "words": dict(item.words),
             "again": item.again,
+            "block_id": item.block_id,
         }
     return plain

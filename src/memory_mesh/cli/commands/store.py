@@ -47,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
             said["source_kind"] = kind_said(options.role, options.speaker) or _USER
         receipt = mesh.add(content, metadata, **said)
     if receipt.outcome is Outcome.REFUSED:
+        if output.on_terminal():
+            output.tell([f"the refusal is on record, see: memory-mesh explain {receipt.block_id}"])
         raise InvalidInput("; ".join(receipt.reasons))
     if not options.json:
         own = cli_options.without_agent()
