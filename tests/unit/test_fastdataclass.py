@@ -116,7 +116,7 @@ def test_patterns_take_a_value_apart():
 
 def test_the_standard_library_sees_a_dataclass():
     assert dataclasses.is_dataclass(Memory)
-    assert [item.name for item in dataclasses.fields(Put)] == ["memory", "wording"]
+    assert [item.name for item in dataclasses.fields(Put)] == ["memory", "wording", "reasons"]
 
 
 def test_only_the_frozen_slotted_kind_is_made():
