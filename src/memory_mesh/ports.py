@@ -36,6 +36,7 @@ from memory_mesh.model import (
     Verification,
     Wanted,
 )
+from memory_mesh.model.commit import MAX_LINKS
 from memory_mesh.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -168,8 +169,32 @@ class Indexing(Protocol):
 class Relations(Protocol):
     """Read what stands beside memories in one read transaction: links, proposals, small values."""
 
-    def links(self, ids: Sequence[str]) -> list[Link]:
-        """The links from and to these memories, oldest first, at most 1,000."""
+    def links(
+        self,
+        ids: Sequence[str],
+        lens: Lens | None = None,
+        types: Sequence[str] = (),
+        limit: int = MAX_LINKS,
+    ) -> list[Link]:
+        """The links from and to these memories, oldest first, cut after `limit`.
+
+        With a lens only those count whose two memories it sees; with types only those of them.
+        """
+
+    def neighbours(
+        self,
+        ids: Sequence[str],
+        lens: Lens,
+        *,
+        most: int,
+        types: Sequence[str] = (),
+        besides: Sequence[str] = (),
+    ) -> list[Link]:
+        """Of each memory its best `most` links to memories that are not among these nor `besides`.
+
+        The lens sees both ends. The most similar come first, and before them the links that are
+        not of type similar. Memories are in the order asked.
+        """
 
     def proposals(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Proposal]:
         """Proposals, the newest first: those that wait, or all; of one memory, or of any."""

@@ -3,8 +3,8 @@
 import pytest
 
 from memory_mesh import InvalidInput
-from memory_mesh.engines.ledgers.sqlite import links as sqlite_links
 from memory_mesh.errors import NotFound
+from memory_mesh.flows import links as flows_links
 from memory_mesh.model import Link, Scope
 from memory_mesh.sync import MemoryMesh
 
@@ -111,7 +111,7 @@ def test_a_repeated_text_adds_no_more_triggers_than_a_memory_may_have(mesh):
 
 
 def test_one_of_more_links_than_a_read_returns_can_be_taken_away(mesh, pair, monkeypatch):
-    monkeypatch.setattr(sqlite_links, "MAX_LINKS", 1)
+    monkeypatch.setattr(flows_links, "MOST_LINKS", 1)
     third = mesh.add("Tokens are rotated every night.").id
     mesh.link(pair[0], pair[1])
     mesh.link(pair[0], third)

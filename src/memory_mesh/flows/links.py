@@ -1,11 +1,15 @@
 """Link two memories, and take a link away. Each change is one transaction and leaves a block."""
 
+from collections.abc import Sequence
+
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decisions import seen
 from memory_mesh.model import Commit, Json, Lens, Link, Scope, Standing, Status, Wanted
+
+MOST_LINKS = 1_000  # of one memory that are read
 
 
 def link(access: Access, wanted: Link, reader: Scope, reason: str) -> Link:
@@ -23,14 +27,11 @@ def unlink(access: Access, wanted: Link, reader: Scope, reason: str) -> bool:
     return True
 
 
-def links(access: Access, memory_id: str, lens: Lens) -> list[Link]:
+def links(access: Access, memory_id: str, lens: Lens, types: Sequence[str] = ()) -> list[Link]:
     """The links from and to a memory whose two ends the lens sees, oldest first."""
     lens = replace(lens, statuses=frozenset(Status) - {Status.DELETED}, any_validity=True)
     with access.ledger.read(access.namespace) as snapshot:
-        found = snapshot.links([memory_id])
-        ends = list(dict.fromkeys(id_ for each in found for id_ in (each.source, each.target)))
-        visible = {memory.id for memory in snapshot.get(ends, lens)}
-    return [each for each in found if {each.source, each.target} <= visible]
+        return snapshot.links([memory_id], lens, types, MOST_LINKS)
 
 
 def _changed(access: Access, wanted: Link, reader: Scope, change: Change, *, present: bool) -> Link:
@@ -57,5 +58,6 @@ def _known(access: Access, wanted: Link, reader: Scope, *, deleted: bool) -> boo
         standing = snapshot.standing(Wanted(ids=ends))
         for id_ in ends:
             seen(standing, id_, reader, deleted=deleted)
-        # a read is cut off at 1,000 links; the other end may have fewer
-        return any(wanted in snapshot.links([id_]) for id_ in ends)
+        # a read is cut off; the other end may have fewer links
+        read = (snapshot.links([id_], None, [wanted.type], MOST_LINKS) for id_ in ends)
+        return any(wanted in found for found in read)

@@ -12,6 +12,7 @@ from memory_mesh.model.skill import Skill
 from memory_mesh.model.vector import Space, Span, TextVectors
 
 SIMILAR = "similar"  # the type of the links that are made by themselves
+MAX_LINKS = 1_000  # that one read returns where no other limit is given
 
 
 @dataclass(frozen=True, slots=True)

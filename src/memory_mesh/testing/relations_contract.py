@@ -6,19 +6,22 @@ from datetime import timedelta
 from memory_mesh.model import (
     Channel,
     Commit,
+    Lens,
     Link,
     Proposal,
     ProposedVerb,
+    Scope,
     Source,
     SourceKind,
     Standing,
     Wanted,
 )
+from memory_mesh.model.commit import SIMILAR
 from memory_mesh.ports import Ledger
 from memory_mesh.testing.clock import FrozenClock
 from memory_mesh.testing.ledger_contract import EmptyLedger, put
 
-FIRST, SECOND = "mem_1_000001", "mem_1_000002"
+FIRST, SECOND, THIRD = "mem_1_000001", "mem_1_000002", "mem_1_000003"
 
 
 class RelationsContract(EmptyLedger):
@@ -37,6 +40,42 @@ class RelationsContract(EmptyLedger):
         self.write(ledger, Commit(unlinked=(link,)))
         with ledger.read("default") as snapshot:
             assert snapshot.links([FIRST, SECOND]) == []
+
+    def test_links_are_read_as_a_lens_sees_them(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """What it does not see is left out before the answer is cut, at both ends."""
+        put(ledger, FIRST, "tea is hot")
+        put(ledger, SECOND, "milk is cold", scope=Scope(agent="planner"))
+        put(ledger, THIRD, "water is wet")
+        hidden = Link(FIRST, SECOND, SIMILAR, 0.9)
+        seen = Link(THIRD, FIRST, SIMILAR, 0.6)
+        made = Link(FIRST, THIRD, "related")
+        self.write(ledger, Commit(links=(hidden, seen, made)))
+        lens = Lens(clock.now())
+        with ledger.read("default") as snapshot:
+            assert snapshot.links([FIRST], lens) == [made, seen]
+            assert snapshot.links([FIRST], lens, [SIMILAR], 1) == [seen]
+            assert snapshot.links([SECOND], lens) == []
+            assert snapshot.neighbours([FIRST], lens, most=1) == [made]
+            assert snapshot.neighbours([FIRST], lens, most=2) == [made, seen]
+            assert snapshot.neighbours([FIRST], lens, most=1, types=[SIMILAR]) == [seen]
+            assert snapshot.neighbours([FIRST, THIRD], lens, most=9) == []
+            assert snapshot.neighbours([FIRST], lens, most=9, besides=[THIRD]) == []
+            before = replace(lens, as_of=clock.now() - timedelta(days=1))
+            assert snapshot.links([FIRST], before) == []
+
+    def test_similar_links_are_found_anew(self, ledger: Ledger) -> None:
+        """Those at both ends of a memory go, and the links that somebody made stay."""
+        for id_ in (FIRST, SECOND, THIRD):
+            put(ledger, id_, f"{id_} is here")
+        made = Link(FIRST, SECOND, "related")
+        old = (Link(FIRST, SECOND, SIMILAR, 0.9), Link(THIRD, FIRST, SIMILAR, 0.8))
+        self.write(ledger, Commit(links=(*old, made)))
+        new = Link(FIRST, THIRD, SIMILAR, 0.7)
+        self.write(ledger, Commit(relinked=(FIRST,), links=(new,)))
+        with ledger.read("default") as snapshot:
+            found = snapshot.links([FIRST])
+        assert found == [made, new]
+        assert [link.similarity for link in found] == [None, 0.7]
 
     def test_a_proposal_keeps_every_field_and_its_decision(
         self, ledger: Ledger, clock: FrozenClock

@@ -5,18 +5,28 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import rows
-from memory_mesh.model import Commit, Link
+from memory_mesh.model import Commit, Lens, Link
 from memory_mesh.model.commit import SIMILAR
 
-MAX_LINKS = 1_000  # that one read returns
-_NUMBERS = "(SELECT number FROM memory WHERE id IN (SELECT value FROM json_each(?1)))"
-_LINKS = (
-    "SELECT a.id, b.id, l.type, l.similarity, l.at FROM link l "  # noqa: S608
-    "JOIN memory a ON a.number = l.source JOIN memory b ON b.number = l.target "
-    "WHERE (l.source, l.target, l.type) IN ("
-    f"SELECT source, target, type FROM link WHERE source IN {_NUMBERS} "
-    f"UNION SELECT source, target, type FROM link WHERE target IN {_NUMBERS}) "
-    "ORDER BY l.seq, a.id, b.id, l.type LIMIT ?2"
+_NUMBERS = "(SELECT number FROM memory WHERE id IN (SELECT value FROM json_each(:ids)))"
+_OF_THESE = (
+    f"(SELECT * FROM link WHERE source IN {_NUMBERS} "  # noqa: S608  # own names only
+    f"UNION SELECT * FROM link WHERE target IN {_NUMBERS})"
+)
+_SHOWN = (
+    "(SELECT id FROM memory WHERE number = l.source) AS a, "
+    "(SELECT id FROM memory WHERE number = l.target) AS b, l.type, l.similarity, l.at"
+)
+# The order is made first, so that only as many memories are looked at as the answer needs.
+_EITHER_END = " UNION ALL ".join(
+    f"SELECT *, {other} AS other, coalesce(similarity, 1.0) AS nearness "  # noqa: S608
+    f"FROM link WHERE {end} = :near"
+    for end, other in (("source", "target"), ("target", "source"))
+)
+_BEST = (
+    f"SELECT {_SHOWN} FROM ({_EITHER_END} "  # noqa: S608
+    "ORDER BY nearness DESC, seq DESC, other LIMIT -1) l "
+    f"WHERE l.other NOT IN {_NUMBERS}"
 )
 
 
@@ -44,11 +54,74 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> Non
     )
 
 
-def links(db: sqlite3.Connection, ids: Sequence[str]) -> list[Link]:
-    """The links from and to these memories, oldest first, at most MAX_LINKS."""
+def links(
+    db: sqlite3.Connection,
+    ids: Sequence[str],
+    lens: Lens | None,
+    types: Sequence[str],
+    limit: int,
+) -> list[Link]:
+    """The links from and to these memories that the lens sees, oldest first."""
+    seen, values = _seen(lens, types)
+    found = db.execute(
+        f"SELECT {_SHOWN} FROM {_OF_THESE} l WHERE TRUE{seen} "  # noqa: S608
+        "ORDER BY l.seq, a, b, l.type LIMIT :limit",
+        {"ids": rows.dumped(ids), "limit": limit, **values},
+    )
+    return [_link(row) for row in found]
+
+
+def neighbours(
+    db: sqlite3.Connection,
+    ids: Sequence[str],
+    lens: Lens,
+    *,
+    types: Sequence[str],
+    most: int,
+    besides: Sequence[str],
+) -> list[Link]:
+    """Of each memory its best links to memories that are not among these, in the order asked."""
+    seen, values = _seen(lens, types)
+    known = rows.dumped([*ids, *besides])
+    numbers = dict(
+        db.execute(
+            "SELECT id, number FROM memory WHERE id IN (SELECT value FROM json_each(?))",
+            (rows.dumped(ids),),
+        ).fetchall()
+    )
     return [
-        Link(source, target, type_, similarity, rows.moment(at))
-        for source, target, type_, similarity, at in db.execute(
-            _LINKS, (rows.dumped(ids), MAX_LINKS)
+        _link(row)
+        for id_ in ids
+        if id_ in numbers
+        for row in db.execute(
+            f"{_BEST}{seen} LIMIT :limit",
+            {"near": numbers[id_], "ids": known, "limit": most, **values},
         )
     ]
+
+
+def _seen(lens: Lens | None, types: Sequence[str]) -> tuple[str, dict[str, object]]:
+    """The condition that a link `l` has one of the types and joins memories that the lens sees."""
+    text, values = "", dict[str, object]()
+    if types:
+        text = " AND l.type IN (SELECT value FROM json_each(:types))"
+        values["types"] = rows.dumped(types)
+    if lens is None:
+        return text, values
+    from memory_mesh.engines.ledgers.sqlite.snapshot import sight
+
+    source, condition, bound = sight(lens)
+    for number, value in enumerate(bound):
+        condition = condition.replace("?", f":lens{number}", 1)
+        values[f"lens{number}"] = value
+    for end in ("source", "target"):
+        text += f" AND EXISTS (SELECT 1 FROM {source} WHERE v.memory = l.{end} AND {condition})"  # noqa: S608
+    if lens.as_of is not None:
+        text += " AND (l.at IS NULL OR l.at <= :as_of)"
+        values["as_of"] = rows.micros(lens.as_of)
+    return text, values
+
+
+def _link(row: rows.Row) -> Link:
+    source, target, type_, similarity, at = row
+    return Link(source, target, type_, similarity, rows.moment(at))

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from memory_mesh.model import Lens, Link, Proposal
+from memory_mesh.model.commit import MAX_LINKS
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,11 +16,31 @@ class SqliteRelations:
 
     _db: sqlite3.Connection
 
-    def links(self, ids: Sequence[str]) -> list[Link]:
-        """The links from and to these memories, oldest first."""
+    def links(
+        self,
+        ids: Sequence[str],
+        lens: Lens | None = None,
+        types: Sequence[str] = (),
+        limit: int = MAX_LINKS,
+    ) -> list[Link]:
+        """The links from and to these memories that the lens sees, oldest first."""
         from memory_mesh.engines.ledgers.sqlite import links
 
-        return links.links(self._db, ids)
+        return links.links(self._db, ids, lens, types, limit)
+
+    def neighbours(
+        self,
+        ids: Sequence[str],
+        lens: Lens,
+        *,
+        most: int,
+        types: Sequence[str] = (),
+        besides: Sequence[str] = (),
+    ) -> list[Link]:
+        """Of each memory its best links to memories that are not among these nor `besides`."""
+        from memory_mesh.engines.ledgers.sqlite import links
+
+        return links.neighbours(self._db, ids, lens, types=types, most=most, besides=besides)
 
     def proposals(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Proposal]:
         """Proposals, the newest first: those that wait, or all; of one memory, or of any."""
