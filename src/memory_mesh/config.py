@@ -140,6 +140,7 @@ class Config:
     raw_input: str = "scrub"
     system_memory: bool = False
     read_claims: bool = True
+    link_similar: bool = True
     predicates: Mapping[str, PredicateSchema | Mapping[str, str]] = field(default_factory=dict)
     mirror_dir: Path | None = None
     mirror_updates: str = "append"
@@ -232,6 +233,7 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
         "log anonymised figures of executions for all projects",
     ),
     "read_claims": ("bool | None", 'read simple claims, such as "X is Y", out of texts'),
+    "link_similar": ("bool | None", "link each new memory to the most similar ones"),
     "predicates": (
         "Mapping[str, Mapping[str, str]] | None",
         "how predicates of claims behave, by name",

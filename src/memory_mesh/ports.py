@@ -42,6 +42,7 @@ from memory_mesh.typed import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from memory_mesh.model.block import Observed
     from memory_mesh.model.pack import Injection
+    from memory_mesh.model.query import Similar, Vectored
     from memory_mesh.model.trigger import MemoryMetadata, Triggered
 
 
@@ -82,6 +83,12 @@ class Search(Protocol):
 
     def near(self, question: Question, lens: Lens) -> Nearest:
         """The best versions by meaning, exact above the body that the question may ask."""
+
+    def similar(self, sought: "Similar") -> list[list[tuple[str, float]]]:
+        """Of each text the ids of memories that are near enough, with their cosines, nearest first.
+
+        A text's reader sees all of them; what it does not see takes no place.
+        """
 
     def around(
         self, versions: Sequence[int], lens: Lens, question: Question | None
@@ -158,6 +165,9 @@ class Indexing(Protocol):
 
         With `max_chars`, instead the newest of them that are not longer, among recent texts.
         """
+
+    def vectored(self, space: Space, after: int, limit: int) -> "tuple[int, list[Vectored]]":
+        """The active memories of the next vectors above a number, and how far these reach."""
 
     def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
         """Texts or skills (`of`) up to a number, newest first, with the terms they have.

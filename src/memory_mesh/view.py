@@ -119,6 +119,7 @@ class View:
             timer=opened.clock.monotonic,
             pattern_vectors=opened.pattern_vectors,
             read_claims=config.read_claims,
+            link_similar=config.link_similar,
         )
 
     def _register(self, opened: OpenStore, schemas: Schemas) -> None:

@@ -134,6 +134,7 @@ class MemoryMesh:
         raw_input: str | None = None,
         system_memory: bool | None = None,
         read_claims: bool | None = None,
+        link_similar: bool | None = None,
         predicates: Mapping[str, Mapping[str, str]] | None = None,
         mirror_dir: str | PathLike[str] | None = None,
         mirror_updates: str | None = None,
@@ -202,6 +203,7 @@ class MemoryMesh:
             raw_input: what traces keep of a goal: scrub, summarise or drop (default 'scrub').
             system_memory: log anonymised figures of executions for all projects (default False).
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
+            link_similar: link each new memory to the most similar ones (default True).
             predicates: how predicates of claims behave, by name.
             mirror_dir: a folder of Markdown files that the commands keep up to date.
             mirror_updates: what a change does to a document: append or replace (default 'append').
@@ -268,6 +270,7 @@ class MemoryMesh:
             raw_input=raw_input,
             system_memory=system_memory,
             read_claims=read_claims,
+            link_similar=link_similar,
             predicates=predicates,
             mirror_dir=mirror_dir,
             mirror_updates=mirror_updates,
@@ -798,7 +801,7 @@ class MemoryMesh:
         return self._sync.get_cache_stats()
 
     async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """Runs all maintenance: terms, vectors, index, sinks, old recall blocks, lessons, due jobs.
+        """Runs all maintenance: terms, vectors, links, index, sinks, records, lessons, due jobs.
 
         May be interrupted at any point and run again.
 

@@ -30,6 +30,7 @@ class Access:
     timer: Callable[[], float] = time.monotonic  # seconds that only go forward
     pattern_vectors: dict[tuple[str, str], bytes] = field(default_factory=dict)  # of triggers
     read_claims: bool = True  # claims are read from plain text where none is stated
+    link_similar: bool = True  # a memory is linked to similar ones when its vector is written
 
 
 def unused_id(access: Access, prefix: str, standing: Standing) -> str:

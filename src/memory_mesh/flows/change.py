@@ -27,6 +27,7 @@ from memory_mesh.model import (
     Heritage,
     Json,
     Lens,
+    Link,
     Memory,
     Put,
     Scope,
@@ -36,7 +37,9 @@ from memory_mesh.model import (
     Status,
     VoteKind,
     Wanted,
+    Wording,
 )
+from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted, guesses, keys_of
@@ -84,6 +87,7 @@ def update(
     worded = None
     if text is not None:
         (worded,) = embed(access, [cleaned(access, text, memory_id)], news=[True])
+        worded = _with_similar(access, worded, memory_id)
     change = Change("update", reason, None if worded is None else worded[1])
     altered = _altering(access, alter, worded)
     return _change(access, memory_id, reader, change, altered, also=also)
@@ -127,6 +131,8 @@ def update_many(access: Access, reader: Scope, updates: Sequence[Update]) -> lis
             puts=tuple(put for commit in commits for put in commit.puts),
             entries=tuple(entry for commit in commits for entry in commit.entries),
             reread=tuple(id_ for commit in commits for id_ in commit.reread),
+            relinked=tuple(id_ for commit in commits for id_ in commit.relinked),
+            links=tuple(link for commit in commits for link in commit.links),
             conflicts=tuple(each for commit in commits for each in commit.conflicts),
         )
 
@@ -138,9 +144,21 @@ def update_many(access: Access, reader: Scope, updates: Sequence[Update]) -> lis
 def _worded(
     access: Access, update: Update, worded: Iterator[Worded]
 ) -> tuple[Change, Callable[[Memory], Memory]]:
-    own = None if update.text is None else next(worded)
+    own = None
+    if update.text is not None:
+        own = _with_similar(access, next(worded), update.memory)
     change = Change("update", update.reason, None if own is None else own[1])
     return change, _altering(access, update.alter, own)
+
+
+def _with_similar(access: Access, worded: Worded, memory_id: str) -> Worded:
+    """The new text of a memory, with the memories that it will be linked to."""
+    draft, wording = worded
+    if not access.link_similar or not wording.vectors:
+        return worded
+    from memory_mesh.flows.linking import changed  # needs numpy
+
+    return draft, changed(access, wording, memory_id)
 
 
 def _altering(
@@ -359,9 +377,17 @@ def _changed(
         puts=(Put(new, wording, reasons_of(entry)),),
         entries=(entry,),
         reread=(new.id,) if reread else (),
+        relinked=() if new.text == old.text else (new.id,),
+        links=_similar_links(new, wording),
         conflicts=tuple(on_record(access, new, rival, standing) for rival in guessed),
         after=new,
     )
+
+
+def _similar_links(memory: Memory, wording: Wording | None) -> tuple[Link, ...]:
+    """The links of a memory to those that are similar to its new text."""
+    similar = () if wording is None else wording.similar
+    return tuple(Link(memory.id, id_, SIMILAR, near) for id_, near in similar)
 
 
 def _bounded(memory: Memory, kind: SourceKind) -> Memory:

@@ -111,18 +111,29 @@ def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Comm
     """Judges the drafts in order; each is compared with what the earlier ones stored, too."""
     scene = Scene(_with_earlier_keys([draft for draft, _ in worded], standing))
     parts: list[Commit] = []
+    kept: list[Memory | None] = []
     for draft, wording in worded:
         part, settled = _settle(access, draft, wording, scene.standing)
         parts.append(part)
+        kept.append(None if part.receipts[0].outcome is Outcome.MERGED else settled)
         scene.take(draft, wording, part, settled)
     return Commit(
         puts=_each_once(put for part in parts for put in part.puts),
         observations=tuple(seen for part in parts for seen in part.observations),
-        links=tuple(link for part in parts for link in part.links),
+        links=(*(link for part in parts for link in part.links), *_similar(worded, kept)),
         entries=tuple(entry for part in parts for entry in part.entries),
         receipts=tuple(receipt for part in parts for receipt in part.receipts),
         conflicts=tuple(conflict for part in parts for conflict in part.conflicts),
     )
+
+
+def _similar(worded: Sequence[Worded], kept: Sequence[Memory | None]) -> tuple[Link, ...]:
+    """The links of new memories to similar ones."""
+    if not any(wording.similar for _, wording in worded):
+        return ()
+    from memory_mesh.flows.linking import made
+
+    return made(worded, kept)
 
 
 def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:

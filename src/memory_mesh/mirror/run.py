@@ -127,8 +127,8 @@ class Run:
             return held.ties
         return tuple(
             link.target
-            for link in self.mesh.links(memory_id)
-            if link.type == "related" and link.source == memory_id
+            for link in self.mesh.links(memory_id, types=["related"])
+            if link.source == memory_id
         )
 
     def touched(self) -> dict[str, str]:

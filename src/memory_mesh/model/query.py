@@ -70,3 +70,35 @@ class SkillQuery:
     across: frozenset[str] = frozenset()  # audience tests left out
     before: str | None = None  # older than the skill with this id
     space: Space | None = None  # with their vectors in it
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A text whose similar memories are sought, by the vectors of its parts, for one reader."""
+
+    vectors: tuple[bytes, ...]
+    lens: Lens
+    terms: tuple[str, ...] = ()  # words that find candidates where not every vector is compared
+    besides: str | None = None  # the memory that it is the text of
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Texts of one space whose nearest memories are sought."""
+
+    space: Space
+    probes: tuple[Probe, ...]
+    least: float  # cosine
+    limit: int  # of each text
+    newest: int | None = None  # vectors that are compared at most; None: all
+
+
+@dataclass(frozen=True, slots=True)
+class Vectored:
+    """A memory of the present with its vectors in a space."""
+
+    memory: str
+    scope: Scope
+    text: str
+    vectors: tuple[bytes, ...]
+    similar: frozenset[str] = frozenset()  # memories that it is linked to as similar

@@ -55,4 +55,5 @@ class UpkeepReport:
     lessons: int = 0
     reindexed: int = 0  # texts and skills whose keyword terms were written anew
     recalls_pruned: int = 0  # records of searches that were deleted because of their age
+    linked: int = 0  # memories whose links to similar ones were found anew
     jobs: "tuple[JobReport, ...]" = ()  # those that were due, and the others with why not

@@ -23,7 +23,7 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
     """Methods that maintain a store and report its figures."""
 
     def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
-        """Runs all maintenance: terms, vectors, index, sinks, old recall blocks, lessons, due jobs.
+        """Runs all maintenance: terms, vectors, links, index, sinks, records, lessons, due jobs.
 
         May be interrupted at any point and run again.
 
@@ -34,6 +34,7 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
         reindexed = flows.upkeep.reindex(parts.ledger, namespace)
         embedded = flows.late_vectors.embed_all(self._access(), progress)
         states = parts.ledger.stats(namespace).spaces
+        linked = flows.linking.link_all(self._access(), states) if states else 0
         wanted = any(state.body or flows.upkeep.worth_an_index(state) for state in states)
         index = parts.index() if wanted else None
         bodies = flows.upkeep.absorb(parts.ledger, index, namespace) if index is not None else []
@@ -52,6 +53,7 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
             lessons=learned,
             reindexed=reindexed,
             recalls_pruned=pruned,
+            linked=linked,
             jobs=tuple(self.run_jobs()),
         )
 

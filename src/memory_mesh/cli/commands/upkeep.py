@@ -90,6 +90,7 @@ def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> d
         "indexed": sum(body.rows for body in bodies),
         "pending": sum(state.pending for state in mesh.stats().spaces),
         "pruned": report.recalls_pruned,
+        "linked": report.linked,
         **Counter(_DONE[action] for action in _actions(report) if action in _DONE),
     }
 
@@ -99,6 +100,6 @@ def _actions(report: UpkeepReport) -> list[str]:
 
 
 def _said(counts: dict[str, int]) -> str:
-    names = dict.fromkeys((*_ALWAYS, "pruned", *_DONE.values()))
+    names = dict.fromkeys((*_ALWAYS, "linked", "pruned", *_DONE.values()))
     shown = (name for name in names if name in _ALWAYS or counts.get(name))
     return ", ".join(f"{name} {counts.get(name, 0)}" for name in shown)

@@ -103,6 +103,7 @@ def create_memory(
     raw_input: str | None = None,
     system_memory: bool | None = None,
     read_claims: bool | None = None,
+    link_similar: bool | None = None,
     predicates: Mapping[str, Mapping[str, str]] | None = None,
     mirror_dir: str | PathLike[str] | None = None,
     mirror_updates: str | None = None,
@@ -171,6 +172,7 @@ def create_memory(
         raw_input: what traces keep of a goal: scrub, summarise or drop (default 'scrub').
         system_memory: log anonymised figures of executions for all projects (default False).
         read_claims: read simple claims, such as "X is Y", out of texts (default True).
+        link_similar: link each new memory to the most similar ones (default True).
         predicates: how predicates of claims behave, by name.
         mirror_dir: a folder of Markdown files that the commands keep up to date.
         mirror_updates: what a change does to a document: append or replace (default 'append').
@@ -245,6 +247,7 @@ class MemoryGraph:
         raw_input: str | None = None,
         system_memory: bool | None = None,
         read_claims: bool | None = None,
+        link_similar: bool | None = None,
         predicates: Mapping[str, Mapping[str, str]] | None = None,
         mirror_dir: str | PathLike[str] | None = None,
         mirror_updates: str | None = None,
@@ -313,6 +316,7 @@ class MemoryGraph:
             raw_input: what traces keep of a goal: scrub, summarise or drop (default 'scrub').
             system_memory: log anonymised figures of executions for all projects (default False).
             read_claims: read simple claims, such as "X is Y", out of texts (default True).
+            link_similar: link each new memory to the most similar ones (default True).
             predicates: how predicates of claims behave, by name.
             mirror_dir: a folder of Markdown files that the commands keep up to date.
             mirror_updates: what a change does to a document: append or replace (default 'append').

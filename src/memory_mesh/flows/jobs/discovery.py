@@ -101,7 +101,7 @@ def _used(site: Site, ids: Sequence[str]) -> set[str]:
     if not ids:
         return set()
     with site.access.ledger.read(site.access.namespace) as snapshot:
-        links = [link for link in snapshot.links(ids) if link.type == "derived_from"]
+        links = snapshot.links(ids, None, ["derived_from"])
         makers = list(dict.fromkeys(link.source for link in links))
         found = snapshot.get(makers, site.lens())
     learnings = {memory.id for memory in found if learning_record.read(memory) is not None}

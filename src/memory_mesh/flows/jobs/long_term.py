@@ -199,8 +199,8 @@ def _links(site: Site, one: Known, like: Sequence[Known]) -> tuple[Link, ...]:
         held = [
             link.target
             for other in like
-            for link in snapshot.links([other.memory.id])
-            if link.source == other.memory.id and link.type == DERIVED
+            for link in snapshot.links([other.memory.id], None, [DERIVED])
+            if link.source == other.memory.id
         ]
     targets = (*(other.memory.id for other in like), *held)
     return tuple(Link(one.memory.id, target, DERIVED) for target in dict.fromkeys(targets))

@@ -56,6 +56,12 @@ class Tail:
         cosines = matrix @ vector
         return lambda count: nearest(texts, cosines, count)
 
+    def newest(self, most: int) -> "tuple[Numbers, Floats]":
+        """The newest vectors: their texts and their values."""
+        with self._mutex:
+            start = max(0, self.rows - most)
+            return self._texts[start : self.rows], self._matrix[start : self.rows]
+
     def _append(self, texts: "Numbers", block: "Floats") -> None:
         import numpy as np
 
@@ -95,6 +101,21 @@ class Tails:
             ):
                 self._held.popitem(last=False)
         return tail
+
+    def newest(
+        self, db: sqlite3.Connection, key: tuple[str, int], dimension: int, floor: int, most: int
+    ) -> "tuple[Numbers, Floats]":
+        """The newest vectors above the floor, from the tail that searches hold if it has them.
+
+        Else a tail of their own is held, which starts anew when it has twice as many.
+        """
+        own = (f"{key[0]} newest", key[1])
+        with self._mutex:
+            searched, held = self._held.get(key), self._held.get(own)
+        if searched is not None and searched.floor <= floor:
+            return self.tail(db, key, dimension, searched.floor).newest(most)
+        start = floor if held is None or held.rows > 2 * most else held.floor
+        return self.tail(db, own, dimension, start).newest(most)
 
     def after_fork(self) -> None:
         """A child loads its own."""

@@ -40,6 +40,10 @@ from memory_mesh.model import (
     Status,
     Wanted,
 )
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.model.query import Similar, Vectored
 
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
@@ -184,6 +188,19 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
     def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
         """The vectors that memories have in a space now."""
         return vectors.of_memories(self._db, space, ids)
+
+    def similar(self, sought: "Similar") -> list[list[tuple[str, float]]]:
+        """Of each text the memories that are near enough and visible to its reader."""
+        from memory_mesh.engines.ledgers.sqlite import similar
+
+        identity = f"{self._namespace} {self.head().identity}"
+        return similar.similar(self._db, self._tails, identity, sought)
+
+    def vectored(self, space: Space, after: int, limit: int) -> "tuple[int, list[Vectored]]":
+        """The active memories of the next vectors above a number, and how far these reach."""
+        from memory_mesh.engines.ledgers.sqlite import similar
+
+        return similar.vectored(self._db, space, after, limit)
 
     def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
         """Texts or skills (`of`) up to a number, newest first, with the terms they have."""

@@ -1,0 +1,178 @@
+"""The memories most similar to texts: vectors compared in blocks, for many texts at a time.
+
+A write compares the newest vectors, held in memory, and finds candidates among the older ones by
+words. Upkeep compares all of them. What a reader does not see is left out before anything is cut.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, keywords, rows, vectors
+from memory_mesh.engines.ledgers.sqlite.snapshot import sight
+from memory_mesh.model import Lens, Question, Scope, Space
+from memory_mesh.model.commit import SIMILAR
+from memory_mesh.model.query import Probe, Similar, Vectored
+from memory_mesh.typed import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats, Numbers
+
+DEEPEST = 2_048  # texts above the least cosine that are looked at for one reader
+_PAGE = 64  # texts whose readers are checked at a time
+_BY_WORDS = 32  # candidates that words find for one text
+Near: TypeAlias = tuple[float, int]  # cosine, text
+Seen: TypeAlias = Callable[[Sequence[int]], dict[int, str]]  # texts -> ids of visible memories
+
+
+def similar(
+    db: sqlite3.Connection, tails: scan.Tails, identity: str, sought: Similar
+) -> list[list[tuple[str, float]]]:
+    """Of each text the memories that are near enough and visible to its reader, nearest first."""
+    row = db.execute(
+        "SELECT number, coalesce((SELECT max(number) FROM vector), 0) FROM space WHERE name = ?",
+        (sought.space.name,),
+    ).fetchone()
+    if row is None or not sought.probes:
+        return [[] for _ in sought.probes]
+    number, highest = row
+    floor = 0 if sought.newest is None else max(0, highest - sought.newest)
+    if sought.newest is None:
+        blocks = _streamed(db, number, sought.space)
+    else:
+        size = (sought.space.dimension, floor, sought.newest)
+        blocks = iter([tails.newest(db, (identity, number), *size)])
+    compared = _compared(blocks, sought)
+    return [
+        _nearest(db, sought, probe, candidates, by_words=floor > 0)
+        for probe, candidates in zip(sought.probes, compared, strict=True)
+    ]
+
+
+def vectored(
+    db: sqlite3.Connection, space: Space, after: int, limit: int
+) -> tuple[int, list[Vectored]]:
+    """The active memories of the next vectors above a number, and how far these reach."""
+    found = db.execute(
+        "SELECT x.number, x.text FROM vector x JOIN space s ON s.number = x.space "
+        "WHERE x.number > ? AND s.name = ? ORDER BY x.number LIMIT ?",
+        (after, space.name, limit),
+    ).fetchall()
+    if not found:
+        return after, []
+    texts = rows.dumped(sorted({text for _, text in found}))
+    memories = db.execute(
+        "SELECT v.number, m.id, v.project, v.agent, v.session, t.content "  # noqa: S608
+        f"FROM {rows.JOINED} WHERE v.text IN (SELECT value FROM json_each(?)) "
+        "AND v.recorded_until IS NULL AND v.status = 'active' ORDER BY v.number",
+        (texts,),
+    ).fetchall()
+    parts = vectors.parts(db, space, [row[0] for row in memories])
+    linked = _linked(db, [row[1] for row in memories])
+    return found[-1][0], [
+        Vectored(
+            id_,
+            Scope(*scope),
+            text,
+            tuple(part.vector for part in parts[version]),
+            frozenset(linked.get(id_, ())),
+        )
+        for version, id_, *scope, text in memories
+    ]
+
+
+def _linked(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, list[str]]:
+    """The memories that each of these is linked to as similar."""
+    found: dict[str, list[str]] = {}
+    for source, target in db.execute(
+        "SELECT a.id, b.id FROM memory a JOIN link l ON l.source = a.number "
+        "JOIN memory b ON b.number = l.target "
+        "WHERE l.type = ? AND a.id IN (SELECT value FROM json_each(?))",
+        (SIMILAR, rows.dumped(ids)),
+    ):
+        found.setdefault(source, []).append(target)
+    return found
+
+
+def _streamed(db: sqlite3.Connection, number: int, space: Space) -> "Iterator[_Block]":
+    for _, texts, block in scan.read_blocks(db, number, 0, space.dimension):
+        yield texts, block
+
+
+def _compared(blocks: "Iterable[_Block]", sought: Similar) -> list[list[Near]]:
+    """Of each text the stored texts that are near enough, nearest first, at most DEEPEST."""
+    import numpy as np
+
+    flat = [vector for probe in sought.probes for vector in probe.vectors]
+    owners = [owner for owner, probe in enumerate(sought.probes) for _ in probe.vectors]
+    asked = np.frombuffer(b"".join(flat), np.float32).reshape(len(flat), -1)
+    found: list[list[Near]] = [[] for _ in sought.probes]
+    for texts, block in blocks:
+        cosines = asked @ block.T
+        for owner, line in zip(owners, cosines, strict=True):
+            near = np.flatnonzero(line > sought.least)
+            if len(near):
+                best = scan.nearest(texts[near], line[near], DEEPEST)[:DEEPEST]
+                found[owner] = sorted(found[owner] + best, reverse=True)[:DEEPEST]
+    return found
+
+
+def _nearest(
+    db: sqlite3.Connection, sought: Similar, probe: Probe, near: list[Near], *, by_words: bool
+) -> list[tuple[str, float]]:
+    """The first `limit` memories that the reader sees."""
+    seen = _seen(db, probe.lens)
+    if by_words and probe.terms:
+        near = sorted({*near, *_found_by_words(db, sought, probe)}, reverse=True)
+    found: dict[str, float] = {}
+    for start in range(0, len(near), _PAGE):
+        page = near[start : start + _PAGE]
+        shown = seen([text for _, text in page])
+        for cosine, text in page:
+            id_ = shown.get(text)
+            if id_ is not None and id_ != probe.besides:
+                found.setdefault(id_, cosine)
+        if len(found) >= sought.limit:
+            break
+    return list(found.items())[: sought.limit]
+
+
+def _found_by_words(db: sqlite3.Connection, sought: Similar, probe: Probe) -> list[Near]:
+    """Texts that share rare words with a text and are near enough, whatever their age."""
+    source, condition, values = sight(probe.lens)
+    statement = (
+        f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
+        f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}"
+    )
+
+    def visible(texts: Sequence[int]) -> list[tuple[int, int]]:
+        return db.execute(statement, [rows.dumped(texts), *values]).fetchall()
+
+    matches = keywords.match(db, ("live",), probe.terms, _BY_WORDS, visible, literal=True)
+    versions = [match.version for match in matches.found]
+    texts = dict(
+        db.execute(
+            "SELECT number, text FROM version WHERE number IN (SELECT value FROM json_each(?))",
+            (rows.dumped(versions),),
+        ).fetchall()
+    )
+    best: dict[int, float] = {}
+    for vector in probe.vectors:
+        for version, cosine in vectors.cosines(
+            db, Question(sought.space, vector, 0), versions
+        ).items():
+            best[texts[version]] = max(cosine, best.get(texts[version], -1.0))
+    return [(cosine, text) for text, cosine in best.items() if cosine > sought.least]
+
+
+def _seen(db: sqlite3.Connection, lens: Lens) -> Seen:
+    """What tells which of some texts a reader sees, and as which memories."""
+    _, condition, values = sight(lens)
+    statement = (
+        f"SELECT v.text, m.id FROM {rows.JOINED} "  # noqa: S608  # own names only
+        f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}"
+    )
+    return lambda texts: dict(db.execute(statement, [rows.dumped(texts), *values]).fetchall())
+
+
+if TYPE_CHECKING:
+    _Block: TypeAlias = tuple[Numbers, Floats]

@@ -1,0 +1,144 @@
+"""Links to similar memories, which are made by themselves."""
+
+from itertools import pairwise
+
+import pytest
+
+from memory_mesh.flows import linking
+from memory_mesh.model import Link, Scope
+from memory_mesh.sync import MemoryMesh
+from tests.flow.angles import Angles
+
+
+@pytest.fixture
+def own(tmp_path, clock):
+    with MemoryMesh(db_dir=tmp_path / "own", clock=clock, custom_embedder=Angles()) as opened:
+        yield opened
+
+
+def similar(mesh: MemoryMesh, memory_id: str | None) -> dict[str, float | None]:
+    links = mesh.links(str(memory_id))
+    assert all(link.type == "similar" for link in links)
+    return {link.target: link.similarity for link in links if link.source == memory_id}
+
+
+def test_a_new_memory_is_linked_to_those_above_a_cosine_of_one_half(own):
+    near, far = (own.add(f"Point at {angle}").id for angle in (59, 61))
+    new = own.add("Point at 0").id
+    assert similar(own, new) == {near: 0.515}
+    assert own.links(new)[0].at == own.get(new).created
+    assert similar(own, far) == {near: 0.9994}
+
+
+def test_a_memory_is_linked_to_at_most_five_and_those_are_the_nearest(own):
+    ids = [own.add(f"Point at {angle}").id for angle in (70, 10, 20, 30, 40, 50)]
+    new = own.add("Point at 15").id
+    assert list(similar(own, new).values()) == sorted(similar(own, new).values(), reverse=True)
+    assert set(similar(own, new)) == set(ids[1:])
+    assert own.verify().ok
+
+
+def test_a_batch_links_as_if_its_texts_had_come_one_after_another(own, tmp_path, clock):
+    texts = [f"Point at {7 * number % 90}" for number in range(40)]
+    with MemoryMesh(db_dir=tmp_path / "b", clock=clock, custom_embedder=Angles()) as other:
+        alone = [own.add(text).id for text in texts]
+        at_once = [receipt.id for receipt in other.add_many(texts)]
+        for one, many in zip(alone, at_once, strict=True):
+            places = {alone.index(id_) for id_ in similar(own, one)}
+            assert {at_once.index(id_) for id_ in similar(other, many)} == places
+
+
+def test_a_repeated_text_makes_no_link_to_itself(own):
+    first, second = (receipt.id for receipt in own.add_many(["Point at 3", "Point at 3"]))
+    assert first == second
+    assert own.links(first) == []
+
+
+def test_a_memory_is_only_linked_to_what_every_reader_of_it_sees(own):
+    planner = Scope(agent="planner")
+    hidden = own.add("Point at 10", scope=planner).id
+    open_ = own.add("Point at 20").id
+    assert similar(own, open_) == {}
+    narrow = own.add("Point at 30", scope=planner).id
+    seen = {link.target for link in own.links(narrow, scope=planner)}
+    assert seen == {hidden, open_}
+    assert own.links(open_) == []  # the reader does not see the memory that is linked to it
+
+
+def test_memories_that_are_not_seen_do_not_crowd_out_those_that_are(own):
+    seen = own.add("Point at 30").id
+    for angle in range(10, 20):
+        own.add(f"Point at {angle}", scope=Scope(agent="planner"))
+    assert similar(own, own.add("Point at 14").id) == {seen: 0.9613}
+
+
+def test_a_new_text_is_linked_anew_at_both_ends(own):
+    first, second, third = (own.add(f"Point at {angle}").id for angle in (0, 10, 170))
+    made = own.link(first, second)
+    own.update(first, content="Point at 175")
+    assert own.links(first) == [made, Link(first, third, "similar")]
+    assert own.links(second) == [made]
+    assert own.verify().ok
+
+
+def test_an_update_of_several_links_each_anew(own):
+    first, second, third = (own.add(f"Point at {angle}").id for angle in (0, 10, 170))
+    changes = [{"id": first, "content": "Point at 175"}, {"id": second, "content": "Point at 90"}]
+    own.update_many(changes)
+    assert similar(own, first) == {third: 0.9962}
+    assert own.links(second) == []
+
+
+def test_links_can_be_switched_off(tmp_path, clock):
+    with MemoryMesh(
+        db_dir=tmp_path / "off", clock=clock, custom_embedder=Angles(), link_similar=False
+    ) as off:
+        ids = [off.add(f"Point at {angle}").id for angle in (0, 10)]
+        assert off.upkeep().linked == 0
+        assert off.links(ids[1]) == []
+
+
+def test_upkeep_links_what_was_stored_without_vectors_and_then_has_nothing_to_do(tmp_path, clock):
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
+        ids = [plain.add(f"Point at {angle}").id for angle in range(0, 180, 20)]
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
+        assert mesh.upkeep().linked == len(ids)
+        for one, other in pairwise(ids):
+            assert other in similar(mesh, one)
+            assert one in similar(mesh, other)
+        assert mesh.upkeep().linked == 0
+        assert mesh.verify().ok
+
+
+def test_upkeep_goes_on_where_it_stopped(tmp_path, clock, monkeypatch):
+    monkeypatch.setattr(linking, "SLICE", 3)
+    monkeypatch.setattr(linking, "UPKEEP_SECONDS", 0.0)
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
+        ids = [plain.add(f"Point at {angle}").id for angle in range(0, 80, 10)]
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
+        assert [mesh.upkeep().linked for _ in range(4)] == [3, 3, 2, 0]
+        assert all(similar(mesh, id_) for id_ in ids)
+
+
+def test_upkeep_finds_what_a_write_did_not_compare(own, monkeypatch):
+    monkeypatch.setattr(linking, "NEWEST", 2)
+    old = own.add("A word at 10").id
+    for angle in (80, 85, 175):
+        own.add(f"Something else at {angle}")
+    by_word = own.add("Another word at 12").id
+    missed = own.add("Nothing shared, 14").id
+    assert old in similar(own, by_word)
+    assert set(similar(own, missed)) == {by_word}
+    own.upkeep()
+    assert set(similar(own, missed)) == {by_word, old}
+    assert own.verify().ok
+
+
+def test_cosines_of_another_model_are_read_on_the_common_scale():
+    from memory_mesh.model import Space
+    from memory_mesh.policy.linking import least_cosine, similarity
+
+    static = Space("local", "l2_supercat_256", "1", 256, 512)
+    assert least_cosine(static) == pytest.approx(0.5 / 1.18)
+    assert similarity(static, 0.5) == 0.59
+    assert similarity(static, 0.99) == 1.0
