@@ -54,6 +54,7 @@ VERBS = (
     "review",
     "learn",
     "links",
+    "graph",
     "injection",
     "audit",
     "traces",

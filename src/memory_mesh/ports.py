@@ -185,10 +185,13 @@ class Relations(Protocol):
         lens: Lens | None = None,
         types: Sequence[str] = (),
         limit: int = MAX_LINKS,
+        *,
+        within: bool = False,
     ) -> list[Link]:
         """The links from and to these memories, oldest first, cut after `limit`.
 
         With a lens only those count whose two memories it sees; with types only those of them.
+        `within`: only the links between two of these memories.
         """
 
     def neighbours(
@@ -204,6 +207,14 @@ class Relations(Protocol):
 
         The lens sees both ends. The most similar come first, and before them the links that are
         not of type similar. Memories are in the order asked.
+        """
+
+    def edges(
+        self, lens: Lens, *, types: Sequence[str] = (), least: float = 0.0, limit: int
+    ) -> list[Link]:
+        """The links that a lens sees, those of the newest memories first, cut after `limit`.
+
+        A link of type similar needs a similarity of at least `least`.
         """
 
     def proposals(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Proposal]:

@@ -20,6 +20,7 @@ from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
 from memory_mesh.store import Store
 from memory_mesh.typed import Self
 from memory_mesh.verbs.audit import AuditVerbs
+from memory_mesh.verbs.graph import GraphVerbs
 from memory_mesh.verbs.injection import InjectionVerbs
 from memory_mesh.verbs.jobs import JobVerbs
 from memory_mesh.verbs.learn import LearnVerbs
@@ -43,6 +44,7 @@ class MemoryMesh(
     ReviewVerbs,
     LearnVerbs,
     LinkVerbs,
+    GraphVerbs,
     JobVerbs,
     InjectionVerbs,
     AuditVerbs,

@@ -131,6 +131,7 @@ OTHER_TEXT = {  # ids, times, words of an enum, files of the caller and names of
     "namespace", "user_id", "derived_from", "draft", "wire_format", "source_id",
     "target_id", "type", "status", "timestamp", "time_window", "min_importance",
     "names", "progress",  # of jobs
+    "types",  # of links
 }  # fmt: skip
 
 

@@ -58,6 +58,7 @@ from memory_mesh.verbs.users import names_no_user
 
 if TYPE_CHECKING:
     from memory_mesh.model.experience import Experience, ExperienceSummary
+    from memory_mesh.model.graph import Clusters, Neighbourhood, Walk
     from memory_mesh.model.learning import (
         Distillation,
         LessonBlock,
@@ -1350,15 +1351,151 @@ class MemoryMesh:
             self._sync.unlink, source_id, target_id, type=type, reason=reason, scope=scope
         )
 
-    async def links(self, memory_id: str, *, scope: Scope | None = None) -> list[Link]:
-        """Lists the links from and to a memory, oldest first.
+    async def links(
+        self, memory_id: str, *, types: Iterable[str] = (), scope: Scope | None = None
+    ) -> list[Link]:
+        """Lists the links from and to a memory, oldest first, at most 1,000.
 
-        A link is listed if both of its memories are visible.
+        A link is listed if both of its memories are visible. Those of type similar were made by
+        themselves and have a similarity.
+
+        Options:
+            types: only links of these types.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(self._sync.links, memory_id, types=types, scope=scope)
+
+    async def traverse(
+        self,
+        memory_id: str,
+        *,
+        max_hops: int = 2,
+        types: Iterable[str] = (),
+        limit: int = 100,
+        include: Iterable[Status | str] = (),
+        scope: Scope | None = None,
+    ) -> "Walk":
+        """Walks from a memory along links and returns what it reaches, nearest first.
+
+        Links are followed in both directions. Each memory comes once, with the number of steps and
+        the link that led to it. `cut` is True if there are more than `limit`.
+
+        Options:
+            max_hops: the most steps, 1 to 10.
+            types: only links of these types.
+            limit: the largest number of results, 1 to 1,000.
+            include: further statuses to show beside active, such as quarantined.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.traverse,
+            memory_id,
+            max_hops=max_hops,
+            types=types,
+            limit=limit,
+            include=include,
+            scope=scope,
+        )
+
+    async def path(
+        self,
+        source_id: str,
+        target_id: str,
+        *,
+        max_hops: int = 6,
+        types: Iterable[str] = (),
+        include: Iterable[Status | str] = (),
+        scope: Scope | None = None,
+    ) -> tuple[Link, ...] | None:
+        """Returns the links of a shortest way between two memories, or None if there is none.
+
+        It looks at 5,000 memories at most, and follows the best 100 links of each.
+
+        Options:
+            max_hops: the most steps, 1 to 10.
+            types: only links of these types.
+            include: further statuses to show beside active, such as quarantined.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.path,
+            source_id,
+            target_id,
+            max_hops=max_hops,
+            types=types,
+            include=include,
+            scope=scope,
+        )
+
+    async def neighbourhood(
+        self,
+        memory_id: str,
+        *,
+        hops: int = 2,
+        limit: int = 60,
+        include: Iterable[Status | str] = (),
+        scope: Scope | None = None,
+    ) -> "Neighbourhood":
+        """Returns a memory, those that links lead to, and the links between all of them.
+
+        `more` counts further memories that are as near, up to 200.
+
+        Options:
+            hops: the most steps, 1 to 10.
+            limit: the largest number of results, 1 to 1,000.
+            include: further statuses to show beside active, such as quarantined.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.neighbourhood,
+            memory_id,
+            hops=hops,
+            limit=limit,
+            include=include,
+            scope=scope,
+        )
+
+    async def supersessions(self, memory_id: str, *, scope: Scope | None = None) -> "Neighbourhood":
+        """Returns the memories of `chain`, those that only seem to update one, and their links.
+
+        The links are of type supersedes or newer_than, from the newer memory to the older one.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        return await self._threads.run(self._sync.links, memory_id, scope=scope)
+        return await self._threads.run(self._sync.supersessions, memory_id, scope=scope)
+
+    async def clusters(
+        self,
+        min_size: int = 2,
+        *,
+        min_similarity: float = 0.7,
+        types: Iterable[str] = (),
+        limit: int = 100,
+        include: Iterable[Status | str] = (),
+        scope: Scope | None = None,
+    ) -> "Clusters":
+        """Returns groups of memories that links hold together, largest first.
+
+        Each is named by the words that set it apart from the others. The links of the newest
+        memories are read, 50,000 at most; `cut` is True if there are more links or clusters.
+
+        Options:
+            min_similarity: links of type similar need at least this much, 0 to 1.
+            types: only links of these types.
+            limit: the largest number of results, 1 to 1,000.
+            include: further statuses to show beside active, such as quarantined.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.clusters,
+            min_size,
+            min_similarity=min_similarity,
+            types=types,
+            limit=limit,
+            include=include,
+            scope=scope,
+        )
 
     async def find_relevant_memories(
         self,

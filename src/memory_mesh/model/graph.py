@@ -1,5 +1,6 @@
 """What a reader is shown of links: steps, neighbourhoods, clusters, episodes."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass
@@ -21,19 +22,27 @@ class Reached:
         return self.memory.id
 
 
+class Walk(list[Reached]):
+    """The memories that a walk came to, nearest first; `cut` if there are more than the limit."""
+
+    def __init__(self, reached: Iterable[Reached] = (), *, cut: bool = False) -> None:
+        super().__init__(reached)
+        self.cut = cut
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The memories around one, the links between them, and how many memories were left out."""
+    """The memories around one, itself first, and the links between them."""
 
     center: str
     memories: tuple[Memory, ...]
     links: tuple[Link, ...]
-    more: int = 0
+    more: int = 0  # further memories that are as near; counted up to a limit
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Memories that links hold together, newest first, named by their most telling words."""
+    """Memories that links hold together, named by their most telling words."""
 
     label: str
     terms: tuple[str, ...]
@@ -44,6 +53,14 @@ class Cluster:
     def size(self) -> int:
         """How many memories it has."""
         return len(self.ids)
+
+
+class Clusters(list[Cluster]):
+    """Clusters, largest first; `cut` if there are more links or clusters than were looked at."""
+
+    def __init__(self, found: Iterable[Cluster] = (), *, cut: bool = False) -> None:
+        super().__init__(found)
+        self.cut = cut
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ _OF_THESE = (
     f"(SELECT * FROM link WHERE source IN {_NUMBERS} "  # noqa: S608  # own names only
     f"UNION SELECT * FROM link WHERE target IN {_NUMBERS})"
 )
+_BETWEEN = f"(SELECT * FROM link WHERE source IN {_NUMBERS} AND target IN {_NUMBERS})"  # noqa: S608
 _SHOWN = (
     "(SELECT id FROM memory WHERE number = l.source) AS a, "
     "(SELECT id FROM memory WHERE number = l.target) AS b, l.type, l.similarity, l.at"
@@ -60,11 +61,13 @@ def links(
     lens: Lens | None,
     types: Sequence[str],
     limit: int,
+    *,
+    within: bool = False,
 ) -> list[Link]:
     """The links from and to these memories that the lens sees, oldest first."""
     seen, values = _seen(lens, types)
     found = db.execute(
-        f"SELECT {_SHOWN} FROM {_OF_THESE} l WHERE TRUE{seen} "  # noqa: S608
+        f"SELECT {_SHOWN} FROM {_BETWEEN if within else _OF_THESE} l WHERE TRUE{seen} "  # noqa: S608
         "ORDER BY l.seq, a, b, l.type LIMIT :limit",
         {"ids": rows.dumped(ids), "limit": limit, **values},
     )
@@ -98,6 +101,20 @@ def neighbours(
             {"near": numbers[id_], "ids": known, "limit": most, **values},
         )
     ]
+
+
+def edges(
+    db: sqlite3.Connection, lens: Lens, *, types: Sequence[str], least: float, limit: int
+) -> list[Link]:
+    """The links that a lens sees, those of the newest memories first."""
+    seen, values = _seen(lens, types)
+    found = db.execute(
+        f"SELECT {_SHOWN} FROM link l "  # noqa: S608
+        f"WHERE (l.similarity IS NULL OR l.similarity >= :least){seen} "
+        "ORDER BY l.source DESC, l.target DESC, l.type LIMIT :limit",
+        {"least": least, "limit": limit, **values},
+    )
+    return [_link(row) for row in found]
 
 
 def _seen(lens: Lens | None, types: Sequence[str]) -> tuple[str, dict[str, object]]:

@@ -22,11 +22,13 @@ class SqliteRelations:
         lens: Lens | None = None,
         types: Sequence[str] = (),
         limit: int = MAX_LINKS,
+        *,
+        within: bool = False,
     ) -> list[Link]:
         """The links from and to these memories that the lens sees, oldest first."""
         from memory_mesh.engines.ledgers.sqlite import links
 
-        return links.links(self._db, ids, lens, types, limit)
+        return links.links(self._db, ids, lens, types, limit, within=within)
 
     def neighbours(
         self,
@@ -41,6 +43,14 @@ class SqliteRelations:
         from memory_mesh.engines.ledgers.sqlite import links
 
         return links.neighbours(self._db, ids, lens, types=types, most=most, besides=besides)
+
+    def edges(
+        self, lens: Lens, *, types: Sequence[str] = (), least: float = 0.0, limit: int
+    ) -> list[Link]:
+        """The links that a lens sees, those of the newest memories first."""
+        from memory_mesh.engines.ledgers.sqlite import links
+
+        return links.edges(self._db, lens, types=types, least=least, limit=limit)
 
     def proposals(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Proposal]:
         """Proposals, the newest first: those that wait, or all; of one memory, or of any."""

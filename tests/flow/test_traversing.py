@@ -1,0 +1,133 @@
+"""Walks, paths, neighbourhoods and chains along links, as a reader sees them."""
+
+import pytest
+
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.model import Link, Scope
+from memory_mesh.sync import MemoryMesh
+from tests.flow.angles import Angles
+
+PLANNER = Scope(agent="planner")
+
+
+@pytest.fixture
+def ids(mesh: MemoryMesh) -> list[str]:
+    return [str(mesh.add(f"Station number {number}.").id) for number in range(8)]
+
+
+def joined(mesh: MemoryMesh, ids: list[str], pairs: str, **details: object) -> None:
+    """Links stations: "01 12" links 0 with 1 and 1 with 2."""
+    for pair in pairs.split():
+        mesh.link(ids[int(pair[0])], ids[int(pair[1])], **details)
+
+
+@pytest.mark.req("R-003-013")
+def test_all_links_of_a_memory_are_listed_whoever_made_them(tmp_path, clock):
+    with MemoryMesh(db_dir=tmp_path, clock=clock, custom_embedder=Angles()) as mesh:
+        first, second, third = (str(mesh.add(f"Point at {angle}").id) for angle in (10, 20, 175))
+        made = mesh.link(third, first, type="follows")
+        assert mesh.links(first) == [Link(second, first, "similar"), made]
+        assert mesh.links(first, types=["follows"]) == [made]
+        assert [link.similarity for link in mesh.links(first)] == [0.9848, None]
+
+
+@pytest.mark.req("R-003-014")
+def test_a_walk_goes_so_many_steps_along_links_of_the_wanted_types(mesh, ids):
+    joined(mesh, ids, "01 12 23")
+    joined(mesh, ids, "04 45", type="follows")
+    reached = mesh.traverse(ids[0], max_hops=2)
+    assert {(each.id, each.hops) for each in reached} == {
+        (ids[1], 1), (ids[4], 1), (ids[2], 2), (ids[5], 2),
+    }  # fmt: skip
+    assert [each.hops for each in reached] == [1, 1, 2, 2]
+    only = mesh.traverse(ids[0], max_hops=3, types=["follows"])
+    assert [each.id for each in only] == [ids[4], ids[5]]
+    assert only[1].link == Link(ids[4], ids[5], "follows")
+
+
+def test_a_walk_goes_against_the_direction_of_links_too_and_reaches_nothing_twice(mesh, ids):
+    joined(mesh, ids, "01 12 20")
+    reached = mesh.traverse(ids[1], max_hops=5)
+    assert sorted(each.id for each in reached) == sorted([ids[0], ids[2]])
+
+
+def test_a_walk_says_when_it_was_cut(mesh, ids):
+    joined(mesh, ids, "01 02 03")
+    assert mesh.traverse(ids[0], limit=2).cut
+    assert len(mesh.traverse(ids[0], limit=2)) == 2
+    assert not mesh.traverse(ids[0], limit=3).cut
+
+
+def test_a_walk_does_not_pass_through_what_the_reader_does_not_see(mesh, ids):
+    hidden = str(mesh.add("Only for the planner.", scope=PLANNER).id)
+    mesh.link(ids[0], hidden, scope=PLANNER)
+    mesh.link(hidden, ids[1], scope=PLANNER)
+    assert mesh.traverse(ids[0], max_hops=9) == []
+    assert mesh.path(ids[0], ids[1]) is None
+    assert {each.id for each in mesh.traverse(ids[0], scope=PLANNER)} == {hidden, ids[1]}
+    mesh.link(ids[0], ids[2])
+    mesh.delete(ids[2])
+    assert mesh.traverse(ids[0]) == []
+
+
+def test_an_unseen_memory_is_as_unknown_as_one_that_does_not_exist(mesh, ids):
+    hidden = str(mesh.add("Only for the planner.", scope=PLANNER).id)
+    told = set()
+    for unknown in (hidden, "mem_1_000000"):
+        for ask in (mesh.traverse, mesh.neighbourhood, mesh.supersessions):
+            with pytest.raises(NotFound) as caught:
+                ask(unknown)
+            told.add(str(caught.value))
+        for pair in ((ids[0], unknown), (unknown, ids[0])):
+            with pytest.raises(NotFound) as caught:
+                mesh.path(*pair)
+            told.add(str(caught.value))
+    assert len(told) == 1
+
+
+def test_a_path_is_a_shortest_way_and_keeps_within_its_steps(mesh, ids):
+    joined(mesh, ids, "01 12 23 34 05 54")
+    found = mesh.path(ids[0], ids[4])
+    assert found == (Link(ids[0], ids[5], "related"), Link(ids[5], ids[4], "related"))
+    assert mesh.path(ids[4], ids[0]) == tuple(reversed(found))
+    assert mesh.path(ids[0], ids[3], max_hops=2) is None
+    assert mesh.path(ids[0], ids[3], max_hops=3) is not None
+    assert mesh.path(ids[0], ids[7]) is None
+    assert mesh.path(ids[0], ids[0]) == ()
+    assert mesh.path(ids[0], ids[4], types=["follows"]) is None
+
+
+def test_a_neighbourhood_has_the_links_between_its_memories_and_counts_the_rest(mesh, ids):
+    joined(mesh, ids, "01 02 12 23 34")
+    found = mesh.neighbourhood(ids[0], hops=2, limit=3)
+    assert found.center == found.memories[0].id == ids[0]
+    assert {memory.id for memory in found.memories} == {ids[0], ids[1], ids[2]}
+    assert found.more == 1
+    between = {(0, 1), (0, 2), (1, 2)}
+    assert {(ids.index(link.source), ids.index(link.target)) for link in found.links} == between
+
+
+def test_supersessions_link_the_newer_to_the_older(mesh):
+    claim = {"subject": "server", "predicate": "port"}
+    old = str(mesh.add("The port is 3000.", claim={**claim, "value": "3000"}).id)
+    new = str(mesh.add("The port is 8080.", claim={**claim, "value": "8080"}).id)
+    found = mesh.supersessions(old)
+    assert [memory.id for memory in found.memories] == [old, new]
+    assert found.links == (Link(new, old, "supersedes"),)
+    assert mesh.supersessions(new).links == found.links
+
+
+def test_supersessions_show_what_only_seems_to_update(mesh):
+    old = str(mesh.add("The port of the server is 3000.").id)
+    receipt = mesh.add("The port of the server is 8080.")
+    assert receipt.newer_than == (old,)
+    assert mesh.supersessions(old).links == (Link(str(receipt.id), old, "newer_than"),)
+
+
+def test_wrong_arguments_are_told(mesh, ids):
+    with pytest.raises(InvalidInput, match="max_hops is a whole number from 1 to 10"):
+        mesh.traverse(ids[0], max_hops=0)
+    with pytest.raises(InvalidInput, match="similar, derived_from"):
+        mesh.traverse(ids[0], types=["likes"])
+    with pytest.raises(InvalidInput, match="limit"):
+        mesh.neighbourhood(ids[0], limit=0)
