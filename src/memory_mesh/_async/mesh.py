@@ -1365,6 +1365,99 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.links, memory_id, types=types, scope=scope)
 
+    @names_no_user
+    async def evolve(
+        self,
+        content: str,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        scope: Scope | None = None,
+        kind: Kind | str | None = None,
+        speaker: str | None = None,
+        role: str | None = None,
+        order: int | None = None,
+        occurred_at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_until: datetime | str | None = None,
+        importance: float | str | None = None,
+        confidence: float | None = None,
+        tags: Iterable[str] | None = None,
+        tier: Tier | str | None = None,
+        pinned: bool | None = None,
+        source_kind: SourceKind | str | None = None,
+        source_agent: str | None = None,
+        source_ref: str | None = None,
+        source_skill: str | None = None,
+        claim: Claim | Mapping[str, object] | None = None,
+        triggers: str | Iterable[str] | None = None,
+        quarantine: str | None = None,
+        keep_active: bool | None = None,
+        derived_from: Iterable[str] | None = None,
+        key: str | None = None,
+        allow_duplicate: bool | None = None,
+    ) -> Receipt:
+        """Stores a memory as the newer statement of what is known, and supersedes the older one.
+
+        That is the nearest memory of the same audience on the same subject: the same claim, or a
+        similarity above 0.6 and shared words. If its source is trusted more, both stay and are
+        linked as related. The receipt says which; `undo_review` brings the older one back.
+
+        Options:
+            scope: the project, agent and session that may see it.
+            kind: the sort of knowledge, such as decision; any other word becomes a label.
+            speaker: who said it.
+            role: the role of the speaker: user, assistant, tool or system.
+            order: its position in the session.
+            occurred_at: when it happened.
+            valid_from: start of the time in which it is true.
+            valid_until: end of the time in which it is true.
+            importance: 0 to 1, or low, medium, high or critical.
+            confidence: how certain it is, 0 to 1.
+            tags: words to group it by.
+            tier: how long it is meant to live: short_term, long_term or system.
+            pinned: mark it as always wanted.
+            source_kind: where it comes from, such as document; else read from role, source.
+            source_agent: the agent or system that it comes from.
+            source_ref: the file, page or message that it comes from.
+            source_skill: the id of the skill that it comes from.
+            claim: what it states: a mapping with subject, predicate and value.
+            triggers: patterns that call it up: a regular expression, alternatives, or plain words.
+            quarantine: keep it for review, for the reason given here.
+            keep_active: keep it active beside a more trusted memory that contradicts it.
+            derived_from: the ids of the memories that it was made from.
+            key: an idempotency key: what is added again with the same key is stored once.
+            allow_duplicate: store it although the same text is stored already.
+        """
+        return await self._threads.run(
+            self._sync.evolve,
+            content,
+            metadata,
+            scope=scope,
+            kind=kind,
+            speaker=speaker,
+            role=role,
+            order=order,
+            occurred_at=occurred_at,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            importance=importance,
+            confidence=confidence,
+            tags=tags,
+            tier=tier,
+            pinned=pinned,
+            source_kind=source_kind,
+            source_agent=source_agent,
+            source_ref=source_ref,
+            source_skill=source_skill,
+            claim=claim,
+            triggers=triggers,
+            quarantine=quarantine,
+            keep_active=keep_active,
+            derived_from=derived_from,
+            key=key,
+            allow_duplicate=allow_duplicate,
+        )
+
     async def traverse(
         self,
         memory_id: str,

@@ -4,7 +4,7 @@ An earlier draft of a slice is a rival of the later ones, as if it had been stor
 that is born and superseded in one slice is put once, as what it ended as.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.flows.access import Access, unused_id
@@ -59,7 +59,9 @@ from memory_mesh.policy.writing.trust import (
     is_authoritative,
     lowest,
 )
-from memory_mesh.typed import Any
+from memory_mesh.typed import Any, TypeAlias
+
+Revise: TypeAlias = Callable[[Draft, Keep], Keep]
 
 
 def wanted(worded: Sequence[Worded]) -> Wanted:
@@ -107,13 +109,18 @@ def _origin_ids(draft: Draft) -> list[str]:
     return [draft.origin.id, *([successor] if successor is not None else ())]
 
 
-def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
-    """Judges the drafts in order; each is compared with what the earlier ones stored, too."""
+def decide(
+    access: Access, worded: Sequence[Worded], standing: Standing, *, revise: Revise | None = None
+) -> Commit:
+    """Judges the drafts in order; each is compared with what the earlier ones stored, too.
+
+    A caller's `revise` may decide more about a draft that is kept.
+    """
     scene = Scene(_with_earlier_keys([draft for draft, _ in worded], standing))
     parts: list[Commit] = []
     kept: list[Memory | None] = []
     for draft, wording in worded:
-        part, settled = _settle(access, draft, wording, scene.standing)
+        part, settled = _settle(access, draft, wording, scene.standing, revise)
         parts.append(part)
         kept.append(None if part.receipts[0].outcome is Outcome.MERGED else settled)
         scene.take(draft, wording, part, settled)
@@ -164,11 +171,12 @@ def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:
 
 
 def _settle(
-    access: Access, draft: Draft, wording: Wording, standing: Standing
+    access: Access, draft: Draft, wording: Wording, standing: Standing, revise: Revise | None
 ) -> tuple[Commit, Memory | None]:
     """What one draft changes, and the memory it ended in."""
     match _verdict(access, draft, wording, standing):
         case Keep() as keep:
+            keep = keep if revise is None else revise(draft, keep)
             memory = _new_memory(access, draft, keep, standing)
             return _kept(access, (draft, wording), memory, keep, standing), memory
         case Known(memory, reason):

@@ -49,7 +49,7 @@ def with_similar(access: Access, worded: Sequence[Worded]) -> list[Worded]:
     }
     if not probes:
         return list(worded)
-    stored = _stored(access, list(probes.values()))
+    stored = similar_stored(access, list(probes.values()))
     mates = _mates(probes)
     found = list(worded)
     for place, near in zip(probes, stored, strict=True):
@@ -78,7 +78,7 @@ def changed(access: Access, wording: Wording, memory_id: str) -> Wording:
         known = snapshot.standing(Wanted(ids=(memory_id,))).memories.get(memory_id)
     if known is None:
         return wording
-    (near,) = _stored(access, [(known.scope, wording)], besides=memory_id)
+    (near,) = similar_stored(access, [(known.scope, wording)], besides=memory_id)
     return replace(wording, similar=tuple(linking.best(near)))
 
 
@@ -165,12 +165,17 @@ def _changes(snapshot: Snapshot, space: Space, found: Sequence[Vectored]) -> Ite
             yield _Relinking(each.memory, each.text, lost, gained)
 
 
-def _stored(
-    access: Access, asked: Sequence[tuple[Scope, Wording]], besides: str | None = None
+def similar_stored(
+    access: Access,
+    asked: Sequence[tuple[Scope, Wording]],
+    *,
+    besides: str | None = None,
+    limit: int = linking.MOST_LINKS,
 ) -> list[list[tuple[str, float]]]:
-    """Of each wording the similar memories that are stored, with their similarities."""
+    """Of each wording the similar memories that its audience sees, with their similarities."""
     space = asked[0][1].space
-    assert space is not None  # noqa: S101  # only wordings with vectors are asked for
+    if space is None:
+        return [[] for _ in asked]
     with access.ledger.read(access.namespace) as snapshot:
         lens = _lens(snapshot)
         probes = tuple(
@@ -182,9 +187,7 @@ def _stored(
             )
             for scope, wording in asked
         )
-        found = snapshot.similar(
-            Similar(space, probes, linking.least_cosine(space), linking.MOST_LINKS, NEWEST)
-        )
+        found = snapshot.similar(Similar(space, probes, linking.least_cosine(space), limit, NEWEST))
     return [[(id_, linking.similarity(space, near)) for id_, near in each] for each in found]
 
 

@@ -1,13 +1,16 @@
 """Follow the links between memories: walks, paths, clusters, what stands around a memory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from memory_mesh import flows
 from memory_mesh.errors import InvalidInput
-from memory_mesh.model import Link, Scope, Status
-from memory_mesh.policy.arguments import check_limit, check_share, check_text
+from memory_mesh.model import Claim, Kind, Link, Receipt, Scope, SourceKind, Status, Tier
+from memory_mesh.policy.arguments import check_limit, check_share, check_text, options_given
+from memory_mesh.policy.writing.drafts import DETAILS
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.verbs.links import check_link_types
+from memory_mesh.verbs.users import names_no_user
 from memory_mesh.view import View
 
 if TYPE_CHECKING:
@@ -18,6 +21,74 @@ MOST_HOPS = 10
 
 class GraphVerbs(View):
     """Methods that follow links; each sees what the reader sees, and nothing through it."""
+
+    @names_no_user
+    def evolve(
+        self,
+        content: str,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        # begin generated options (details)
+        scope: Scope | None = None,
+        kind: Kind | str | None = None,
+        speaker: str | None = None,
+        role: str | None = None,
+        order: int | None = None,
+        occurred_at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_until: datetime | str | None = None,
+        importance: float | str | None = None,
+        confidence: float | None = None,
+        tags: Iterable[str] | None = None,
+        tier: Tier | str | None = None,
+        pinned: bool | None = None,
+        source_kind: SourceKind | str | None = None,
+        source_agent: str | None = None,
+        source_ref: str | None = None,
+        source_skill: str | None = None,
+        claim: Claim | Mapping[str, object] | None = None,
+        triggers: str | Iterable[str] | None = None,
+        quarantine: str | None = None,
+        keep_active: bool | None = None,
+        derived_from: Iterable[str] | None = None,
+        key: str | None = None,
+        allow_duplicate: bool | None = None,
+        # end generated options
+    ) -> Receipt:
+        """Stores a memory as the newer statement of what is known, and supersedes the older one.
+
+        That is the nearest memory of the same audience on the same subject: the same claim, or a
+        similarity above 0.6 and shared words. If its source is trusted more, both stay and are
+        linked as related. The receipt says which; `undo_review` brings the older one back.
+
+        Options:
+            scope: the project, agent and session that may see it.
+            kind: the sort of knowledge, such as decision; any other word becomes a label.
+            speaker: who said it.
+            role: the role of the speaker: user, assistant, tool or system.
+            order: its position in the session.
+            occurred_at: when it happened.
+            valid_from: start of the time in which it is true.
+            valid_until: end of the time in which it is true.
+            importance: 0 to 1, or low, medium, high or critical.
+            confidence: how certain it is, 0 to 1.
+            tags: words to group it by.
+            tier: how long it is meant to live: short_term, long_term or system.
+            pinned: mark it as always wanted.
+            source_kind: where it comes from, such as document; else read from role, source.
+            source_agent: the agent or system that it comes from.
+            source_ref: the file, page or message that it comes from.
+            source_skill: the id of the skill that it comes from.
+            claim: what it states: a mapping with subject, predicate and value.
+            triggers: patterns that call it up: a regular expression, alternatives, or plain words.
+            quarantine: keep it for review, for the reason given here.
+            keep_active: keep it active beside a more trusted memory that contradicts it.
+            derived_from: the ids of the memories that it was made from.
+            key: an idempotency key: what is added again with the same key is stored once.
+            allow_duplicate: store it although the same text is stored already.
+        """
+        details = options_given(locals(), DETAILS)
+        return flows.evolve.evolve(self._access(), self._draft(content, metadata, details))
 
     def traverse(
         self,

@@ -1,0 +1,122 @@
+"""Store a text as the newer statement of what is known: find the memory that it takes the place of.
+
+The caller asks for it, so a memory on the same subject may be superseded, in the transaction that
+stores the new one, if its source is not trusted more. `undo_review` brings it back. Else both stay,
+and a link joins them.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows import decide as flows_decide
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.linking import similar_stored, with_similar
+from memory_mesh.flows.prepare import Worded, clean, embed
+from memory_mesh.model import (
+    Commit,
+    Draft,
+    Keep,
+    Lens,
+    Link,
+    Memory,
+    Outcome,
+    Receipt,
+    Resolution,
+    Rival,
+    Standing,
+    Status,
+)
+from memory_mesh.policy.linking import telling_words
+from memory_mesh.policy.writing import evolving
+from memory_mesh.policy.writing.contradictions import as_believed
+from memory_mesh.policy.writing.trust import trust, trust_of
+
+CANDIDATES = 20  # memories that are looked at, by meaning and by words
+_NONE_FOUND = "no memory on the same subject was found; it is stored as a new one"
+_EVOLVED = "the caller asked for the newer statement to take its place"
+
+
+def evolve(access: Access, draft: Draft) -> Receipt:
+    """Stores a text, and supersedes the memory on the same subject or links to it."""
+    (worded,) = with_similar(access, embed(access, [clean(access, draft)], news=[True]))
+    candidates = _candidates(access, worded)
+    wanted = flows_decide.wanted([worded])
+    wanted = replace(wanted, ids=(*wanted.ids, *candidates))
+
+    def decide(standing: Standing) -> Commit:
+        return _decided(access, worded, candidates, standing)
+
+    return access.ledger.commit(access.namespace, wanted, decide).receipts[0]
+
+
+def _candidates(access: Access, worded: Worded) -> dict[str, float | None]:
+    """Memories that may be on the same subject, with their similarity if there are vectors."""
+    draft, wording = worded
+    found: dict[str, float | None] = {}
+    if wording.vectors:
+        (near,) = similar_stored(access, [(draft.scope, wording)], limit=CANDIDATES)
+        found |= dict(near)
+    with access.ledger.read(access.namespace) as snapshot:
+        lens = Lens(snapshot.head().recorded_at, scope=draft.scope, any_validity=True)
+        matches = snapshot.match(telling_words(wording.terms), lens, CANDIDATES, literal=True)
+        memories = snapshot.load([match.version for match in matches.found])
+    for memory in memories.values():  # without vectors words alone decide
+        found.setdefault(memory.id, 0.0 if wording.vectors else None)
+    return found
+
+
+def _decided(
+    access: Access, worded: Worded, candidates: Mapping[str, float | None], standing: Standing
+) -> Commit:
+    """What the draft changes, with the related memory superseded or linked."""
+    draft, wording = worded
+    known = [
+        (standing.memories[id_], near)
+        for id_, near in candidates.items()
+        if id_ in standing.memories and standing.memories[id_].status is Status.ACTIVE
+    ]
+    old = evolving.related(draft, [*_rivals(standing), *known])
+    hindrance = None
+    if old is not None:
+        hindrance = evolving.hindrance(_believed(draft, standing), old, access.kind)
+    note = _NONE_FOUND if old is None else None
+    if old is not None and hindrance is not None:
+        note = f"linked to {old.id}, which stays: {hindrance}"
+    told = draft if note is None else replace(draft, notes=(*draft.notes, note))
+
+    def revise(_: Draft, keep: Keep) -> Keep:
+        if old is None or hindrance is not None:
+            return keep
+        return _superseding(draft, keep, old, standing)
+
+    commit = flows_decide.decide(access, [(told, wording)], standing, revise=revise)
+    (receipt,) = commit.receipts
+    linked = old is not None and hindrance is not None and receipt.outcome is Outcome.STORED
+    if not linked or old is None or receipt.id is None:
+        return commit
+    return replace(commit, links=(*commit.links, Link(receipt.id, old.id, "related")))
+
+
+def _superseding(draft: Draft, keep: Keep, old: Memory, standing: Standing) -> Keep:
+    """The verdict with the related memory superseded; a draft that waits changes nothing else."""
+    if keep.status is not Status.ACTIVE or old.id in {each.id for each in keep.supersedes}:
+        return keep
+    rival = Rival(
+        old,
+        trust(_believed(draft, standing).source.kind),
+        trust_of(old, standing.at),
+        _EVOLVED,
+        Resolution.SUPERSEDE,
+    )
+    others = tuple(each for each in keep.against if each.memory.id != old.id)
+    return replace(keep, supersedes=(*keep.supersedes, old), against=(*others, rival))
+
+
+def _rivals(standing: Standing) -> Sequence[tuple[Memory, float | None]]:
+    """Memories that claim something of the same."""
+    return [(memory, 1.0) for found in standing.claims.values() for memory in found]
+
+
+def _believed(draft: Draft, standing: Standing) -> Draft:
+    believed = as_believed(draft, standing)
+    return believed if isinstance(believed, Draft) else draft

@@ -1,0 +1,120 @@
+"""Storing a text as the newer statement of what is known."""
+
+import pytest
+
+from memory_mesh.model import Channel, Link, Outcome, Scope, Status
+from memory_mesh.sync import MemoryMesh
+
+OLD = "Deploys happen on Fridays by Jenkins."
+NEW = "Deploys happen on Mondays by GitHub Actions."
+PORT = {"subject": "server", "predicate": "port"}
+
+
+@pytest.fixture
+def meaning(tmp_path, clock, real_embedder):
+    with MemoryMesh(db_dir=tmp_path / "m", clock=clock, custom_embedder=real_embedder) as opened:
+        yield opened
+
+
+@pytest.mark.req("R-003-016")
+def test_a_related_memory_is_found_and_superseded_in_the_same_write(meaning):
+    other = meaning.add("The cat sleeps on the sofa.").id
+    old = meaning.add(OLD).id
+    receipt = meaning.evolve(NEW, importance=0.8, tags=["ops"])
+    assert receipt.outcome is Outcome.STORED
+    assert receipt.superseded == (old,)
+    assert any("it supersedes" in reason and old in reason for reason in receipt.reasons)
+    new = meaning.get(receipt.id)
+    assert (new.importance, new.tags) == (0.8, ("ops",))
+    gone = meaning.get(old, include=["superseded"])
+    assert (gone.status, gone.successor) == (Status.SUPERSEDED, receipt.id)
+    assert meaning.get(other).status is Status.ACTIVE
+    assert meaning.verify().ok
+
+
+def test_it_can_be_undone_from_either_side(meaning):
+    for asked in (0, 1):
+        old = meaning.add(OLD).id
+        new = meaning.evolve(NEW).id
+        meaning.undo_review((old, new)[asked])
+        assert meaning.get(old).status is Status.ACTIVE
+        assert meaning.get(new).status is Status.ACTIVE
+        for id_ in (old, new):
+            meaning.delete(id_)
+
+
+def test_it_works_by_words_where_there_are_no_vectors(mesh):
+    old = mesh.add("The backup job of the server runs at night.").id
+    assert mesh.evolve("The backup job of the server runs at noon.").superseded == (old,)
+
+
+def test_a_claim_is_replaced_whatever_its_words(mesh):
+    old = mesh.add("The server listens on 3000.", claim={**PORT, "value": "3000"}).id
+    mesh.add("The server belongs to Ann.", claim={**PORT, "predicate": "owner", "value": "Ann"})
+    receipt = mesh.evolve("We moved to 8080.", claim={**PORT, "value": "8080"})
+    assert receipt.superseded == (old,)
+
+
+def test_a_guessed_claim_is_replaced_because_the_caller_asked(mesh):
+    old = mesh.add("The port of the server is 3000.").id
+    receipt = mesh.evolve("The port of the server is 8080.")
+    assert receipt.superseded == (old,)
+    assert receipt.newer_than == ()
+    assert mesh.get(old) is None
+
+
+def test_a_more_trusted_memory_stays_and_is_linked(mesh):
+    old = str(mesh.add("The backup job of the server runs at night.", role="user").id)
+    agent = mesh.view(channel=Channel.ASSISTANT)
+    receipt = agent.evolve("The backup job of the server runs at noon.")
+    assert receipt.outcome is Outcome.STORED
+    assert receipt.superseded == ()
+    assert any(f"linked to {old}, which stays" in reason for reason in receipt.reasons)
+    assert mesh.links(old) == [Link(str(receipt.id), old, "related")]
+    assert mesh.get(old).status is Status.ACTIVE
+
+
+def test_what_the_user_pinned_stays_for_others(mesh):
+    text = "The backup job of the server runs at night."
+    old = mesh.add(text, role="assistant").id
+    mesh.pin(old)
+    agent = mesh.view(channel=Channel.ASSISTANT)
+    assert agent.evolve("The backup job of the server runs at noon.").superseded == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ann likes green tea in the morning.", "Bob likes green tea in the morning."),
+        ("The cat sleeps on the sofa.", "The build of the server is broken."),
+    ],
+)
+def test_another_subject_is_left_alone(meaning, old, new):
+    kept = meaning.add(old).id
+    receipt = meaning.evolve(new)
+    assert receipt.superseded == ()
+    assert any("no memory on the same subject" in reason for reason in receipt.reasons)
+    assert meaning.get(kept).status is Status.ACTIVE
+
+
+def test_another_audience_and_another_speaker_are_left_alone(mesh):
+    text = "The backup job of the server runs at {}."
+    wider = mesh.add(text.format("night")).id
+    spoken = mesh.add(text.format("dusk"), speaker="Ann").id
+    assert mesh.evolve(text.format("noon"), scope=Scope(agent="planner")).superseded == ()
+    mesh.delete(wider)
+    assert mesh.evolve(text.format("dawn"), speaker="Bob").superseded == ()
+    assert mesh.get(spoken).status is Status.ACTIVE
+
+
+def test_a_lesson_and_an_episode_are_not_replaced(mesh):
+    text = "The backup job of the server runs at {}."
+    for label in ("reflection", "episode", "trace"):
+        mesh.add(text.format(label), kind=label)
+    assert mesh.evolve(text.format("noon")).superseded == ()
+
+
+def test_the_same_text_again_is_merged(mesh):
+    old = mesh.add("The backup job of the server runs at night.").id
+    again = mesh.evolve("The backup job of the server runs at night.")
+    assert (again.outcome, again.merged_into) == (Outcome.MERGED, old)
