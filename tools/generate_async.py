@@ -55,6 +55,7 @@ VERBS = (
     "learn",
     "links",
     "graph",
+    "episodes",
     "injection",
     "audit",
     "traces",

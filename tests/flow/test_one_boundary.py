@@ -123,6 +123,8 @@ FREE_TEXT: dict[str, Any] = {  # arguments of verbs that take a text or a value 
     "agent": SECRET,
     "agent_name": SECRET,
     "prompt": SECRET,
+    "title": SECRET,
+    "session": SECRET,
 }
 OTHER_TEXT = {  # ids, times, words of an enum, files of the caller and names of the store itself
     "memory_id", "id", "ids", "by", "conflict_id", "pattern_id", "before", "cursor", "as_of",
@@ -131,7 +133,7 @@ OTHER_TEXT = {  # ids, times, words of an enum, files of the caller and names of
     "namespace", "user_id", "derived_from", "draft", "wire_format", "source_id",
     "target_id", "type", "status", "timestamp", "time_window", "min_importance",
     "names", "progress",  # of jobs
-    "types",  # of links
+    "types", "episode_id", "since", "until",  # of links and episodes
 }  # fmt: skip
 
 
@@ -247,6 +249,8 @@ def needed(verb: str, stored: Stored) -> Mapping[str, object]:
         "trace_id": "trace-1-a",
         "task": "paint the red door",
         "agent": "developer",
+        "title": "a trip",
+        "episode_id": stored.memory_id,
     }
     parameters = inspect.signature(getattr(MemoryMesh, verb)).parameters.values()
     empty = inspect.Parameter.empty

@@ -58,7 +58,7 @@ from memory_mesh.verbs.users import names_no_user
 
 if TYPE_CHECKING:
     from memory_mesh.model.experience import Experience, ExperienceSummary
-    from memory_mesh.model.graph import Clusters, Neighbourhood, Walk
+    from memory_mesh.model.graph import Clusters, Episode, Neighbourhood, Walk
     from memory_mesh.model.learning import (
         Distillation,
         LessonBlock,
@@ -1588,6 +1588,93 @@ class MemoryMesh:
             limit=limit,
             include=include,
             scope=scope,
+        )
+
+    async def create_episode(
+        self,
+        title: str,
+        *,
+        ids: Iterable[str] = (),
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        session: str | None = None,
+        scope: Scope | None = None,
+    ) -> "Episode":
+        """Stores an episode: a memory with this title that others are a part of.
+
+        Its memories are those named, and those of the stretch of time or of the session; at most
+        1,000 at once.
+
+        Options:
+            ids: the memories that belong to it.
+            since: memories of this time or later, by when they happened or were stored.
+            until: memories from before this time.
+            session: memories of this session.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.create_episode,
+            title,
+            ids=ids,
+            since=since,
+            until=until,
+            session=session,
+            scope=scope,
+        )
+
+    async def add_to_episode(
+        self, episode_id: str, ids: Iterable[str], *, scope: Scope | None = None
+    ) -> "Episode":
+        """Adds memories to an episode; those that are in it already stay.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(self._sync.add_to_episode, episode_id, ids, scope=scope)
+
+    async def remove_from_episode(
+        self, episode_id: str, ids: Iterable[str], *, scope: Scope | None = None
+    ) -> "Episode":
+        """Takes memories out of an episode; the memories themselves stay.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(self._sync.remove_from_episode, episode_id, ids, scope=scope)
+
+    async def episode(self, episode_id: str, *, scope: Scope | None = None) -> "Episode":
+        """Returns an episode with the memories in it that are visible, oldest first.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(self._sync.episode, episode_id, scope=scope)
+
+    async def episodes(
+        self, *, query: str | None = None, limit: int = 20, scope: Scope | None = None
+    ) -> "list[Episode]":
+        """Lists episodes, newest first; with a query those whose titles fit it best.
+
+        Options:
+            query: words of the title, or a question about it.
+            limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(self._sync.episodes, query=query, limit=limit, scope=scope)
+
+    async def summarise_episode(
+        self, episode_id: str, *, sentences: int = 5, scope: Scope | None = None
+    ) -> "Episode":
+        """Returns an episode with a summary: the sentences that say most of what it is about.
+
+        They are chosen from the visible memories without a language model, and nothing is stored.
+
+        Options:
+            sentences: the most sentences, 1 to 50.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.summarise_episode, episode_id, sentences=sentences, scope=scope
         )
 
     async def find_relevant_memories(

@@ -7,6 +7,8 @@ from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model.commit import Link
 from memory_mesh.model.memory import Memory
 
+EPISODE = "episode"  # the label of the memory that an episode is
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from memory_mesh.model import Draft, Kind, Memory, SourceKind
+from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.trace import LABEL as TRACE, LEARNING_LABEL
 from memory_mesh.policy.claims import predicates_of
 from memory_mesh.policy.text import analyze
@@ -12,7 +13,7 @@ from memory_mesh.policy.writing.trust import is_authoritative, is_less_trusted, 
 LEAST_SIMILARITY = 0.6  # of two texts on one subject
 LEAST_SHARED = 1 / 3  # of the words of the shorter text, beside a similarity
 LEAST_SHARED_ALONE = 0.6  # where there are no vectors
-_OTHER_FORMS = frozenset((TRACE, LEARNING_LABEL, "episode"))
+_OTHER_FORMS = frozenset((TRACE, LEARNING_LABEL, EPISODE))
 _OTHER_KINDS = frozenset((Kind.LESSON, Kind.REFLECTION, Kind.DIGEST))
 
 
