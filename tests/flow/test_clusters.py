@@ -11,10 +11,10 @@ from tests.flow.angles import Angles
 PLANNER = Scope(agent="planner")
 
 
-def linked(mesh: MemoryMesh, texts: list[str], **details: object) -> list[str]:
-    ids = [str(mesh.add(text, **details).id) for text in texts]
+def linked(mesh: MemoryMesh, texts: list[str]) -> list[str]:
+    ids = [str(mesh.add(text).id) for text in texts]
     for other in ids[1:]:
-        mesh.link(ids[0], other, scope=details.get("scope"))
+        mesh.link(ids[0], other)
     return ids
 
 

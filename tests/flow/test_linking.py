@@ -33,7 +33,6 @@ def test_a_new_memory_is_linked_to_those_above_a_cosine_of_one_half(own):
 def test_a_memory_is_linked_to_at_most_five_and_those_are_the_nearest(own):
     ids = [own.add(f"Point at {angle}").id for angle in (70, 10, 20, 30, 40, 50)]
     new = own.add("Point at 15").id
-    assert list(similar(own, new).values()) == sorted(similar(own, new).values(), reverse=True)
     assert set(similar(own, new)) == set(ids[1:])
     assert own.verify().ok
 
@@ -95,7 +94,7 @@ def test_links_can_be_switched_off(tmp_path, clock):
     ) as off:
         ids = [off.add(f"Point at {angle}").id for angle in (0, 10)]
         assert off.upkeep().linked == 0
-        assert off.links(ids[1]) == []
+        assert off.links(str(ids[1])) == []
 
 
 def test_upkeep_links_what_was_stored_without_vectors_and_then_has_nothing_to_do(tmp_path, clock):

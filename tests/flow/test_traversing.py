@@ -15,10 +15,10 @@ def ids(mesh: MemoryMesh) -> list[str]:
     return [str(mesh.add(f"Station number {number}.").id) for number in range(8)]
 
 
-def joined(mesh: MemoryMesh, ids: list[str], pairs: str, **details: object) -> None:
+def joined(mesh: MemoryMesh, ids: list[str], pairs: str, type_: str = "related") -> None:
     """Links stations: "01 12" links 0 with 1 and 1 with 2."""
     for pair in pairs.split():
-        mesh.link(ids[int(pair[0])], ids[int(pair[1])], **details)
+        mesh.link(ids[int(pair[0])], ids[int(pair[1])], type=type_)
 
 
 @pytest.mark.req("R-003-013")
@@ -34,7 +34,7 @@ def test_all_links_of_a_memory_are_listed_whoever_made_them(tmp_path, clock):
 @pytest.mark.req("R-003-014")
 def test_a_walk_goes_so_many_steps_along_links_of_the_wanted_types(mesh, ids):
     joined(mesh, ids, "01 12 23")
-    joined(mesh, ids, "04 45", type="follows")
+    joined(mesh, ids, "04 45", "follows")
     reached = mesh.traverse(ids[0], max_hops=2)
     assert {(each.id, each.hops) for each in reached} == {
         (ids[1], 1), (ids[4], 1), (ids[2], 2), (ids[5], 2),
