@@ -57,6 +57,7 @@ VERBS = (
     "graph",
     "episodes",
     "injection",
+    "context",
     "audit",
     "traces",
     "system_memory",

@@ -20,6 +20,7 @@ from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
 from memory_mesh.store import Store
 from memory_mesh.typed import Self
 from memory_mesh.verbs.audit import AuditVerbs
+from memory_mesh.verbs.context import ContextVerbs
 from memory_mesh.verbs.episodes import EpisodeVerbs
 from memory_mesh.verbs.graph import GraphVerbs
 from memory_mesh.verbs.injection import InjectionVerbs
@@ -38,6 +39,7 @@ from memory_mesh.verbs.upkeep import UpkeepVerbs
 
 class MemoryMesh(
     MemoryVerbs,
+    ContextVerbs,
     SearchVerbs,
     UpkeepVerbs,
     LessonVerbs,

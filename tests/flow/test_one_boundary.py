@@ -71,6 +71,7 @@ NO_TEXT = {  # of Draft: numbers, times, enums, ids of this store
 FREE_TEXT: dict[str, Any] = {  # arguments of verbs that take a text or a value with texts in it
     "content": SECRET,
     "query": SECRET,
+    "question": SECRET,
     "topic": SECRET,
     "reason": SECRET,
     "project": SECRET,
@@ -134,6 +135,7 @@ OTHER_TEXT = {  # ids, times, words of an enum, files of the caller and names of
     "target_id", "type", "status", "timestamp", "time_window", "min_importance",
     "names", "progress",  # of jobs
     "types", "episode_id", "since", "until",  # of links and episodes
+    "format", "count_tokens",  # of context
 }  # fmt: skip
 
 

@@ -51,6 +51,7 @@ from memory_mesh.model import (
 from memory_mesh.model.job import JobReport
 from memory_mesh.model.trace import PatternMatch, Plan, Steps, Trace, TracePage, TraceStatus, Window
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
+from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
 from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
 from memory_mesh.process.cache import CacheStats
 from memory_mesh.typed import Self
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         Reflection,
         Synthesis,
     )
+    from memory_mesh.model.pack import Pack
     from memory_mesh.model.skill import SkillDraft
     from memory_mesh.model.trace import Trace
     from memory_mesh.model.trigger import MemoryMetadata, RelevantMemory
@@ -1746,6 +1748,62 @@ class MemoryMesh:
             scope: who reads; by default the project, agent and session of this mesh.
         """
         return await self._threads.run(self._sync.triggers, limit=limit, scope=scope)
+
+    @names_no_user
+    async def context(
+        self,
+        question: str | None = None,
+        *,
+        max_tokens: int | None = None,
+        window: int | None = None,
+        format: str = "markdown",
+        compact: bool = False,
+        max_memories: int | None = None,
+        filter: str | None = None,
+        min_relevance: float = MIN_RELEVANCE,
+        count_tokens: Callable[[str], int] | None = None,
+        scope: Scope | None = None,
+        across: Iterable[str] = (),
+        as_of: datetime | str | None = None,
+        record: bool = True,
+    ) -> "Pack":
+        """Returns the memories that a prompt should have, as fenced text under a budget.
+
+        `str(pack)` goes into the prompt; it never has more than `max_tokens` tokens by the counter
+        that was used. `pack.items` says what is in it and why, `pack.left_out` what is not. Where
+        nothing is relevant enough, the pack is empty. Without a question, as at the start of a
+        session: pinned memories, lessons, then the newest and the most used.
+
+        Options:
+            max_tokens: the most tokens of the text; default 2,000, or 5 % of a smaller window.
+            window: the size of the model's window in tokens.
+            format: how it is written: markdown, xml or json.
+            compact: show id, first line and tokens of each memory; `get` reads the rest.
+            max_memories: the largest number of memories, 1 to 1,000.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            min_relevance: the score that the best hit must reach, 0 to 1; others need a tenth.
+            count_tokens: the tokenizer's own count of a text; default: an estimate that errs high.
+            scope: who reads; by default the project, agent and session of this mesh.
+            across: parts of the scope to ignore: project, agent, session.
+            as_of: answer from what was recorded at this time.
+            record: keep a record of what entered the prompt; it counts as use.
+        """
+        return await self._threads.run(
+            self._sync.context,
+            question,
+            max_tokens=max_tokens,
+            window=window,
+            format=format,
+            compact=compact,
+            max_memories=max_memories,
+            filter=filter,
+            min_relevance=min_relevance,
+            count_tokens=count_tokens,
+            scope=scope,
+            across=across,
+            as_of=as_of,
+            record=record,
+        )
 
     async def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
         """Returns blocks of the audit chain, oldest first; a write's blocks are never split.

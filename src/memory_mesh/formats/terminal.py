@@ -9,6 +9,7 @@ _JOINERS = frozenset("\u200c\u200d")  # emoji families, Persian, Indic scripts
 # Counted as printable, yet drawn as nothing: they hide text or split words that look whole.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _SELECTORS = ("\ufe00", "\ufe0d")  # variation selectors can smuggle bytes; emoji need the last two
+_LINE_ENDS = dict.fromkeys(map(ord, "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), "\n")
 _MORE_SELECTORS = ("\U000e0100", "\U000e01ef")
 
 
@@ -23,6 +24,25 @@ def safe_text(text: str, *, keep_newlines: bool = True) -> str:
     before = ""
     for char in text:
         shown.append(char if char == "\n" or _joins(char, before) else _visible(char))
+        before = char
+    return "".join(shown)
+
+
+def without_hidden(text: str) -> str:
+    """Returns the text without what is not plainly visible; any line end is a newline.
+
+    A prompt takes it: a code in the place of each hidden character would still say what was hidden.
+    """
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    text = text.replace("\t", _TAB).replace("\r\n", "\n").translate(_LINE_ENDS)
+    shown: list[str] = []
+    before = ""
+    for char in text:
+        if char == "\n" or _joins(char, before) or (char.isprintable() and not _hides(char)):
+            shown.append(char)
+        elif char.isspace():
+            shown.append(" ")
         before = char
     return "".join(shown)
 

@@ -1,0 +1,195 @@
+"""Memories for a prompt, under a budget that is never exceeded.
+
+::
+
+    question ── search ──▶ hits above the floor ── one hop ──▶ what is linked to the best of them
+      │                                                                       (the same lens)
+    no question ──▶ pinned, lessons worst first, then the project's newest and most used
+      ▼
+    each as its entry, with its tokens ──▶ choose ──▶ render ──▶ count the text
+      │                                                            too many? leave out the last
+      ▼
+    Pack(text, items, left_out) ── note what entered the prompt     buffered: nothing waits
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.blocks import use_entry
+from memory_mesh.flows.graph import linked, strength
+from memory_mesh.flows.recall import find
+from memory_mesh.model import Explanation, Hit, Hits, Lens, Memory, Query
+from memory_mesh.model.pack import (
+    Injected,
+    Injection,
+    LeftOut,
+    LeftOutBy,
+    Pack,
+    PackItem,
+    Section,
+)
+from memory_mesh.policy.packing.fitting import Wanted, packed
+from memory_mesh.policy.packing.rules import PackRules
+from memory_mesh.policy.ranking import profiles
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.flows.reranking import Reranking
+
+LEAST_HITS, MOST_HITS = 10, 100  # that a search for a pack is asked for
+HIT_TOKENS = 15  # of the budget for each hit asked for
+EXPANDED = 10  # hits whose links are followed
+LINKS_OF_ONE = 3
+QUESTION_CHARS = 200  # of a question in the record
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked (None at a session's start), what may be seen, and how to pack it."""
+
+    question: str | None
+    lens: Lens
+    rules: PackRules
+
+
+def pack(
+    access: Access, asked: Asked, *, record: bool = True, reranking: "Reranking | None" = None
+) -> Pack:
+    """Returns what goes into the prompt, and records it unless told otherwise."""
+    if asked.question is not None and asked.question.strip():
+        asked, hits = _found(access, asked, reranking)
+        hits, below = _above_floor(asked.rules, hits)
+        wanted = _with_links(access, asked, _of_hits(asked.rules, hits))
+        made = packed(asked.rules, wanted, asked.question, _seal(access), below)
+        made = replace(made, explanation=_told(hits.explanation, below))
+    else:
+        from memory_mesh.flows.session_start import at_start
+
+        asked = replace(asked, question=None)
+        wanted = [Wanted(memory, section) for memory, section in at_start(access, asked)]
+        made = packed(asked.rules, wanted, None, _seal(access))
+    if record and made and access.yamo and asked.lens.as_of is None:
+        made = _recorded(access, asked, made)
+    return made
+
+
+def _found(access: Access, asked: Asked, reranking: "Reranking | None") -> tuple[Asked, Hits]:
+    """One search without a floor: what the floor leaves out is told."""
+    rules = asked.rules
+    many = max(LEAST_HITS, min(MOST_HITS, rules.max_tokens // HIT_TOKENS))
+    query = Query(
+        asked.question or "", asked.lens, many, rules.profile, weights=dict(rules.weights)
+    )
+    query, hits = find(access, query, reranking=reranking)
+    return replace(asked, question=query.text), hits
+
+
+def _above_floor(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
+    """The hits that `search` would show with this threshold, and the others."""
+    least = rules.min_relevance
+    if hits and rules.profile == profiles.MESH and max(hit.score for hit in hits) >= least:
+        least *= profiles.FURTHER_SHARE
+    below = [
+        LeftOut(hit.id, LeftOutBy.RELEVANCE, 0, hit.score) for hit in hits if hit.score < least
+    ]
+    return Hits([hit for hit in hits if hit.score >= least], hits.explanation), below
+
+
+def _told(explanation: Explanation, below: Sequence[LeftOut]) -> Explanation:
+    best = max((one.score for one in below if one.score is not None), default=None)
+    return replace(explanation, below=len(below), best_below=best)
+
+
+def _of_hits(rules: PackRules, hits: Sequence[Hit]) -> list[Wanted]:
+    return [
+        Wanted(
+            hit.memory,
+            _section(rules, hit),
+            hit.score,
+            because=_brought_by(hit, hits),
+            newer=hit.newer,
+            span=hit.span,
+        )
+        for hit in hits
+    ]
+
+
+def _section(rules: PackRules, hit: Hit) -> Section:
+    memory = hit.memory
+    if hit.newer is not None:
+        return Section.OLDER
+    if memory.pinned:
+        return Section.PINNED
+    if teaches(rules, memory):
+        return Section.LESSON
+    return Section.FOUND if hit.parts else Section.NEWER
+
+
+def teaches(rules: PackRules, memory: Memory) -> bool:
+    """True for a lesson that is certain and recent enough to come first."""
+    lesson = memory.lesson
+    if lesson is None or lesson.confidence < rules.lesson_confidence:
+        return False
+    return rules.lessons_since is None or memory.created >= rules.lessons_since
+
+
+def _brought_by(hit: Hit, hits: Sequence[Hit]) -> str | None:
+    """The older statement that brought a newer one along, which the search had not found."""
+    if hit.parts:
+        return None
+    return next((other.id for other in hits if other.newer == hit.id), None)
+
+
+def _with_links(access: Access, asked: Asked, wanted: list[Wanted]) -> list[Wanted]:
+    """Adds what is linked to the best hits; what was linked in the past is not known."""
+    best = {one.memory.id: one for one in wanted[:EXPANDED] if one.section is not Section.OLDER}
+    if not best or asked.lens.as_of is not None:
+        return wanted
+    with access.ledger.read(access.namespace) as snapshot:
+        pairs = linked(snapshot, list(best), asked.lens, most=LINKS_OF_ONE)
+    known = {one.memory.id for one in wanted}
+    found: dict[str, Wanted] = {}
+    for link, memory in pairs:
+        by = best[link.source if link.source in best else link.target]
+        score = (by.score or 0.0) * strength(link)
+        held = found.get(memory.id)
+        if memory.id not in known and (held is None or score > (held.score or 0.0)):
+            found[memory.id] = Wanted(memory, Section.LINKED, score, because=by.memory.id)
+    return [*wanted, *found.values()]
+
+
+def _seal(access: Access) -> Callable[[str], bytes]:
+    """The digest under the store's key; a store without keys has at least a digest."""
+    from hashlib import sha256
+
+    return access.seal or (lambda value: sha256(value.encode()).digest())
+
+
+def _recorded(access: Access, asked: Asked, made: Pack) -> Pack:
+    """Notes what entered the prompt: written with the next commit, soon, or at close."""
+    ids = [item.id for item in made.items]
+    question, now = asked.question or "", asked.lens.now
+    injection = Injection(
+        id=access.ids.draw("inj"),
+        at=now,
+        reader=asked.lens.scope,
+        question=question[:QUESTION_CHARS],
+        format=made.format,
+        fence=made.fence,
+        tokens=made.tokens,
+        max_tokens=made.max_tokens,
+        memories=tuple(injected(made.items)),
+        agent=access.agent,
+    )
+    entry = use_entry(access, ids, now, asked=question, use="inject")
+    access.ledger.note(access.namespace, entry, injection)
+    return replace(made, injection_id=injection.id)
+
+
+def injected(items: Iterable[PackItem]) -> Iterable[Injected]:
+    """What is recorded of each memory."""
+    for item in items:
+        yield Injected(
+            item.id, item.memory.recorded_from, item.section.value, item.tokens, item.score
+        )

@@ -1,0 +1,62 @@
+"""What a session starts with when nothing was asked yet: pinned, lessons, newest, most used."""
+
+from collections.abc import Iterator
+
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.lessons import INJECTED, lens_on_lessons
+from memory_mesh.model import Lens, Memory
+from memory_mesh.model.filter import And, Compare, Filter, Sign
+from memory_mesh.model.pack import Section
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.flows.context import Asked
+
+MOST_PINNED = 50
+LOOKED_AT = 200  # of the newest memories; the most used are found among them
+
+
+def at_start(access: Access, asked: "Asked") -> list[tuple[Memory, Section]]:
+    """Candidates in the order in which they are taken, each once."""
+    lens, rules = asked.lens, asked.rules
+    on_lessons = lens_on_lessons(lens, rules.lesson_confidence, rules.lessons_since)
+    with access.ledger.read(access.namespace) as snapshot:
+        pinned = snapshot.page(_pinned(lens), MOST_PINNED, None)
+        lessons = snapshot.page(on_lessons, INJECTED, None, worst_first=True)
+        newest = snapshot.page(lens, LOOKED_AT, None)
+    found = [(memory, Section.PINNED) for memory in pinned]
+    found += [(memory, Section.LESSON) for memory in lessons]
+    found += _recent(lens, [memory for memory in newest if memory.lesson is None])
+    once: dict[str, tuple[Memory, Section]] = {}
+    for memory, section in found:
+        once.setdefault(memory.id, (memory, section))
+    return list(once.values())
+
+
+def _pinned(lens: Lens) -> Lens:
+    tests: list[Filter] = [Compare("pinned", Sign.EQUAL, value=True)]
+    if lens.where is not None:
+        tests.append(lens.where)
+    return replace(lens, where=And(tuple(tests)))
+
+
+def _recent(lens: Lens, newest: list[Memory]) -> list[tuple[Memory, Section]]:
+    """The newest and the most used in turns, those of the reader's own project first."""
+    own = [memory for memory in newest if memory.scope.project == lens.scope.project]
+    rest = [memory for memory in newest if memory.scope.project != lens.scope.project]
+    return [*_in_turns(own), *_in_turns(rest)]
+
+
+def _in_turns(newest: list[Memory]) -> Iterator[tuple[Memory, Section]]:
+    """Each once. A pack counts as a use of all that it holds, and so does not change the next."""
+    used = iter(sorted(newest, key=lambda one: -one.uses))
+    listed = set[str]()
+    for memory in newest:
+        if memory.id not in listed:
+            listed.add(memory.id)
+            yield memory, Section.RECENT
+        often = next((one for one in used if one.id not in listed), None)
+        if often is not None:
+            listed.add(often.id)
+            yield often, Section.USED if often.uses else Section.RECENT

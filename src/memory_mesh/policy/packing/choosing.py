@@ -1,0 +1,221 @@
+"""Chooses what goes into a pack: first what must come first, then by value per token.
+
+::
+
+    candidates ──▶ pinned, lessons          in their order, until their share is spent
+      ▼
+    the others, by  score ^ a / tokens ^ b  less what a chosen memory says already
+      ▼
+    older statements                        each only behind the newer one, with what is left
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from heapq import heapify, heappop, heappush
+
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.model import Memory
+from memory_mesh.model.pack import LeftOut, LeftOutBy, PackItem, Section
+
+FIRST = frozenset({Section.PINNED, Section.LESSON})
+SCORE_POWER, TOKENS_POWER = 1.0, 0.5  # bench/packing.py: chosen on conv-26 and conv-30
+REPEATED = 0.5  # of a candidate's value that goes if a chosen memory has all of its words
+SAME = 0.9  # share of words from which two memories say the same
+_FEW_WORDS = 3  # a text of fewer words says too little to be repeated
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory that may go into a pack, with what it costs and what it is worth."""
+
+    memory: Memory
+    section: Section
+    tokens: int  # of its entry as it would be rendered
+    score: float | None = None
+    price: int | None = None  # in place of the tokens, in value per token
+    because: str | None = None
+    newer: str | None = None
+    cut: bool = False
+    words: frozenset[str] = frozenset()
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+    def item(self) -> PackItem:
+        """It as a part of a pack."""
+        return PackItem(
+            self.memory, self.section, self.tokens, self.score, self.because, self.newer, self.cut
+        )
+
+    def left(self, by: LeftOutBy, because: str | None = None) -> LeftOut:
+        """It as something left out."""
+        return LeftOut(self.id, by, self.tokens, self.score, because)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much a pack may hold."""
+
+    tokens: int
+    first: int  # of them, for pinned memories and lessons
+    memories: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What was taken, in the order of taking, and what was left."""
+
+    taken: tuple[Candidate, ...]
+    left: tuple[LeftOut, ...]
+
+
+def choose(candidates: Sequence[Candidate], room: Room, *, compete: bool) -> Chosen:
+    """Takes what the room holds. With `compete`, what exceeds the first share is weighed too."""
+    choice = _Choice(room)
+    older = [one for one in candidates if one.section is Section.OLDER]
+    waiting = [one for one in candidates if one.section is not Section.OLDER]
+    beyond = choice.take_first([one for one in waiting if one.section in FIRST])
+    others = [one for one in waiting if one.section not in FIRST]
+    if compete:
+        others += [replace(one, section=Section.FOUND) for one in beyond]
+        choice.take_best(others)
+    else:
+        choice.left += [one.left(LeftOutBy.SHARE) for one in beyond]
+        choice.take_in_order(others)
+    choice.take_older(older)
+    return Chosen(tuple(choice.taken), tuple(choice.left))
+
+
+def ordered(taken: Iterable[Candidate]) -> list[Candidate]:
+    """As they are shown: pinned, lessons, the others best first, an older one behind the newer."""
+    placed = {Section.PINNED: 0, Section.LESSON: 1}
+    listed = list(taken)
+    older: dict[str | None, list[Candidate]] = {}
+    for one in listed:
+        if one.section is Section.OLDER:
+            older.setdefault(one.newer, []).append(one)
+    upper = [one for one in listed if one.section is not Section.OLDER]
+    upper.sort(
+        key=lambda one: (placed.get(one.section, 2), 0.0 if one.score is None else -one.score)
+    )
+    shown: list[Candidate] = []
+    waiting = upper[::-1]
+    while waiting:
+        one = waiting.pop()
+        shown.append(one)
+        waiting += older.pop(one.id, [])[::-1]
+    return shown
+
+
+def words(text: str) -> frozenset[str]:
+    """The words that tell texts apart: of a script without blanks, pairs of characters."""
+    found = set[str]()
+    for run in _runs().findall(text.casefold()):
+        if run.isascii():
+            found.add(run)
+        else:
+            found.update(run[at : at + 2] for at in range(max(1, len(run) - 1)))
+    return frozenset(found)
+
+
+class _Choice:
+    """What was taken so far, and what is left of the room."""
+
+    def __init__(self, room: Room) -> None:
+        self.taken: list[Candidate] = []
+        self.left: list[LeftOut] = []
+        self._room, self._tokens = room, room.tokens
+
+    def take_first(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Takes pinned memories and lessons in their order; returns those beyond their share."""
+        share, beyond = self._room.first, list[Candidate]()
+        for one in candidates:
+            if self._repeated(one, 0)[0] >= SAME:
+                self.left.append(one.left(LeftOutBy.REDUNDANT, self._repeated(one, 0)[1]))
+            elif one.tokens > share:
+                beyond.append(one)
+            elif self._take(one):
+                share -= one.tokens
+        return beyond
+
+    def take_best(self, candidates: Sequence[Candidate]) -> None:
+        """Takes by value per token, less what is repeated, until nothing more fits.
+
+        The value of a candidate only ever falls, so it is weighed again when its turn comes.
+        """
+        heap = [(-_value(one, 0.0), place, 0, 0.0, "") for place, one in enumerate(candidates)]
+        heapify(heap)
+        while heap:
+            value, place, seen, overlap, by = heappop(heap)
+            one = candidates[place]
+            if seen < len(self.taken) and one.words and one.price is None:
+                more, by_more = self._repeated(one, seen)
+                if more > overlap:
+                    overlap, by = more, by_more
+                value = -_value(one, overlap)
+                if heap and value > heap[0][0]:
+                    heappush(heap, (value, place, len(self.taken), overlap, by))
+                    continue
+            if overlap >= SAME:
+                self.left.append(one.left(LeftOutBy.REDUNDANT, by))
+            else:
+                self._take(one)
+
+    def take_in_order(self, candidates: Sequence[Candidate]) -> None:
+        """Takes what fits, in the order given."""
+        for one in candidates:
+            overlap, by = self._repeated(one, 0)
+            if overlap >= SAME:
+                self.left.append(one.left(LeftOutBy.REDUNDANT, by))
+            else:
+                self._take(one)
+
+    def take_older(self, candidates: Sequence[Candidate]) -> None:
+        """Takes older statements with what is left, each only if its newer one is there."""
+        for one in candidates:
+            known = any(other.id == one.newer for other in self.taken)
+            if not known or one.tokens > self._tokens:
+                self.left.append(one.left(LeftOutBy.OLDER, one.newer))
+            else:
+                self._take(one)
+
+    def _take(self, one: Candidate) -> bool:
+        most = self._room.memories
+        if most is not None and len(self.taken) >= most:
+            self.left.append(one.left(LeftOutBy.COUNT))
+        elif one.tokens > self._tokens:
+            self.left.append(one.left(LeftOutBy.BUDGET))
+        else:
+            self.taken.append(one)
+            self._tokens -= one.tokens
+            return True
+        return False
+
+    def _repeated(self, one: Candidate, since: int) -> tuple[float, str]:
+        """The largest share of its words that one memory taken since has, and that memory."""
+        if len(one.words) < _FEW_WORDS:
+            return 0.0, ""
+        most, by = 0, ""
+        for other in self.taken[since:]:
+            shared = len(one.words & other.words)
+            if shared > most:
+                most, by = shared, other.id
+        return most / len(one.words), by
+
+
+def _value(one: Candidate, overlap: float) -> float:
+    """What a token of it is worth."""
+    score = one.score or 0.0
+    if one.price is not None:  # 003's formula, exactly
+        return score / max(1, one.price)
+    worth: float = score**SCORE_POWER * (1 - REPEATED * overlap)
+    spent: float = max(1, one.tokens) ** TOKENS_POWER
+    return worth / spent
+
+
+@cache
+def _runs() -> "re.Pattern[str]":
+    return re.compile(r"\w{3,}|[^\W\x00-\x7f]+")
