@@ -47,6 +47,7 @@ class Face:
 VERBS = (
     "memories",
     "search",
+    "explain",
     "upkeep",
     "lessons",
     "skills",

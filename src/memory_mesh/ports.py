@@ -111,6 +111,9 @@ class Lookup(Protocol):
     def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
         """The memories with these ids that the lens sees, in the order asked."""
 
+    def numbers(self, ids: Sequence[str], lens: Lens) -> dict[str, int]:
+        """The numbers of the versions of these memories that the lens sees, by id."""
+
     def load(self, versions: Sequence[int], lens: Lens | None = None) -> dict[int, Memory]:
         """Versions by their number, as found by `match`; a lens tells which are expired."""
 

@@ -22,6 +22,7 @@ from memory_mesh.typed import Self
 from memory_mesh.verbs.audit import AuditVerbs
 from memory_mesh.verbs.context import ContextVerbs
 from memory_mesh.verbs.episodes import EpisodeVerbs
+from memory_mesh.verbs.explain import ExplainVerbs
 from memory_mesh.verbs.graph import GraphVerbs
 from memory_mesh.verbs.injection import InjectionVerbs
 from memory_mesh.verbs.jobs import JobVerbs
@@ -30,7 +31,6 @@ from memory_mesh.verbs.lessons import LessonVerbs
 from memory_mesh.verbs.links import LinkVerbs
 from memory_mesh.verbs.memories import MemoryVerbs
 from memory_mesh.verbs.review import ReviewVerbs
-from memory_mesh.verbs.search import SearchVerbs
 from memory_mesh.verbs.skills import SkillVerbs
 from memory_mesh.verbs.system_memory import SystemMemoryVerbs
 from memory_mesh.verbs.traces import TraceVerbs
@@ -40,7 +40,7 @@ from memory_mesh.verbs.upkeep import UpkeepVerbs
 class MemoryMesh(
     MemoryVerbs,
     ContextVerbs,
-    SearchVerbs,
+    ExplainVerbs,
     UpkeepVerbs,
     LessonVerbs,
     SkillVerbs,

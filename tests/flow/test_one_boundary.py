@@ -130,7 +130,8 @@ FREE_TEXT: dict[str, Any] = {  # arguments of verbs that take a text or a value 
 OTHER_TEXT = {  # ids, times, words of an enum, files of the caller and names of the store itself
     "memory_id", "id", "ids", "by", "conflict_id", "pattern_id", "before", "cursor", "as_of",
     "valid_at", "occurred_at", "valid_from", "valid_until", "importance", "tier", "source_kind",
-    "include", "across", "order_by", "profile", "weights", "resolution", "checkpoint", "against",
+    "include", "across", "see_across", "order_by", "profile", "weights", "resolution", "checkpoint",
+    "against",
     "namespace", "user_id", "derived_from", "draft", "wire_format", "source_id",
     "target_id", "type", "status", "timestamp", "time_window", "min_importance",
     "names", "progress",  # of jobs

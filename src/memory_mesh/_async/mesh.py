@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from memory_mesh.model.skill import SkillDraft
     from memory_mesh.model.trace import Trace
     from memory_mesh.model.trigger import MemoryMetadata, RelevantMemory
+    from memory_mesh.model.why import Why
 
 
 class MemoryMesh:
@@ -802,6 +803,77 @@ class MemoryMesh:
     def get_cache_stats(self) -> CacheStats:
         """Returns size, hits and misses of the search cache."""
         return self._sync.get_cache_stats()
+
+    async def explain(
+        self,
+        id: str,
+        *,
+        query: str | None = None,
+        limit: int = 10,
+        filter: str | None = None,
+        include: Iterable[Status | str] = (),
+        across: Iterable[str] = (),
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        profile: str = "mesh",
+        keyword_only: bool = False,
+        min_similarity: float | None = None,
+        min_relevance: float = 0.0,
+        max_tokens: int | None = None,
+        scope: Scope | None = None,
+        see_across: Iterable[str] = (),
+    ) -> "Why":
+        """Says why a memory or block is as it is, or why a search found a memory where it did.
+
+        Without a query: how it came in, what became of it and why, with its versions, trust, votes,
+        links, conflicts and blocks. With one: its place and each feature's share of it, or the
+        first gate that kept it out. A memory that this mesh does not see is as one that does not
+        exist: NotFound, with a query the gate `namespace`. Nothing is recorded.
+
+        Options:
+            query: the question of a search, whose other options are those of `search`.
+            limit: the largest number of results, 1 to 1,000.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            include: further statuses to show beside active, such as quarantined.
+            across: parts of the scope to ignore: project, agent, session.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+            profile: how to rank: mesh, rrf, composite, lane or points.
+            keyword_only: search by words alone, without vectors.
+            min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
+            min_relevance: the score that the best hit must reach, 0 to 1; others need a tenth.
+            max_tokens: explain a pack of `context` with this budget instead of the search.
+            scope: who reads; by default the project, agent and session of this mesh.
+            see_across: parts of its own scope that the one who asks why may ignore.
+        """
+        return await self._threads.run(
+            self._sync.explain,
+            id,
+            query=query,
+            limit=limit,
+            filter=filter,
+            include=include,
+            across=across,
+            as_of=as_of,
+            valid_at=valid_at,
+            profile=profile,
+            keyword_only=keyword_only,
+            min_similarity=min_similarity,
+            min_relevance=min_relevance,
+            max_tokens=max_tokens,
+            scope=scope,
+            see_across=see_across,
+        )
+
+    async def explain_injection(self, id: str, *, see_across: Iterable[str] = ()) -> "Why":
+        """Says what entered a prompt, when, at how many tokens, and what became of it since.
+
+        Only for the reader that the prompt was for: the same project, agent and session.
+
+        Options:
+            see_across: parts of its own scope that the one who asks why may ignore.
+        """
+        return await self._threads.run(self._sync.explain_injection, id, see_across=see_across)
 
     async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
         """Runs all maintenance: terms, vectors, links, index, sinks, records, lessons, due jobs.

@@ -94,6 +94,12 @@ def by_points(snapshot: Snapshot, query: Query) -> list[Fused]:
     ]
 
 
+def called_by(snapshot: Snapshot, query: Query) -> dict[int, TriggerMatch]:
+    """Returns the versions that a trigger calls up for the profile `points`."""
+    context = MatchContext(query.text, query.lens.scope.agent or "")
+    return _called(snapshot.triggered(query.lens, MOST_SCANNED), context)
+
+
 def triggers(access: Access, lens: Lens, limit: int) -> list[MemoryMetadata]:
     """Returns the newest memories that have triggers, without their texts."""
     with access.ledger.read(access.namespace) as snapshot:

@@ -27,7 +27,7 @@
     note a recall block                        buffered; every 64th search writes the buffer
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -65,7 +65,7 @@ from memory_mesh.policy.ranking import (
 from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
 from memory_mesh.ports import Search, Snapshot
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from memory_mesh.flows.reranking import Reranking
@@ -76,7 +76,21 @@ LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Looked:
+    """What ranking saw of one search, for an explanation."""
+
+    prepared: PreparedQuery
+    legs: relevance.Legs
+    table: features.Table  # of profile mesh
+    best: Sequence[Fused]  # in the order of the profile, before any threshold
+    found: "Found"
+
+
+Look: TypeAlias = Callable[[Snapshot, Looked], None]  # called inside the read transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
     """What a read transaction found: hits in their order, and what updates them."""
 
     hits: list[Hit]
@@ -108,15 +122,18 @@ def find(
     *,
     use_cache: bool = True,
     reranking: "Reranking | None" = None,
+    look: Look | None = None,
 ) -> tuple[Query, Hits]:
-    """Returns the query as it was asked, redacted, and its hits; records nothing."""
-    if query.profile not in (*profiles.PROFILES, *profiles.RANKED):
-        known = ", ".join((*profiles.PROFILES, *profiles.RANKED))
-        raise InvalidInput(f"there is no profile {query.profile!r}; choose one of: {known}")
+    """Returns the query as it was asked, redacted, and its hits; records nothing.
+
+    `look` is shown what ranking saw, and the cache is left alone then.
+    """
+    check_profile(query.profile)
     start = log.started()
     query = replace(query, text=redact(access, query.text))
+    use_cache = use_cache and look is None
     keeps = use_cache and _may_be_kept(query) and (reranking is None or reranking.may_be_kept)
-    hits = _recalled(access, query, use_cache=keeps, reranking=reranking)
+    hits = _recalled(access, query, use_cache=keeps, reranking=reranking, look=look)
     log.info(
         "search",
         hits=len(hits),
@@ -127,6 +144,14 @@ def find(
     return query, hits
 
 
+def check_profile(profile: str) -> None:
+    """Raises InvalidInput for a profile that does not exist."""
+    known = (*profiles.PROFILES, *profiles.RANKED)
+    if profile not in known:
+        listed = ", ".join(known)
+        raise InvalidInput(f"there is no profile {profile!r}; choose one of: {listed}")
+
+
 def note_search(access: Access, query: Query, hits: Sequence[Hit]) -> None:
     """Records a search and the hits that it showed, unless this view records nothing."""
     if access.yamo:
@@ -134,7 +159,12 @@ def note_search(access: Access, query: Query, hits: Sequence[Hit]) -> None:
 
 
 def _recalled(
-    access: Access, query: Query, *, use_cache: bool, reranking: "Reranking | None"
+    access: Access,
+    query: Query,
+    *,
+    use_cache: bool,
+    reranking: "Reranking | None",
+    look: Look | None,
 ) -> Hits:
     """The answer of the cache, or of one read transaction.
 
@@ -151,13 +181,13 @@ def _recalled(
             return Hits(cached, cached.explanation)
         reading = name_speakers(snapshot, query, reading)
         if access.embedder is None or query.keyword_only or not query.text.strip():
-            found = _found(access, snapshot, query, PreparedQuery(reading=reading), many=many)
+            found = _found(access, snapshot, query, PreparedQuery(reading=reading), many, look=look)
             if use_cache:
                 found = _kept(snapshot, query, found)
     if found is None:
         prepared = embed_question(access, query, reading)
         with _caught_up(access, prepared.space) as (snapshot, pending):
-            found = _found(access, snapshot, query, prepared, many=many, pending=pending)
+            found = _found(access, snapshot, query, prepared, many, pending, look)
             complete = not pending and prepared.note is None
             now = _cache_key(access.namespace, snapshot.head(), query, reading, reranked)
             if use_cache and complete and key == now:
@@ -211,25 +241,28 @@ def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory
     return found
 
 
-def _found(
+def _found(  # noqa: PLR0917  # as it is called above
     access: Access,
     snapshot: Snapshot,
     query: Query,
     prepared: PreparedQuery,
-    *,
     many: int,
     pending: int = 0,
-) -> _Found:
+    look: Look | None = None,
+) -> Found:
     """Returns the best `many` candidates as hits, with all that orders them later."""
     legs, explanation = gather(access, snapshot, query, prepared, pending)
     explanation = replace(explanation, note=prepared.note)
-    best = _best(snapshot, query, prepared, legs, many)
+    table = features.Table()
+    if query.profile == profiles.MESH:
+        table = features.table(_evidence(snapshot, query, prepared, legs))
+    weighed = best = _best(snapshot, query, prepared, (legs, table), many)
     memories = snapshot.load([candidate.version for candidate in best], query.lens)
     if query.profile in profiles.RANKED:
-        near, explanation = _ranked(query, best, memories, explanation)
+        weighed, near, explanation = _ranked(query, best, memories, explanation)
         best = near[:many]
     spans = _spans(snapshot, prepared, query, memories)
-    least = _least_score(query, best)
+    least = least_score(query, best)
     hits = [
         Hit(memories[found.version], found.score, found.parts, spans.get(found.version))
         for found in best
@@ -241,15 +274,22 @@ def _found(
         if found.score < least
     }
     guesses, brought = _guesses(snapshot, query, hits)
-    return _Found(hits, below, guesses, brought, legs.keyword.read_as, explanation)
+    found = Found(hits, below, guesses, brought, legs.keyword.read_as, explanation)
+    if look is not None:
+        look(snapshot, Looked(prepared, legs, table, weighed, found))
+    return found
 
 
 def _best(
-    snapshot: Snapshot, query: Query, prepared: PreparedQuery, legs: relevance.Legs, many: int
+    snapshot: Snapshot,
+    query: Query,
+    prepared: PreparedQuery,
+    seen: tuple[relevance.Legs, features.Table],
+    many: int,
 ) -> list[Fused]:
     """Returns the best candidates by the query's profile, before the memories are read."""
+    legs, table = seen
     if query.profile == profiles.MESH:
-        table = features.table(_evidence(snapshot, query, prepared, legs))
         found = forest.best(table, many, models.order(prepared.space, query.text))
         return _with_called(snapshot, query, found, many)
     if query.profile == profiles.POINTS:
@@ -276,7 +316,7 @@ def _with_called(snapshot: Snapshot, query: Query, found: list[Fused], many: int
     return lift(found, called_among(scanned, query), many)
 
 
-def _least_score(query: Query, best: Sequence[Fused]) -> float:
+def least_score(query: Query, best: Sequence[Fused]) -> float:
     """The score that a hit needs: less below a best hit that reaches the threshold.
 
     A question with one right answer in first place often has more of it further down, where the
@@ -300,12 +340,12 @@ def _guesses(
     return guesses, snapshot.get(missing, query.lens) if missing else []
 
 
-def _kept(snapshot: Snapshot, query: Query, found: _Found) -> _Found:
+def _kept(snapshot: Snapshot, query: Query, found: Found) -> Found:
     """Returns what was found with the time until which its answer may be cached."""
     return replace(found, may_be_kept=True, bound=snapshot.next_bound(query.lens))
 
 
-def _ordered(query: Query, found: _Found, reranking: "Reranking | None") -> Hits:
+def _ordered(query: Query, found: Found, reranking: "Reranking | None") -> Hits:
     """Returns the answer: in the reranker's order if there is one, newer above older."""
     hits, explanation = found.hits, found.explanation
     if reranking is not None:
@@ -329,7 +369,7 @@ def _cut(
     return replace(explanation, below=len(scores), best_below=max(scores, default=None))
 
 
-def _newest_first(query: Query, hits: list[Hit], found: _Found) -> list[Hit]:
+def _newest_first(query: Query, hits: list[Hit], found: Found) -> list[Hit]:
     """Returns the hits, each below the newest statement that updates it, found or not."""
     if len(hits) < 2 and not found.guesses:  # noqa: PLR2004  # nothing to put in order
         return hits
@@ -375,8 +415,11 @@ def _ranked(
     found: Sequence[Fused],
     memories: Mapping[int, Memory],
     explanation: Explanation,
-) -> tuple[list[Fused], Explanation]:
-    """Ranks with a profile that looks at the memories themselves, and says what it left out."""
+) -> tuple[list[Fused], list[Fused], Explanation]:
+    """Ranks with a profile that looks at the memories themselves, and says what it left out.
+
+    Returns all candidates in their order, and those that are similar enough.
+    """
     from memory_mesh.policy.ranking import rerank
 
     ranked = rerank.rank(query, [(fused, memories[fused.version]) for fused in found])
@@ -387,7 +430,7 @@ def _ranked(
         if not rerank.similar_enough(query, fused)
     ]
     told = replace(explanation, dissimilar=len(far), best_dissimilar=max(far, default=None))
-    return near, told
+    return ranked, near, told
 
 
 def _spans(

@@ -25,6 +25,14 @@ def sees(reader: Scope, audience: Scope) -> bool:
     )
 
 
+def seen_through(lens: Lens, audience: Scope) -> bool:
+    """True if the reader of a lens belongs to an audience, but for the parts it ignores."""
+    return all(
+        part in lens.across or getattr(audience, part) in {None, getattr(lens.scope, part)}
+        for part in AUDIENCE
+    )
+
+
 AUDIENCE = frozenset({"project", "agent", "session"})
 
 

@@ -34,15 +34,8 @@ def best(table: Table, limit: int, order: str) -> list[Fused]:
 
     `order` says what the cosines are worth: `meaning`, `static`, or `words` where they say nothing.
     """
-    margin_of, odds_of = _trees(order)
-    line = [_COLUMNS[name] for name in (LINE[:1] if order == WORDS else LINE)]
-    margins = [margin_of(*row) + sum(row[column] for column in line) for row in table.rows]
-    if order != WORDS:
-        margins = _guesses_below_nearest(margins, table)
-    margins = [
-        margin + USEFUL * math.log(min(MOST_USEFUL, max(LEAST_USEFUL, useful)))
-        for margin, useful in zip(margins, table.usefulness, strict=True)
-    ]
+    odds_of = _trees(order)[1]
+    margins = margins_of(table, order)
     ranked = heapq.nlargest(limit, zip(margins, table.versions, range(len(margins)), strict=True))
     top = (_highest(table, "cosine"), _highest(table, "covered_passage"))
     found: list[Fused] = []
@@ -55,6 +48,28 @@ def best(table: Table, limit: int, order: str) -> list[Fused]:
         relevance = min(relevance, 1 / (1 + math.exp(-odds)))  # it never rises on the way down
         found.append(Fused(version, relevance, {"margin": round(margin, 4), **table.told(at)}))
     return found
+
+
+def margins_of(table: Table, order: str) -> list[float]:
+    """Returns the margin of each candidate: more is better."""
+    margin_of, line = _trees(order)[0], [_COLUMNS[name] for name in lines(order)]
+    margins = [margin_of(*row) + sum(row[column] for column in line) for row in table.rows]
+    if order != WORDS:
+        margins = _guesses_below_nearest(margins, table)
+    return [
+        margin + usefulness_share(useful)
+        for margin, useful in zip(margins, table.usefulness, strict=True)
+    ]
+
+
+def lines(order: str) -> tuple[str, ...]:
+    """Returns the features that are added to the trees as they are."""
+    return LINE[:1] if order == WORDS else LINE
+
+
+def usefulness_share(useful: float) -> float:
+    """Returns what votes of use add to a margin."""
+    return USEFUL * math.log(min(MOST_USEFUL, max(LEAST_USEFUL, useful)))
 
 
 def _trees(order: str) -> tuple[Sum, Sum]:

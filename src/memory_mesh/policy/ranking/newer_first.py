@@ -27,6 +27,28 @@ def place(
 
     With a question, a hit that likely updates one above it is moved there, too.
     """
+    order = _paired(hits, guesses, memories, question)
+    for hit in hits:
+        order.emit(hit.id, hit.score)
+    return order.placed
+
+
+def above(
+    hits: Sequence[Hit],
+    guesses: Iterable[Conflict],
+    memories: Mapping[str, Memory],
+    question: str | None = None,
+) -> dict[str, list[str]]:
+    """Returns which memories stand above which, by the lower one's id, whatever their scores."""
+    return _paired(hits, guesses, memories, question).above
+
+
+def _paired(
+    hits: Sequence[Hit],
+    guesses: Iterable[Conflict],
+    memories: Mapping[str, Memory],
+    question: str | None,
+) -> "_Order":
     order = _Order({hit.id: hit for hit in hits}, memories, lifts=question is not None)
     for newer, older in _updates(hits, guesses, memories):
         order.pair(newer, older, guessed=True)
@@ -35,9 +57,7 @@ def place(
     for newer, older in _likely(question, hits) if question is not None else ():
         if not order.knows(newer, older):
             order.pair(newer, older, guessed=False)
-    for hit in hits:
-        order.emit(hit.id, hit.score)
-    return order.placed
+    return order
 
 
 class _Order:
@@ -48,7 +68,7 @@ class _Order:
     ) -> None:
         self.placed: list[Hit] = []
         self._hits, self._memories, self._lifts = hits, memories, lifts
-        self._above: dict[str, list[str]] = {}
+        self.above: dict[str, list[str]] = {}
         self._below: dict[str, list[str]] = {}
         self._newer: dict[str, str] = {}
         self._seen: set[str] = set()
@@ -57,7 +77,7 @@ class _Order:
         """Takes note of one pair; `newer` goes above unless it is trusted less."""
         weaker = is_less_trusted(newer, older)
         upper, lower = (older, newer) if weaker else (newer, older)
-        self._above.setdefault(lower.id, []).append(upper.id)
+        self.above.setdefault(lower.id, []).append(upper.id)
         if weaker:
             self._below.setdefault(older.id, []).append(newer.id)
         elif guessed:
@@ -65,14 +85,14 @@ class _Order:
 
     def knows(self, one: Memory, other: Memory) -> bool:
         """True if the two are in an order already."""
-        return other.id in self._above.get(one.id, ()) or one.id in self._above.get(other.id, ())
+        return other.id in self.above.get(one.id, ()) or one.id in self.above.get(other.id, ())
 
     def emit(self, memory_id: str, score: float) -> None:
         """Places a memory once, behind what stands above it, before what stands below it."""
         if memory_id in self._seen:
             return
         self._seen.add(memory_id)
-        for upper in self._above.get(memory_id, ()):
+        for upper in self.above.get(memory_id, ()):
             self.emit(upper, score)
         self.placed.append(self._hit(memory_id, score))
         for lower in self._below.get(memory_id, ()):

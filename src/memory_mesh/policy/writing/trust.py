@@ -10,6 +10,7 @@ from datetime import datetime
 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Channel, Memory, Source, SourceKind, Statement
+from memory_mesh.typed import TypedDict
 
 BASE: Mapping[SourceKind, float] = {
     SourceKind.USER_EXPLICIT: 1.0,
@@ -107,22 +108,67 @@ def trust(
     age_days: float = 0.0,
 ) -> float:
     """Returns the trust from 0 to 1, computed from source, origins, votes and age as in neolata."""
-    corroboration = min(MOST_CORROBORATED, CORROBORATED * max(0, origins - 1))
+    parts = trust_parts(
+        kind,
+        origins=origins,
+        reinforcements=reinforcements,
+        disputes=disputes,
+        age_days=age_days,
+    )
+    return round(max(0.0, min(1.0, sum(parts.values()))), 6)
+
+
+def trust_parts(
+    kind: SourceKind,
+    *,
+    origins: int = 1,
+    reinforcements: int = 0,
+    disputes: int = 0,
+    age_days: float = 0.0,
+) -> dict[str, float]:
+    """Returns what source, origins, votes and age add to the trust; age takes away."""
     votes = reinforcements + disputes
     share = (reinforcements - disputes) / votes if votes else 0.0
-    feedback = share * VOTED * votes / (votes + 1)
-    age = min(AGED, AGED * max(0.0, age_days) / YEAR_DAYS)
-    return round(max(0.0, min(1.0, BASE[kind] + corroboration + feedback - age)), 6)
+    return {
+        "source": BASE[kind],
+        "origins": min(MOST_CORROBORATED, CORROBORATED * max(0, origins - 1)),
+        "votes": share * VOTED * votes / (votes + 1),
+        "age": -min(AGED, AGED * max(0.0, age_days) / YEAR_DAYS),
+    }
 
 
 def trust_of(memory: Memory, at: datetime) -> float:
     """Returns the trust of a memory at a time."""
-    return trust(
-        memory.source.kind,
-        origins=memory.origins,
-        **truth_votes(memory),
-        age_days=(at - memory.created).total_seconds() / 86_400,
-    )
+    return trust(memory.source.kind, origins=memory.origins, **_bearing(memory, at))
+
+
+def trust_parts_of(memory: Memory, at: datetime) -> dict[str, float]:
+    """Returns the parts of the trust of a memory at a time, and `trust` itself.
+
+    `limits` is what the bounds 0 and 1 take away or give.
+    """
+    parts = trust_parts(memory.source.kind, origins=memory.origins, **_bearing(memory, at))
+    parts = {name: round(part, 6) for name, part in parts.items()}
+    trusted = trust_of(memory, at)
+    limits = round(trusted - sum(parts.values()), 6)
+    return parts | ({"limits": limits} if limits else {}) | {"trust": trusted}
+
+
+def _bearing(memory: Memory, at: datetime) -> "_Bearing":
+    votes = truth_votes(memory)
+    return {
+        "reinforcements": votes["reinforcements"],
+        "disputes": votes["disputes"],
+        "age_days": (at - memory.created).total_seconds() / 86_400,
+    }
+
+
+class _Bearing(TypedDict):
+    """What bears on trust beside source and origins."""
+
+    reinforcements: int
+    disputes: int
+    age_days: float
 
 
 def truth_votes(memory: Memory) -> dict[str, int]:

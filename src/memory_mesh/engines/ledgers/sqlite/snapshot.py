@@ -70,6 +70,16 @@ class SqliteLookup:
         found = {row[0]: rows.memory(row) for row in matching}
         return sessions.marked(self._db, [found[id_] for id_ in ids if id_ in found], lens)
 
+    def numbers(self, ids: Sequence[str], lens: Lens) -> dict[str, int]:
+        """The numbers of the versions of these memories that the lens sees, by id."""
+        condition, values = predicate(lens)
+        found = self._db.execute(
+            f"SELECT m.id, v.number FROM {rows.JOINED} "  # noqa: S608  # own names only
+            f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
+            [rows.dumped(ids), *values],
+        )
+        return dict(found.fetchall())
+
     def load(self, versions: Sequence[int], lens: Lens | None = None) -> dict[int, Memory]:
         """Versions by their number, with their status as the lens reads it."""
         found = self._db.execute(

@@ -1,0 +1,293 @@
+"""Why a memory is as it is, what a block records, and what entered a prompt.
+
+::
+
+    id ── a memory that the reader sees? ── no ── a block about one, or a refusal for this reader?
+      │                                                │                      └─ no ──▶ NotFound
+      ▼                                                ▼
+    versions with their reasons, observations,       the block in short
+    trust, votes, links, conflicts, blocks,
+    what superseded what, prompts it entered
+      ▼
+    Why(sentences, …)
+
+Everything is read under the reader's lens. A reason, block, link, conflict or prompt that names a
+memory the reader does not see is left out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from memory_mesh.errors import NotFound
+from memory_mesh.fastdataclass import replace
+from memory_mesh.flows.access import Access
+from memory_mesh.model import (
+    Block,
+    Conflict,
+    Json,
+    Lens,
+    Link,
+    Memory,
+    Resolution,
+    Scope,
+    SkillQuery,
+    Status,
+)
+from memory_mesh.model.why import Entered, Version, Why
+from memory_mesh.policy.audience import seen_through
+from memory_mesh.policy.explaining import kept
+from memory_mesh.policy.writing.trust import trust_parts_of
+from memory_mesh.ports import Snapshot
+
+MOST = 100  # observations, blocks, conflicts and links that are read
+MOST_INJECTIONS = 20
+MOST_CHAIN = 100
+_TICK = timedelta(milliseconds=1)  # blocks are dated less finely than versions
+
+
+def sight_of(lens: Lens) -> Lens:
+    """The lens of who asks why: every status and any time, the same audience."""
+    return replace(
+        lens,
+        statuses=frozenset(Status),
+        any_validity=True,
+        where=None,
+        as_of=None,
+        valid_at=None,
+    )
+
+
+def explain(access: Access, id_: str, sight: Lens) -> Why:
+    """Explains a memory or a block that the reader sees; else NotFound."""
+    access.ledger.flush(access.namespace)
+    with access.ledger.read(access.namespace) as snapshot:
+        found = snapshot.get([id_], sight)
+        if found:
+            return _memory(snapshot, found[0], sight)
+        block = snapshot.block(id_)
+        why = None if block is None else _block(snapshot, block, sight)
+    if why is None:
+        raise NotFound
+    return why
+
+
+def explain_injection(access: Access, id_: str, sight: Lens) -> Why:
+    """Explains what entered one prompt, for the reader that it was for; else NotFound."""
+    access.ledger.flush(access.namespace)
+    with access.ledger.read(access.namespace) as snapshot:
+        injection = snapshot.injection(id_)
+        if injection is None or not seen_through(sight, injection.reader):
+            raise NotFound
+        ids = [one.memory for one in injection.memories]
+        memories = {memory.id: memory for memory in snapshot.get(ids, sight)}
+        successors = _seen(
+            snapshot, [each.successor for each in memories.values() if each.successor], sight
+        )
+    entered = [
+        Entered(one, memory, kept.entered(_shown(memory, successors), one.recorded))
+        for one in injection.memories
+        if (memory := memories.get(one.memory)) is not None
+    ]
+    told = [(each.memory.id, each.since) for each in entered]
+    shown = replace(injection, memories=tuple(each.injected for each in entered))
+    return Why(
+        id=id_,
+        subject="injection",
+        sentences=kept.injection_sentences(injection, told),
+        question=injection.question or None,
+        injections=(shown,),
+        entered=tuple(entered),
+    )
+
+
+def _memory(snapshot: Snapshot, memory: Memory, sight: Lens) -> Why:
+    history = [each for each in snapshot.history(memory.id) if seen_through(sight, each.scope)]
+    reasons = snapshot.reasons(memory.id)
+    blocks = _blocks(snapshot, memory.id, history)
+    links, conflicts = _links(snapshot, memory.id, sight), _conflicts(snapshot, memory.id, sight)
+    chain = _chain(snapshot, memory, sight)
+    named = kept.named_ids(
+        [text for said in (*reasons.values(), *map(kept.block_reasons, blocks)) for text in said]
+    )
+    observed = snapshot.observations(memory.id, MOST)
+    named |= kept.named_ids([text for each in observed for text in each.reasons])
+    seen = frozenset({memory.id, *_seen(snapshot, named, sight)})
+    versions = tuple(
+        Version(each, kept.without_unseen(_reasons(each, reasons, blocks), seen))
+        for each in history
+    )
+    why = Why(
+        id=memory.id,
+        subject="memory",
+        sentences=(),
+        memory=_shown(memory, frozenset(each.id for each in chain)),
+        versions=versions,
+        observations=tuple(
+            replace(each, reasons=kept.without_unseen(each.reasons, seen)) for each in observed
+        ),
+        trust=trust_parts_of(memory, sight.now),
+        votes=_votes(memory),
+        links=tuple(links),
+        conflicts=tuple(conflicts),
+        blocks=tuple(kept.in_short(block, seen) for block in blocks),
+        chain=tuple(chain),
+        rationale=_rationale(snapshot, chain, conflicts, seen),
+        injections=tuple(
+            each
+            for each in snapshot.injections(memory.id, MOST_INJECTIONS)
+            if seen_through(sight, each.reader)
+        ),
+    )
+    return replace(why, sentences=kept.sentences(why, sight.now))
+
+
+def _shown(memory: Memory, seen: frozenset[str]) -> Memory:
+    """The memory without the name of a successor that the reader does not see."""
+    return memory if memory.successor in seen else replace(memory, successor=None)
+
+
+def _seen(snapshot: Snapshot, ids: Iterable[str], sight: Lens) -> frozenset[str]:
+    """Those of the ids that the reader sees."""
+    wanted = sorted(set(ids))
+    return frozenset(snapshot.numbers(wanted, sight)) if wanted else frozenset()
+
+
+def _votes(memory: Memory) -> dict[str, float]:
+    return {
+        "helpful": memory.helpful,
+        "harmful": memory.harmful,
+        "reinforcements": memory.reinforcements,
+        "disputes": memory.disputes,
+        "usefulness": memory.usefulness,
+    }
+
+
+def _reasons(
+    version: Memory, reasons: Mapping[datetime, Sequence[str]], blocks: Sequence[Block]
+) -> Sequence[str]:
+    """Why a version came to be: by its row, else by the block of the same time."""
+    if found := reasons.get(version.recorded_from):
+        return found
+    for block in blocks:
+        if abs(block.entry.at - version.recorded_from) <= _TICK:
+            return kept.block_reasons(block)
+    return ()
+
+
+def _blocks(snapshot: Snapshot, memory_id: str, history: Sequence[Memory]) -> list[Block]:
+    """The blocks about a memory of the times at which the reader could see it."""
+    return [
+        block
+        for block in snapshot.blocks_about(memory_id, MOST)
+        if any(_held(version, block.entry.at) for version in history)
+    ]
+
+
+def _held(version: Memory, at: datetime) -> bool:
+    until = version.recorded_until
+    return version.recorded_from - _TICK <= at and (until is None or at < until)
+
+
+def _links(snapshot: Snapshot, memory_id: str, sight: Lens) -> list[Link]:
+    """The links whose other end the reader sees and that is not deleted."""
+    lens = replace(sight, statuses=sight.statuses - {Status.DELETED})
+    found = snapshot.links([memory_id])
+    ends = _seen(snapshot, [id_ for each in found for id_ in (each.source, each.target)], lens)
+    ends |= {memory_id}
+    return [each for each in found if {each.source, each.target} <= ends][:MOST]
+
+
+def _conflicts(snapshot: Snapshot, memory_id: str, sight: Lens) -> list[Conflict]:
+    """The conflicts of a memory with others that the reader sees, newest first."""
+    found = [
+        *snapshot.conflicts(MOST, pending=False, memory=memory_id),
+        *snapshot.conflicts(MOST, pending=False, existing=memory_id),
+    ]
+    ends = _seen(snapshot, [id_ for each in found for id_ in (each.new, each.existing)], sight)
+    visible = [each for each in found if {each.new, each.existing} <= ends]
+    return sorted(visible, key=lambda each: (each.created, each.id), reverse=True)
+
+
+def _chain(snapshot: Snapshot, memory: Memory, sight: Lens) -> list[Memory]:
+    """What a memory replaced, itself, and what replaced it, oldest first, as the reader sees it."""
+    found = {memory.id: memory}
+    later = memory.successor
+    while later is not None and later not in found and len(found) < MOST_CHAIN:
+        seen = snapshot.get([later], sight)
+        found |= {each.id: each for each in seen}
+        later = seen[0].successor if seen else None
+    waiting = [memory.id]
+    while waiting and len(found) < MOST_CHAIN:
+        current = waiting.pop()
+        earlier = [
+            each.existing
+            for each in snapshot.conflicts(MOST, pending=False, memory=current)
+            if each.resolution is Resolution.SUPERSEDE and each.existing not in found
+        ]
+        seen = snapshot.get(earlier, sight)
+        found |= {each.id: each for each in seen}
+        waiting += [each.id for each in seen]
+    chain = sorted(found.values(), key=lambda each: (each.created, each.id))
+    return chain if len(chain) > 1 else []
+
+
+def _rationale(
+    snapshot: Snapshot, chain: Sequence[Memory], conflicts: Sequence[Conflict], seen: frozenset[str]
+) -> dict[str, tuple[str, ...]]:
+    """Why each memory of a chain was superseded, by its id."""
+    known = seen | {memory.id for memory in chain}
+    found: dict[str, tuple[str, ...]] = {}
+    for memory in chain:
+        if memory.status is not Status.SUPERSEDED:
+            continue
+        said = list(snapshot.reasons(memory.id).get(memory.recorded_from, ()))
+        said += [
+            f"{each.reason} (trust {each.new_trust:.2f} against {each.existing_trust:.2f})"
+            for each in conflicts
+            if each.existing == memory.id and each.resolution is Resolution.SUPERSEDE
+        ]
+        found[memory.id] = kept.without_unseen(said, known)
+    return found
+
+
+def _block(snapshot: Snapshot, block: Block, sight: Lens) -> Why | None:
+    """Explains a block, unless it is about nothing that the reader sees."""
+    named = {*block.entry.memories, *kept.named_ids(kept.block_reasons(block))}
+    seen = _seen(snapshot, named, sight) | _skills(snapshot, block, sight)
+    metadata = block.entry.metadata
+    for_all = metadata.get("audience")
+    if isinstance(for_all, Mapping):
+        if not seen_through(sight, _scope(for_all)):
+            return None
+    elif not seen.intersection(block.entry.memories):
+        return None
+    short = kept.in_short(block, seen)
+    outcome = metadata.get("outcome")
+    ended = outcome if isinstance(outcome, str) else None
+    memory = snapshot.get(short.memories[:1], sight) if len(short.memories) == 1 else []
+    return Why(
+        id=block.entry.id,
+        subject="block",
+        sentences=kept.block_sentences(short, ended),
+        blocks=(short,),
+        memory=_shown(memory[0], seen) if memory else None,
+    )
+
+
+def _skills(snapshot: Snapshot, block: Block, sight: Lens) -> frozenset[str]:
+    """The skills among what a block is about, as far as the reader sees them."""
+    ids = tuple(id_ for id_ in block.entry.memories if id_.startswith("skill_"))
+    if not ids:
+        return frozenset()
+    query = SkillQuery(
+        sight.scope, len(ids), ids=ids, statuses=frozenset(Status), across=sight.across
+    )
+    return frozenset(each.skill.id for each in snapshot.skills(query))
+
+
+def _scope(plain: Mapping[str, Json]) -> Scope:
+    def part(name: str) -> str | None:
+        value = plain.get(name)
+        return value if isinstance(value, str) else None
+
+    return Scope(part("project"), part("agent"), part("session"))

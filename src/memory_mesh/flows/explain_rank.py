@@ -1,0 +1,355 @@
+"""Why a memory stands where it stands in the answer to a question, or why it is not in it.
+
+::
+
+    the memory, as who asks sees it ── nothing there ──▶ gate namespace
+      ▼
+    the lens of the search, widened part by part ──▶ gate scope, status, validity or filter
+      ▼
+    the search itself, watched from inside its read transaction (`recall.find`)
+      │  neither leg, nor a trigger ─────────────────▶ gate candidates
+      ▼
+    its place, the shares of its margin ─────────────▶ gate limit, threshold or older; or none
+
+The search is the very same code that answers a search. It is not recorded, and the cache neither
+answers it nor keeps it.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from memory_mesh.errors import MeshError
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.flows import recall
+from memory_mesh.flows.access import Access
+from memory_mesh.flows.prepare import redact
+from memory_mesh.flows.search_plan import question_terms
+from memory_mesh.model import Fused, Hit, Hits, Lens, Memory, Query, Question, Status
+from memory_mesh.model.why import Gate, Rank, Why
+from memory_mesh.policy.audience import AUDIENCE, seen_through
+from memory_mesh.policy.explaining import gates, ranks
+from memory_mesh.policy.ranking import forest, models, newer_first, profiles, shares, tree_shares
+from memory_mesh.policy.ranking.called import CALLED
+from memory_mesh.policy.ranking.relevance import similarity
+from memory_mesh.policy.ranking.rerank import similar_enough
+from memory_mesh.ports import Lookup, Snapshot
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.flows.reranking import Reranking
+
+_NOTHING = shares.Shares(0.0, 0.0, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A memory, the search that is explained, and what may be looked at for it."""
+
+    id: str
+    query: Query
+    sight: Lens
+    reranking: "Reranking | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sighted:
+    """A memory as who asks sees it, and the gate that hides it from the search."""
+
+    memory: Memory | None
+    gate: Gate | None = None
+    then: Memory | None = None  # as it was recorded at the time that the search asks about
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """A memory among the candidates: how many are above it, and what its score is made of."""
+
+    above: int
+    fused: Fused
+    made_of: shares.Shares = _NOTHING
+    candidates: int = 0
+    left_out: bool = False  # by a rule of the profile, whatever its place
+
+
+def why_found(access: Access, asked: Asked) -> Why:
+    """Explains the place of a memory in the answer to a question, or its absence."""
+    recall.check_profile(asked.query.profile)
+    asked = replace(asked, query=replace(asked.query, text=redact(access, asked.query.text)))
+    with access.ledger.read(access.namespace) as snapshot:
+        sighted = sight(snapshot, asked)
+    if sighted.memory is None or sighted.gate is not None:
+        return _unseen(asked, sighted)
+    watch = _Watch(asked)
+    _, hits = recall.find(access, asked.query, reranking=asked.reranking, look=watch)
+    if watch.vanished is not None:  # between the two transactions
+        return _unseen(asked, watch.vanished)
+    return _answered(asked, sighted.memory, watch, hits)
+
+
+def sight(snapshot: Lookup, asked: Asked) -> Sighted:
+    """Finds out whether the search can see a memory, and if not, what hides it first."""
+    found = snapshot.get([asked.id], asked.sight)
+    if not found:
+        return Sighted(None, Gate.NAMESPACE)
+    lens = asked.query.lens
+    if snapshot.numbers([asked.id], lens):
+        return Sighted(found[0])
+    wide = replace(lens, across=AUDIENCE, statuses=frozenset(Status), any_validity=True, where=None)
+    own = replace(wide, scope=asked.sight.scope, across=asked.sight.across)
+    then = snapshot.get([asked.id], own)
+    if not then:  # not on record yet, or not for who asks
+        return Sighted(found[0], Gate.VALIDITY)
+    for gate, changed in (
+        (Gate.SCOPE, replace(wide, across=lens.across)),
+        (Gate.STATUS, replace(wide, across=lens.across, statuses=lens.statuses)),
+        (Gate.VALIDITY, replace(lens, where=None)),
+    ):
+        if not snapshot.numbers([asked.id], changed):
+            return Sighted(found[0], gate, then[0])
+    return Sighted(found[0], Gate.FILTER, then[0])
+
+
+def _unseen(asked: Asked, sighted: Sighted) -> Why:
+    """The answer for a memory that the search cannot see."""
+    if sighted.memory is None or sighted.gate is None:
+        return Why(
+            id=asked.id,
+            subject="memory",
+            sentences=gates.not_here(asked.id),
+            question=asked.query.text,
+            gate=Gate.NAMESPACE,
+        )
+    told = gates.out_of_sight(sighted.gate, sighted.memory, asked.query.lens, sighted.then)
+    return _why(asked, sighted.memory, told, gate=sighted.gate)
+
+
+class _Watch:
+    """Looks at a search from inside its read transaction, for one memory."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self.vanished: Sighted | None = None
+        self.stand: Stand | None = None
+        self.missed: gates.Missed | None = None
+        self.looked: recall.Looked | None = None
+
+    def __call__(self, snapshot: Snapshot, looked: recall.Looked) -> None:
+        """Keeps what was seen, and where the memory stands in it."""
+        asked, self.looked = self._asked, looked
+        version = snapshot.numbers([asked.id], asked.query.lens).get(asked.id)
+        if version is None:
+            self.vanished = sight(snapshot, asked)
+            return
+        self.stand = _stand(snapshot, asked.query, looked, version)
+        if self.stand is None:
+            self.missed = _missed(snapshot, asked.query, looked, version)
+
+
+def _answered(asked: Asked, memory: Memory, watch: _Watch, hits: Hits) -> Why:
+    """The answer for a memory that the search could see."""
+    for place, hit in enumerate(hits, start=1):
+        if hit.id == asked.id:
+            rank = _rank(asked.query, watch, hit, place)
+            told = ranks.in_answer(memory, rank, len(hits), _shown_newer(asked, hit, hits))
+            return _why(asked, memory, told, rank=rank, hits=hits)
+    if watch.stand is None:
+        assert watch.missed is not None  # noqa: S101  # one of the two is known
+        told = gates.not_found(memory, watch.missed)
+        return _why(asked, memory, told, gate=Gate.CANDIDATES, hits=hits)
+    rank = _rank(asked.query, watch, None, watch.stand.above + 1)
+    gate, newer = _cut(asked, watch, watch.stand)
+    if gate is Gate.OLDER:
+        shown = [each for each in newer if seen_through(asked.sight, each.scope)]
+        told = gates.made_older(memory, shown)
+    elif gate is Gate.LIMIT:
+        told = gates.below_limit(memory, asked.query, rank)
+    else:
+        told = gates.below_threshold(memory, asked.query, rank)
+    return _why(asked, memory, (*told, *ranks.weighed(rank)), gate=gate, rank=rank, hits=hits)
+
+
+def _shown_newer(asked: Asked, hit: Hit, hits: Sequence[Hit]) -> str | None:
+    """The memory that seems to update a hit, if who asks sees it."""
+    newer = next((each.memory for each in hits if each.id == hit.newer), None)
+    return newer.id if newer and seen_through(asked.sight, newer.scope) else None
+
+
+def _cut(asked: Asked, watch: _Watch, stand: Stand) -> tuple[Gate, list[Memory]]:
+    """The gate that kept a candidate out, and of an older statement what is newer."""
+    query, looked = asked.query, watch.looked
+    assert looked is not None  # noqa: S101  # there is no stand without it
+    ranked = query.profile in profiles.RANKED
+    if stand.left_out or (ranked and not similar_enough(query, stand.fused)):
+        return Gate.THRESHOLD, []
+    most = query.limit if asked.reranking is None else asked.reranking.candidates
+    if not ranked and stand.above >= max(query.limit, most):
+        return Gate.LIMIT, []
+    if stand.fused.score < recall.least_score(query, looked.best):
+        return Gate.THRESHOLD, []
+    newer = _newer(asked, looked.found)
+    return (Gate.OLDER, newer) if newer else (Gate.LIMIT, [])
+
+
+def _newer(asked: Asked, found: recall.Found) -> list[Memory]:
+    """What stands above a hit although it was found below it, or not at all."""
+    hits = found.hits[: asked.query.limit]
+    places = {hit.id: place for place, hit in enumerate(hits)}
+    if asked.id not in places:
+        return []
+    memories = {each.id: each for each in (*(hit.memory for hit in found.hits), *found.brought)}
+    question = asked.query.text if asked.query.profile == profiles.MESH else None
+    above = newer_first.above(hits, found.guesses, memories, question)
+    return [
+        memories[id_]
+        for id_ in above.get(asked.id, ())
+        if places.get(id_, len(places)) > places[asked.id]
+    ]
+
+
+def _stand(snapshot: Snapshot, query: Query, looked: recall.Looked, version: int) -> Stand | None:
+    """Where a version stands among the candidates; None if it is none of them."""
+    if query.profile == profiles.MESH:
+        return _weighed(query, looked, version)
+    best, left_out = looked.best, False
+    if all(each.version != version for each in best):
+        best, left_out = _all_candidates(snapshot, query, looked, version)
+    for above, fused in enumerate(best):
+        if fused.version == version:
+            whole = version in {each.version for each in looked.best} or not _reorders(query)
+            made = shares.of_score(query.profile, fused, query.weights) if whole else _NOTHING
+            return Stand(above, fused, made, len(best), left_out)
+    return None
+
+
+def _reorders(query: Query) -> bool:
+    return query.profile in profiles.RANKED
+
+
+def _all_candidates(
+    snapshot: Snapshot, query: Query, looked: recall.Looked, version: int
+) -> tuple[Sequence[Fused], bool]:
+    """Every candidate of a profile, with those beyond its depth; True if a rule left it out."""
+    if query.profile != profiles.POINTS:
+        from memory_mesh.policy.ranking import fusion
+
+        legs = looked.legs
+        return fusion.fuse(query.profile, legs, len(legs.keyword.found) + len(legs.vector)), False
+    from memory_mesh.flows import injection
+
+    rules = query.rules
+    if rules is not None:
+        rules = replace(rules, max_memories=injection.MOST_SCANNED)
+    best = injection.by_points(snapshot, replace(query, rules=rules))
+    if all(each.version != version for each in best) and version in injection.called_by(
+        snapshot, query
+    ):
+        return [*best, Fused(version, 0.0, {})], True
+    return best, False
+
+
+def _weighed(query: Query, looked: recall.Looked, version: int) -> Stand | None:
+    """Where a version stands in the default profile."""
+    table = looked.table
+    known = {each.version: (above, each) for above, each in enumerate(looked.best)}
+    at = next((place for place, each in enumerate(table.versions) if each == version), None)
+    if at is None and version not in known:
+        return None
+    candidates = len({*table.versions, *known})
+    if at is None:  # only a trigger calls it
+        above, fused = known[version]
+        return Stand(above, fused, _NOTHING, candidates)
+    order = models.order(looked.prepared.space, query.text)
+    margins = forest.margins_of(table, order)
+    made = shares.of_margin(table, at, order, _trees(order), margins[at])
+    if version in known:
+        above, fused = known[version]
+    else:
+        own = (margins[at], version)
+        above = sum(pair > own for pair in zip(margins, table.versions, strict=True))
+        fused = forest.best(table, above + 1, order)[-1]
+    return Stand(above, fused, made, candidates)
+
+
+@lru_cache(maxsize=3)
+def _trees(order: str) -> tuple[tree_shares.Node, ...]:
+    """The trees of an order, read from the source of their module once."""
+    import inspect
+    from importlib import import_module
+
+    module = import_module(f"memory_mesh.policy.ranking._forest_by_{order}")
+    try:
+        source = inspect.getsource(module)
+    except OSError:
+        raise MeshError(
+            "the shares of a margin are read from the source of the ranking, and it is not "
+            "installed here; install memory-mesh with its .py files"
+        ) from None
+    return tree_shares.read(source, "margin")
+
+
+def _missed(snapshot: Snapshot, query: Query, looked: recall.Looked, version: int) -> gates.Missed:
+    """What is known of a version that is no candidate."""
+    prepared, legs = looked.prepared, looked.legs
+    space = prepared.space
+    question = None if space is None else Question(space, prepared.vector, 0)
+    placed = snapshot.around([version], query.lens, question).get(version)
+    terms = question_terms(query)
+    held = frozenset(() if placed is None else placed.terms.split())
+    return gates.Missed(
+        tuple(dict.fromkeys(term for term in terms if term in held)),
+        len(dict.fromkeys(terms)),
+        len(legs.keyword.found),
+        len(legs.vector),
+        None if placed is None else placed.cosine,
+        min((near.cosine for near in legs.vector), default=None),
+    )
+
+
+def _rank(query: Query, watch: _Watch, hit: Hit | None, place: int) -> Rank:
+    """The place of a memory, its score, and what both are made of."""
+    stand, looked = watch.stand, watch.looked
+    assert looked is not None  # noqa: S101  # the search was watched
+    if stand is None:  # what it updates was found, and brought it along
+        score = 0.0 if hit is None else hit.score
+        return Rank(place, score, 0.0, 0.0, lifts={"older": score}, profile=query.profile)
+    score = stand.fused.score if hit is None else hit.score
+    lifts: dict[str, float] = {}
+    if "trigger" in stand.fused.parts and query.profile == profiles.MESH:
+        lifts["trigger"] = (1 - stand.fused.score) / (1 - CALLED) * CALLED
+    if score > stand.fused.score:
+        lifts["older"] = score - stand.fused.score
+    ranked = query.profile in profiles.RANKED
+    return Rank(
+        place,
+        score,
+        stand.made_of.margin,
+        stand.made_of.base,
+        stand.made_of.shares,
+        lifts,
+        stand.fused.parts,
+        query.profile,
+        stand.candidates,
+        recall.least_score(query, looked.best) if query.min_relevance else None,
+        similarity(stand.fused.parts) if ranked else None,
+    )
+
+
+def _why(
+    asked: Asked,
+    memory: Memory,
+    sentences: Sequence[str],
+    *,
+    gate: Gate | None = None,
+    rank: Rank | None = None,
+    hits: Hits | None = None,
+) -> Why:
+    return Why(
+        id=asked.id,
+        subject="memory",
+        sentences=tuple(sentences),
+        question=asked.query.text,
+        gate=gate,
+        rank=rank,
+        memory=memory,
+        found=None if hits is None else hits.explanation,
+    )

@@ -1,0 +1,106 @@
+"""Ask why: of a memory, of a block, of a place among the hits, of what entered a prompt."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from memory_mesh import flows
+from memory_mesh.errors import InvalidInput
+from memory_mesh.model import Lens, Query, Scope, Status
+from memory_mesh.policy.arguments import check_limit, check_share, check_text
+from memory_mesh.policy.ranking.profiles import POINTS
+from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.verbs.search import SearchVerbs
+
+if TYPE_CHECKING:
+    from memory_mesh.model.why import Why
+
+
+class ExplainVerbs(SearchVerbs):
+    """Methods that say why."""
+
+    def explain(
+        self,
+        id: str,
+        *,
+        query: str | None = None,
+        limit: int = 10,
+        filter: str | None = None,
+        include: Iterable[Status | str] = (),
+        across: Iterable[str] = (),
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        profile: str = "mesh",
+        keyword_only: bool = False,
+        min_similarity: float | None = None,
+        min_relevance: float = 0.0,
+        max_tokens: int | None = None,
+        scope: Scope | None = None,
+        see_across: Iterable[str] = (),
+    ) -> "Why":
+        """Says why a memory or block is as it is, or why a search found a memory where it did.
+
+        Without a query: how it came in, what became of it and why, with its versions, trust, votes,
+        links, conflicts and blocks. With one: its place and each feature's share of it, or the
+        first gate that kept it out. A memory that this mesh does not see is as one that does not
+        exist: NotFound, with a query the gate `namespace`. Nothing is recorded.
+
+        Options:
+            query: the question of a search, whose other options are those of `search`.
+            limit: the largest number of results, 1 to 1,000.
+            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            include: further statuses to show beside active, such as quarantined.
+            across: parts of the scope to ignore: project, agent, session.
+            as_of: answer from what was recorded at this time.
+            valid_at: show what is true at this time.
+            profile: how to rank: mesh, rrf, composite, lane or points.
+            keyword_only: search by words alone, without vectors.
+            min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
+            min_relevance: the score that the best hit must reach, 0 to 1; others need a tenth.
+            max_tokens: explain a pack of `context` with this budget instead of the search.
+            scope: who reads; by default the project, agent and session of this mesh.
+            see_across: parts of its own scope that the one who asks why may ignore.
+        """
+        named = check_text(id, "id")
+        if query is None:
+            sight = self._sight(scope, see_across)
+            return flows.explain.explain(self._access(), named, sight)
+        lens = self._lens(
+            scope,
+            filter=filter,
+            across=across,
+            include=include,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
+        question = Query(
+            check_text(query, "query"),
+            lens,
+            check_limit(limit),
+            profile,
+            keyword_only,
+            {},
+            min_similarity,
+            check_share(min_relevance, "min_relevance"),
+            self._points_rules(lens.scope.agent, limit) if profile == POINTS else None,
+        )
+        if max_tokens is not None:
+            raise InvalidInput("max_tokens cannot be explained yet")
+        asked = flows.explain_rank.Asked(
+            named, question, self._sight(None, see_across), self._reranking(None)
+        )
+        return flows.explain_rank.why_found(self._access(), asked)
+
+    def explain_injection(self, id: str, *, see_across: Iterable[str] = ()) -> "Why":
+        """Says what entered a prompt, when, at how many tokens, and what became of it since.
+
+        Only for the reader that the prompt was for: the same project, agent and session.
+
+        Options:
+            see_across: parts of its own scope that the one who asks why may ignore.
+        """
+        sight = self._sight(None, see_across)
+        return flows.explain.explain_injection(self._access(), check_text(id, "id"), sight)
+
+    def _sight(self, scope: Scope | None, across: Iterable[str]) -> Lens:
+        """What may be looked at for an explanation."""
+        return flows.explain.sight_of(self._lens(scope, across=across))
