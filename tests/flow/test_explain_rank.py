@@ -47,8 +47,10 @@ def test_shares_add_up_by_meaning_too_and_name_votes(tmp_path, clock):
         mesh.rate(cat.id, helpful=True)
         why = mesh.explain(cat.id, query="where does the kitten rest?")
     assert adds_up(why)
+    assert why.rank is not None
     assert why.rank.shares["usefulness"] > 0
     assert why.rank.shares["line_cosine_mixed"] > 0
+    assert why.found is not None
     assert why.found.space
 
 

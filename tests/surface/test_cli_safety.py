@@ -57,7 +57,7 @@ def ids(cli: CommandLine) -> list[str]:
 
 
 def reads(cli: CommandLine) -> list[tuple[str, ...]]:
-    one_each = [("get", "--id", id_) for id_ in ids(cli)]
+    one_each = [(command, "--id", id_) for id_ in ids(cli) for command in ("get", "explain")]
     return [
         ("list",),
         ("search", "findme", "--limit", "50", "--explain"),
@@ -84,6 +84,8 @@ def misspelt(text: str) -> list[tuple[str, ...]]:
         ("list", "--as-of", text),
         ("search", text, "--project", text),
         ("get", "--id", text),
+        ("explain", "--id", text),
+        ("explain", "--id", text, "--query", text),
         ("delete", "--id", text),
         ("store", "--content", "x", "--metadata", text),
         ("store", "--content", "x", "--meta", text),

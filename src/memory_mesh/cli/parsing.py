@@ -42,6 +42,7 @@ COMMANDS = {
     "links": "show the links of a memory, what they lead to, and ways between memories",
     "clusters": "show groups of memories that links hold together",
     "episode": "group memories into episodes, and summarise them",
+    "explain": "say why a memory is as it is, or why a search found it or not",
     "trace": "record executions, and ask them about the next task",
     "memory-log": "show, archive or erase the log shared by all projects",
     "import-tables": "import a store of @yamo/memory-mesh",

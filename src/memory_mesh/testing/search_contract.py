@@ -34,6 +34,20 @@ class SearchContract(EmptyLedger):
         assert not found(ledger, "tea hot cold", everything)
         assert ledger.verify("default").ok
 
+    def test_a_version_is_numbered_as_the_lens_sees_it(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """The number is the one that a search finds; what the lens does not see has none."""
+        put(ledger, "mem_1_000001", "tea is hot")
+        put(ledger, "mem_1_000002", "tea is cold", scope=HERE)
+        lens = Lens(clock.now())
+        asked = ["mem_1_000001", "mem_1_000002", "mem_1_000003"]
+        with ledger.read("default") as snapshot:
+            numbered = snapshot.numbers(asked, lens)
+            (match,) = snapshot.match(["tea"], lens, 10).found
+            assert numbered == {"mem_1_000001": match.version}
+            assert set(snapshot.numbers(asked, Lens(clock.now(), HERE))) == set(asked[:2])
+
     def test_a_version_comes_with_its_place(self, ledger: Ledger, clock: FrozenClock) -> None:
         """Words, people and time, and who stands before and after it."""
         moment = clock.now()

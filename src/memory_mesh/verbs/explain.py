@@ -32,7 +32,7 @@ class ExplainVerbs(SearchVerbs):
         profile: str = "mesh",
         keyword_only: bool = False,
         min_similarity: float | None = None,
-        min_relevance: float = 0.0,
+        min_relevance: float | None = None,
         max_tokens: int | None = None,
         scope: Scope | None = None,
         see_across: Iterable[str] = (),
@@ -55,12 +55,14 @@ class ExplainVerbs(SearchVerbs):
             profile: how to rank: mesh, rrf, composite, lane or points.
             keyword_only: search by words alone, without vectors.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
-            min_relevance: the score that the best hit must reach, 0 to 1; others need a tenth.
+            min_relevance: the threshold of the search; default 0, of a pack 0.12.
             max_tokens: explain a pack of `context` with this budget instead of the search.
             scope: who reads; by default the project, agent and session of this mesh.
             see_across: parts of its own scope that the one who asks why may ignore.
         """
         named = check_text(id, "id")
+        if query is None and named.startswith("inj_"):
+            return self.explain_injection(named, see_across=see_across)
         if query is None:
             sight = self._sight(scope, see_across)
             return flows.explain.explain(self._access(), named, sight)
@@ -80,7 +82,7 @@ class ExplainVerbs(SearchVerbs):
             keyword_only,
             {},
             min_similarity,
-            check_share(min_relevance, "min_relevance"),
+            check_share(min_relevance or 0.0, "min_relevance"),
             self._points_rules(lens.scope.agent, limit) if profile == POINTS else None,
         )
         if max_tokens is not None:
