@@ -31,6 +31,7 @@ from memory_mesh.verbs.lessons import LessonVerbs
 from memory_mesh.verbs.links import LinkVerbs
 from memory_mesh.verbs.memories import MemoryVerbs
 from memory_mesh.verbs.review import ReviewVerbs
+from memory_mesh.verbs.search import SearchVerbs
 from memory_mesh.verbs.skills import SkillVerbs
 from memory_mesh.verbs.system_memory import SystemMemoryVerbs
 from memory_mesh.verbs.traces import TraceVerbs
@@ -41,6 +42,7 @@ class MemoryMesh(
     MemoryVerbs,
     ContextVerbs,
     ExplainVerbs,
+    SearchVerbs,
     UpkeepVerbs,
     LessonVerbs,
     SkillVerbs,

@@ -37,7 +37,7 @@ from memory_mesh.model.why import Entered, Version, Why
 from memory_mesh.policy.audience import seen_through
 from memory_mesh.policy.explaining import kept
 from memory_mesh.policy.writing.trust import trust_parts_of
-from memory_mesh.ports import Snapshot
+from memory_mesh.ports import Lookup, Snapshot
 
 MOST = 100  # observations, blocks, conflicts and links that are read
 MOST_INJECTIONS = 20
@@ -79,12 +79,12 @@ def explain_injection(access: Access, id_: str, sight: Lens) -> Why:
         if injection is None or not seen_through(sight, injection.reader):
             raise NotFound
         ids = [one.memory for one in injection.memories]
-        memories = {memory.id: memory for memory in snapshot.get(ids, sight)}
-        successors = _seen(
-            snapshot, [each.successor for each in memories.values() if each.successor], sight
-        )
+        memories = {
+            memory.id: without_successor(snapshot, memory, sight)
+            for memory in snapshot.get(ids, sight)
+        }
     entered = [
-        Entered(one, memory, kept.entered(_shown(memory, successors), one.recorded))
+        Entered(one, memory, kept.entered(memory, one.recorded))
         for one in injection.memories
         if (memory := memories.get(one.memory)) is not None
     ]
@@ -100,38 +100,55 @@ def explain_injection(access: Access, id_: str, sight: Lens) -> Why:
     )
 
 
+def without_successor(snapshot: Lookup, memory: Memory, sight: Lens) -> Memory:
+    """The memory, without the name of a successor that the reader does not see."""
+    if memory.successor is None:
+        return memory
+    return _shown(memory, _hidden(snapshot, [memory.successor], sight))
+
+
 def _memory(snapshot: Snapshot, memory: Memory, sight: Lens) -> Why:
     history = [each for each in snapshot.history(memory.id) if seen_through(sight, each.scope)]
     reasons = snapshot.reasons(memory.id)
-    blocks = _blocks(snapshot, memory.id, history)
-    links, conflicts = _links(snapshot, memory.id, sight), _conflicts(snapshot, memory.id, sight)
+    blocks = [
+        block for block in snapshot.blocks_about(memory.id, MOST) if _held(history, block.entry.at)
+    ]
+    observed = [each for each in snapshot.observations(memory.id, MOST) if _held(history, each.at)]
+    beside = _Beside(snapshot, memory.id, sight)
     chain = _chain(snapshot, memory, sight)
-    named = kept.named_ids(
-        [text for said in (*reasons.values(), *map(kept.block_reasons, blocks)) for text in said]
+    said = (
+        *reasons.values(),
+        *map(kept.block_reasons, blocks),
+        *(each.reasons for each in observed),
     )
-    observed = snapshot.observations(memory.id, MOST)
-    named |= kept.named_ids([text for each in observed for text in each.reasons])
-    seen = frozenset({memory.id, *_seen(snapshot, named, sight)})
-    versions = tuple(
-        Version(each, kept.without_unseen(_reasons(each, reasons, blocks), seen))
-        for each in history
+    hidden = _hidden(
+        snapshot,
+        {
+            *kept.named_ids([text for texts in said for text in texts]),
+            *(each.successor for each in (*history, *chain) if each.successor),
+            *beside.ends,
+        },
+        sight,
     )
     why = Why(
         id=memory.id,
         subject="memory",
         sentences=(),
-        memory=_shown(memory, frozenset(each.id for each in chain)),
-        versions=versions,
+        memory=_shown(memory, hidden),
+        versions=tuple(
+            Version(_shown(each, hidden), kept.without(_reasons(each, reasons, blocks), hidden))
+            for each in history
+        ),
         observations=tuple(
-            replace(each, reasons=kept.without_unseen(each.reasons, seen)) for each in observed
+            replace(each, reasons=kept.without(each.reasons, hidden)) for each in observed
         ),
         trust=trust_parts_of(memory, sight.now),
         votes=_votes(memory),
-        links=tuple(links),
-        conflicts=tuple(conflicts),
-        blocks=tuple(kept.in_short(block, seen) for block in blocks),
-        chain=tuple(chain),
-        rationale=_rationale(snapshot, chain, conflicts, seen),
+        links=beside.links,
+        conflicts=beside.conflicts,
+        blocks=tuple(kept.in_short(block, hidden) for block in blocks),
+        chain=tuple(_shown(each, hidden) for each in chain),
+        rationale=_rationale(snapshot, chain, beside.conflicts, hidden),
         injections=tuple(
             each
             for each in snapshot.injections(memory.id, MOST_INJECTIONS)
@@ -141,15 +158,15 @@ def _memory(snapshot: Snapshot, memory: Memory, sight: Lens) -> Why:
     return replace(why, sentences=kept.sentences(why, sight.now))
 
 
-def _shown(memory: Memory, seen: frozenset[str]) -> Memory:
+def _shown(memory: Memory, hidden: frozenset[str]) -> Memory:
     """The memory without the name of a successor that the reader does not see."""
-    return memory if memory.successor in seen else replace(memory, successor=None)
+    return replace(memory, successor=None) if memory.successor in hidden else memory
 
 
-def _seen(snapshot: Snapshot, ids: Iterable[str], sight: Lens) -> frozenset[str]:
-    """Those of the ids that the reader sees."""
+def _hidden(snapshot: Lookup, ids: Iterable[str], sight: Lens) -> frozenset[str]:
+    """Those of the ids that the reader does not see, or that do not exist."""
     wanted = sorted(set(ids))
-    return frozenset(snapshot.numbers(wanted, sight)) if wanted else frozenset()
+    return frozenset(wanted).difference(snapshot.numbers(wanted, sight)) if wanted else frozenset()
 
 
 def _votes(memory: Memory) -> dict[str, float]:
@@ -174,38 +191,35 @@ def _reasons(
     return ()
 
 
-def _blocks(snapshot: Snapshot, memory_id: str, history: Sequence[Memory]) -> list[Block]:
-    """The blocks about a memory of the times at which the reader could see it."""
-    return [
-        block
-        for block in snapshot.blocks_about(memory_id, MOST)
-        if any(_held(version, block.entry.at) for version in history)
-    ]
+def _held(history: Sequence[Memory], at: datetime) -> bool:
+    """True if one of these versions stood at a time: the reader could see the memory then."""
+    return any(
+        version.recorded_from - _TICK <= at
+        and (version.recorded_until is None or at < version.recorded_until)
+        for version in history
+    )
 
 
-def _held(version: Memory, at: datetime) -> bool:
-    until = version.recorded_until
-    return version.recorded_from - _TICK <= at and (until is None or at < until)
+class _Beside:
+    """The links and conflicts of a memory with others that the reader sees, and all their ends."""
 
-
-def _links(snapshot: Snapshot, memory_id: str, sight: Lens) -> list[Link]:
-    """The links whose other end the reader sees and that is not deleted."""
-    lens = replace(sight, statuses=sight.statuses - {Status.DELETED})
-    found = snapshot.links([memory_id])
-    ends = _seen(snapshot, [id_ for each in found for id_ in (each.source, each.target)], lens)
-    ends |= {memory_id}
-    return [each for each in found if {each.source, each.target} <= ends][:MOST]
-
-
-def _conflicts(snapshot: Snapshot, memory_id: str, sight: Lens) -> list[Conflict]:
-    """The conflicts of a memory with others that the reader sees, newest first."""
-    found = [
-        *snapshot.conflicts(MOST, pending=False, memory=memory_id),
-        *snapshot.conflicts(MOST, pending=False, existing=memory_id),
-    ]
-    ends = _seen(snapshot, [id_ for each in found for id_ in (each.new, each.existing)], sight)
-    visible = [each for each in found if {each.new, each.existing} <= ends]
-    return sorted(visible, key=lambda each: (each.created, each.id), reverse=True)
+    def __init__(self, snapshot: Snapshot, memory_id: str, sight: Lens) -> None:
+        links = snapshot.links([memory_id])
+        conflicts = [
+            *snapshot.conflicts(MOST, pending=False, memory=memory_id),
+            *snapshot.conflicts(MOST, pending=False, existing=memory_id),
+        ]
+        self.ends = {id_ for each in links for id_ in (each.source, each.target)}
+        self.ends |= {id_ for each in conflicts for id_ in (each.new, each.existing)}
+        hidden = _hidden(snapshot, self.ends, sight)
+        there = replace(sight, statuses=sight.statuses - {Status.DELETED})
+        gone = _hidden(snapshot, self.ends, there) - {memory_id}
+        self.links: tuple[Link, ...] = tuple(
+            each for each in links if gone.isdisjoint((each.source, each.target))
+        )[:MOST]
+        visible = [each for each in conflicts if hidden.isdisjoint((each.new, each.existing))]
+        visible.sort(key=lambda each: (each.created, each.id), reverse=True)
+        self.conflicts: tuple[Conflict, ...] = tuple(visible)
 
 
 def _chain(snapshot: Snapshot, memory: Memory, sight: Lens) -> list[Memory]:
@@ -232,10 +246,12 @@ def _chain(snapshot: Snapshot, memory: Memory, sight: Lens) -> list[Memory]:
 
 
 def _rationale(
-    snapshot: Snapshot, chain: Sequence[Memory], conflicts: Sequence[Conflict], seen: frozenset[str]
+    snapshot: Snapshot,
+    chain: Sequence[Memory],
+    conflicts: Sequence[Conflict],
+    hidden: frozenset[str],
 ) -> dict[str, tuple[str, ...]]:
     """Why each memory of a chain was superseded, by its id."""
-    known = seen | {memory.id for memory in chain}
     found: dict[str, tuple[str, ...]] = {}
     for memory in chain:
         if memory.status is not Status.SUPERSEDED:
@@ -246,31 +262,32 @@ def _rationale(
             for each in conflicts
             if each.existing == memory.id and each.resolution is Resolution.SUPERSEDE
         ]
-        found[memory.id] = kept.without_unseen(said, known)
+        found[memory.id] = kept.without(said, hidden)
     return found
 
 
 def _block(snapshot: Snapshot, block: Block, sight: Lens) -> Why | None:
     """Explains a block, unless it is about nothing that the reader sees."""
-    named = {*block.entry.memories, *kept.named_ids(kept.block_reasons(block))}
-    seen = _seen(snapshot, named, sight) | _skills(snapshot, block, sight)
+    about = block.entry.memories
+    named = {*about, *kept.named_ids(kept.block_reasons(block))}
+    hidden = _hidden(snapshot, named, sight) - _skills(snapshot, block, sight)
     metadata = block.entry.metadata
-    for_all = metadata.get("audience")
-    if isinstance(for_all, Mapping):
-        if not seen_through(sight, _scope(for_all)):
+    for_whom = metadata.get("audience")
+    if isinstance(for_whom, Mapping):
+        if not seen_through(sight, _scope(for_whom)):
             return None
-    elif not seen.intersection(block.entry.memories):
+    elif hidden.issuperset(about):
         return None
-    short = kept.in_short(block, seen)
+    short = kept.in_short(block, hidden)
     outcome = metadata.get("outcome")
     ended = outcome if isinstance(outcome, str) else None
-    memory = snapshot.get(short.memories[:1], sight) if len(short.memories) == 1 else []
+    memory = snapshot.get(short.memories, sight) if len(short.memories) == 1 else []
     return Why(
         id=block.entry.id,
         subject="block",
         sentences=kept.block_sentences(short, ended),
         blocks=(short,),
-        memory=_shown(memory[0], seen) if memory else None,
+        memory=without_successor(snapshot, memory[0], sight) if memory else None,
     )
 
 

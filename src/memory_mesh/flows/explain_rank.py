@@ -22,6 +22,7 @@ from memory_mesh.errors import MeshError
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows import recall
 from memory_mesh.flows.access import Access
+from memory_mesh.flows.explain import without_successor
 from memory_mesh.flows.prepare import redact
 from memory_mesh.flows.search_plan import question_terms
 from memory_mesh.model import Fused, Hit, Hits, Lens, Memory, Query, Question, Status
@@ -78,11 +79,11 @@ def why_found(access: Access, asked: Asked) -> Why:
     with access.ledger.read(access.namespace) as snapshot:
         sighted = sight(snapshot, asked)
     if sighted.memory is None or sighted.gate is not None:
-        return _unseen(asked, sighted)
+        return unseen(asked, sighted)
     watch = _Watch(asked)
     _, hits = recall.find(access, asked.query, reranking=asked.reranking, look=watch)
     if watch.vanished is not None:  # between the two transactions
-        return _unseen(asked, watch.vanished)
+        return unseen(asked, watch.vanished)
     return _answered(asked, sighted.memory, watch, hits)
 
 
@@ -91,25 +92,25 @@ def sight(snapshot: Lookup, asked: Asked) -> Sighted:
     found = snapshot.get([asked.id], asked.sight)
     if not found:
         return Sighted(None, Gate.NAMESPACE)
-    lens = asked.query.lens
+    memory, lens = without_successor(snapshot, found[0], asked.sight), asked.query.lens
     if snapshot.numbers([asked.id], lens):
-        return Sighted(found[0])
+        return Sighted(memory)
     wide = replace(lens, across=AUDIENCE, statuses=frozenset(Status), any_validity=True, where=None)
     own = replace(wide, scope=asked.sight.scope, across=asked.sight.across)
     then = snapshot.get([asked.id], own)
     if not then:  # not on record yet, or not for who asks
-        return Sighted(found[0], Gate.VALIDITY)
+        return Sighted(memory, Gate.VALIDITY)
     for gate, changed in (
         (Gate.SCOPE, replace(wide, across=lens.across)),
         (Gate.STATUS, replace(wide, across=lens.across, statuses=lens.statuses)),
         (Gate.VALIDITY, replace(lens, where=None)),
     ):
         if not snapshot.numbers([asked.id], changed):
-            return Sighted(found[0], gate, then[0])
-    return Sighted(found[0], Gate.FILTER, then[0])
+            return Sighted(memory, gate, then[0])
+    return Sighted(memory, Gate.FILTER, then[0])
 
 
-def _unseen(asked: Asked, sighted: Sighted) -> Why:
+def unseen(asked: Asked, sighted: Sighted) -> Why:
     """The answer for a memory that the search cannot see."""
     if sighted.memory is None or sighted.gate is None:
         return Why(
@@ -178,11 +179,15 @@ def _cut(asked: Asked, watch: _Watch, stand: Stand) -> tuple[Gate, list[Memory]]
     """The gate that kept a candidate out, and of an older statement what is newer."""
     query, looked = asked.query, watch.looked
     assert looked is not None  # noqa: S101  # there is no stand without it
-    ranked = query.profile in profiles.RANKED
-    if stand.left_out or (ranked and not similar_enough(query, stand.fused)):
+    if stand.left_out:
         return Gate.THRESHOLD, []
+    above = stand.above
+    if query.profile in profiles.RANKED:  # its threshold comes before the limit
+        if not similar_enough(query, stand.fused):
+            return Gate.THRESHOLD, []
+        above = sum(similar_enough(query, each) for each in looked.best[:above])
     most = query.limit if asked.reranking is None else asked.reranking.candidates
-    if not ranked and stand.above >= max(query.limit, most):
+    if above >= max(query.limit, most):
         return Gate.LIMIT, []
     if stand.fused.score < recall.least_score(query, looked.best):
         return Gate.THRESHOLD, []

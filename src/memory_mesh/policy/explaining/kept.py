@@ -29,9 +29,9 @@ def named_ids(texts: Sequence[str]) -> set[str]:
     return {found for text in texts for found in _ID.findall(text)}
 
 
-def without_unseen(texts: Sequence[str], seen: frozenset[str]) -> tuple[str, ...]:
-    """Returns the sentences that name nothing but what the reader sees."""
-    return tuple(text for text in texts if named_ids([text]) <= seen)
+def without(texts: Sequence[str], hidden: frozenset[str]) -> tuple[str, ...]:
+    """Returns the sentences that name nothing of what is hidden."""
+    return tuple(text for text in texts if not any(id_ in text for id_ in hidden))
 
 
 def sentences(why: Why, at: datetime) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def block_sentences(block: Recorded, outcome: str | None) -> tuple[str, ...]:
     )
 
 
-def in_short(block: Block, seen: frozenset[str]) -> Recorded:
+def in_short(block: Block, hidden: frozenset[str]) -> Recorded:
     """A block without the words of memories, and without what the reader does not see."""
     entry, metadata = block.entry, block.entry.metadata
     what = metadata.get("type") or metadata.get("use")
@@ -77,8 +77,8 @@ def in_short(block: Block, seen: frozenset[str]) -> Recorded:
         entry.at,
         entry.agent,
         what if isinstance(what, str) else entry.operation.value,
-        without_unseen(block_reasons(block), seen),
-        tuple(id_ for id_ in entry.memories if id_ in seen),
+        without(block_reasons(block), hidden),
+        tuple(id_ for id_ in entry.memories if id_ not in hidden),
         block.position,
         None if block.hash is None else block.hash.hex(),
     )
