@@ -41,6 +41,7 @@ COMMANDS = {
     "history": "show every recorded version of a memory",
     "links": "show the links of a memory, what they lead to, and ways between memories",
     "clusters": "show groups of memories that links hold together",
+    "graph": "draw what a memory is linked to, or what superseded what",
     "episode": "group memories into episodes, and summarise them",
     "explain": "say why a memory is as it is, or why a search found it or not",
     "trace": "record executions, and ask them about the next task",
