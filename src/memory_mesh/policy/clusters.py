@@ -70,6 +70,11 @@ def _stems(text: str) -> dict[str, Counter[str]]:
         stems = analyze.terms(word)
         long = len(word) > _LONGEST  # a line of a script without spaces
         for stem in stems if long else stems[:1]:
-            if any(char.isalpha() for char in stem):
+            if any(char.isalpha() for char in stem) and not _says_nothing(word):
                 found.setdefault(stem, Counter())[stem if long else word.lower()] += 1
     return found
+
+
+def _says_nothing(word: str) -> bool:
+    """True for a stop word, also with its apostrophe."""
+    return word.lower().replace("'", "").replace("\u2019", "") in analyze.STOP_WORDS
