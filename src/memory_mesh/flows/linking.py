@@ -34,7 +34,7 @@ from memory_mesh.policy import audience, linking
 from memory_mesh.policy.ranking.models import reads
 from memory_mesh.ports import Snapshot
 
-NEWEST = 8_192  # vectors that a write compares; words find candidates among the older ones
+NEWEST = 4_096  # vectors that a write compares; words find candidates among the older ones
 SLICE = 64  # vectors that upkeep looks up at a time
 UPKEEP_SECONDS = 60.0  # after which upkeep begins no further slice
 _MATE = "#"  # before the place of a draft of the same slice, which has no id yet

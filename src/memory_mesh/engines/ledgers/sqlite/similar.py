@@ -6,10 +6,11 @@ words. Upkeep compares all of them. What a reader does not see is left out befor
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
 
-from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, keywords, rows, vectors
+from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows, vectors
 from memory_mesh.engines.ledgers.sqlite.snapshot import sight
-from memory_mesh.model import Lens, Question, Scope, Space
+from memory_mesh.model import Lens, Scope, Space
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.query import Probe, Similar, Vectored
 from memory_mesh.typed import TYPE_CHECKING, TypeAlias
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 DEEPEST = 2_048  # texts above the least cosine that are looked at for one reader
 _PAGE = 64  # texts whose readers are checked at a time
-_BY_WORDS = 32  # candidates that words find for one text
+_BY_WORDS = 64  # candidates that words find for one text, the newest
+_FEW = 32  # texts with a word that is still rare
+_COMBINED = 4  # words that are too common alone, and are looked for two at a time
 Near: TypeAlias = tuple[float, int]  # cosine, text
 Seen: TypeAlias = Callable[[Sequence[int]], dict[int, str]]  # texts -> ids of visible memories
 
@@ -137,31 +140,49 @@ def _nearest(
 
 
 def _found_by_words(db: sqlite3.Connection, sought: Similar, probe: Probe) -> list[Near]:
-    """Texts that share rare words with a text and are near enough, whatever their age."""
-    source, condition, values = sight(probe.lens)
-    statement = (
-        f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
-        f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}"
-    )
+    """Texts that share a rare word or two words with a text and are near enough, of any age."""
+    import numpy as np
 
-    def visible(texts: Sequence[int]) -> list[tuple[int, int]]:
-        return db.execute(statement, [rows.dumped(texts), *values]).fetchall()
+    texts = _sharing_words(db, probe.terms)
+    if not texts:
+        return []
+    found = db.execute(
+        "SELECT x.text, x.data FROM vector x JOIN space s ON s.number = x.space "
+        "WHERE s.name = ? AND x.text IN (SELECT value FROM json_each(?))",
+        (sought.space.name, rows.dumped(texts)),
+    ).fetchall()
+    matrix = np.frombuffer(b"".join(data for _, data in found), np.float32)
+    asked = np.frombuffer(b"".join(probe.vectors), np.float32)
+    size = sought.space.dimension
+    cosines = (matrix.reshape(len(found), size) @ asked.reshape(-1, size).T).max(axis=1)
+    near = zip(cosines.tolist(), (text for text, _ in found), strict=True)
+    return [(cosine, text) for cosine, text in near if cosine > sought.least]
 
-    matches = keywords.match(db, ("live",), probe.terms, _BY_WORDS, visible, literal=True)
-    versions = [match.version for match in matches.found]
-    texts = dict(
-        db.execute(
-            "SELECT number, text FROM version WHERE number IN (SELECT value FROM json_each(?))",
-            (rows.dumped(versions),),
-        ).fetchall()
-    )
-    best: dict[int, float] = {}
-    for vector in probe.vectors:
-        for version, cosine in vectors.cosines(
-            db, Question(sought.space, vector, 0), versions
-        ).items():
-            best[texts[version]] = max(cosine, best.get(texts[version], -1.0))
-    return [(cosine, text) for text, cosine in best.items() if cosine > sought.least]
+
+def _sharing_words(db: sqlite3.Connection, terms: Sequence[str]) -> list[int]:
+    """The texts that have a word which few have, or two words that few have together."""
+    found: dict[int, None] = {}
+    common: list[str] = []
+    for term in terms:
+        holding = _holding(db, _quoted(term))
+        if holding is None:
+            common.append(term)
+        else:
+            found |= dict.fromkeys(holding)
+    for one, other in combinations(common[:_COMBINED], 2):
+        found |= dict.fromkeys(_holding(db, f"{_quoted(one)} AND {_quoted(other)}") or ())
+    return sorted(found, reverse=True)[:_BY_WORDS]
+
+
+def _holding(db: sqlite3.Connection, asked: str) -> list[int] | None:
+    """The texts that hold what is asked; None if they are too many to tell anything."""
+    found = db.execute("SELECT rowid FROM live WHERE live MATCH ? LIMIT ?", (asked, _FEW + 1))
+    texts = [text for (text,) in found]
+    return None if len(texts) > _FEW else texts
+
+
+def _quoted(term: str) -> str:
+    return '"{}"'.format(term.replace('"', '""'))
 
 
 def _seen(db: sqlite3.Connection, lens: Lens) -> Seen:
