@@ -5,13 +5,17 @@
 
 Two copies of one store take the same texts, one with `link_similar` and one without, with the local
 model (MEMORY_MESH_MODEL_DIR). The stored vectors lie around those of real texts, so that a new text
-has neighbours to be linked to. `share_found` says how many of the links that a comparison with all
-vectors gives were found by the write itself, which compares the newest and looks older ones up by
-words. An index plays no part: a write does not ask it.
+has neighbours to be linked to. An index plays no part: a write does not ask it.
+
+    python -m bench.linking --texts FILE.jsonl --out docs/benchmarks
+
+says which part of the links that an exact write would make a write finds which compares only the
+newest tenth of the vectors and looks older memories up by words; FILE has a `text` in each line.
 """
 
 import argparse
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -23,9 +27,7 @@ from bench import corpus, measure
 from bench.measure import Figures, say
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.flows import linking
-from memory_mesh.model import Embedding, Lens, Space
-from memory_mesh.model.query import Probe, Similar
-from memory_mesh.policy.linking import MOST_LINKS, least_cosine
+from memory_mesh.model import Embedding, Space
 from memory_mesh.sync import MemoryMesh
 
 MEMORIES, ROUNDS = 100_000, 200
@@ -65,20 +67,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--memories", type=int, default=MEMORIES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--texts", type=Path, help="a file of texts: measure what a write finds")
+    parser.add_argument("--tenants", nargs="*", help="only lines of these tenants")
     parser.add_argument("--out", type=Path, help="the folder that linking.json is written to")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        figures = measured(Path(work), options.memories, options.rounds)
+        if options.texts is None:
+            figures = measured(Path(work), options.memories, options.rounds)
+        else:
+            figures = share_found(Path(work), _texts(options.texts, options.tenants))
     text = json.dumps(figures, indent=2)
     say(text)
     if options.out is not None:
-        (options.out / "linking.json").write_text(f"{text}\n", encoding="utf-8")
+        name = "linking.json" if options.texts is None else "linking_found.json"
+        (options.out / name).write_text(f"{text}\n", encoding="utf-8")
 
 
 def measured(work: Path, memories: int, rounds: int) -> Figures:
     """Adds with and without links on two copies of one store, and what upkeep makes of them."""
-    import os
-
     real = OnnxEmbedder(Path(os.environ["MEMORY_MESH_MODEL_DIR"]))
     _load(work / "with", memories, Planted(real))
     shutil.copytree(work / "with", work / "without")
@@ -98,7 +104,6 @@ def measured(work: Path, memories: int, rounds: int) -> Figures:
         at_once = list(corpus.texts(memories + rounds + 1, memories + rounds + 129))
         many = measure.seconds(lambda: linked.add_many(at_once))
         many_plain = measure.seconds(lambda: plain.add_many(at_once))
-        found = _share_found(linked, ids[: min(rounds, 100)])
         links = sum(len(linked.links(id_, types=["similar"])) for id_ in ids)
         one_slice = measure.seconds(lambda: _one_slice(linked))
     return {
@@ -115,9 +120,13 @@ def measured(work: Path, memories: int, rounds: int) -> Figures:
         "first_add_without_ms": measure.rounded(first_plain * 1e3),
         "batch_of_128_over_without": measure.rounded(many / many_plain),
         "links_per_add": measure.rounded(links / len(ids)),
-        "share_found": found,
         "upkeep_ms_per_memory": measure.rounded(one_slice * 1e3 / linking.SLICE),
     }
+
+
+def _texts(file: Path, tenants: Sequence[str] | None) -> list[str]:
+    lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    return [line["text"] for line in lines if not tenants or line["tenant"] in tenants]
 
 
 def _load(folder: Path, memories: int, embedder: Planted) -> None:
@@ -127,23 +136,44 @@ def _load(folder: Path, memories: int, embedder: Planted) -> None:
             say(f"  {min(memories, start + _STEP):,} of {memories:,} memories")
 
 
-def _share_found(mesh: MemoryMesh, ids: Sequence[str]) -> float:
-    """Which part of the links that a comparison with all vectors gives the writes had found."""
-    held = {id_: _targets(mesh, id_) for id_ in ids}
-    space = mesh.stats().spaces[0].space
-    with mesh._read() as snapshot:  # noqa: SLF001  # no verb compares with everything
-        parts = snapshot.vectors(space, list(ids))
-        lens = Lens(snapshot.head().recorded_at, any_validity=True)
-        probes = tuple(
-            Probe(tuple(part.vector for part in parts[id_]), lens, besides=id_) for id_ in ids
-        )
-        exact = snapshot.similar(Similar(space, probes, least_cosine(space), MOST_LINKS))
-    wanted = sum(len(near) for near in exact)
-    both = sum(
-        len(held[id_] & {target for target, _ in near})
-        for id_, near in zip(ids, exact, strict=True)
-    )
-    return measure.rounded(both / max(1, wanted))
+def share_found(work: Path, texts: Sequence[str]) -> Figures:
+    """Which part of the links that an exact write makes one makes that compares a tenth."""
+    remembered = Remembered(OnnxEmbedder(Path(os.environ["MEMORY_MESH_MODEL_DIR"])), texts)
+    found: list[list[set[int]]] = []
+    for name, newest in (("exact", len(texts)), ("tenth", len(texts) // 10)):
+        linking.NEWEST = newest  # measured at another size
+        with MemoryMesh(db_dir=work / name, custom_embedder=remembered) as mesh:
+            ids = [str(mesh.add(text, allow_duplicate=True).id) for text in texts]
+            places = {id_: place for place, id_ in enumerate(ids)}
+            found.append([{places[each] for each in _targets(mesh, id_)} for id_ in ids])
+    exact, tenth = found
+    wanted = sum(map(len, exact))
+    both = sum(len(one & other) for one, other in zip(exact, tenth, strict=True))
+    return {
+        "texts": len(texts),
+        "compared": len(texts) // 10,
+        "links": wanted,
+        "share_found_by_a_tenth_and_words": measure.rounded(both / wanted),
+    }
+
+
+class Remembered:
+    """The real model, asked once for each text."""
+
+    def __init__(self, real: OnnxEmbedder, texts: Sequence[str]) -> None:
+        parts = [real.embed(texts[start : start + 64]) for start in range(0, len(texts), 64)]
+        self._real, self._space = real, parts[0].space
+        vectors = [each for part in parts for each in part.vectors]
+        self._known = dict(zip(texts, vectors, strict=True))
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
+        """The known vectors; another text is embedded now."""
+        if query or any(text not in self._known for text in texts):
+            return self._real.embed(texts, query=query)
+        return Embedding(self._space, tuple(self._known[text] for text in texts))
+
+    def close(self) -> None:
+        """The model is shared."""
 
 
 def _targets(mesh: MemoryMesh, memory_id: str) -> set[str]:
