@@ -204,7 +204,7 @@ class _Beside:
     """The links and conflicts of a memory with others that the reader sees, and all their ends."""
 
     def __init__(self, snapshot: Snapshot, memory_id: str, sight: Lens) -> None:
-        links = snapshot.links([memory_id])
+        links = snapshot.links([memory_id], sight, limit=MOST)
         conflicts = [
             *snapshot.conflicts(MOST, pending=False, memory=memory_id),
             *snapshot.conflicts(MOST, pending=False, existing=memory_id),
@@ -216,7 +216,7 @@ class _Beside:
         gone = _hidden(snapshot, self.ends, there) - {memory_id}
         self.links: tuple[Link, ...] = tuple(
             each for each in links if gone.isdisjoint((each.source, each.target))
-        )[:MOST]
+        )
         visible = [each for each in conflicts if hidden.isdisjoint((each.new, each.existing))]
         visible.sort(key=lambda each: (each.created, each.id), reverse=True)
         self.conflicts: tuple[Conflict, ...] = tuple(visible)

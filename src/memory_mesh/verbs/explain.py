@@ -1,17 +1,17 @@
 """Ask why: of a memory, of a block, of a place among the hits, of what entered a prompt."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memory_mesh import flows
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Lens, Query, Scope, Status
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
-from memory_mesh.policy.ranking.profiles import POINTS
+from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE, POINTS
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.verbs.search import SearchVerbs
 
 if TYPE_CHECKING:
+    from memory_mesh.flows.explain_rank import Asked
     from memory_mesh.model.why import Why
 
 
@@ -85,12 +85,13 @@ class ExplainVerbs(SearchVerbs):
             check_share(min_relevance or 0.0, "min_relevance"),
             self._points_rules(lens.scope.agent, limit) if profile == POINTS else None,
         )
-        if max_tokens is not None:
-            raise InvalidInput("max_tokens cannot be explained yet")
         asked = flows.explain_rank.Asked(
             named, question, self._sight(None, see_across), self._reranking(None)
         )
-        return flows.explain_rank.why_found(self._access(), asked)
+        if max_tokens is None:
+            return flows.explain_rank.why_found(self._access(), asked)
+        floor = MIN_RELEVANCE if min_relevance is None else question.min_relevance
+        return self._why_packed(asked, max_tokens, floor)
 
     def explain_injection(self, id: str, *, see_across: Iterable[str] = ()) -> "Why":
         """Says what entered a prompt, when, at how many tokens, and what became of it since.
@@ -106,3 +107,16 @@ class ExplainVerbs(SearchVerbs):
     def _sight(self, scope: Scope | None, across: Iterable[str]) -> Lens:
         """What may be looked at for an explanation."""
         return flows.explain.sight_of(self._lens(scope, across=across))
+
+    def _why_packed(self, asked: "Asked", max_tokens: int, min_relevance: float) -> "Why":
+        """Explains the pack that `context` makes with this budget."""
+        from memory_mesh.policy.packing.rules import PackRules, budget
+
+        rules = PackRules(
+            max_tokens=budget(max_tokens, None),
+            profile=asked.query.profile,
+            min_relevance=min_relevance,
+            lesson_confidence=self._config.lesson_min_confidence,
+            lessons_since=asked.query.lens.now - timedelta(days=self._config.lesson_retention_days),
+        )
+        return flows.explain_pack.why_packed(self._access(), asked, rules)
