@@ -1,15 +1,17 @@
 """Why a memory stands where it stands in an answer, or the gate that kept it out of it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.model import Scope
+from memory_mesh.model import Embedding, Scope
 from memory_mesh.model.why import Gate, Why
 from memory_mesh.policy.ranking.profiles import PROFILES, RANKED
 from memory_mesh.sync import MemoryMesh
 from tests.embedding import real_embedder
+from tests.receipts import id_of
 
 NOWHERE = "mem_1_000000"
 
@@ -235,6 +237,26 @@ def test_explaining_leaves_no_record_no_use_and_no_cached_answer(mesh):
     mesh.explain(memory.id)
     assert (mesh.recalls(), mesh.get_cache_stats()) == (before, cached)
     assert mesh.get(memory.id).uses == 0
+
+
+def test_the_model_is_asked_once(tmp_path, clock):
+    asked: list[str] = []
+
+    class Counting:
+        """Counts the questions that the model is asked."""
+
+        def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
+            asked.extend(texts if query else ())
+            return real_embedder().embed(texts, query=query)
+
+        def close(self) -> None:
+            """Keep the model: others use it."""
+
+    with MemoryMesh(db_dir=tmp_path, clock=clock, custom_embedder=Counting()) as mesh:
+        memory = mesh.add("the door is red")
+        mesh.explain(id_of(memory), query="which colour?")
+        mesh.explain(NOWHERE, query="which colour?")
+    assert asked == ["which colour?"]
 
 
 def test_a_wrong_option_is_refused_whoever_asks(mesh):

@@ -804,6 +804,7 @@ class MemoryMesh:
         """Returns size, hits and misses of the search cache."""
         return self._sync.get_cache_stats()
 
+    @names_no_user
     async def explain(
         self,
         id: str,
