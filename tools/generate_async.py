@@ -71,6 +71,7 @@ MESH = Face(
     "Long-term memory",
     tuple(f"verbs.{name}" for name in VERBS),
 )
+GRAPH_VERBS = ("storing", "searching", "reviewing")
 CONVERSATION = Face(
     "MemoryContextManager", "conversation", "_async.conversation", "Memory for a conversation loop"
 )
@@ -79,6 +80,7 @@ GRAPH = Face(
     "compat.neolata.memory_graph",
     "compat.neolata._async",
     "Memories of agents",
+    tuple(f"compat.neolata.verbs.{name}" for name in GRAPH_VERBS),
     exports=("compute_trust",),
 )
 FACES = (MESH, CONVERSATION, GRAPH)

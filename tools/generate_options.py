@@ -26,7 +26,11 @@ FILES = (
     "sync.py",
     "conversation.py",
     "compat/neolata/memory_graph.py",
-    *(path.relative_to(PACKAGE).as_posix() for path in sorted((PACKAGE / "verbs").glob("*.py"))),
+    *(
+        path.relative_to(PACKAGE).as_posix()
+        for folder in ("verbs", "compat/neolata/verbs")
+        for path in sorted((PACKAGE / folder).glob("*.py"))
+    ),
 )
 BLOCK = re.compile(
     r"^(?P<indent> +)# begin generated options \((?P<name>[a-z ]+)\)\n"
@@ -39,7 +43,7 @@ NEW_ONLY = {"quarantine", "keep_active", "derived_from", "key", "allow_duplicate
 MAX_WIDTH = 100
 
 _SEEN_BY = drafts.DETAILS["scope"][1]
-# What arguments of one name mean: in one method, in one class, or everywhere ("").
+# What arguments of one name mean: in one method, in one face, or everywhere ("").
 SHARED: Mapping[str, Mapping[str, str]] = {
     "": {
         "across": "parts of the scope to ignore: project, agent, session",
@@ -175,7 +179,7 @@ def _documented(text: str, owner: str, node: ast.FunctionDef, signature: str) ->
     old = SECTION.search(said)
     by_hand = dict(LINE.findall(old["lines"])) if old else {}
     block = BLOCK.search(signature)
-    known = {**by_hand, **SHARED[""], **SHARED.get(owner, {}), **SHARED.get(node.name, {})}
+    known = {**by_hand, **SHARED[""], **_of_face(owner), **SHARED.get(node.name, {})}
     known |= _descriptions(block["name"]) if block else {}
     lines = []
     for name in (argument.arg for argument in node.args.kwonlyargs):
@@ -186,6 +190,12 @@ def _documented(text: str, owner: str, node: ast.FunctionDef, signature: str) ->
             raise CannotGenerate(f"{node.name}: the description of {name} is too long")
     head = said[: old.start()] if old else said
     return "\n".join([f'{indent}"""{head}', "", f"{indent}Options:", *lines, f'{indent}"""\n'])
+
+
+def _of_face(owner: str) -> Mapping[str, str]:
+    """What options mean in a class, or in all of `GraphStoring` … that make up `MemoryGraph`."""
+    of_graph = owner.startswith("Graph") and not owner.endswith("Verbs")
+    return SHARED.get("MemoryGraph" if of_graph else owner, {})
 
 
 def _descriptions(name: str) -> Mapping[str, str]:

@@ -1,0 +1,1 @@
+"""neolata's methods by family; `MemoryGraph` composes them."""

@@ -1,0 +1,86 @@
+"""Vote on memories, review what waits and resolve contradictions."""
+
+from memory_mesh.compat.neolata import translate
+from memory_mesh.compat.neolata.graph_view import GraphView
+from memory_mesh.compat.neolata.model import GraphMemory
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import Conflict, Resolution, Status
+
+
+class GraphReviewing(GraphView):
+    """Methods for trust, quarantine and conflicts."""
+
+    def reinforce(self, memory_id: str, boost: float = 0.1) -> GraphMemory:
+        """Vote for a memory's truth; it gains trust and importance."""
+        reader = self._held(memory_id).scope
+        return self._one(self._mesh.reinforce(memory_id, boost, scope=reader))
+
+    def dispute(self, memory_id: str, *, reason: str = "disputed by the caller") -> GraphMemory:
+        """Vote against a memory's truth; three unsupported votes send it to review.
+
+        Options:
+            reason: the reason, stored in the audit block.
+        """
+        reader = self._held(memory_id).scope
+        return self._one(self._mesh.dispute(memory_id, reason=reason, scope=reader))
+
+    def list_quarantined(self, *, agent: str | None = None, limit: int = 50) -> list[GraphMemory]:
+        """What waits for review, newest first: of one agent, or of all.
+
+        Options:
+            agent: only what this agent stored.
+            limit: the largest number of results, 1 to 1,000.
+        """
+        lens = self._view(agent, None, {Status.QUARANTINED})
+        lens = replace(lens, across=lens.across | {"session"}, any_validity=True)
+        return self._shown(self._mesh._waiting(lens, limit))
+
+    def review_quarantine(
+        self, memory_id: str, *, action: str, reason: str = "reviewed by the caller"
+    ) -> GraphMemory:
+        """`activate` what waits, in place of what it contradicts, or `reject` it for good.
+
+        Options:
+            action: activate or reject.
+            reason: the reason, stored in the audit block.
+        """
+        if action not in translate.ACTIONS:
+            raise InvalidInput(f"action must be one of: {', '.join(translate.ACTIONS)}")
+        reader = self._held(memory_id).scope
+        approve = translate.ACTIONS[action]
+        return self._one(self._mesh._decide_on(memory_id, reader, approve=approve, reason=reason))
+
+    def conflicts(self, *, limit: int = 100) -> list[Conflict]:
+        """Every contradiction on record, newest first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+        """
+        return self._mesh._conflicts(self._whole(), limit, pending=False)
+
+    def pending_conflicts(self, *, limit: int = 100) -> list[Conflict]:
+        """Contradictions that wait for a decision, newest first.
+
+        Options:
+            limit: the largest number of results, 1 to 1,000.
+        """
+        return self._mesh._conflicts(self._whole(), limit, pending=True)
+
+    def resolve_conflict(
+        self,
+        conflict_id: str,
+        resolution: Resolution | str,
+        *,
+        reason: str = "resolved by the caller",
+    ) -> Conflict:
+        """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`.
+
+        Options:
+            reason: the reason, stored in the audit block.
+        """
+        now = self._mesh._conflict(conflict_id)
+        newcomer = self._held(now.new)
+        if not now.pending and not now.by_rule:
+            raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")
+        return self._mesh._resolve(conflict_id, newcomer.scope, resolution, reason)
