@@ -71,7 +71,7 @@ MESH = Face(
     "Long-term memory",
     tuple(f"verbs.{name}" for name in VERBS),
 )
-GRAPH_VERBS = ("storing", "searching", "reviewing")
+GRAPH_VERBS = ("storing", "searching", "reviewing", "hosting")
 CONVERSATION = Face(
     "MemoryContextManager", "conversation", "_async.conversation", "Memory for a conversation loop"
 )
@@ -89,6 +89,7 @@ TWINS = {face.name: face for face in FACES}
 STAYS_SYNCHRONOUS = frozenset(
     {"clear_cache", "format_results", "get_cache_stats"}  # RFC-0011 §4.1
     | {"dispose", "format_memories_for_prompt"}  # RFC-0011 §4.3
+    | {"on", "off", "hook_states"}  # neolata's hooks
 )
 ENDS_THE_POOL = frozenset({"__exit__", "close", "dispose"})
 RENAMED = {"__enter__": "__aenter__", "__exit__": "__aexit__"}

@@ -62,9 +62,11 @@ SHARED: Mapping[str, Mapping[str, str]] = {
         "reason": "the reason, stored in the audit block",
         "scope": "who reads; by default the project, agent and session of this mesh",
         "sinks": "objects that are handed every write",
+        "storage": "an object that keeps the memories, instead of a store of our own",
         "topic": "what the memories are about; by default the newest are taken",
         "use_cache": "allow an answer from the cache of recent searches",
         "valid_at": "show what is true at this time",
+        "writethrough": "hooks that hear of writes: objects with events, or functions",
     },
     "MemoryGraph": {
         "after": "only memories of this time or later",

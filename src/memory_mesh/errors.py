@@ -25,7 +25,8 @@
     │   ├── StoreIsBusy         another process held the lock for too long
     │   ├── StoreIsFull         the disk refused the write
     │   ├── UnsafeFolder        the folder is on a network file system
-    │   └── StoreIsDamaged      the file is not a ledger, or it is damaged
+    │   ├── StoreIsDamaged      the file is not a ledger, or it is damaged
+    │   └── StorageFailed       a storage of the caller's own did not do what was asked
     └── Closed                  the mesh was closed
 """
 
@@ -133,6 +134,10 @@ class UnsafeFolder(StoreError):
 
 class StoreIsDamaged(StoreError):
     """The file is not a readable ledger. Run `memory-mesh verify` or restore a backup."""
+
+
+class StorageFailed(StoreError):
+    """The storage of the caller's own failed. The memories are in this process: save them again."""
 
 
 class Closed(MeshError):

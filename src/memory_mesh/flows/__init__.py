@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from memory_mesh.flows import (
         access,
         blocks,
+        bring_back,
         change,
         clusters,
         context,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "access",
     "blocks",
+    "bring_back",
     "change",
     "clusters",
     "context",

@@ -12,8 +12,10 @@ from types import TracebackType
 
 from memory_mesh._async.threads import Threads
 from memory_mesh.compat.neolata import memory_graph, translate
+from memory_mesh.compat.neolata.hooks import Handler, Writethrough
 from memory_mesh.compat.neolata.memory_graph import Schemas
-from memory_mesh.compat.neolata.model import GraphHits, GraphMemory
+from memory_mesh.compat.neolata.model import GraphHits, GraphMemory, HookState
+from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.model import Channel, Claim, Conflict, Receipt, Resolution, Status
 from memory_mesh.ports import Clock, Embedder, Sink
 from memory_mesh.typed import Self
@@ -29,6 +31,8 @@ class MemoryGraph:
         self,
         *,
         predicate_schemas: Schemas | None = None,
+        storage: GraphStorage | None = None,
+        writethrough: Sequence[Writethrough | Handler] = (),
         channel: Channel = Channel.LIBRARY,
         clock: Clock | None = None,
         sinks: Sequence[Sink] = (),
@@ -97,6 +101,8 @@ class MemoryGraph:
 
         Options:
             predicate_schemas: how predicates behave, by name.
+            storage: an object that keeps the memories, instead of a store of our own.
+            writethrough: hooks that hear of writes: objects with events, or functions.
             channel: where texts come from; it limits how far they are trusted.
             clock: the clock to use instead of the system's.
             sinks: objects that are handed every write.
@@ -163,6 +169,8 @@ class MemoryGraph:
         """
         self._sync = memory_graph.MemoryGraph(
             predicate_schemas=predicate_schemas,
+            storage=storage,
+            writethrough=writethrough,
             channel=channel,
             clock=clock,
             sinks=sinks,
@@ -247,7 +255,7 @@ class MemoryGraph:
             self._threads.end()
 
     async def close(self) -> None:
-        """Write what waits and release every file."""
+        """Save and write what waits, give the hooks 2 seconds, and release every file."""
         try:
             await self._threads.run(self._sync.close)
         finally:
@@ -488,10 +496,36 @@ class MemoryGraph:
             self._sync.resolve_conflict, conflict_id, resolution, reason=reason
         )
 
+    def on(self, event: str, handler: Handler) -> None:
+        """Call a function with each event of one sort: store, supersede, quarantine or archive.
+
+        It is called after the write, in a thread of its own and in the order of the events. A
+        write never waits for it, and its errors reach nobody: `hook_states` counts them.
+        """
+        self._sync.on(event, handler)
+
+    def off(self, event: str, handler: Handler) -> bool:
+        """Call a function no more; False if it was not called for this event."""
+        return self._sync.off(event, handler)
+
+    def hook_states(self) -> list[HookState]:
+        """Say how many events each hook was told, how many failed, and how many wait."""
+        return self._sync.hook_states()
+
+    async def wait_for_hooks(self, seconds: float = 10.0) -> bool:
+        """Wait until every hook has heard everything; False if that takes longer."""
+        return await self._threads.run(self._sync.wait_for_hooks, seconds)
+
+    async def save(self) -> None:
+        """Save what the storage failed to save; without a storage everything is on disk."""
+        await self._threads.run(self._sync.save)
+
 
 def create_memory(
     *,
     predicate_schemas: Schemas | None = None,
+    storage: GraphStorage | None = None,
+    writethrough: Sequence[Writethrough | Handler] = (),
     channel: Channel = Channel.LIBRARY,
     clock: Clock | None = None,
     sinks: Sequence[Sink] = (),
@@ -560,6 +594,8 @@ def create_memory(
 
     Options:
         predicate_schemas: how predicates behave, by name.
+        storage: an object that keeps the memories, instead of a store of our own.
+        writethrough: hooks that hear of writes: objects with events, or functions.
         channel: where texts come from; it limits how far they are trusted.
         clock: the clock to use instead of the system's.
         sinks: objects that are handed every write.

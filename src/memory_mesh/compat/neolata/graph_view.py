@@ -1,25 +1,49 @@
-"""What every method of `MemoryGraph` stands on: the mesh, its lenses, and memories as shown."""
+"""What every method of `MemoryGraph` stands on: the mesh, its lenses, and what follows a write."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.compat.neolata import translate
-from memory_mesh.compat.neolata.model import GraphMemory
+from memory_mesh.compat.neolata.hooks import EVENTS, Hooks
+from memory_mesh.compat.neolata.keeper import Keeper
+from memory_mesh.compat.neolata.model import GraphEvent, GraphMemory
 from memory_mesh.errors import NotFound
-from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Lens, Memory, Scope, Status
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.model import Lens, Memory, Outcome, Receipt, Scope, Status
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.verbs.keeping import KeepingVerbs
 
 _EVERYBODY = frozenset({"agent", "session"})
+_EVENT_OF = {
+    Status.SUPERSEDED: "supersede",
+    Status.QUARANTINED: "quarantine",
+    Status.ARCHIVED: "archive",
+}
+
+
+class GraphMesh(KeepingVerbs, MemoryMesh):
+    """The mesh under a graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """That a write did something to a memory."""
+
+    event: str
+    id: str
+    reason: str
 
 
 class GraphView:
     """A mesh as neolata's agents read and write it."""
 
-    _mesh: MemoryMesh
+    _mesh: GraphMesh
+    _hooks: Hooks
+    _keeper: Keeper | None
 
     def _view(self, agent: str | None, session: str | None, statuses: Iterable[Status]) -> Lens:
         """What an agent sees; without one every agent's, still of this project and session."""
         named = None if agent is None else translate.agent_name(agent)
+        self._load(named)
         lens = self._mesh._lens(
             Scope(agent=named, session=session), across=() if named is not None else ("agent",)
         )
@@ -30,12 +54,28 @@ class GraphView:
         lens = self._mesh._lens(None, across=_EVERYBODY)
         return replace(lens, statuses=translate.VISIBLE, any_validity=True)
 
+    def _load(self, agent: str | None) -> None:
+        """Have an agent's memories here, or those of every agent that the storage lists."""
+        if self._keeper is not None:
+            self._keeper.load(agent)
+
     def _held(self, memory_id: str) -> Memory:
-        with self._mesh._read() as snapshot:
-            found = snapshot.get([memory_id], self._whole())
+        found = self._found([memory_id])
+        if not found and self._keeper is not None:
+            self._keeper.load(None)
+            found = self._found([memory_id])
+            if not found and not self._keeper.can_list():
+                raise NotFound(
+                    "this memory was not found among the agents in use. The storage has no "
+                    "agents(), so name its agent first, for example by a search"
+                )
         if not found:
             raise NotFound
         return found[0]
+
+    def _found(self, ids: Sequence[str]) -> list[Memory]:
+        with self._mesh._read() as snapshot:
+            return snapshot.get(ids, self._whole())
 
     def _one(self, memory: Memory) -> GraphMemory:
         return self._shown([memory])[0]
@@ -51,3 +91,66 @@ class GraphView:
                 )
                 for memory in memories
             ]
+
+    def _stored(self, agent: str, receipts: Sequence[Receipt]) -> None:
+        """What follows new memories of an agent."""
+        self._settle(agent, [each for receipt in receipts for each in _of_receipt(receipt)])
+
+    def _settle(self, agent: str | None, happened: Sequence[Happened]) -> None:
+        """What follows a write: the agent is saved, and hooks hear of it, saved or not."""
+        try:
+            if self._keeper is not None and agent is not None:
+                self._keeper.save(agent)
+        finally:
+            self._tell([each for each in happened if self._hooks.wants(each.event)])
+
+    def _statuses(self, memory_id: str) -> dict[str, Status]:
+        """The status of a memory and of those that it contradicts, where a hook may ask."""
+        if not any(map(self._hooks.wants, EVENTS)):
+            return {}
+        most = translate.MAX_CONFLICTS
+        with self._mesh._read() as snapshot:
+            known = [
+                *snapshot.conflicts(most, pending=False, memory=memory_id),
+                *snapshot.conflicts(most, pending=False, existing=memory_id),
+            ]
+        ids = {memory_id, *(id_ for each in known for id_ in (each.new, each.existing))}
+        return {memory.id: memory.status for memory in self._found(sorted(ids))}
+
+    def _changed(self, memory: Memory, before: Mapping[str, Status], reason: str) -> None:
+        """What follows a vote or a decision on a memory, given the statuses before it."""
+        now = self._statuses(memory.id)
+        self._settle(
+            memory.scope.agent,
+            [
+                Happened(_EVENT_OF[status], id_, reason)
+                for id_, status in now.items()
+                if status in _EVENT_OF and before.get(id_, Status.ACTIVE) is not status
+            ],
+        )
+
+    def _tell(self, happened: Sequence[Happened]) -> None:
+        if not happened:
+            return
+        now = self._mesh._now()
+        found = self._shown(self._found(list({each.id for each in happened})))
+        shown = {memory.id: memory for memory in found}
+        self._hooks.tell(
+            [
+                GraphEvent(each.event, now, shown[each.id], each.reason)
+                for each in happened
+                if each.id in shown
+            ]
+        )
+
+
+def _of_receipt(receipt: Receipt) -> list[Happened]:
+    """What a receipt says happened; a text that was known already is no event."""
+    if receipt.id is None or receipt.again or receipt.outcome is Outcome.MERGED:
+        return []
+    event = "quarantine" if receipt.outcome is Outcome.QUARANTINED else "store"
+    replaced = f"replaced by {receipt.id}"
+    return [
+        Happened(event, receipt.id, "; ".join(receipt.reasons)),
+        *(Happened("supersede", old, replaced) for old in receipt.superseded),
+    ]

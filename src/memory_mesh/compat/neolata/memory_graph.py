@@ -7,18 +7,24 @@ from this file and verbs/; see `tools/generate_async.py`.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from os import PathLike
 from types import TracebackType
 
 from memory_mesh import config as configuration
+from memory_mesh.compat.neolata.graph_view import GraphMesh
+from memory_mesh.compat.neolata.hooks import Handler, Hooks, Writethrough
+from memory_mesh.compat.neolata.keeper import Keeper
+from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.compat.neolata.translate import compute_trust
+from memory_mesh.compat.neolata.verbs.hosting import GraphHosting
 from memory_mesh.compat.neolata.verbs.reviewing import GraphReviewing
 from memory_mesh.compat.neolata.verbs.searching import GraphSearching
 from memory_mesh.compat.neolata.verbs.storing import GraphStoring
+from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Channel, PredicateSchema
 from memory_mesh.policy.arguments import options_given
 from memory_mesh.ports import Clock, Embedder, Sink
-from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Self
 
 __all__ = ["MemoryGraph", "compute_trust", "create_memory"]
@@ -29,6 +35,8 @@ Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
 def create_memory(
     *,
     predicate_schemas: Schemas | None = None,
+    storage: GraphStorage | None = None,
+    writethrough: Sequence[Writethrough | Handler] = (),
     channel: Channel = Channel.LIBRARY,
     clock: Clock | None = None,
     sinks: Sequence[Sink] = (),
@@ -99,6 +107,8 @@ def create_memory(
 
     Options:
         predicate_schemas: how predicates behave, by name.
+        storage: an object that keeps the memories, instead of a store of our own.
+        writethrough: hooks that hear of writes: objects with events, or functions.
         channel: where texts come from; it limits how far they are trusted.
         clock: the clock to use instead of the system's.
         sinks: objects that are handed every write.
@@ -166,13 +176,15 @@ def create_memory(
     return MemoryGraph(**locals())
 
 
-class MemoryGraph(GraphStoring, GraphSearching, GraphReviewing):
+class MemoryGraph(GraphStoring, GraphSearching, GraphReviewing, GraphHosting):
     """Memories of agents with claims, trust and quarantine, as neolata has them."""
 
     def __init__(
         self,
         *,
         predicate_schemas: Schemas | None = None,
+        storage: GraphStorage | None = None,
+        writethrough: Sequence[Writethrough | Handler] = (),
         channel: Channel = Channel.LIBRARY,
         clock: Clock | None = None,
         sinks: Sequence[Sink] = (),
@@ -243,6 +255,8 @@ class MemoryGraph(GraphStoring, GraphSearching, GraphReviewing):
 
         Options:
             predicate_schemas: how predicates behave, by name.
+            storage: an object that keeps the memories, instead of a store of our own.
+            writethrough: hooks that hear of writes: objects with events, or functions.
             channel: where texts come from; it limits how far they are trusted.
             clock: the clock to use instead of the system's.
             sinks: objects that are handed every write.
@@ -307,15 +321,21 @@ class MemoryGraph(GraphStoring, GraphSearching, GraphReviewing):
             points_per_title_word: points of a task's word in a memory's title (default 5).
             points_per_tag: points of a tag that is of the agent's work (default 5).
         """
-        self._mesh = MemoryMesh(
+        settings = options_given(locals(), configuration.SETTINGS)
+        if storage is not None:
+            settings |= _in_a_temporary_folder(settings)
+        self._mesh = GraphMesh(
             channel=channel,
             clock=clock,
             sinks=sinks,
             custom_embedder=custom_embedder,
-            **options_given(locals(), configuration.SETTINGS),
+            **settings,
         )
         if predicate_schemas:
             self._mesh._add_predicates(predicate_schemas)
+        self._hooks = Hooks(writethrough)
+        project = self._mesh.config.project
+        self._keeper = None if storage is None else Keeper(storage, self._mesh, project)
 
     def __enter__(self) -> Self:
         """Open the store."""
@@ -332,5 +352,16 @@ class MemoryGraph(GraphStoring, GraphSearching, GraphReviewing):
         self.close()
 
     def close(self) -> None:
-        """Write what waits and release every file."""
-        self._mesh.close()
+        """Save and write what waits, give the hooks 2 seconds, and release every file."""
+        with ExitStack() as closing:
+            closing.callback(self._mesh.close)
+            if self._keeper is not None:
+                closing.callback(self._keeper.close)
+            closing.callback(self._hooks.close)
+
+
+def _in_a_temporary_folder(settings: Mapping[str, object]) -> dict[str, object]:
+    """The settings of a graph whose memories a storage keeps."""
+    if settings.get("db_dir") is not None or settings.get("enable_memory"):
+        raise InvalidInput("memories are kept in a storage or in db_dir: give one of them")
+    return {"enable_memory": False}

@@ -83,3 +83,31 @@ class GraphHits(list[GraphHit]):
     def __init__(self, hits: Iterable[GraphHit] = (), meta: GraphMeta | None = None) -> None:
         super().__init__(hits)
         self.meta = meta
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEvent:
+    """What happened to a memory, told after it was written."""
+
+    event: str  # store, supersede, quarantine or archive
+    at: datetime
+    memory: GraphMemory  # as it is now
+    reason: str
+
+    @property
+    def agent(self) -> str | None:
+        """Whose memory it is."""
+        return self.memory.agent
+
+
+@dataclass(frozen=True, slots=True)
+class HookState:
+    """How far a hook has come: what it was told, what failed, and what it never heard."""
+
+    name: str
+    events: tuple[str, ...]
+    told: int = 0
+    failed: int = 0
+    dropped: int = 0  # too many waited, or the graph was closed
+    waiting: int = 0
+    last_failure: str | None = None

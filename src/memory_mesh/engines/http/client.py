@@ -41,6 +41,7 @@ _BLOCK = 1 << 16
 _BACKOFF = 0.25  # seconds before the second attempt; doubled for each further one
 _LONGEST_WAIT = 10.0  # seconds; a server that asks for more is down for us
 _OK, _PARTIAL, _RANGE_REFUSED = 200, 206, 416
+_TAKEN = {_OK, 201, 202, 204, _PARTIAL}  # of a POST: what was sent has arrived
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 _REDIRECTS = {301, 302, 303, 307, 308}
 _REFUSED = {400, 413, 422}  # what was sent is the trouble, not the service
@@ -102,19 +103,16 @@ class Client:
 
     def post_json(self, path: str, payload: Json) -> Json:
         """What the service answers to a JSON payload; anything but a JSON answer is an error."""
-        body = json.dumps(payload, ensure_ascii=True, allow_nan=False).encode()
-        deadline = time.monotonic() + self._limits.total_seconds
-
-        def ask() -> bytes:
-            with closing(self._send("POST", path, body, {}, deadline)) as response:
-                return b"".join(_blocks(response, self._limits.max_bytes))
-
-        answer = self._persist(ask, deadline)
+        answer = self._post(path, payload)
         try:
             parsed: Json = json.loads(answer)
         except (ValueError, RecursionError):
             raise NetworkError(f"{self._base} answered with something that is not JSON") from None
         return parsed
+
+    def notify(self, path: str, payload: Json) -> None:
+        """Post a JSON payload to a service whose answer says nothing but that it has arrived."""
+        self._post(path, payload)
 
     def download(self, path: str, file: Path, *, progress: Progress | None = None) -> None:
         """Fetch a file; what is there already is taken for its beginning and not fetched again."""
@@ -128,6 +126,16 @@ class Client:
                 moved = file.exists() and file.stat().st_size > before
                 failures = 1 if moved else failures + 1
                 self._wait(failure, failures, math.inf)
+
+    def _post(self, path: str, payload: Json) -> bytes:
+        body = json.dumps(payload, ensure_ascii=True, allow_nan=False).encode()
+        deadline = time.monotonic() + self._limits.total_seconds
+
+        def ask() -> bytes:
+            with closing(self._send("POST", path, body, {}, deadline)) as response:
+                return b"".join(_blocks(response, self._limits.max_bytes))
+
+        return self._persist(ask, deadline)
 
     def _persist(self, ask: Callable[[], Answer], deadline: float) -> Answer:
         failures = 0
@@ -175,7 +183,8 @@ class Client:
             if target.origin == self._base.origin:
                 headers |= self._headers
             response = self._exchange(target, method, body, headers, deadline)
-            if response.status in {_OK, _PARTIAL} or (extra and response.status == _RANGE_REFUSED):
+            done = {_OK, _PARTIAL} if body is None else _TAKEN
+            if response.status in done or (extra and response.status == _RANGE_REFUSED):
                 return response
             with closing(response):
                 if response.status not in _REDIRECTS or not self._redirects:

@@ -14,7 +14,9 @@ class GraphReviewing(GraphView):
     def reinforce(self, memory_id: str, boost: float = 0.1) -> GraphMemory:
         """Vote for a memory's truth; it gains trust and importance."""
         reader = self._held(memory_id).scope
-        return self._one(self._mesh.reinforce(memory_id, boost, scope=reader))
+        memory = self._mesh.reinforce(memory_id, boost, scope=reader)
+        self._settle(memory.scope.agent, [])
+        return self._one(memory)
 
     def dispute(self, memory_id: str, *, reason: str = "disputed by the caller") -> GraphMemory:
         """Vote against a memory's truth; three unsupported votes send it to review.
@@ -22,8 +24,10 @@ class GraphReviewing(GraphView):
         Options:
             reason: the reason, stored in the audit block.
         """
-        reader = self._held(memory_id).scope
-        return self._one(self._mesh.dispute(memory_id, reason=reason, scope=reader))
+        reader, before = self._held(memory_id).scope, self._statuses(memory_id)
+        memory = self._mesh.dispute(memory_id, reason=reason, scope=reader)
+        self._changed(memory, before, reason)
+        return self._one(memory)
 
     def list_quarantined(self, *, agent: str | None = None, limit: int = 50) -> list[GraphMemory]:
         """What waits for review, newest first: of one agent, or of all.
@@ -47,9 +51,11 @@ class GraphReviewing(GraphView):
         """
         if action not in translate.ACTIONS:
             raise InvalidInput(f"action must be one of: {', '.join(translate.ACTIONS)}")
-        reader = self._held(memory_id).scope
+        reader, before = self._held(memory_id).scope, self._statuses(memory_id)
         approve = translate.ACTIONS[action]
-        return self._one(self._mesh._decide_on(memory_id, reader, approve=approve, reason=reason))
+        memory = self._mesh._decide_on(memory_id, reader, approve=approve, reason=reason)
+        self._changed(memory, before, reason)
+        return self._one(memory)
 
     def conflicts(self, *, limit: int = 100) -> list[Conflict]:
         """Every contradiction on record, newest first.
@@ -57,6 +63,7 @@ class GraphReviewing(GraphView):
         Options:
             limit: the largest number of results, 1 to 1,000.
         """
+        self._load(None)
         return self._mesh._conflicts(self._whole(), limit, pending=False)
 
     def pending_conflicts(self, *, limit: int = 100) -> list[Conflict]:
@@ -65,6 +72,7 @@ class GraphReviewing(GraphView):
         Options:
             limit: the largest number of results, 1 to 1,000.
         """
+        self._load(None)
         return self._mesh._conflicts(self._whole(), limit, pending=True)
 
     def resolve_conflict(
@@ -79,8 +87,12 @@ class GraphReviewing(GraphView):
         Options:
             reason: the reason, stored in the audit block.
         """
+        self._load(None)
         now = self._mesh._conflict(conflict_id)
         newcomer = self._held(now.new)
         if not now.pending and not now.by_rule:
             raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")
-        return self._mesh._resolve(conflict_id, newcomer.scope, resolution, reason)
+        before = self._statuses(newcomer.id)
+        done = self._mesh._resolve(conflict_id, newcomer.scope, resolution, reason)
+        self._changed(newcomer, before, reason)
+        return done

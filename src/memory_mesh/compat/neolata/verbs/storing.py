@@ -52,7 +52,12 @@ class GraphStoring(GraphView):
             quarantine=quarantine,
             on_conflict=on_conflict,
         )
-        return self._mesh.add_many([self._stated(translate.agent_name(agent), text, options)])[0]
+        name = translate.agent_name(agent)
+        draft = self._stated(name, text, options)
+        self._load(name)
+        receipts = self._mesh.add_many([draft])
+        self._stored(name, receipts)
+        return receipts[0]
 
     def store_many(
         self,
@@ -73,11 +78,14 @@ class GraphStoring(GraphView):
             self._item(name, each)
             for each in translate.bounded("items", items, translate.MAX_ITEMS)
         ]
-        return [
-            receipt
-            for start in range(0, len(drafts), size)
-            for receipt in self._mesh.add_many(drafts[start : start + size])
-        ]
+        self._load(name)
+        receipts: list[Receipt] = []
+        try:
+            for start in range(0, len(drafts), size):
+                receipts += self._mesh.add_many(drafts[start : start + size])
+        finally:
+            self._stored(name, receipts)
+        return receipts
 
     def _stated(self, agent: str, text: object, options: Mapping[str, object]) -> Draft:
         """A draft for one agent and by it."""

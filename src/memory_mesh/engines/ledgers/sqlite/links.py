@@ -44,12 +44,11 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> Non
             "AND type = ?",
             [(id_, SIMILAR) for id_ in commit.relinked],
         )
-    stamp = rows.micros(at)
     db.executemany(
         "INSERT OR IGNORE INTO link SELECT a.number, b.number, ?, ?, ?, ? "
         "FROM memory a, memory b WHERE a.id = ? AND b.id = ?",
         [
-            (link.type, seq, link.similarity, stamp, link.source, link.target)
+            (link.type, seq, link.similarity, rows.micros(link.at or at), link.source, link.target)
             for link in commit.links
         ],
     )

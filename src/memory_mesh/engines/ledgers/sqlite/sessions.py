@@ -30,14 +30,14 @@ _ON_RECORD = (
 
 def record(db: sqlite3.Connection, commit: Commit, at: int) -> None:
     """Note the sessions that a commit wrote to, by a new version or by a text said again."""
-    scopes = {put.memory.scope for put in commit.puts}
-    put = {put.memory.id for put in commit.puts}
+    puts = {put.memory.id: put.memory for put in commit.puts}
+    written = {(memory.scope, rows.micros(memory.recorded_from)) for memory in puts.values()}
     for seen in commit.observations:
-        if seen.memory not in put:
-            scopes.update(_scope(db, seen.memory))
-    for scope in scopes:
+        if seen.memory not in puts:
+            written.update((scope, at) for scope in _scope(db, seen.memory))
+    for scope, when in written:
         if scope.session is not None:
-            db.execute(_ON_RECORD, (scope.session, scope.project, scope.agent, at))
+            db.execute(_ON_RECORD, (scope.session, scope.project, scope.agent, when))
 
 
 def unexpired(lens: Lens) -> tuple[str, list[object]] | None:

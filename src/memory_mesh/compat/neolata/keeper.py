@@ -1,0 +1,206 @@
+"""Keeps a graph's memories in a storage of the caller's own: loads an agent once, saves it whole.
+
+::
+
+    an agent is named ── first time ──▶ storage.load ──▶ checked ──▶ put back into the mesh
+    a write of it ──▶ commit in the mesh ──▶ read all the agent has ──▶ storage.save
+                                                                   └──▶ storage.archive
+
+The mesh is the truth while the process runs. If the storage fails, the write stays in the mesh,
+the caller gets an error that says so, and the agent is saved with its next write, by `save` or at
+the end. What was not loaded is never saved, so a damaged file is never written over.
+"""
+
+import threading
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory_mesh.compat.neolata import rows, stored_rows, translate
+from memory_mesh.compat.neolata.storage import GraphStorage
+from memory_mesh.errors import InvalidInput, MeshError, StorageFailed
+from memory_mesh.model import BY_RULE, Conflict, Json, Link, Memory, Resolution, Status
+from memory_mesh.model.commit import SIMILAR
+from memory_mesh.policy.privacy import masked
+from memory_mesh.policy.writing.trust import trust_of
+from memory_mesh.verbs.keeping import KeepingVerbs, Whole
+
+MAX_SIMILAR = 5  # links of type similar from one memory
+_NOT_SAVED = (
+    "They are stored in this process and are saved with the agent's next write, or by `save()` "
+    "as soon as the storage works again"
+)
+_NOT_LOADED = "Nothing was changed"
+
+
+class Keeper:
+    """The storage of one graph, and which agents it has been asked for."""
+
+    def __init__(self, storage: GraphStorage, mesh: KeepingVerbs, project: str | None) -> None:
+        """Take the storage; nothing is loaded yet."""
+        for name in ("load", "save", "archive"):
+            if not callable(getattr(storage, name, None)):
+                raise InvalidInput(f"a storage has load, save and archive; this one has no {name}")
+        self._storage, self._mesh, self._project = storage, mesh, project
+        self._loaded: set[str] = set()
+        self._unsaved: set[str] = set()
+        self._archived: set[str] = set()  # ids that the storage has moved to its archive
+        self._lock = threading.RLock()
+
+    def load(self, agent: str | None) -> None:
+        """Load an agent unless it was; without a name every agent that the storage lists."""
+        with self._lock:
+            wanted = self._listed() if agent is None else [agent]
+            for name in wanted:
+                if name not in self._loaded:
+                    self._bring(name)
+                    self._loaded.add(name)
+
+    def can_list(self) -> bool:
+        """True if the storage can say which agents it has."""
+        return self._has("agents")
+
+    def save(self, agent: str) -> None:
+        """Give the storage all that an agent has."""
+        with self._lock:
+            self._unsaved.add(agent)
+            self._give(agent)
+            self._unsaved.discard(agent)
+
+    def save_rest(self) -> None:
+        """Save every agent whose last save failed."""
+        with self._lock:
+            for agent in sorted(self._unsaved):
+                self.save(agent)
+
+    def close(self) -> None:
+        """Save what was not saved, then close the storage if it can be closed."""
+        try:
+            self.save_rest()
+        finally:
+            if self._has("close"):
+                self._asked("close", "be closed", "It was told to close")
+
+    def _listed(self) -> list[str]:
+        if not self.can_list():
+            return []
+        found = self._asked("agents", "list its agents", _NOT_LOADED)
+        if isinstance(found, str) or not isinstance(found, Sequence):
+            raise InvalidInput("agents() of a storage returns a list of names")
+        return [translate.agent_name(each) for each in found]
+
+    def _bring(self, agent: str) -> None:
+        about = f"load the memories of {agent!r}"
+        data = self._asked("load", about, _NOT_LOADED, agent)
+        stored = [
+            stored_rows.read_memory(row, agent, self._project)
+            for row in stored_rows.rows_in(data, "memories")
+        ]
+        links = [stored_rows.read_link(row) for row in stored_rows.rows_in(data, "links")]
+        conflicts = {each.id: each for one in stored for each in one.conflicts}
+        if self._has("load_pending_conflicts"):
+            found = self._asked("load_pending_conflicts", about, _NOT_LOADED, agent)
+            for row in stored_rows.rows_in({"pending_conflicts": found}, "pending_conflicts"):
+                waiting = stored_rows.read_conflict(row)
+                conflicts.setdefault(waiting.id, waiting)
+        memories = [one.memory for one in stored]
+        told = _told_by_rows(memories, list(conflicts.values()), self._mesh._now())
+        self._mesh._put_back(
+            [(one.memory, one.origins) for one in stored],
+            _few_similar(links),
+            [*conflicts.values(), *told],
+        )
+
+    def _give(self, agent: str) -> None:
+        """Save, then have the storage archive what is archived since the last time."""
+        about = f"save the memories of {agent!r}"
+        whole = self._mesh._whole_of(agent)
+        kept = [
+            memory
+            for memory in whole.memories
+            if memory.status is not Status.ARCHIVED or memory.id not in self._archived
+        ]
+        ids = {memory.id for memory in kept}
+        data = {
+            "memories": self._rows(kept, whole),
+            "links": [
+                rows.link_row(link) for link in whole.links if {link.source, link.target} <= ids
+            ],
+        }
+        self._asked("save", about, _NOT_SAVED, agent, data)
+        if self._has("save_pending_conflicts"):
+            claims = {memory.id: memory.claim for memory in whole.memories}
+            waiting = [rows.conflict_row(each, claims) for each in whole.conflicts if each.pending]
+            self._asked("save_pending_conflicts", about, _NOT_SAVED, agent, waiting)
+        gone = [memory.id for memory in kept if memory.status is Status.ARCHIVED]
+        if gone:
+            self._asked("archive", f"archive memories of {agent!r}", _NOT_SAVED, agent, gone)
+            self._archived.update(gone)
+
+    def _rows(self, memories: Sequence[Memory], whole: Whole) -> list[dict[str, Json]]:
+        now = self._mesh._now()
+        came_with: dict[str, list[Conflict]] = {}
+        for each in whole.conflicts:
+            came_with.setdefault(each.new, []).append(each)
+        return [
+            rows.memory_row(
+                memory,
+                translate.shown(memory, came_with.get(memory.id, []), now),
+                whole.origins.get(memory.id, ()),
+                came_with.get(memory.id, []),
+            )
+            for memory in memories
+        ]
+
+    def _has(self, name: str) -> bool:
+        return callable(getattr(self._storage, name, None))
+
+    def _asked(self, name: str, what: str, then: str, *arguments: object) -> object:
+        """What the storage answers; its errors become ours, without what looks like a secret."""
+        try:
+            found: object = getattr(self._storage, name)(*arguments)
+        except MeshError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever a storage of others does
+            said = masked(f"{type(error).__name__}: {error}")
+            raise StorageFailed(f"the storage could not {what}: {said}. {then}") from None
+        return found
+
+
+def _few_similar(links: Sequence[Link]) -> list[Link]:
+    """Each link once, none from a memory to itself, and the most similar five of each memory."""
+    each_once = [link for link in dict.fromkeys(links) if link.source != link.target]
+    best_first = sorted(each_once, key=lambda link: -(link.similarity or 0.0))
+    counts: dict[str, int] = {}
+    kept = []
+    for link in best_first:
+        if link.type == SIMILAR:
+            counts[link.source] = counts.get(link.source, 0) + 1
+        if link.type != SIMILAR or counts[link.source] <= MAX_SIMILAR:
+            kept.append(link)
+    return kept
+
+
+def _told_by_rows(
+    memories: Sequence[Memory], conflicts: Sequence[Conflict], now: datetime
+) -> list[Conflict]:
+    """The conflicts that `superseded_by` tells of and no record does; they get an id later."""
+    by_id = {memory.id: memory for memory in memories}
+    known = {(each.new, each.existing) for each in conflicts}
+    return [
+        Conflict(
+            id="",
+            new=newer.id,
+            existing=memory.id,
+            new_trust=trust_of(newer, now),
+            existing_trust=trust_of(memory, now),
+            reason="the storage says that it was superseded",
+            created=memory.recorded_from,
+            resolved_at=memory.recorded_from,
+            resolution=Resolution.SUPERSEDE,
+            why=BY_RULE,
+        )
+        for memory in memories
+        if memory.successor is not None
+        and (newer := by_id.get(memory.successor)) is not None
+        and (newer.id, memory.id) not in known
+    ]
