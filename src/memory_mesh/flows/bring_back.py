@@ -12,11 +12,13 @@ from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
-from memory_mesh.flows.prepare import Worded, clean, embed
+from memory_mesh.flows.prepare import clean, embed
 from memory_mesh.model import (
     Commit,
     Conflict,
     Draft,
+    Entry,
+    Json,
     Link,
     Memory,
     Observation,
@@ -26,11 +28,13 @@ from memory_mesh.model import (
     Statement,
     Status,
     Wanted,
+    Wording,
 )
 from memory_mesh.policy.writing.limits import WRITE_SLICE
 from memory_mesh.policy.writing.trust import ceiling, is_authoritative
 
 REASON = "it was loaded from the caller's storage"
+_CHANGE = Change("restore", REASON)
 _STATED = tuple(field.name for field in fields(Statement))
 
 
@@ -81,13 +85,13 @@ def _put_slice(
     worded = embed(access, [clean(access, draft) for draft in drafts], news=[True] * len(drafts))
 
     def decide(standing: Standing) -> Commit:
-        puts, seen = list[Put](), list[Observation]()
+        puts, seen, entries = list[Put](), list[Observation](), list[Entry]()
         for (memory, origins), (draft, wording) in zip(kept, worded, strict=True):
             back = _as_it_was(memory, draft, known, standing.at)
             puts.append(Put(back, wording, (REASON,)))
-            seen += _observed(access, back, (draft, wording), origins)
-        change = Change("restore", REASON)
-        entries = (change_entry(access, standing, put.memory.id, change, {}) for put in puts)
+            seen += _observed(access, back, wording, origins)
+            told: dict[str, Json] = {"content_sha256": wording.hash.hex()}
+            entries.append(change_entry(access, standing, back.id, _CHANGE, told))
         return Commit(puts=tuple(puts), observations=tuple(seen), entries=tuple(entries))
 
     access.ledger.commit(access.namespace, Wanted(), decide)
@@ -109,7 +113,7 @@ def _as_it_was(memory: Memory, draft: Draft, known: set[str], at: datetime) -> M
 
 
 def _observed(
-    access: Access, memory: Memory, worded: Worded, origins: Iterable[str]
+    access: Access, memory: Memory, wording: Wording, origins: Iterable[str]
 ) -> list[Observation]:
     waits = memory.status is Status.QUARANTINED
     outcome = Outcome.QUARANTINED if waits else Outcome.STORED
@@ -119,7 +123,7 @@ def _observed(
         name = source.ref or source.agent or name
     names = list(origins) or [name]
     return [
-        Observation(memory.id, worded[1].hash, outcome, name, reasons=(REASON,)) for name in names
+        Observation(memory.id, wording.hash, outcome, name, reasons=(REASON,)) for name in names
     ]
 
 
@@ -134,7 +138,7 @@ def _join(access: Access, links: Sequence[Link], conflicts: Sequence[Conflict]) 
                 each if each.id else replace(each, id=access.ids.draw("conflict"))
                 for each in conflicts
             ),
-            entries=(change_entry(access, standing, about, Change("restore", REASON), {}),),
+            entries=(change_entry(access, standing, about, _CHANGE, {}),),
         )
 
     access.ledger.commit(access.namespace, Wanted(), decide)
