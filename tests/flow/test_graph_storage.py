@@ -1,13 +1,24 @@
 """A storage of the caller's own keeps what a graph has, and gives all of it back."""
 
 import json
+import subprocess
+import sys
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from memory_mesh.compat.neolata import json_storage, memory_graph, memory_storage
-from memory_mesh.errors import InvalidInput, NotFound, StorageFailed, StoreIsDamaged
+from memory_mesh.errors import (
+    InvalidInput,
+    NotFound,
+    StorageFailed,
+    StoreIsBusy,
+    StoreIsDamaged,
+)
 from memory_mesh.model import Outcome, Status
+from memory_mesh.testing import FrozenClock
 from tests.receipts import id_of
 
 USER = {"source": "user_explicit"}
@@ -53,20 +64,27 @@ class Columns(Plain):
             del row["mesh"]
 
 
-@pytest.fixture(params=["json", "memory", "plain", "columns"])
-def opened(request, tmp_path, clock):
+@dataclass
+class Opener:
     """Opens graphs over the same kept data, one after the other."""
-    shared = {"memory": memory_storage, "plain": Plain, "columns": Columns}
-    lasting = shared[request.param]() if request.param in shared else None
 
-    def open_graph(**options):
-        storage = lasting if lasting is not None else json_storage(dir=tmp_path / "kept")
+    kind: str
+    make: Any
+    clock: FrozenClock
+
+    def __call__(self):
         return memory_graph.create_memory(
-            storage=storage, clock=clock, predicate_schemas=SCHEMAS, **options
+            storage=self.make(), clock=self.clock, predicate_schemas=SCHEMAS
         )
 
-    open_graph.kind = request.param
-    return open_graph
+
+@pytest.fixture(params=["json", "memory", "plain", "columns"])
+def opened(request, tmp_path, clock):
+    shared = {"memory": memory_storage, "plain": Plain, "columns": Columns}
+    if request.param == "json":
+        return Opener("json", lambda: json_storage(dir=tmp_path / "kept"), clock)
+    lasting = shared[request.param]()
+    return Opener(request.param, lambda: lasting, clock)
 
 
 def claim(predicate, value):
@@ -360,3 +378,58 @@ def test_no_name_and_no_link_leads_out_of_the_folder(tmp_path, clock):
             graph.store(name, "news")
     assert list(outside.iterdir()) == []
     assert {path.name for path in tmp_path.iterdir()} == {"outside", "kept"}
+
+
+OTHER = """
+import sys
+from memory_mesh.compat.neolata import json_storage, memory_graph
+graph = memory_graph.create_memory(storage=json_storage(dir=sys.argv[1]))
+try:
+    graph.store("kuro", "from another process")
+except Exception as error:
+    print(type(error).__name__, error)
+else:
+    print("stored")
+graph.close()
+"""
+
+
+def test_a_folder_of_json_files_has_one_writer(tmp_path, clock):
+    def other():
+        command = [sys.executable, "-c", OTHER, str(tmp_path / "kept")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        return done.stdout
+
+    with memory_graph.create_memory(
+        storage=json_storage(dir=tmp_path / "kept"), clock=clock
+    ) as graph:
+        graph.store("kuro", "the harbour opens at six")
+        with (
+            memory_graph.create_memory(storage=json_storage(dir=tmp_path / "kept")) as second,
+            pytest.raises(StoreIsBusy, match="db_dir"),
+        ):
+            second.search("kuro", "harbour")
+        assert other().startswith("StoreIsBusy")
+    assert other() == "stored\n"
+    with memory_graph.create_memory(
+        storage=json_storage(dir=tmp_path / "kept"), clock=clock
+    ) as graph:
+        assert len(graph.search("kuro", "harbour process")) == 2
+
+
+def test_a_kill_leaves_whole_files(tmp_path, clock):
+    with memory_graph.create_memory(
+        storage=json_storage(dir=tmp_path / "kept"), clock=clock
+    ) as graph:
+        graph.store("kuro", "the harbour opens at six")
+    killed = OTHER.replace(
+        "graph = ",
+        "import memory_mesh.process.durable_files as files, os, pathlib\n"
+        "pathlib.Path.replace = lambda *_: os._exit(9)\ngraph = ",
+    )
+    command = [sys.executable, "-c", killed, str(tmp_path / "kept")]
+    assert subprocess.run(command, check=False, timeout=60).returncode == 9
+    with memory_graph.create_memory(
+        storage=json_storage(dir=tmp_path / "kept"), clock=clock
+    ) as graph:
+        assert len(graph.search("kuro", "harbour process")) == 1

@@ -1,9 +1,11 @@
 """A web address that is sent JSON: one POST for each value, through the guarded client."""
 
+import re
 from collections.abc import Mapping
 
 from memory_mesh.engines.http import address
 from memory_mesh.engines.http.client import Client, Limits
+from memory_mesh.errors import ForbiddenAddress
 from memory_mesh.model import Json
 
 _LIMITS = Limits(read_seconds=5.0, total_seconds=15.0, max_bytes=1 << 20)
@@ -16,10 +18,11 @@ class Webhook:
     def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
         """Check the address; nothing is sent yet."""
         target = address.parse(url)
+        if not address.reach_of(target.host):
+            raise ForbiddenAddress(f"requests to {target.host} are not allowed: use another host")
         host = f"[{target.host}]" if ":" in target.host else target.host
         self._path = target.path
-        parts = (target.path.replace("?", "/").replace("&", "/").replace("=", "/")).split("/")
-        secrets = [part for part in parts if len(part) >= _TELLING]
+        secrets = [part for part in re.split("[/?&=]", target.path) if len(part) >= _TELLING]
         self._client = Client(
             f"{target.scheme}://{host}:{target.port}",
             headers=headers,

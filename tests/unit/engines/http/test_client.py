@@ -42,6 +42,16 @@ def test_json_goes_out_and_comes_back():
     assert request.headers["User-Agent"].startswith("memory-mesh/")
 
 
+@pytest.mark.parametrize("status", [200, 201, 202, 204])
+def test_a_notice_needs_no_answer(status):
+    with serve(lambda _: Reply(b"thanks", status=status)) as server:
+        client(server.url).notify("/hook?a=b", {"event": "store"})
+        with pytest.raises(NetworkError, match="not JSON"):
+            client(server.url).post_json("x", {})
+    assert server.requests[0].path == "/hook?a=b"
+    assert json.loads(server.requests[0].body) == {"event": "store"}
+
+
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 def test_a_passing_failure_is_tried_again_and_logged(status, caplog):
     caplog.set_level("DEBUG", logger="memory_mesh")
