@@ -71,7 +71,16 @@ MESH = Face(
     "Long-term memory",
     tuple(f"verbs.{name}" for name in VERBS),
 )
-GRAPH_VERBS = ("storing", "searching", "reviewing", "hosting")
+GRAPH_VERBS = (
+    "storing",
+    "linking",
+    "searching",
+    "packing",
+    "explaining",
+    "reviewing",
+    "episodes",
+    "hosting",
+)
 CONVERSATION = Face(
     "MemoryContextManager", "conversation", "_async.conversation", "Memory for a conversation loop"
 )
@@ -81,7 +90,7 @@ GRAPH = Face(
     "compat.neolata._async",
     "Memories of agents",
     tuple(f"compat.neolata.verbs.{name}" for name in GRAPH_VERBS),
-    exports=("compute_trust",),
+    exports=("compute_trust", "estimate_tokens"),
 )
 FACES = (MESH, CONVERSATION, GRAPH)
 TWINS = {face.name: face for face in FACES}

@@ -81,6 +81,7 @@ SHARED: Mapping[str, Mapping[str, str]] = {
         "session_id": "prefer memories of this session",
         "status_filter": "the statuses to show",
     },
+    "create_episode": {"session_id": "memories of this session"},
     "ingest_skill": {"scope": _SEEN_BY},
     "record_trace": {"scope": _SEEN_BY},
     "record_traces": {"scope": _SEEN_BY},

@@ -8,13 +8,17 @@ from itertools import chain
 
 from memory_mesh import flows
 from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.model import Conflict, Lens, Link, Memory, Scope, Status
+from memory_mesh.model import Conflict, Draft, Lens, Link, Memory, Receipt, Scope, Status
 from memory_mesh.ports import Claims, Lookup, Relations, Trail
+from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
 
+if TYPE_CHECKING:
+    from memory_mesh.model.graph import Clusters
+
 _PAGE = 1_000  # memories read at once
-_LINKED = 50  # memories whose links are read at once
-_MOST_CONFLICTS = 1_000_000
+_LINKED = 500  # memories whose links are read at once
+_MOST_LINKS = _MOST_CONFLICTS = 1_000_000
 _MOST_ORIGINS = 100  # of one memory
 
 
@@ -67,6 +71,16 @@ class KeepingVerbs(View):
         kept = flows.bring_back.Kept(memories, links, conflicts)
         return flows.bring_back.bring_back(self._access(), kept)
 
+    def _evolve(self, draft: Draft) -> Receipt:
+        """Stores a ready draft as the newer statement of what is known."""
+        return flows.evolve.evolve(self._access(), draft)
+
+    def _clusters(self, lens: Lens, min_size: int) -> "Clusters":
+        """The clusters that a lens sees, with the defaults of `clusters`."""
+        return flows.clusters.clusters(
+            self._access(), lens, min_size=min_size, min_similarity=0.7, limit=100
+        )
+
 
 def _origins(snapshot: Trail, memory_id: str) -> tuple[str, ...]:
     seen = snapshot.observations(memory_id, _MOST_ORIGINS)
@@ -76,7 +90,8 @@ def _origins(snapshot: Trail, memory_id: str) -> tuple[str, ...]:
 def _links(snapshot: Relations, ids: Sequence[str]) -> tuple[Link, ...]:
     """The links between these memories, each once."""
     own = frozenset(ids)
-    found = (snapshot.links(ids[at : at + _LINKED]) for at in range(0, len(ids), _LINKED))
+    parts = (ids[at : at + _LINKED] for at in range(0, len(ids), _LINKED))
+    found = (snapshot.links(part, limit=_MOST_LINKS) for part in parts)
     return tuple(dict.fromkeys(each for each in chain(*found) if {each.source, each.target} <= own))
 
 

@@ -3,36 +3,62 @@
 `memory_mesh.compat.neolata.memory_graph` has the blocking ones.
 """
 
-from memory_mesh.compat.neolata._async import MemoryGraph, compute_trust, create_memory
+from memory_mesh.compat.neolata._async import (
+    MemoryGraph,
+    compute_trust,
+    create_memory,
+    estimate_tokens,
+)
 from memory_mesh.compat.neolata.hooks import Writethrough
 from memory_mesh.compat.neolata.json_storage import json_storage
 from memory_mesh.compat.neolata.model import (
+    GraphCluster,
+    GraphContext,
+    GraphEpisode,
     GraphEvent,
+    GraphExcluded,
     GraphExplain,
     GraphHit,
     GraphHits,
+    GraphLink,
     GraphMemory,
     GraphMeta,
+    GraphPacked,
+    GraphPacking,
     GraphProvenance,
+    GraphStep,
+    GraphSupersession,
+    GraphWhy,
     HookState,
 )
 from memory_mesh.compat.neolata.storage import GraphStorage, memory_storage
 from memory_mesh.compat.neolata.writethrough import markdown_writethrough, webhook_writethrough
 
 __all__ = [
+    "GraphCluster",
+    "GraphContext",
+    "GraphEpisode",
     "GraphEvent",
+    "GraphExcluded",
     "GraphExplain",
     "GraphHit",
     "GraphHits",
+    "GraphLink",
     "GraphMemory",
     "GraphMeta",
+    "GraphPacked",
+    "GraphPacking",
     "GraphProvenance",
+    "GraphStep",
     "GraphStorage",
+    "GraphSupersession",
+    "GraphWhy",
     "HookState",
     "MemoryGraph",
     "Writethrough",
     "compute_trust",
     "create_memory",
+    "estimate_tokens",
     "json_storage",
     "markdown_writethrough",
     "memory_storage",

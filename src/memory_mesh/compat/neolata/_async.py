@@ -14,7 +14,18 @@ from memory_mesh._async.threads import Threads
 from memory_mesh.compat.neolata import memory_graph, translate
 from memory_mesh.compat.neolata.hooks import Handler, Writethrough
 from memory_mesh.compat.neolata.memory_graph import Schemas
-from memory_mesh.compat.neolata.model import GraphHits, GraphMemory, HookState
+from memory_mesh.compat.neolata.model import (
+    GraphCluster,
+    GraphContext,
+    GraphEpisode,
+    GraphHits,
+    GraphLink,
+    GraphMemory,
+    GraphStep,
+    GraphSupersession,
+    GraphWhy,
+    HookState,
+)
 from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.model import Channel, Claim, Conflict, Receipt, Resolution, Status
 from memory_mesh.ports import Clock, Embedder, Sink
@@ -322,6 +333,68 @@ class MemoryGraph:
             self._sync.store_many, agent, items, embedding_batch_size=embedding_batch_size
         )
 
+    async def links(self, memory_id: str) -> list[GraphLink]:
+        """All links of a memory, oldest first, each with the memory at its other end."""
+        return await self._threads.run(self._sync.links, memory_id)
+
+    async def traverse(
+        self, start_id: str, max_hops: int = 2, *, types: Iterable[str] = ()
+    ) -> list[GraphStep]:
+        """Walk from a memory along links, and say what is reached, nearest first, at most 100.
+
+        Options:
+            types: only links of these types, such as similar or related.
+        """
+        return await self._threads.run(self._sync.traverse, start_id, max_hops, types=types)
+
+    async def path(
+        self, source_id: str, target_id: str, *, types: Iterable[str] = ()
+    ) -> list[GraphLink] | None:
+        """The links of a shortest way between two memories; None if there is none.
+
+        Options:
+            types: only links of these types, such as similar or related.
+        """
+        return await self._threads.run(self._sync.path, source_id, target_id, types=types)
+
+    async def clusters(self, min_size: int = 2, *, agent: str | None = None) -> list[GraphCluster]:
+        """Groups of memories that links hold together, largest first, named by telling words.
+
+        Options:
+            agent: only memories that this agent sees; by default those of all agents.
+        """
+        return await self._threads.run(self._sync.clusters, min_size, agent=agent)
+
+    async def evolve(
+        self,
+        agent: str,
+        text: str,
+        *,
+        category: str | None = None,
+        importance: float | str = translate.IMPORTANCE,
+        tags: Iterable[str] = (),
+        provenance: Mapping[str, object] | None = None,
+    ) -> Receipt:
+        """Store a newer statement, and supersede the agent's memory on the same subject.
+
+        If that one is trusted more, both stay and are linked. The receipt says which.
+
+        Options:
+            category: the sort of memory, such as fact or decision.
+            importance: 0 to 1, or low, medium, high or critical.
+            tags: words to group it by.
+            provenance: where it comes from: a mapping with source and sourceId.
+        """
+        return await self._threads.run(
+            self._sync.evolve,
+            agent,
+            text,
+            category=category,
+            importance=importance,
+            tags=tags,
+            provenance=provenance,
+        )
+
     async def search(
         self,
         agent: str | None,
@@ -426,6 +499,49 @@ class MemoryGraph:
             explain=explain,
         )
 
+    async def context(
+        self,
+        agent: str | None,
+        query: str,
+        *,
+        max_memories: int = 15,
+        before: datetime | str | None = None,
+        after: datetime | str | None = None,
+        max_tokens: int | None = None,
+        explain: bool = False,
+    ) -> GraphContext:
+        """The memories of an agent that a prompt should have, as fenced text under a budget.
+
+        What `search` finds and what is linked to it compete by composite score per estimated token.
+        Only active memories that the agent sees take part. The text never has more than
+        `max_tokens`, by a count that errs high.
+
+        Options:
+            max_memories: the largest number of memories, 1 to 1,000.
+            before: only memories from before this time.
+            after: only memories of this time or later.
+            max_tokens: the most tokens of the text; by default 2,000.
+            explain: say how each score came about and what was left out.
+        """
+        return await self._threads.run(
+            self._sync.context,
+            agent,
+            query,
+            max_memories=max_memories,
+            before=before,
+            after=after,
+            max_tokens=max_tokens,
+            explain=explain,
+        )
+
+    async def explain_memory(self, memory_id: str) -> GraphWhy:
+        """Say why a memory is as it is: the parts of its trust, links, conflicts, provenance."""
+        return await self._threads.run(self._sync.explain_memory, memory_id)
+
+    async def explain_supersession(self, memory_id: str) -> GraphSupersession:
+        """Say what superseded what, oldest first, and why each memory gave way."""
+        return await self._threads.run(self._sync.explain_supersession, memory_id)
+
     async def reinforce(self, memory_id: str, boost: float = 0.1) -> GraphMemory:
         """Vote for a memory's truth; it gains trust and importance."""
         return await self._threads.run(self._sync.reinforce, memory_id, boost)
@@ -495,6 +611,61 @@ class MemoryGraph:
         return await self._threads.run(
             self._sync.resolve_conflict, conflict_id, resolution, reason=reason
         )
+
+    async def create_episode(
+        self,
+        agent: str,
+        title: str,
+        *,
+        ids: Iterable[str] = (),
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        session_id: str | None = None,
+    ) -> GraphEpisode:
+        """Make an episode of an agent's memories: those named, of a time, or of a session.
+
+        Options:
+            ids: the memories that belong to it.
+            since: memories of this time or later.
+            until: memories from before this time.
+            session_id: memories of this session.
+        """
+        return await self._threads.run(
+            self._sync.create_episode,
+            agent,
+            title,
+            ids=ids,
+            since=since,
+            until=until,
+            session_id=session_id,
+        )
+
+    async def add_to_episode(self, episode_id: str, ids: Iterable[str]) -> GraphEpisode:
+        """Add memories to an episode."""
+        return await self._threads.run(self._sync.add_to_episode, episode_id, ids)
+
+    async def remove_from_episode(self, episode_id: str, ids: Iterable[str]) -> GraphEpisode:
+        """Take memories out of an episode; the memories themselves stay."""
+        return await self._threads.run(self._sync.remove_from_episode, episode_id, ids)
+
+    async def episode(self, episode_id: str) -> GraphEpisode:
+        """An episode with its memories, oldest first."""
+        return await self._threads.run(self._sync.episode, episode_id)
+
+    async def episodes(
+        self, agent: str, *, query: str | None = None, limit: int = 20
+    ) -> list[GraphEpisode]:
+        """The episodes of an agent, newest first; with a query those whose titles fit best.
+
+        Options:
+            query: words of the title, or a question about it.
+            limit: the largest number of results, 1 to 1,000.
+        """
+        return await self._threads.run(self._sync.episodes, agent, query=query, limit=limit)
+
+    async def summarize_episode(self, episode_id: str) -> GraphEpisode:
+        """An episode with a summary: the sentences of its memories that say most."""
+        return await self._threads.run(self._sync.summarize_episode, episode_id)
 
     def on(self, event: str, handler: Handler) -> None:
         """Call a function with each event of one sort: store, supersede, quarantine or archive.
@@ -664,3 +835,4 @@ def create_memory(
 
 
 compute_trust = memory_graph.compute_trust
+estimate_tokens = memory_graph.estimate_tokens

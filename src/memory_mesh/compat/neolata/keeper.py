@@ -12,10 +12,11 @@ the end. What was not loaded is never saved, so a damaged file is never written 
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from memory_mesh.compat.neolata import rows, stored_rows, translate
+from memory_mesh.compat.neolata import derived_rows, rows, stored_rows, translate
+from memory_mesh.compat.neolata.model import GraphCluster
 from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.errors import InvalidInput, MeshError, StorageFailed
 from memory_mesh.model import BY_RULE, Conflict, Json, Link, Memory, Resolution, Status
@@ -66,6 +67,22 @@ class Keeper:
             self._give(agent)
             self._unsaved.discard(agent)
 
+    def labelled(self, clusters: Sequence[GraphCluster]) -> list[GraphCluster]:
+        """The clusters with the labels that others gave them, saved with each loaded agent."""
+        with self._lock:
+            for agent in sorted(self._loaded) if self._has("load_clusters") else ():
+                about = f"load the clusters of {agent!r}"
+                found = self._asked("load_clusters", about, _NOT_LOADED, agent)
+                rows_ = stored_rows.rows_in({"clusters": found}, "clusters")
+                clusters = [derived_rows.relabelled(each, rows_) for each in clusters]
+            for agent in sorted(self._loaded) if self._has("save_clusters") else ():
+                own = {memory.id for memory in self._mesh._whole_of(agent).memories}
+                kept = [each for each in clusters if own & {*each.memory_ids}]
+                given = derived_rows.cluster_rows(kept, self._mesh._now())
+                about = f"save the clusters of {agent!r}"
+                self._asked("save_clusters", about, "They are made anew", agent, given)
+        return list(clusters)
+
     def save_rest(self) -> None:
         """Save every agent whose last save failed."""
         with self._lock:
@@ -102,13 +119,24 @@ class Keeper:
             for row in stored_rows.rows_in({"pending_conflicts": found}, "pending_conflicts"):
                 waiting = stored_rows.read_conflict(row)
                 conflicts.setdefault(waiting.id, waiting)
-        memories = [one.memory for one in stored]
+        kept: list[tuple[Memory, Sequence[str]]] = [(one.memory, one.origins) for one in stored]
+        for memory, parts in self._episodes(agent, about, {one.memory.id for one in stored}):
+            kept.append((memory, ()))
+            links += parts
+        memories = [memory for memory, _ in kept]
         told = _told_by_rows(memories, list(conflicts.values()), self._mesh._now())
-        self._mesh._put_back(
-            [(one.memory, one.origins) for one in stored],
-            _few_similar(links),
-            [*conflicts.values(), *told],
-        )
+        self._mesh._put_back(kept, _few_similar(links), [*conflicts.values(), *told])
+
+    def _episodes(
+        self, agent: str, about: str, known: set[str]
+    ) -> Iterator[tuple[Memory, list[Link]]]:
+        """Episodes that only the storage knows, each with the links of its memories."""
+        if self._has("load_episodes"):
+            found = self._asked("load_episodes", about, _NOT_LOADED, agent)
+            for row in stored_rows.rows_in({"episodes": found}, "episodes"):
+                made = derived_rows.read_episode(row, agent, self._project, known)
+                if made is not None:
+                    yield made
 
     def _give(self, agent: str) -> None:
         """Save, then have the storage archive what is archived since the last time."""
@@ -131,6 +159,9 @@ class Keeper:
             claims = {memory.id: memory.claim for memory in whole.memories}
             waiting = [rows.conflict_row(each, claims) for each in whole.conflicts if each.pending]
             self._asked("save_pending_conflicts", about, _NOT_SAVED, agent, waiting)
+        if self._has("save_episodes"):
+            made = derived_rows.episode_rows(kept, whole.links, agent)
+            self._asked("save_episodes", about, _NOT_SAVED, agent, made)
         gone = [memory.id for memory in kept if memory.status is Status.ARCHIVED]
         if gone:
             self._asked("archive", f"archive memories of {agent!r}", _NOT_SAVED, agent, gone)

@@ -16,18 +16,20 @@ from memory_mesh.compat.neolata.graph_view import GraphMesh
 from memory_mesh.compat.neolata.hooks import Handler, Hooks, Writethrough
 from memory_mesh.compat.neolata.keeper import Keeper
 from memory_mesh.compat.neolata.storage import GraphStorage
-from memory_mesh.compat.neolata.translate import compute_trust
+from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
+from memory_mesh.compat.neolata.verbs.episodes import GraphEpisodes
+from memory_mesh.compat.neolata.verbs.explaining import GraphExplaining
 from memory_mesh.compat.neolata.verbs.hosting import GraphHosting
+from memory_mesh.compat.neolata.verbs.packing import GraphPrompting
 from memory_mesh.compat.neolata.verbs.reviewing import GraphReviewing
 from memory_mesh.compat.neolata.verbs.searching import GraphSearching
-from memory_mesh.compat.neolata.verbs.storing import GraphStoring
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Channel, PredicateSchema
 from memory_mesh.policy.arguments import options_given
 from memory_mesh.ports import Clock, Embedder, Sink
 from memory_mesh.typed import Self
 
-__all__ = ["MemoryGraph", "compute_trust", "create_memory"]
+__all__ = ["MemoryGraph", "compute_trust", "create_memory", "estimate_tokens"]
 
 Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
 
@@ -176,7 +178,14 @@ def create_memory(
     return MemoryGraph(**locals())
 
 
-class MemoryGraph(GraphStoring, GraphSearching, GraphReviewing, GraphHosting):
+class MemoryGraph(
+    GraphExplaining,  # and storing and linking
+    GraphSearching,
+    GraphPrompting,
+    GraphReviewing,
+    GraphEpisodes,
+    GraphHosting,
+):
     """Memories of agents with claims, trust and quarantine, as neolata has them."""
 
     def __init__(

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass, field
-from memory_mesh.model import Claim, SourceKind, Status
+from memory_mesh.model import Claim, Conflict, SourceKind, Status
+from memory_mesh.model.why import Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +112,127 @@ class HookState:
     dropped: int = 0  # too many waited, or the graph was closed
     waiting: int = 0
     last_failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLink:
+    """A link, and the memory at its other end."""
+
+    source_id: str
+    target_id: str
+    type: str
+    similarity: float | None  # None for links that were not found by it
+    created_at: datetime | None
+    memory: GraphMemory
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStep:
+    """A memory that a walk came to: after how many steps, and by which link."""
+
+    memory: GraphMemory
+    hops: int
+    link: GraphLink
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCluster:
+    """Memories that links hold together, named by their most telling words."""
+
+    label: str
+    terms: tuple[str, ...]
+    memory_ids: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """How many memories it has."""
+        return len(self.memory_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEpisode:
+    """Memories that belong together, oldest first."""
+
+    id: str
+    agent: str | None
+    title: str
+    started: datetime | None
+    ended: datetime | None
+    memories: tuple[GraphMemory, ...] = ()
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPacked:
+    """Why a memory is in a context: its score, its price in tokens, and what brought it in."""
+
+    id: str
+    section: str  # found, linked, newer, older, pinned or lesson
+    score: float | None
+    tokens: int  # by neolata's estimate
+    density: float | None  # score per token, which decides
+    because: str | None = None  # the memory that brought it along
+    cut: bool = False  # only a part of its text is shown
+
+
+@dataclass(frozen=True, slots=True)
+class GraphExcluded:
+    """Why a memory that was considered is not in a context."""
+
+    id: str
+    reason: str  # budget, count, redundant, older, share or relevance
+    score: float | None
+    because: str | None = None  # the memory that says the same, or that is newer
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPacking:
+    """The decisions behind a context."""
+
+    included: tuple[GraphPacked, ...]
+    excluded: tuple[GraphExcluded, ...]
+    max_tokens: int
+    counted_by: str  # what counted the tokens of the text
+    injection_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphContext:
+    """Memories for a prompt as one text, never above its budget."""
+
+    context: str
+    memories: tuple[GraphHit, ...]
+    tokens: int  # of the text
+    explain: GraphPacking | None = None
+
+    @property
+    def count(self) -> int:
+        """How many memories it has."""
+        return len(self.memories)
+
+    def __str__(self) -> str:
+        """The text for the prompt."""
+        return self.context
+
+
+@dataclass(frozen=True, slots=True)
+class GraphWhy:
+    """Why a memory is as it is: the sentences first, and what they say in values."""
+
+    memory: GraphMemory
+    sentences: tuple[str, ...]
+    trust: Mapping[str, float]  # the parts of its trust, which add up to `trust`
+    provenance: GraphProvenance
+    links: tuple[GraphLink, ...]
+    conflicts: tuple[Conflict, ...]
+    why: Why  # all of it
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSupersession:
+    """What superseded what, oldest first, and why each gave way."""
+
+    memory: GraphMemory
+    chain: tuple[GraphMemory, ...]
+    rationale: Mapping[str, tuple[str, ...]]  # by the id of what was superseded
+    sentences: tuple[str, ...]

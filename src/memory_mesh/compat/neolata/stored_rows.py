@@ -51,21 +51,21 @@ class Stored:
 
 def read_memory(row: object, agent: str, project: str | None) -> Stored:
     """A memory out of a row of an agent; InvalidInput names what is wrong with it."""
-    said = _keys(row, "a memory")
+    said = plain_row(row, "a memory")
     id_ = _name(said.get("id"), "the id of a memory")
     try:
         own = said.get("mesh")
         plain = _read(said, id_, Scope(project, agent, _text(said.get("session_id"))))
         if own is None:
             return Stored(Memory(**plain))
-        return _with_own(plain, _keys(own, "mesh"))
+        return _with_own(plain, plain_row(own, "mesh"))
     except (InvalidInput, KeyError, TypeError, ValueError) as error:
         raise InvalidInput(f"the memory {id_!r:.100} cannot be read: {_why(error)}") from None
 
 
 def read_link(row: object) -> Link:
     """A link out of a row; one that says how similar the two are was found by itself."""
-    said = _keys(row, "a link")
+    said = plain_row(row, "a link")
     similarity: Any = said.get("similarity")
     stated = said.get("type")
     number = float(similarity) if _is_number(similarity) and abs(similarity) <= 1 else None
@@ -83,7 +83,7 @@ def read_link(row: object) -> Link:
 
 def read_conflict(row: object) -> Conflict:
     """A conflict out of a row; InvalidInput names what is wrong with it."""
-    said = _keys(row, "a conflict")
+    said = plain_row(row, "a conflict")
     id_ = _name(said.get("id"), "the id of a conflict")
     resolution, created = said.get("resolution"), moment("created_at", said.get("created_at"))
     if created is None:
@@ -116,6 +116,15 @@ def rows_in(data: object, name: str) -> list[object]:
     return list(found)
 
 
+def plain_row(row: object, name: str, *, spelled: bool = False) -> dict[str, Any]:
+    """A row with its keys in one spelling; InvalidInput if it is none."""
+    if not isinstance(row, Mapping):
+        raise InvalidInput(f"{name} must be a mapping, not {type(row).__name__}")
+    if spelled:
+        return dict(row)
+    return {_HUMP.sub(lambda hump: f"_{hump[0].lower()}", str(key)): row[key] for key in row}
+
+
 def _read(said: Mapping[str, Any], id_: str, scope: Scope) -> dict[str, Any]:
     """The parts of a memory that neolata's columns tell."""
     text = check_text(said.get("content", said.get("memory", said.get("text"))), "content")
@@ -128,7 +137,7 @@ def _read(said: Mapping[str, Any], id_: str, scope: Scope) -> dict[str, Any]:
     if status not in _STATUSES:
         raise InvalidInput(f"status must be one of: {', '.join(sorted(_STATUSES))}")
     category = _text(said.get("category")) or Kind.FACT.value
-    provenance = _keys(said.get("provenance") or {}, "provenance")
+    provenance = plain_row(said.get("provenance") or {}, "provenance")
     kind, waits = provenance.get("source"), _text(said.get("quarantine"))
     importance = said.get("importance")
     return {
@@ -182,8 +191,9 @@ def _with_own(plain: dict[str, Any], own: Mapping[str, Any]) -> Stored:
         "last_used": moment("last_used", own.get("last_used")),
         "triggers": tuple(check_text(each, "a trigger") for each in _list(own["triggers"])),
         "extra": check_metadata(own["extra"]),
-        "lesson": lesson and record.read_lesson(_keys(lesson, "lesson", spelled=True)),
-        "heritage": heritage and record.read_heritage(_keys(heritage, "heritage", spelled=True)),
+        "lesson": lesson and record.read_lesson(plain_row(lesson, "lesson", spelled=True)),
+        "heritage": heritage
+        and record.read_heritage(plain_row(heritage, "heritage", spelled=True)),
         "origins": max(1, _count(own.get("origins"))),
     } | {name: _PLAIN[name](own.get(name)) for name in PLAIN}
     return Stored(
@@ -197,7 +207,7 @@ def _claim(value: object) -> Claim | None:
     """A claim as we wrote it, or as neolata states one."""
     if value is None:
         return None
-    said = _keys(value, "claim")
+    said = plain_row(value, "claim")
     subject, predicate, of = (
         check_text(said.get(name), name) for name in ("subject", "predicate", "value")
     )
@@ -213,15 +223,6 @@ def _claim(value: object) -> Claim | None:
         replaces=_text(said.get("replaces")),
         read=said.get("read") is True,
     )
-
-
-def _keys(row: object, name: str, *, spelled: bool = False) -> dict[str, Any]:
-    """A row with its keys in one spelling."""
-    if not isinstance(row, Mapping):
-        raise InvalidInput(f"{name} must be a mapping, not {type(row).__name__}")
-    if spelled:
-        return dict(row)
-    return {_HUMP.sub(lambda hump: f"_{hump[0].lower()}", str(key)): row[key] for key in row}
 
 
 def _name(value: object, name: str) -> str:

@@ -23,6 +23,7 @@ MAX_TEXT = 10_000  # characters
 MAX_ITEMS = 1_000
 MAX_CONFLICTS = 100  # conflicts of one memory that are shown
 MAX_QUERIES = 100
+TOKENS_PER_WORD = 0.75
 BATCH = 64  # texts embedded at once
 ON_CONFLICT = ("quarantine", "keep_active")
 MANUAL = "manual"
@@ -67,6 +68,11 @@ def compute_trust(
         disputes=disputes,
         age_days=age_days,
     )
+
+
+def estimate_tokens(text: str) -> int:
+    """The tokens of a text by neolata's rule of thumb: three for four words, at least one."""
+    return max(1, math.ceil(len(text.split()) * TOKENS_PER_WORD))
 
 
 def agent_name(agent: object) -> str:
@@ -192,10 +198,10 @@ def shown(memory: Memory, conflicts: Sequence[Conflict], now: datetime) -> Graph
     )
 
 
-def as_hit(memory: GraphMemory, hit: Hit, explain: GraphExplain | None) -> GraphHit:
+def as_hit(memory: GraphMemory, score: float, explain: GraphExplain | None = None) -> GraphHit:
     """A memory with the score it answered with."""
     parts: dict[str, Any] = {item.name: getattr(memory, item.name) for item in fields(GraphMemory)}
-    return GraphHit(**parts, score=hit.score, explain=explain)
+    return GraphHit(**parts, score=score, explain=explain)
 
 
 def explained(hit: Hit, *, preferred: bool) -> GraphExplain:

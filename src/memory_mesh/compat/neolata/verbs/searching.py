@@ -143,7 +143,7 @@ class GraphSearching(GraphView):
         hits = [
             translate.as_hit(
                 memory,
-                hit,
+                hit.score,
                 translate.explained(hit, preferred=hit.id in preferred) if explain else None,
             )
             for memory, hit in zip(memories, best, strict=True)
