@@ -17,6 +17,7 @@ import re
 import threading
 from collections.abc import Collection
 from contextlib import ExitStack
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 
@@ -53,6 +54,7 @@ class JsonStorage:
         self._held: ExitStack | None = None
         self._owner = 0  # the process that holds the lock
         self._closed = False
+        self._written: dict[Path, bytes] = {}  # digests of what was written last
         self._lock = threading.RLock()
 
     def agents(self) -> list[str]:
@@ -149,11 +151,15 @@ class JsonStorage:
         return found
 
     def _write(self, agent: str, name: str, rows: Rows) -> None:
-        """One row per line, so that two states of a file can be compared."""
+        """One row per line, so that states can be compared; what is the same is not written."""
         path = self._file(agent, name)
         path.parent.mkdir(mode=0o700, exist_ok=True)
         lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
-        write_atomically(path, f"[\n{lines}\n]\n".encode())
+        data = f"[\n{lines}\n]\n".encode()
+        digest = sha256(data).digest()
+        if self._written.get(path) != digest or not path.exists():
+            write_atomically(path, data)
+            self._written[path] = digest
 
 
 def _damaged(path: Path, why: str) -> StoreIsDamaged:
