@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -327,6 +328,31 @@ def test_every_write_of_an_agent_saves_that_agent_once(clock):
     assert storage.calls == [
         ("load", "kuro"), ("save", "kuro"), ("load", "mira"), ("save", "mira"), ("save", "mira"),
     ]  # fmt: skip
+
+
+def test_threads_that_write_at_once_are_all_saved(clock):
+    storage = Plain()
+    with memory_graph.create_memory(storage=storage, clock=clock) as graph:
+
+        def write(number):
+            for each in range(5):
+                graph.store(f"agent {number % 2}", f"lamp {number} {each}")
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(write, range(6)))
+    assert [len(storage.kept[f"agent {n}"]["memories"]) for n in range(2)] == [15, 15]
+    assert [storage.calls.count(("load", f"agent {n}")) for n in range(2)] == [1, 1]
+
+
+def test_an_agent_whose_name_is_redacted_is_saved_under_the_name_given(clock):
+    storage, card = Plain(), "4111 1111 1111 1111"
+    with memory_graph.create_memory(storage=storage, clock=clock) as graph:
+        stored = graph.store(card, "a lamp")
+        assert graph.search(card, "lamp")[0].agent != card
+        graph.reinforce(id_of(stored))
+    assert storage.kept.keys() == {card}
+    with memory_graph.create_memory(storage=storage, clock=clock) as graph:
+        assert graph.search(card, "lamp")[0].reinforcements == 1
 
 
 def test_the_files_of_a_json_storage_are_separate_and_readable(tmp_path, clock):

@@ -19,7 +19,7 @@ from memory_mesh.compat.neolata import derived_rows, rows, stored_rows, translat
 from memory_mesh.compat.neolata.model import GraphCluster
 from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.errors import InvalidInput, MeshError, StorageFailed
-from memory_mesh.model import BY_RULE, Conflict, Json, Link, Memory, Resolution, Status
+from memory_mesh.model import BY_RULE, Conflict, Json, Link, Memory, Resolution, Scope, Status
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.writing.trust import trust_of
@@ -42,7 +42,7 @@ class Keeper:
             if not callable(getattr(storage, name, None)):
                 raise InvalidInput(f"a storage has load, save and archive; this one has no {name}")
         self._storage, self._mesh, self._project = storage, mesh, project
-        self._loaded: set[str] = set()
+        self._loaded: dict[str, str] = {}  # agents, each with its name in the mesh
         self._unsaved: set[str] = set()
         self._archived: set[str] = set()  # ids that the storage has moved to its archive
         self._lock = threading.RLock()
@@ -54,15 +54,17 @@ class Keeper:
             for name in wanted:
                 if name not in self._loaded:
                     self._bring(name)
-                    self._loaded.add(name)
+                    stored = self._mesh._stored_scope(Scope(agent=name)).agent
+                    self._loaded[name] = stored or name
 
     def can_list(self) -> bool:
         """True if the storage can say which agents it has."""
         return self._has("agents")
 
     def save(self, agent: str) -> None:
-        """Give the storage all that an agent has."""
+        """Give the storage all that an agent has, by the agent's name here or in the mesh."""
         with self._lock:
+            agent = next((name for name in self._loaded if self._loaded[name] == agent), agent)
             self._unsaved.add(agent)
             self._give(agent)
             self._unsaved.discard(agent)
