@@ -15,6 +15,7 @@ PROGRAM = "memory-mesh"
 COMMANDS = {
     "store": "store a memory",
     "search": "find memories",
+    "context": "print the memories for a prompt, under a budget of tokens",
     "get": "show one memory",
     "list": "list memories, newest first",
     "update": "change a memory; its earlier versions are kept",

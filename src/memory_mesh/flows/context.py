@@ -29,6 +29,7 @@ from memory_mesh.model.pack import (
     PackItem,
     Section,
 )
+from memory_mesh.policy.packing import worth
 from memory_mesh.policy.packing.fitting import Wanted, packed
 from memory_mesh.policy.packing.rules import PackRules
 from memory_mesh.policy.ranking import profiles
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from memory_mesh.flows.reranking import Reranking
 
 LEAST_HITS, MOST_HITS = 10, 100  # that a search for a pack is asked for
-HIT_TOKENS = 15  # of the budget for each hit asked for
+HIT_TOKENS = 10  # of the budget for each hit asked for
+FURTHER_SHARE = 0.01  # of min_relevance that hits below the best one need: the budget is a limit
 EXPANDED = 10  # hits whose links are followed
 LINKS_OF_ONE = 3
 QUESTION_CHARS = 200  # of a question in the record
@@ -86,10 +88,10 @@ def _found(access: Access, asked: Asked, reranking: "Reranking | None") -> tuple
 
 
 def _above_floor(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
-    """The hits that `search` would show with this threshold, and the others."""
+    """The hits, if the best reaches the floor and each a hundredth of it; and the others."""
     least = rules.min_relevance
     if hits and rules.profile == profiles.MESH and max(hit.score for hit in hits) >= least:
-        least *= profiles.FURTHER_SHARE
+        least *= FURTHER_SHARE
     below = [
         LeftOut(hit.id, LeftOutBy.RELEVANCE, 0, hit.score) for hit in hits if hit.score < least
     ]
@@ -101,17 +103,19 @@ def _told(explanation: Explanation, below: Sequence[LeftOut]) -> Explanation:
     return replace(explanation, below=len(below), best_below=best)
 
 
-def _of_hits(rules: PackRules, hits: Sequence[Hit]) -> list[Wanted]:
+def _of_hits(rules: PackRules, hits: Hits) -> list[Wanted]:
+    by_margin = rules.profile == profiles.MESH and not hits.explanation.reranked
     return [
         Wanted(
             hit.memory,
             _section(rules, hit),
             hit.score,
+            value,
             because=_brought_by(hit, hits),
             newer=hit.newer,
             span=hit.span,
         )
-        for hit in hits
+        for hit, value in zip(hits, worth.worths(hits, by_margin=by_margin), strict=True)
     ]
 
 
@@ -155,7 +159,8 @@ def _with_links(access: Access, asked: Asked, wanted: list[Wanted]) -> list[Want
         score = (by.score or 0.0) * strength(link)
         held = found.get(memory.id)
         if memory.id not in known and (held is None or score > (held.score or 0.0)):
-            found[memory.id] = Wanted(memory, Section.LINKED, score, because=by.memory.id)
+            value = worth.linked(by.worth, link)
+            found[memory.id] = Wanted(memory, Section.LINKED, score, value, by.memory.id)
     return [*wanted, *found.values()]
 
 

@@ -4,7 +4,7 @@
 
     candidates ──▶ pinned, lessons          in their order, until their share is spent
       ▼
-    the others, by  score ^ a / tokens ^ b  less what a chosen memory says already
+    the others, by  worth / tokens ^ b      less what a chosen memory says already
       ▼
     older statements                        each only behind the newer one, with what is left
 """
@@ -19,8 +19,8 @@ from memory_mesh.model import Memory
 from memory_mesh.model.pack import LeftOut, LeftOutBy, PackItem, Section
 
 FIRST = frozenset({Section.PINNED, Section.LESSON})
-SCORE_POWER, TOKENS_POWER = 1.0, 0.5  # bench/packing.py: chosen on conv-26 and conv-30
-REPEATED = 0.5  # of a candidate's value that goes if a chosen memory has all of its words
+TOKENS_POWER = 0.1  # longer memories answer more often (bench/packing.py, conv-26 and conv-30)
+REPEATED = 0.2  # of a candidate's value that goes if a chosen memory has all of its words
 SAME = 0.9  # share of words from which two memories say the same
 _FEW_WORDS = 3  # a text of fewer words says too little to be repeated
 
@@ -33,6 +33,7 @@ class Candidate:
     section: Section
     tokens: int  # of its entry as it would be rendered
     score: float | None = None
+    worth: float = 0.0  # grows with the score, and tells more of them apart
     price: int | None = None  # in place of the tokens, in value per token
     because: str | None = None
     newer: str | None = None
@@ -208,12 +209,10 @@ class _Choice:
 
 def _value(one: Candidate, overlap: float) -> float:
     """What a token of it is worth."""
-    score = one.score or 0.0
     if one.price is not None:  # 003's formula, exactly
-        return score / max(1, one.price)
-    worth: float = score**SCORE_POWER * (1 - REPEATED * overlap)
+        return (one.score or 0.0) / max(1, one.price)
     spent: float = max(1, one.tokens) ** TOKENS_POWER
-    return worth / spent
+    return one.worth * (1 - REPEATED * overlap) / spent
 
 
 @cache

@@ -73,6 +73,5 @@ def _humps() -> "re.Pattern[str]":
 @cache
 def _single() -> "re.Pattern[str]":
     """Letters and marks of which every one is a token of its own, at the worst."""
-    return re.compile(
-        "[\xa1-\xff\u0410-\u044f\u05d0-\u05ea\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026]"
-    )
+    marks = "\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026"
+    return re.compile(f"[\xa1-\xff\u0410-\u044f\u05d0-\u05ea{marks}]")

@@ -25,6 +25,7 @@ class Wanted:
     memory: Memory
     section: Section
     score: float | None = None
+    worth: float = 0.0
     because: str | None = None
     newer: str | None = None
     span: tuple[int, int] | None = None
@@ -104,6 +105,7 @@ def _candidate(rules: PackRules, layout: Layout, one: Wanted, entry: Entry) -> C
         one.section,
         rules.count(shown),
         one.score,
+        one.worth,
         None if rules.price is None else rules.price(one.memory.text),
         one.because,
         one.newer,

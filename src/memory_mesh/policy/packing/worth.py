@@ -1,0 +1,35 @@
+"""What a hit is worth beside the others.
+
+A score never rises on the way down a list and says the same of many hits; the margin that orders
+them does not. Half of it, as a power of e, served best (bench/packing.py).
+"""
+
+import math
+from collections.abc import Sequence
+
+from memory_mesh.model import Hit, Link
+
+STEEPNESS = 0.5
+SIMILAR = 0.03  # of a hit's worth that what is like it has; the search knew of that
+RELATED = 0.5  # the same for a link that was made on purpose: that is news
+
+
+def worths(hits: Sequence[Hit], *, by_margin: bool) -> list[float]:
+    """The worth of each hit; one that stands above another is worth no less."""
+    found: list[float] = []
+    below = 0.0
+    for hit in reversed(hits):
+        margin = hit.parts.get("margin") if by_margin else None
+        own = hit.score if margin is None else math.exp(STEEPNESS * margin)
+        if by_margin and margin is None:
+            own = 0.0  # brought along by the hit below it
+        below = max(own, below)
+        found.append(below)
+    return found[::-1]
+
+
+def linked(worth: float, link: Link) -> float:
+    """The worth of a memory that is linked to a hit of this worth."""
+    if link.similarity is None:
+        return worth * RELATED
+    return worth * SIMILAR * link.similarity
