@@ -27,7 +27,7 @@ def at_start(access: Access, asked: "Asked") -> list[tuple[Memory, Section]]:
         newest = snapshot.page(lens, LOOKED_AT, None)
     found = [(memory, Section.PINNED) for memory in pinned]
     found += [(memory, Section.LESSON) for memory in lessons]
-    found += _recent(lens, [memory for memory in newest if memory.lesson is None])
+    found += _recent(lens, [one for one in newest if one.lesson is None and not one.pinned])
     once: dict[str, tuple[Memory, Section]] = {}
     for memory, section in found:
         once.setdefault(memory.id, (memory, section))

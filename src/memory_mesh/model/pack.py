@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model.hit import Explanation
-from memory_mesh.model.memory import Memory, Scope
+from memory_mesh.model.memory import Json, Memory, Scope
 
 
 class Section(StrEnum):
@@ -50,6 +50,19 @@ class PackItem:
         """The memory's id."""
         return self.memory.id
 
+    def as_json(self) -> dict[str, Json]:
+        """It as JSON values, with the memory's text."""
+        return {
+            "id": self.id,
+            "section": self.section.value,
+            "tokens": self.tokens,
+            "score": self.score,
+            "because": self.because,
+            "newer": self.newer,
+            "cut": self.cut,
+            "content": self.memory.text,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -60,6 +73,16 @@ class LeftOut:
     tokens: int
     score: float | None = None
     because: str | None = None  # the id of the memory that says the same, or that is newer
+
+    def as_json(self) -> dict[str, Json]:
+        """It as JSON values."""
+        return {
+            "id": self.id,
+            "by": self.by.value,
+            "tokens": self.tokens,
+            "score": self.score,
+            "because": self.because,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +115,20 @@ class Pack:
     def __len__(self) -> int:
         """How many memories are in it."""
         return len(self.items)
+
+    def as_json(self) -> dict[str, Json]:
+        """It as JSON values."""
+        return {
+            "text": self.text,
+            "tokens": self.tokens,
+            "max_tokens": self.max_tokens,
+            "format": self.format,
+            "fence": self.fence,
+            "counted_by": self.counted_by,
+            "injection_id": self.injection_id,
+            "items": [item.as_json() for item in self.items],
+            "left_out": [one.as_json() for one in self.left_out],
+        }
 
 
 @dataclass(frozen=True, slots=True)

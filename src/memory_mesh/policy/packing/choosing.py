@@ -10,7 +10,7 @@
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from heapq import heapify, heappop, heappush
 
@@ -21,7 +21,6 @@ from memory_mesh.model.pack import LeftOut, LeftOutBy, PackItem, Section
 FIRST = frozenset({Section.PINNED, Section.LESSON})
 TOKENS_POWER = 0.1  # longer memories answer more often (bench/packing.py, conv-26 and conv-30)
 REPEATED = 0.2  # of a candidate's value that goes if a chosen memory has all of its words
-SAME = 0.9  # share of words from which two memories say the same
 _FEW_WORDS = 3  # a text of fewer words says too little to be repeated
 
 
@@ -38,7 +37,12 @@ class Candidate:
     because: str | None = None
     newer: str | None = None
     cut: bool = False
-    words: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> tuple[str | None, tuple[str, ...]]:
+        """Who said which words: the same is said once."""
+        return self.memory.speaker, self.words
 
     @property
     def id(self) -> str:
@@ -90,10 +94,13 @@ def choose(candidates: Sequence[Candidate], room: Room, *, compete: bool) -> Cho
     return Chosen(tuple(choice.taken), tuple(choice.left))
 
 
-def ordered(taken: Iterable[Candidate]) -> list[Candidate]:
-    """As they are shown: pinned, lessons, the others best first, an older one behind the newer."""
+def ordered(taken: Iterable[Candidate], places: Mapping[str, int]) -> list[Candidate]:
+    """As they are shown: pinned, lessons, the others best first, an older one behind the newer.
+
+    `places` is where each stood among the candidates, which tells equals apart.
+    """
     placed = {Section.PINNED: 0, Section.LESSON: 1}
-    listed = list(taken)
+    listed = sorted(taken, key=lambda one: places[one.id])
     older: dict[str | None, list[Candidate]] = {}
     for one in listed:
         if one.section is Section.OLDER:
@@ -111,15 +118,15 @@ def ordered(taken: Iterable[Candidate]) -> list[Candidate]:
     return shown
 
 
-def words(text: str) -> frozenset[str]:
-    """The words that tell texts apart: of a script without blanks, pairs of characters."""
-    found = set[str]()
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text in their order: of a script without blanks, pairs of characters."""
+    found: list[str] = []
     for run in _runs().findall(text.casefold()):
         if run.isascii():
-            found.add(run)
+            found.append(run)
         else:
-            found.update(run[at : at + 2] for at in range(max(1, len(run) - 1)))
-    return frozenset(found)
+            found += (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+    return tuple(found)
 
 
 class _Choice:
@@ -129,14 +136,14 @@ class _Choice:
         self.taken: list[Candidate] = []
         self.left: list[LeftOut] = []
         self._room, self._tokens = room, room.tokens
+        self._sets: list[frozenset[str]] = []  # of words, of what was taken
+        self._said: dict[tuple[str | None, tuple[str, ...]], str] = {}
 
     def take_first(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Takes pinned memories and lessons in their order; returns those beyond their share."""
         share, beyond = self._room.first, list[Candidate]()
         for one in candidates:
-            if self._repeated(one, 0)[0] >= SAME:
-                self.left.append(one.left(LeftOutBy.REDUNDANT, self._repeated(one, 0)[1]))
-            elif one.tokens > share:
+            if one.tokens > share:
                 beyond.append(one)
             elif self._take(one):
                 share -= one.tokens
@@ -147,32 +154,23 @@ class _Choice:
 
         The value of a candidate only ever falls, so it is weighed again when its turn comes.
         """
-        heap = [(-_value(one, 0.0), place, 0, 0.0, "") for place, one in enumerate(candidates)]
+        heap = [(-_value(one, 0.0), place, 0, 0.0) for place, one in enumerate(candidates)]
         heapify(heap)
         while heap:
-            value, place, seen, overlap, by = heappop(heap)
+            value, place, seen, overlap = heappop(heap)
             one = candidates[place]
-            if seen < len(self.taken) and one.words and one.price is None:
-                more, by_more = self._repeated(one, seen)
-                if more > overlap:
-                    overlap, by = more, by_more
+            if seen < len(self.taken) and one.tokens <= self._tokens:
+                overlap = max(overlap, self._repeated(one, seen))
                 value = -_value(one, overlap)
                 if heap and value > heap[0][0]:
-                    heappush(heap, (value, place, len(self.taken), overlap, by))
+                    heappush(heap, (value, place, len(self.taken), overlap))
                     continue
-            if overlap >= SAME:
-                self.left.append(one.left(LeftOutBy.REDUNDANT, by))
-            else:
-                self._take(one)
+            self._take(one)
 
     def take_in_order(self, candidates: Sequence[Candidate]) -> None:
         """Takes what fits, in the order given."""
         for one in candidates:
-            overlap, by = self._repeated(one, 0)
-            if overlap >= SAME:
-                self.left.append(one.left(LeftOutBy.REDUNDANT, by))
-            else:
-                self._take(one)
+            self._take(one)
 
     def take_older(self, candidates: Sequence[Candidate]) -> None:
         """Takes older statements with what is left, each only if its newer one is there."""
@@ -184,27 +182,27 @@ class _Choice:
                 self._take(one)
 
     def _take(self, one: Candidate) -> bool:
-        most = self._room.memories
-        if most is not None and len(self.taken) >= most:
+        most, same = self._room.memories, self._said.get(one.said)
+        if same is not None:
+            self.left.append(one.left(LeftOutBy.REDUNDANT, same))
+        elif most is not None and len(self.taken) >= most:
             self.left.append(one.left(LeftOutBy.COUNT))
         elif one.tokens > self._tokens:
             self.left.append(one.left(LeftOutBy.BUDGET))
         else:
             self.taken.append(one)
+            self._sets.append(frozenset(one.words))
+            self._said[one.said] = one.id
             self._tokens -= one.tokens
             return True
         return False
 
-    def _repeated(self, one: Candidate, since: int) -> tuple[float, str]:
-        """The largest share of its words that one memory taken since has, and that memory."""
-        if len(one.words) < _FEW_WORDS:
-            return 0.0, ""
-        most, by = 0, ""
-        for other in self.taken[since:]:
-            shared = len(one.words & other.words)
-            if shared > most:
-                most, by = shared, other.id
-        return most / len(one.words), by
+    def _repeated(self, one: Candidate, since: int) -> float:
+        """The largest share of its words that one memory taken since has."""
+        own = frozenset(one.words)
+        if one.price is not None or len(own) < _FEW_WORDS:
+            return 0.0
+        return max((len(own & other) for other in self._sets[since:]), default=0) / len(own)
 
 
 def _value(one: Candidate, overlap: float) -> float:
@@ -217,4 +215,4 @@ def _value(one: Candidate, overlap: float) -> float:
 
 @cache
 def _runs() -> "re.Pattern[str]":
-    return re.compile(r"\w{3,}|[^\W\x00-\x7f]+")
+    return re.compile(r"[^\W_]+")

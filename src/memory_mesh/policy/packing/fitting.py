@@ -49,8 +49,9 @@ def packed(
     )
     chosen = choosing.choose(candidates, room, compete=question is not None)
     taken, left = list(chosen.taken), list(chosen.left)
+    places = {one.id: place for place, one in enumerate(candidates)}
     while True:
-        shown = choosing.ordered(taken)
+        shown = choosing.ordered(taken, places)
         texts = _texts(shown, entries, layout)
         text, word = pack_text.rendered(texts, layout, seal)
         spent = rules.count(text) if text else 0
@@ -61,12 +62,22 @@ def packed(
         text,
         spent,
         rules.max_tokens,
-        tuple(one.item() for one in shown),
+        tuple(
+            replace(one.item(), tokens=share)
+            for one, share in zip(shown, _shares(rules, texts, spent), strict=True)
+        ),
         (*left, *below),
         rules.format,
         word,
         rules.counted_by,
     )
+
+
+def _shares(rules: PackRules, texts: Sequence[str], spent: int) -> list[int]:
+    """The tokens of each entry; together never more than the text has, however they are counted."""
+    counts = [rules.count(text) for text in texts]
+    most = sum(counts)
+    return counts if most <= spent else [count * spent // most for count in counts]
 
 
 def _dropped(taken: list[Candidate], excess: int) -> list[LeftOut]:
@@ -144,6 +155,6 @@ def _passage(rules: PackRules, one: Wanted, question: str | None) -> str:
     spans = list(tokens.cut(text, most))
     if len(spans) < 2:  # noqa: PLR2004
         return text
-    asked = choosing.words(question or "")
-    best = max(spans, key=lambda span: len(asked & choosing.words(text[slice(*span)])))
+    asked = frozenset(choosing.words(question or ""))
+    best = max(spans, key=lambda span: len(asked.intersection(choosing.words(text[slice(*span)]))))
     return text[slice(*best)]
