@@ -122,6 +122,38 @@ def test_links_walks_paths_and_clusters_stay_with_the_agent(graph):
             call("mem_1_unknown")
 
 
+def test_an_agents_answers_do_not_tell_that_others_have_memories(tmp_path, real_embedder, clock):
+    """Another agent's memories change neither what is found nor where it stands."""
+    dogs = ("Our dog Rex barks at the postman", "The dog Rex barks at postmen", "Rex likes bones")
+
+    def answers(name, *, others):
+        with memory_graph.create_memory(
+            db_dir=tmp_path / name, custom_embedder=real_embedder, clock=clock
+        ) as graph:
+            ids = []
+            for text in dogs:
+                if others:
+                    told(graph, "mira", text, f"{text} of the neighbour")
+                ids += told(graph, "kuro", text)
+            graph.evolve("kuro", "Rex likes sausages", provenance=USER)
+            found = graph.context("kuro", "What does Rex bark at?", explain=True)
+            assert found.explain is not None
+            steps = [graph.traverse(id_) for id_ in ids]
+            whys = [graph.explain_memory(id_) for id_ in ids]
+            return (
+                [(hit.memory, round(hit.score, 6)) for hit in found.memories],
+                [(one.reason, round(one.score or 0, 6)) for one in found.explain.excluded],
+                [[(step.memory.memory, step.hops) for step in each] for each in steps],
+                [sorted(link.memory.memory for link in graph.links(id_)) for id_ in ids],
+                [(each.label, each.size) for each in graph.clusters(2, agent="kuro")],
+                [(len(each.links), len(each.conflicts), dict(each.trust)) for each in whys],
+                [len(graph.explain_supersession(id_).chain) for id_ in ids],
+                graph.episodes("kuro"),
+            )
+
+    assert answers("alone", others=False) == answers("together", others=True)
+
+
 @pytest.mark.req("R-003-016")
 def test_evolve_supersedes_what_it_updates_and_nobody_elses(graph):
     (old,) = told(graph, "kuro", "The team meets on Monday at nine")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import threading
 from datetime import UTC, datetime, timedelta
 
@@ -151,6 +152,32 @@ def test_a_hook_that_fails_or_hangs_is_in_nobodys_way(tmp_path, clock, monkeypat
         assert "abcdefgh" not in str(states["fails"].last_failure)
     released.set()
     assert len(heard) == 4
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_tells_its_own_events_and_not_its_parents(tmp_path, clock):
+    log, released = tmp_path / "log", threading.Event()
+
+    def write(event):
+        released.wait(60)
+        with log.open("a") as file:
+            file.write(f"{os.getpid()} {event.memory.memory}\n")
+
+    with memory_graph.create_memory(
+        db_dir=tmp_path / "graph", clock=clock, writethrough=[write]
+    ) as graph:
+        graph.store("kuro", "of the parent")
+        child = os.fork()
+        if not child:
+            released.set()
+            graph.store("kuro", "of the child")
+            os._exit(0 if graph.wait_for_hooks(30) else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        released.set()
+        assert graph.wait_for_hooks(30)
+    assert sorted(log.read_text().splitlines()) == sorted(
+        [f"{child} of the child", f"{os.getpid()} of the parent"]
+    )
 
 
 def test_a_memory_that_could_not_be_saved_is_told_of_all_the_same(clock):

@@ -315,6 +315,13 @@ def test_an_id_is_found_once_its_agent_is_known(clock):
 def test_a_storage_needs_its_three_methods_and_no_folder_beside_it(tmp_path, clock):
     with pytest.raises(InvalidInput, match="no load"):
         memory_graph.create_memory(storage=object(), clock=clock)  # type: ignore[arg-type]
+
+    class Awaited(Plain):
+        async def load_episodes(self, agent):
+            """Would have to be awaited."""
+
+    with pytest.raises(InvalidInput, match="load_episodes of a storage"):
+        memory_graph.create_memory(storage=Awaited(), clock=clock)
     with pytest.raises(InvalidInput, match="give one of them"):
         memory_graph.create_memory(storage=Plain(), db_dir=tmp_path)
 

@@ -342,6 +342,8 @@ class MemoryGraph:
     ) -> list[GraphStep]:
         """Walk from a memory along links, and say what is reached, nearest first, at most 100.
 
+        Active memories are reached, and those of the status that the first one has.
+
         Options:
             types: only links of these types, such as similar or related.
         """

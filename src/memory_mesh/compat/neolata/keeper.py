@@ -11,13 +11,14 @@ the caller gets an error that says so, and the agent is saved with its next writ
 the end. What was not loaded is never saved, so a damaged file is never written over.
 """
 
+import inspect
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from memory_mesh.compat.neolata import derived_rows, rows, stored_rows, translate
 from memory_mesh.compat.neolata.model import GraphCluster
-from memory_mesh.compat.neolata.storage import GraphStorage
+from memory_mesh.compat.neolata.storage import OPTIONAL, GraphStorage
 from memory_mesh.errors import InvalidInput, MeshError, StorageFailed
 from memory_mesh.model import BY_RULE, Conflict, Json, Link, Memory, Resolution, Scope, Status
 from memory_mesh.model.commit import SIMILAR
@@ -38,8 +39,11 @@ class Keeper:
 
     def __init__(self, storage: GraphStorage, mesh: KeepingVerbs, project: str | None) -> None:
         """Take the storage; nothing is loaded yet."""
-        for name in ("load", "save", "archive"):
-            if not callable(getattr(storage, name, None)):
+        for name in ("load", "save", "archive", *OPTIONAL):
+            method = getattr(storage, name, None)
+            if inspect.iscoroutinefunction(method):
+                raise InvalidInput(f"{name} of a storage is called in a thread: make it blocking")
+            if not callable(method) and name not in OPTIONAL:
                 raise InvalidInput(f"a storage has load, save and archive; this one has no {name}")
         self._storage, self._mesh, self._project = storage, mesh, project
         self._loaded: dict[str, str] = {}  # agents, each with its name in the mesh

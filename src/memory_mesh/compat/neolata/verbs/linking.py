@@ -21,11 +21,15 @@ class GraphLinking(GraphStoring):
     ) -> list[GraphStep]:
         """Walk from a memory along links, and say what is reached, nearest first, at most 100.
 
+        Active memories are reached, and those of the status that the first one has.
+
         Options:
             types: only links of these types, such as similar or related.
         """
-        reader = self._held(start_id).scope
-        walk = self._mesh.traverse(start_id, max_hops=max_hops, types=types, scope=reader)
+        start = self._held(start_id)
+        walk = self._mesh.traverse(
+            start_id, max_hops=max_hops, types=types, include={start.status}, scope=start.scope
+        )
         shown = self._shown([step.memory for step in walk])
         return [
             GraphStep(memory, step.hops, _link(step.link, memory))
@@ -40,8 +44,14 @@ class GraphLinking(GraphStoring):
         Options:
             types: only links of these types, such as similar or related.
         """
-        reader = self._held(source_id).scope
-        found = self._mesh.path(source_id, target_id, types=types, scope=reader)
+        source, target = self._held(source_id), self._held(target_id)
+        found = self._mesh.path(
+            source_id,
+            target_id,
+            types=types,
+            include={source.status, target.status},
+            scope=source.scope,
+        )
         return None if found is None else self._on_the_way(source_id, found)
 
     def clusters(self, min_size: int = 2, *, agent: str | None = None) -> list[GraphCluster]:
