@@ -239,6 +239,28 @@ def test_explaining_leaves_no_record_no_use_and_no_cached_answer(mesh):
     assert mesh.get(memory.id).uses == 0
 
 
+def test_a_reranker_decides_on_the_place(tmp_path, clock):
+    class Longest:
+        """Prefers long texts."""
+
+        def rank(self, query: str, texts: Sequence[str]) -> list[float]:
+            return [float(len(text)) for text in texts]
+
+    texts = ["tea", "tea and milk", "tea, milk and honey", "tea, milk, honey and a biscuit"]
+    with MemoryMesh(db_dir=tmp_path, clock=clock, custom_reranker=Longest()) as mesh:
+        mesh.add_many(texts)
+        hits = mesh.search("tea")
+        assert [hit.content for hit in hits] == texts[::-1]
+        for place, hit in enumerate(hits, start=1):
+            why = mesh.explain(hit.id, query="tea")
+            assert why.rank is not None
+            assert (why.gate, why.rank.place, why.rank.score) == (None, place, hit.score)
+            assert adds_up(why)
+        cut = mesh.explain(hits[3].id, query="tea", limit=2)
+    assert cut.gate is Gate.LIMIT
+    assert "others were moved above it" in cut.sentences[0]
+
+
 def test_the_model_is_asked_once(tmp_path, clock):
     asked: list[str] = []
 

@@ -76,16 +76,14 @@ def not_found(memory: Memory, missed: Missed) -> tuple[str, ...]:
 
 def below_limit(memory: Memory, query: Query, rank: Rank) -> tuple[str, ...]:
     """The sentences for a candidate that enough others rank above."""
-    sentences = [
-        (
-            f"{memory.id} is candidate {rank.place} of {rank.candidates}, and the search returns "
-            f"{query.limit}."
-        ),
-        f"A limit of {rank.place} would show it.",
-    ]
+    if rank.place <= query.limit:  # it was among them before a reranker or newer statements
+        told = f"{memory.id} is candidate {rank.place} of {rank.candidates}, and others were moved"
+        return f"{told} above it in the end.", f"A limit above {query.limit} would reach it."
+    told = f"{memory.id} is candidate {rank.place} of {rank.candidates}"
+    opens = f"A limit of {rank.place} would reach it."
     if rank.threshold is not None and rank.score < rank.threshold:
-        sentences[1] = f"Its score is {rank.score:.2g}, below the threshold {rank.threshold:.2g}."
-    return tuple(sentences)
+        opens = f"Its score is {rank.score:.2g}, also below the threshold {rank.threshold:.2g}."
+    return f"{told}, and the search returns {query.limit}.", opens
 
 
 def below_threshold(memory: Memory, query: Query, rank: Rank) -> tuple[str, ...]:
