@@ -166,6 +166,21 @@ def test_what_was_of_another_audience_leaves_no_trace(mesh, clock):
     assert len(shop.explain(old.id).versions) == 3
 
 
+def test_a_block_about_a_memory_out_of_sight_is_left_out_and_not_found(mesh):
+    shop = mesh.view(scope=Scope(project="shop"))
+    ours, theirs = mesh.add("the door is red"), shop.add("doors need paint")
+    before = mesh.explain(ours.id)
+    shop.link(ours.id, theirs.id)
+    shop.unlink(ours.id, theirs.id)
+    hidden = [block.entry.id for block in mesh.blocks()[-2:]]
+    assert [block.id for block in shop.explain(ours.id).blocks[-2:]] == hidden
+    assert mesh.explain(ours.id) == before
+    for block_id in hidden:
+        assert said(shop.explain(block_id), "link", ours.id)
+        with pytest.raises(NotFound):
+            mesh.explain(block_id)
+
+
 def test_a_conflict_that_waits_and_one_that_was_decided_are_told(mesh):
     old = mesh.add("the door is red", claim=colour("red"))
     new = mesh.add("the door is blue", claim=colour("blue"), source_kind="inference")

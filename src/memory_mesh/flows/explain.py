@@ -11,8 +11,8 @@
       ▼
     Why(sentences, …)
 
-Everything is read under the reader's lens. A reason, block, link, conflict or prompt that names a
-memory the reader does not see is left out.
+Everything is read under the reader's lens. A reason, block, link, conflict or prompt that is about
+a memory the reader does not see is left out, and such a block is not found by its id either.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -126,10 +126,12 @@ def _memory(snapshot: Snapshot, memory: Memory, sight: Lens) -> Why:
         {
             *kept.named_ids([text for texts in said for text in texts]),
             *(each.successor for each in (*history, *chain) if each.successor),
+            *(id_ for block in blocks for id_ in kept.other_ends(block)),
             *beside.ends,
         },
         sight,
     )
+    blocks = [block for block in blocks if hidden.isdisjoint(kept.other_ends(block))]
     why = Why(
         id=memory.id,
         subject="memory",
@@ -269,14 +271,15 @@ def _rationale(
 def _block(snapshot: Snapshot, block: Block, sight: Lens) -> Why | None:
     """Explains a block, unless it is about nothing that the reader sees."""
     about = block.entry.memories
-    named = {*about, *kept.named_ids(kept.block_reasons(block))}
+    others = kept.other_ends(block)
+    named = {*about, *others, *kept.named_ids(kept.block_reasons(block))}
     hidden = _hidden(snapshot, named, sight) - _skills(snapshot, block, sight)
     metadata = block.entry.metadata
     for_whom = metadata.get("audience")
     if isinstance(for_whom, Mapping):
         if not seen_through(sight, _scope(for_whom)):
             return None
-    elif hidden.issuperset(about):
+    elif hidden.issuperset(about) or not hidden.isdisjoint(others):
         return None
     short = kept.in_short(block, hidden)
     outcome = metadata.get("outcome")

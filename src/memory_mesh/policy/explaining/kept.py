@@ -1,16 +1,18 @@
 """Says why a memory is as it is: how it came in, what became of it, how far it is trusted."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.model import Conflict, Memory, Outcome, Resolution, Status, record
+from memory_mesh.model import Conflict, Json, Memory, Outcome, Resolution, Status, record
 from memory_mesh.model.block import Block, Observed
 from memory_mesh.model.pack import Injection
 from memory_mesh.model.why import Recorded, Version, Why
 from memory_mesh.policy.explaining.gates import audience
 
 _ID = re.compile(r"\bmem_[0-9]+_[0-9a-z]+")
+_OTHER_ENDS = ("target", "successor", "sources")  # of a block's metadata: ids of memories
+_SAID = ("reasons", "why")
 _FIRST = 60  # characters of another memory's text
 _VERBS: Mapping[Status, str] = {
     Status.ACTIVE: "made active",
@@ -27,6 +29,29 @@ _TRUST = {"source": "source", "origins": "origins", "votes": "votes", "age": "ag
 def named_ids(texts: Sequence[str]) -> set[str]:
     """Returns the ids of memories that sentences name."""
     return {found for text in texts for found in _ID.findall(text)}
+
+
+def other_ends(block: Block) -> frozenset[str]:
+    """Returns the other memories that a block is about: a link's target, a successor, sources."""
+    found: set[str] = set()
+    for key, value in block.entry.metadata.items():
+        if key in _OTHER_ENDS:
+            found |= {value} if isinstance(value, str) else set(_texts(value))
+        elif key not in _SAID:
+            found |= named_ids(list(_texts(value)))
+    return frozenset(found)
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Every text within a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _texts(item)
 
 
 def without(texts: Sequence[str], hidden: frozenset[str]) -> tuple[str, ...]:
