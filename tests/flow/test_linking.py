@@ -141,3 +141,36 @@ def test_cosines_of_another_model_are_read_on_the_common_scale():
     assert least_cosine(static) == pytest.approx(0.5 / 1.18)
     assert similarity(static, 0.5) == 0.59
     assert similarity(static, 0.99) == 1.0
+
+
+def test_upkeep_leaves_a_memory_alone_that_was_changed_while_it_compared(own, monkeypatch):
+    ids = [own.add(f"Point at {angle}").id for angle in (0, 10, 20, 30, 40, 50, 170)]
+    compared = linking._changes
+
+    def meanwhile(snapshot, space, found):
+        changes = list(compared(snapshot, space, found))
+        own.update(ids[0], content="Point at 175")
+        return iter(changes)
+
+    monkeypatch.setattr(linking, "_changes", meanwhile)
+    own.upkeep()
+    assert similar(own, ids[0]) == {ids[6]: 0.9962}
+    assert own.verify().ok
+
+
+def test_two_runs_of_upkeep_at_once_write_each_slice_once(own, monkeypatch):
+    for angle in range(0, 80, 10):
+        own.add(f"Point at {angle}")
+    compared, other = linking._changes, own.view()
+
+    def meanwhile(snapshot, space, found):
+        changes = list(compared(snapshot, space, found))
+        monkeypatch.setattr(linking, "_changes", compared)
+        assert other.upkeep().linked > 0
+        return iter(changes)
+
+    monkeypatch.setattr(linking, "_changes", meanwhile)
+    before = own.stats().blocks
+    own.upkeep()
+    assert own.verify().ok
+    assert own.stats().blocks == before  # upkeep's links leave no block

@@ -11,6 +11,7 @@ compares the newest vectors and finds older candidates by words; `link_all` (upk
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from memory_mesh import log
 from memory_mesh.fastdataclass import dataclass, replace
@@ -128,17 +129,17 @@ def _link_slice(access: Access, space: Space) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Relinking:
-    """How the similar links of one memory change, as long as its text is the same."""
+    """How the similar links of one memory change, as long as nobody else changes it."""
 
     memory: str
-    text: str
+    recorded_from: datetime
     lost: tuple[Link, ...]
     gained: tuple[Link, ...]
 
     def holds(self, standing: Standing) -> bool:
-        """True if the memory still has the text that was compared."""
+        """True if the memory is still the version that was compared."""
         known = standing.memories.get(self.memory)
-        return known is not None and known.text == self.text
+        return known is not None and known.recorded_from == self.recorded_from
 
 
 def _changes(snapshot: Snapshot, space: Space, found: Sequence[Vectored]) -> Iterator[_Relinking]:
@@ -162,7 +163,7 @@ def _changes(snapshot: Snapshot, space: Space, found: Sequence[Vectored]) -> Ite
         held = {Link(each.memory, id_, SIMILAR) for id_ in each.similar}
         if wanted != held:
             lost, gained = tuple(held - wanted), tuple(wanted - held)
-            yield _Relinking(each.memory, each.text, lost, gained)
+            yield _Relinking(each.memory, each.recorded_from, lost, gained)
 
 
 def similar_stored(

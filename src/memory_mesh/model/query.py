@@ -100,5 +100,6 @@ class Vectored:
     memory: str
     scope: Scope
     text: str
+    recorded_from: datetime
     vectors: tuple[bytes, ...]
     similar: frozenset[str] = frozenset()  # memories that it is linked to as similar

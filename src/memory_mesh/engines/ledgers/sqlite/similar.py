@@ -64,7 +64,7 @@ def vectored(
         return after, []
     texts = rows.dumped(sorted({text for _, text in found}))
     memories = db.execute(
-        "SELECT v.number, m.id, v.project, v.agent, v.session, t.content "  # noqa: S608
+        "SELECT v.number, m.id, v.project, v.agent, v.session, t.content, v.recorded_from "  # noqa: S608
         f"FROM {rows.JOINED} WHERE v.text IN (SELECT value FROM json_each(?)) "
         "AND v.recorded_until IS NULL AND v.status = 'active' ORDER BY v.number",
         (texts,),
@@ -76,10 +76,11 @@ def vectored(
             id_,
             Scope(*scope),
             text,
+            rows.since_epoch(recorded_from),
             tuple(part.vector for part in parts[version]),
             frozenset(linked.get(id_, ())),
         )
-        for version, id_, *scope, text in memories
+        for version, id_, *scope, text, recorded_from in memories
     ]
 
 
