@@ -38,6 +38,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     mirroring,
     mirroring_git,
     namespaces,
+    packing,
     poisoning,
     race,
     retaining,
@@ -208,6 +209,15 @@ def _poisoning(folder: Path, seed: int, progress: Progress) -> Report:
     )
 
 
+def _packing(_folder: Path, seed: int, progress: Progress) -> Report:
+    report = packing.everything(
+        cases=10_000, texts=1_000, counted=20_000, seed=seed, progress=progress
+    )
+    if len(packing.real_tokenizers()) < 2:
+        report.failures.append("set MEMORY_MESH_MODEL_DIR and install the extra `local`")
+    return report
+
+
 def _mirror(folder: Path, seed: int, progress: Progress) -> Report:
     report = mirroring.hand_edits(folder / "edits", edits=500, seed=seed, progress=progress)
     return _joined(
@@ -251,6 +261,7 @@ SUITES: dict[str, Suite] = {
     "contradicting": _contradicting,
     "leaking": _leaking,
     "poisoning": _poisoning,
+    "packing": _packing,
     "distilling": _distilling,
     "consolidation": _consolidation,
     "retention": _retention,

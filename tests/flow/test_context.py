@@ -79,7 +79,9 @@ def test_hits_and_linked_memories_are_ordered_together(mesh: MemoryMesh) -> None
     mesh.add("staging")
     other = mesh.add("Ann has the keys of the blue room").id or ""
     mesh.link(found, other)
-    scores = [item.score for item in mesh.context("deploy staging Mondays", min_relevance=0.0)]
+    scores = [
+        item.score or 0.0 for item in mesh.context("deploy staging Mondays", min_relevance=0.0)
+    ]
     assert len(scores) == 3
     assert scores == sorted(scores, reverse=True)
 

@@ -50,8 +50,22 @@ def quoted(text: str) -> str:
 
 def harmless(line: str) -> str:
     """Neutralises role markers, tags and template tokens in one line; idempotent."""
+    if not line.isascii():
+        line = _without_wide_tags(line)
     for pattern, rewrite in _rewrites():
         line = pattern.sub(rewrite, line)
+    return line
+
+
+def _without_wide_tags(line: str) -> str:
+    """The line without brackets and letters that only look unlike those of a tag."""
+    from unicodedata import normalize
+
+    line = line.replace("\uff1c", "&lt;").replace("\ufe64", "&lt;")
+    if "<" in line:
+        plain = normalize("NFKC", line)
+        if any(pattern.search(plain) for pattern, _ in _rewrites()[:2]):
+            line = line.replace("<", "&lt;")
     return line
 
 
