@@ -8,6 +8,7 @@ import pytest
 from memory_mesh import config
 from memory_mesh.errors import EmbeddingError, InvalidInput
 from memory_mesh.model import Channel, Embedding, Scope, Space
+from memory_mesh.policy.scrub import tokens
 from memory_mesh.sync import MemoryMesh
 
 BODY = "# Authentication Module\n\nTokens are JWT, in src/auth.\n"
@@ -174,19 +175,33 @@ def test_the_block_keeps_to_the_budget_of_tokens(tmp_path, clock):
             mesh.add(f"Login {number}. " + "word " * 90, triggers="login")
         prompt = mesh.build_agent_prompt("developer", task="login")
         assert 0 < prompt.count("*Importance:") < 5
+    with MemoryMesh(db_dir=tmp_path, clock=clock, injection_max_tokens=0) as mesh:
         used = [memory for memory in mesh.get_all() if memory.uses]
         assert len(used) == prompt.count("*Importance:")
-    with MemoryMesh(db_dir=tmp_path, clock=clock, injection_max_tokens=0) as mesh:
         assert mesh.build_agent_prompt("developer", task="login") == ""
 
 
 @pytest.mark.req("R-001-091")
 def test_what_is_injected_counts_as_used_and_votes_keep_it_out(mesh, auth):
     mesh.build_agent_prompt("developer", task="fix the login")
-    assert mesh.get(auth).uses >= 1
+    mesh.get(auth)  # a use of its own, which writes what waits
+    assert mesh.get(auth).uses == 2
     for _ in range(2):
         mesh.rate(auth, helpful=False)
     assert mesh.find_relevant_memories("fix the login") == []
+
+
+def test_what_is_injected_is_on_record(mesh, auth):
+    prompt = mesh.build_agent_prompt("developer", task="fix the login")
+    access = mesh._access()
+    access.ledger.flush(access.namespace)
+    with access.ledger.read(access.namespace) as snapshot:
+        (kept,) = snapshot.injections(auth, 10)
+        kept = snapshot.injection(kept.id)
+    assert (kept.format, kept.question) == ("background", "fix the login")
+    assert kept.tokens == tokens.count(prompt) <= kept.max_tokens
+    assert [one.memory for one in kept.memories] == [auth]
+    assert mesh.verify().ok
 
 
 def test_finding_alone_counts_nothing(mesh, auth):

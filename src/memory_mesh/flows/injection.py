@@ -23,7 +23,7 @@ from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import use_entry
 from memory_mesh.flows.prepare import redact
-from memory_mesh.formats.background import Background, background
+from memory_mesh.formats.background import HEADING, Background, background
 from memory_mesh.model import Fused, Lens, Memory, Query
 from memory_mesh.model.trigger import (
     InjectionRules,
@@ -40,6 +40,8 @@ from memory_mesh.ports import Snapshot
 
 MOST_SCANNED = 10_000  # memories with triggers that one selection looks at, the newest
 MOST_CALLED = 1_000  # called memories whose points are counted: the best matches, then the newest
+QUESTION_CHARS = 200  # of a task in the record
+BACKGROUND, CALLED = "background", "called"  # the format and the section in the record
 UNKNOWN = "unknown"
 NOTHING: Mapping[int, TriggerMatch] = {}
 
@@ -70,7 +72,8 @@ def prompt(access: Access, asked: Asked, max_tokens: int) -> str:
         memories = snapshot.load([each.memory.version for each in found], asked.lens)
     shown = [(each, memories[each.memory.version]) for each in found]
     text, count = _within(shown, max_tokens)
-    _record(access, asked, [each.id for each in found[:count]])
+    if count and asked.lens.as_of is None:
+        _record(access, asked, shown[:count], (text, max_tokens))
     return text
 
 
@@ -175,12 +178,43 @@ def _background(found: RelevantMemory, memory: Memory) -> Background:
     )
 
 
-def _record(access: Access, asked: Asked, ids: Sequence[str]) -> None:
-    if not ids or asked.lens.as_of is not None:
-        return
+def _record(
+    access: Access,
+    asked: Asked,
+    shown: Sequence[tuple[RelevantMemory, Memory]],
+    given: tuple[str, int],
+) -> None:
+    """Counts the use, and records what entered the prompt, soon: nothing waits for a lock."""
+    from memory_mesh.model.pack import Injected, Injection
+
+    text, max_tokens = given
     now, task = asked.lens.now, asked.context.task
-    entry = use_entry(access, ids, now, asked=task, use="inject") if access.yamo else None
-    try:
-        access.ledger.use(access.namespace, ids, entry)
-    except StoreIsFull:  # a full disk must not hide what it holds; other faults are told
+    ids = [each.id for each, _ in shown]
+    if not access.yamo:
+        try:
+            access.ledger.use(access.namespace, ids, None)
+        except StoreIsFull:  # a full disk must not hide what it holds; other faults are told
+            return
         return
+    injection = Injection(
+        id=access.ids.draw("inj"),
+        at=now,
+        reader=asked.lens.scope,
+        question=task[:QUESTION_CHARS],
+        format=BACKGROUND,
+        fence="",
+        tokens=tokens.count(text),
+        max_tokens=max_tokens,
+        memories=tuple(
+            Injected(memory.id, memory.recorded_from, CALLED, _tokens(each, memory), each.points)
+            for each, memory in shown
+        ),
+        agent=access.agent,
+    )
+    entry = use_entry(access, ids, now, asked=task, use="inject")
+    access.ledger.note(access.namespace, entry, injection)
+
+
+def _tokens(found: RelevantMemory, memory: Memory) -> int:
+    """Of one entry, without the heading of all, and rounded down: the parts fit into the whole."""
+    return tokens.count(background([_background(found, memory)])) - tokens.count(HEADING) - 1
