@@ -27,6 +27,8 @@ def test_what_is_in_the_pack_says_where_and_why(mesh, teas):
             None, Section.FOUND, item.tokens,
         )  # fmt: skip
         assert f"memory {place} of {len(pack)} in the pack" in why.sentences[0]
+        assert why.rank.score == item.score
+        assert why.rank.base + sum(why.rank.shares.values()) == why.rank.margin
     assert set(teas) >= {item.id for item in pack}
 
 

@@ -8,20 +8,19 @@
       │  left out: below the floor, older, no room ▶ gate threshold, older, packed
       ▼
     not considered: the search of the pack ────────▶ gate candidates or limit
-"""
 
-from collections.abc import Sequence
+The search of the pack is explained in any case: it says why the memory ranks where it does.
+"""
 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import context, explain_rank
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.explain_rank import Asked
 from memory_mesh.flows.prepare import redact
-from memory_mesh.model import Memory
-from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack
+from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, PackItem
 from memory_mesh.model.why import Gate, Why
 from memory_mesh.policy.audience import seen_through
-from memory_mesh.policy.explaining import packs
+from memory_mesh.policy.explaining import packs, ranks
 from memory_mesh.policy.packing.rules import PackRules
 from memory_mesh.process.cache import SearchCache
 
@@ -35,28 +34,42 @@ def why_packed(access: Access, asked: Asked, rules: PackRules) -> Why:
         sighted = explain_rank.sight(snapshot, asked)
     if sighted.memory is None or sighted.gate is not None:
         return explain_rank.unseen(asked, sighted)
-    query = asked.query
     pack = context.pack(
-        _apart(access, keyword_only=query.keyword_only),
-        context.Asked(query.text, query.lens, rules),
+        _apart(access, keyword_only=asked.query.keyword_only),
+        context.Asked(asked.query.text, asked.query.lens, rules),
         record=False,
         reranking=asked.reranking,
     )
+    entry = _entry(asked, pack)
+    why = _searched(access, asked, rules)
+    if entry is None:
+        if why.gate is not None:
+            return why
+        return replace(why, gate=Gate.PACKED, sentences=packs.not_considered(asked.id, pack))
+    told, gate = packs.told(entry, pack, rules.min_relevance), None
+    if isinstance(entry, LeftOut):
+        gate = _GATES.get(entry.by, Gate.PACKED)
+    weighed = ranks.weighed(why.rank) if why.rank is not None else ()
+    return replace(why, sentences=(*told, *weighed), gate=gate, packed=entry)
+
+
+def _entry(asked: Asked, pack: Pack) -> PackItem | LeftOut | None:
+    """The memory's entry in a pack, or in what was left out of it, if there is one.
+
+    It names no other memory that who asks does not see.
+    """
+    seen = {item.id for item in pack.items if seen_through(asked.sight, item.memory.scope)}
     for item in pack.items:
         if item.id == asked.id:
-            told = packs.taken(item, pack, _shown(asked, sighted.memory, pack))
-            return _why(asked, sighted.memory, told, pack, packed=item)
+            newer = item.newer if item.newer in seen else None
+            return replace(
+                item, because=item.because if item.because in seen else None, newer=newer
+            )
     for left in pack.left_out:
         if left.id == asked.id:
-            return _left_out(asked, sighted.memory, pack, _with_its_newer(left, pack), rules)
-    return _not_considered(access, asked, rules, pack)
-
-
-def _left_out(asked: Asked, memory: Memory, pack: Pack, left: LeftOut, rules: PackRules) -> Why:
-    """The answer for a memory that was considered and left out."""
-    told = packs.left_out(left, pack, rules.min_relevance, _shown(asked, memory, pack))
-    gate = _GATES.get(left.by, Gate.PACKED)
-    return _why(asked, memory, told, pack, packed=left, gate=gate)
+            left = _with_its_newer(left, pack)  # noqa: PLW2901  # the same entry
+            return left if left.because in seen else replace(left, because=None)
+    return None
 
 
 def _with_its_newer(left: LeftOut, pack: Pack) -> LeftOut:
@@ -71,38 +84,8 @@ def _apart(access: Access, *, keyword_only: bool) -> Access:
     return replace(alone, embedder=None) if keyword_only else alone
 
 
-def _not_considered(access: Access, asked: Asked, rules: PackRules, pack: Pack) -> Why:
-    """Explains the search of the pack, which did not bring the memory along."""
+def _searched(access: Access, asked: Asked, rules: PackRules) -> Why:
+    """Explains the search of the pack, which has no floor."""
     hits = max(context.LEAST_HITS, min(context.MOST_HITS, rules.max_tokens // context.HIT_TOKENS))
     query = replace(asked.query, limit=hits, min_relevance=0.0)
-    why = explain_rank.why_found(access, replace(asked, query=query))
-    if why.gate is not None:
-        return why
-    return replace(why, gate=Gate.PACKED, sentences=packs.not_considered(asked.id, pack))
-
-
-def _shown(asked: Asked, memory: Memory, pack: Pack) -> frozenset[str]:
-    """The memories of a pack that who asks sees, and may read the ids of."""
-    seen = (item.memory for item in pack.items if seen_through(asked.sight, item.memory.scope))
-    return frozenset({memory.id, *(each.id for each in seen)})
-
-
-def _why(
-    asked: Asked,
-    memory: Memory,
-    sentences: Sequence[str],
-    pack: Pack,
-    *,
-    packed: "packs.Packed",
-    gate: Gate | None = None,
-) -> Why:
-    return Why(
-        id=asked.id,
-        subject="memory",
-        sentences=tuple(sentences),
-        question=asked.query.text,
-        gate=gate,
-        packed=packed,
-        memory=memory,
-        found=pack.explanation,
-    )
+    return explain_rank.why_found(access, replace(asked, query=query))

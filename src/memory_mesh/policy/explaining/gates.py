@@ -64,7 +64,7 @@ def not_found(memory: Memory, missed: Missed) -> tuple[str, ...]:
             "and enough others fit better."
         )
     else:
-        sentences.append(f"It holds none of the {missed.asked} words of the question.")
+        sentences.append("It holds no word of the question.")
     if missed.cosine is not None:
         last = ""
         if missed.last_cosine is not None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memory_mesh.model import Conflict, Json, Memory, Outcome, Resolution, Status, record
 from memory_mesh.model.block import Block, Observed
@@ -233,13 +233,25 @@ def _counts(why: Why, memory: Memory, at: datetime) -> list[str]:
         told = ", ".join(f"{count} {name}" for name, count in votes.items())
         found.append(f"Votes: {told}; its usefulness is {memory.usefulness:g}.")
     if memory.uses:
-        days = (at - memory.last_used).days if memory.last_used is not None else 0
-        found.append(f"It was used {memory.uses} times, the last time {days} days ago.")
+        last = "" if memory.last_used is None else f", last {_days_ago(at - memory.last_used)}"
+        found.append(f"It was used {_times(memory.uses)}{last}.")
     if why.links:
-        found.append(f"It has {len(why.links)} links to memories that are visible here.")
+        count = "1 link" if len(why.links) == 1 else f"{len(why.links)} links"
+        found.append(f"It has {count} to memories that are visible here.")
     if why.injections:
-        found.append(f"It entered {len(why.injections)} prompts that are on record.")
+        entered = _times(len(why.injections))
+        found.append(f"By the records for this reader it entered a prompt {entered}.")
     return found
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _days_ago(age: timedelta) -> str:
+    if age.days < 1:
+        return "within a day"
+    return "1 day ago" if age.days == 1 else f"{age.days} days ago"
 
 
 def first_words(text: str) -> str:

@@ -1,9 +1,7 @@
 """Says why a memory is in a pack, or what kept it out of it."""
 
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, PackItem, Section
-from memory_mesh.typed import TypeAlias
 
-Packed: TypeAlias = PackItem | LeftOut
 _IN: dict[Section, str] = {
     Section.PINNED: "it is pinned",
     Section.LESSON: "it is a lesson",
@@ -31,23 +29,36 @@ _OPENS: dict[LeftOutBy, str] = {
 }
 
 
-def taken(item: PackItem, pack: Pack, shown: frozenset[str]) -> tuple[str, ...]:
+def told(entry: PackItem | LeftOut, pack: Pack, floor: float) -> tuple[str, ...]:
+    """The sentences for a memory that is in a pack or was left out of it."""
+    return _taken(entry, pack) if isinstance(entry, PackItem) else _left_out(entry, pack, floor)
+
+
+def not_considered(memory_id: str, pack: Pack) -> tuple[str, ...]:
+    """The sentences for a hit that the pack did not even consider."""
+    return (
+        f"{memory_id} can be found, but the pack of {pack.max_tokens} tokens did not come to it.",
+        "A higher max_tokens looks further.",
+    )
+
+
+def _taken(item: PackItem, pack: Pack) -> tuple[str, ...]:
     """The sentences for a memory that is in the pack."""
     place = 1 + [each.id for each in pack.items].index(item.id)
     score = "" if item.score is None else f", with a score of {item.score:.2f}"
     sentences = [
         f"{item.id} is memory {place} of {len(pack.items)} in the pack: {_IN[item.section]}{score}."
     ]
-    if item.because in shown:
+    if item.because is not None:
         sentences.append(f"{item.because} brought it along.")
     part = " for a part of its text" if item.cut else ""
     sentences.append(f"It takes {item.tokens} of {pack.max_tokens} tokens{part}.")
     return tuple(sentences)
 
 
-def left_out(left: LeftOut, pack: Pack, floor: float, shown: frozenset[str]) -> tuple[str, ...]:
+def _left_out(left: LeftOut, pack: Pack, floor: float) -> tuple[str, ...]:
     """The sentences for a memory that was considered and left out."""
-    by = f" ({left.because})" if left.because in shown else ""
+    by = f" ({left.because})" if left.because is not None else ""
     sentences = [f"{left.id} was considered and left out of the pack: {_OUT[left.by]}{by}."]
     if left.by is LeftOutBy.RELEVANCE and left.score is not None:
         sentences.append(f"Its score is {left.score:.2g}; the floor of the pack is {floor:g}.")
@@ -57,11 +68,3 @@ def left_out(left: LeftOut, pack: Pack, floor: float, shown: frozenset[str]) -> 
     if left.by in _OPENS:
         sentences.append(_OPENS[left.by])
     return tuple(sentences)
-
-
-def not_considered(memory_id: str, pack: Pack) -> tuple[str, ...]:
-    """The sentences for a hit that the pack did not even consider."""
-    return (
-        f"{memory_id} can be found, but the pack of {pack.max_tokens} tokens did not come to it.",
-        "A higher max_tokens looks further.",
-    )
