@@ -31,7 +31,7 @@ from memory_mesh.formats import pack_text
 from memory_mesh.formats.pack_text import Entry, Layout
 from memory_mesh.model import Hit
 from memory_mesh.policy.packing import counting
-from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
+from memory_mesh.policy.ranking.profiles import FURTHER_SHARE, MIN_RELEVANCE
 from memory_mesh.sync import MemoryMesh
 
 BUDGETS = (500, 1_000, 2_000)
@@ -96,8 +96,9 @@ def ask(mesh: MemoryMesh, question: Question, names: Names, figures: Figures) ->
     """Puts one question in every way."""
     gold = set(names.gold(question))
     half = "tuned on" if question.tenant in TUNED_ON else "not tuned on"
+    found = mesh.search(question.text, limit=MOST_HITS, across=ACROSS)
     for floor, least in FLOORS.items():
-        hits = mesh.search(question.text, limit=MOST_HITS, across=ACROSS, min_relevance=least)
+        hits = _above(found, least)
         for budget in BUDGETS:
             pack = mesh.context(
                 question.text,
@@ -112,22 +113,30 @@ def ask(mesh: MemoryMesh, question: Question, names: Names, figures: Figures) ->
                 "skip": top_k(hits, budget, skip=True),
             }
             for way, ids in ways.items():
-                found = {names.of_memory(id_) for id_ in ids}
+                shown = {names.of_memory(id_) for id_ in ids}
                 for part in (half, "all"):
-                    figures.add((part, floor, budget, way), gold, found)
+                    figures.add((part, floor, budget, way), gold, shown)
+
+
+def _above(hits: Sequence[Hit], least: float) -> list[Hit]:
+    """The hits that `search` shows with this threshold."""
+    if not hits or max(hit.score for hit in hits) < least:
+        return []
+    return [hit for hit in hits if hit.score >= least * FURTHER_SHARE]
 
 
 def top_k(hits: Sequence[Hit], budget: int, *, skip: bool = False) -> list[str]:
     """The ids of the first hits whose rendering keeps to the budget."""
-    layout, texts, ids = Layout(), list[str](), list[str]()
+    layout, ids = Layout(), list[str]()
+    left = budget - counting.count(pack_text.frame(layout))
     for hit in hits:
         memory = hit.memory
         date = f"{memory.occurred_at or memory.created:%Y-%m-%d}"
         entry = Entry(memory.id, memory.text, date, memory.speaker)
-        more = [*texts, pack_text.entry_text(len(texts) + 1, entry, layout)]
-        text, _ = pack_text.rendered(more, layout, lambda _: bytes(32))
-        if counting.count(text) <= budget:
-            texts, ids = more, [*ids, memory.id]
+        spent = counting.count(pack_text.entry_text(len(ids) + 1, entry, layout))
+        if spent <= left:
+            left -= spent
+            ids.append(memory.id)
         elif not skip:
             break
     return ids

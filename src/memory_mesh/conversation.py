@@ -7,7 +7,7 @@ trust of an inference. `memory_mesh.MemoryContextManager` is its async twin, gen
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
 
@@ -23,9 +23,14 @@ from memory_mesh.model.health import Check, Health, HealthStatus
 from memory_mesh.policy.arguments import check_text, options_given
 from memory_mesh.policy.audience import lens_of
 from memory_mesh.policy.learning import capture
+from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
 from memory_mesh.policy.writing.drafts import draft_of
 from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.model.pack import Pack
 
 SKILL_TAG = "skill:"
 TAG = "#interaction"
@@ -254,6 +259,46 @@ class MemoryContextManager:
         for hit in found:
             self._note(hit.memory)
         return found
+
+    def context(
+        self,
+        question: str | None = None,
+        *,
+        max_tokens: int | None = None,
+        window: int | None = None,
+        format: str = "markdown",
+        compact: bool = False,
+        count_tokens: Callable[[str], int] | None = None,
+        skill_name: str | None = None,
+        scope: Scope | None = None,
+    ) -> "Pack":
+        """The memories for the next turn as fenced text under a budget; see `MemoryMesh.context`.
+
+        What it shows counts as recalled: an exchange that only repeats it is not kept.
+
+        Options:
+            max_tokens: the most tokens of the text; default 2,000, or 5 % of a smaller window.
+            window: the size of the model's window in tokens.
+            format: how it is written: markdown, xml or json.
+            compact: show id, first line and tokens of each memory; `get` reads the rest.
+            count_tokens: the tokenizer's own count of a text; default: an estimate that errs high.
+            skill_name: leave out memories that belong to other skills.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        pack = self._open().context(
+            question,
+            max_tokens=max_tokens,
+            window=window,
+            format=format,
+            compact=compact,
+            filter=self._of_skill(skill_name) if skill_name else None,
+            min_relevance=self._config.minimum_score or MIN_RELEVANCE,
+            count_tokens=count_tokens,
+            scope=scope,
+        )
+        for item in pack:
+            self._note(item.memory)
+        return pack
 
     def format_memories_for_prompt(
         self, memories: Sequence[Hit | Memory], options: FormatOptions | None = None

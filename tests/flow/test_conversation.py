@@ -416,3 +416,16 @@ def test_the_awaited_one_has_the_same_verbs() -> None:
         return {name for name in dir(kind) if not name.startswith("_")}
 
     assert public(memory_mesh.MemoryContextManager) == public(MemoryContextManager)
+
+
+def test_a_manager_packs_a_context_and_remembers_what_it_showed(
+    mesh: MemoryMesh, manager: MemoryContextManager
+) -> None:
+    text = "We decided that deploys of the shop always go through the staging gate on Mondays."
+    mesh.add(text)
+    pack = manager.context("How do deploys of the shop go?", max_tokens=200)
+    assert text in pack.text
+    assert pack.tokens <= 200
+    assert manager.capture_interaction("How do deploys of the shop go?", text) is None
+    strict = MemoryContextManager(ContextManagerConfig(minimum_score=0.99), mesh=mesh)
+    assert not strict.context("cheese on the moon of Mondays")

@@ -5,8 +5,9 @@ Each call runs the blocking one in a thread (_async/threads.py), at most MAX_THR
 further calls wait. A cancelled await lets its call finish, so a commit is never half done.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from memory_mesh import conversation
 from memory_mesh._async.mesh import MemoryMesh
@@ -15,6 +16,9 @@ from memory_mesh.conversation import ContextManagerConfig
 from memory_mesh.model import Hit, Memory, Receipt, Scope
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
 from memory_mesh.model.health import HealthStatus
+
+if TYPE_CHECKING:
+    from memory_mesh.model.pack import Pack
 
 
 class MemoryContextManager:
@@ -269,6 +273,43 @@ class MemoryContextManager:
             memory_type=memory_type,
             skill_name=skill_name,
             include_lessons=include_lessons,
+            scope=scope,
+        )
+
+    async def context(
+        self,
+        question: str | None = None,
+        *,
+        max_tokens: int | None = None,
+        window: int | None = None,
+        format: str = "markdown",
+        compact: bool = False,
+        count_tokens: Callable[[str], int] | None = None,
+        skill_name: str | None = None,
+        scope: Scope | None = None,
+    ) -> "Pack":
+        """The memories for the next turn as fenced text under a budget; see `MemoryMesh.context`.
+
+        What it shows counts as recalled: an exchange that only repeats it is not kept.
+
+        Options:
+            max_tokens: the most tokens of the text; default 2,000, or 5 % of a smaller window.
+            window: the size of the model's window in tokens.
+            format: how it is written: markdown, xml or json.
+            compact: show id, first line and tokens of each memory; `get` reads the rest.
+            count_tokens: the tokenizer's own count of a text; default: an estimate that errs high.
+            skill_name: leave out memories that belong to other skills.
+            scope: who reads; by default the project, agent and session of this mesh.
+        """
+        return await self._threads.run(
+            self._sync.context,
+            question,
+            max_tokens=max_tokens,
+            window=window,
+            format=format,
+            compact=compact,
+            count_tokens=count_tokens,
+            skill_name=skill_name,
             scope=scope,
         )
 
