@@ -162,7 +162,7 @@ class _Choice:
             if seen < len(self.taken) and one.tokens <= self._tokens:
                 overlap = max(overlap, self._repeated(one, seen))
                 value = -_value(one, overlap)
-                if heap and value > heap[0][0]:
+                if heap and (value, place) > heap[0][:2]:
                     heappush(heap, (value, place, len(self.taken), overlap))
                     continue
             self._take(one)
