@@ -31,6 +31,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     disk,
     distilling,
     evil_patterns,
+    explaining,
     forking,
     leaking,
     machine,
@@ -262,6 +263,9 @@ SUITES: dict[str, Suite] = {
     "leaking": _leaking,
     "poisoning": _poisoning,
     "packing": _packing,
+    "explaining": lambda folder, seed, progress: explaining.explained(
+        folder, cases=500, seed=seed, progress=progress
+    ),
     "distilling": _distilling,
     "consolidation": _consolidation,
     "retention": _retention,
