@@ -33,7 +33,9 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     evil_patterns,
     explaining,
     forking,
+    graph_leaking,
     leaking,
+    linking_processes,
     machine,
     memory_files,
     mirroring,
@@ -265,6 +267,12 @@ SUITES: dict[str, Suite] = {
     "packing": _packing,
     "explaining": lambda folder, seed, progress: explaining.explained(
         folder, cases=500, seed=seed, progress=progress
+    ),
+    "graph-leaks": lambda folder, seed, progress: graph_leaking.leaks(
+        folder, calls=10_000, seed=seed, progress=progress
+    ),
+    "linking": lambda folder, seed, progress: linking_processes.killed(
+        folder, rounds=50, processes=8, seed=seed, progress=progress
     ),
     "distilling": _distilling,
     "consolidation": _consolidation,
