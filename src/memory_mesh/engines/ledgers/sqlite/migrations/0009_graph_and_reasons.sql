@@ -39,3 +39,5 @@ CREATE TABLE injected (
     PRIMARY KEY (injection, place)
 ) WITHOUT ROWID;
 CREATE INDEX injected_memory ON injected (memory);
+
+CREATE INDEX version_pinned ON version (pinned, memory) WHERE recorded_until IS NULL;
