@@ -19,7 +19,7 @@ from memory_mesh.model import Memory
 from memory_mesh.model.pack import LeftOut, LeftOutBy, PackItem, Section
 
 FIRST = frozenset({Section.PINNED, Section.LESSON})
-TOKENS_POWER = 0.1  # longer memories answer more often (bench/packing.py, conv-26 and conv-30)
+TOKENS_POWER = 0.2  # longer memories answer more often (bench/packing.py, conv-26 and conv-30)
 REPEATED = 0.2  # of a candidate's value that goes if a chosen memory has all of its words
 _FEW_WORDS = 3  # a text of fewer words says too little to be repeated
 

@@ -11,6 +11,7 @@ from memory_mesh.model.record import shown_type
 from memory_mesh.policy.packing import choosing
 from memory_mesh.policy.packing.choosing import Candidate, Room
 from memory_mesh.policy.packing.rules import FIRST_SHARE, PackRules
+from memory_mesh.policy.packing.worth import telling
 from memory_mesh.policy.scrub import tokens
 
 ONE_SHARE = 0.4  # of the budget that one memory may take; a longer one is cut
@@ -116,7 +117,7 @@ def _candidate(rules: PackRules, layout: Layout, one: Wanted, entry: Entry) -> C
         one.section,
         rules.count(shown),
         one.score,
-        one.worth,
+        one.worth * telling(entry.text),
         None if rules.price is None else rules.price(one.memory.text),
         one.because,
         one.newer,

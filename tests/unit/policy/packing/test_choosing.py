@@ -136,3 +136,9 @@ def test_a_hit_is_worth_no_less_than_the_one_below_it() -> None:
     assert worth.worths(hits, by_margin=False) == [0.5] * 4
     made, alike = Link("a", "b", "related"), Link("a", "b", "similar", similarity=0.8)
     assert worth.linked(1.0, made) > worth.linked(1.0, alike) > 0
+
+
+@pytest.mark.parametrize("mark", ["?", "? ", "\uff1f", "\u061f"])
+def test_a_text_that_ends_by_asking_is_worth_less(mark: str) -> None:
+    assert worth.telling(f"Who deploys today{mark}") < 1
+    assert worth.telling(f"Who deploys{mark} Ann does.") == worth.telling("") == 1
