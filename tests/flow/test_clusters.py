@@ -31,6 +31,15 @@ def test_clusters_are_the_groups_that_links_connect_from_a_size_on(mesh):
     assert mesh.clusters(4) == []
 
 
+@pytest.mark.req("R-003-015")
+def test_a_chain_of_links_is_one_cluster_whichever_way_they_point(mesh):
+    first, second, third, fourth = (str(mesh.add(f"Station {at}.").id) for at in "abcd")
+    for source, target in ((first, second), (third, second), (third, fourth)):
+        mesh.link(source, target)
+    (found,) = mesh.clusters()
+    assert set(found.ids) == {first, second, third, fourth}
+
+
 def test_a_cluster_is_named_by_whole_words_that_set_it_apart(mesh):
     linked(mesh, ["She was running to the station.", "The running shoes are at the station."])
     linked(mesh, ["The station sells painted plates.", "He painted a plate at the station."])

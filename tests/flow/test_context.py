@@ -64,6 +64,21 @@ def test_what_is_linked_to_a_hit_comes_along(mesh: MemoryMesh) -> None:
 
 
 @pytest.mark.req("R-003-066")
+def test_the_links_of_every_hit_are_followed_both_ways_and_one_step(mesh: MemoryMesh) -> None:
+    one = mesh.add("We deploy through staging").id or ""
+    two = mesh.add("The deploy of Monday waits for staging").id or ""
+    others = [mesh.add(f"Ann has key {at} of the blue room").id or "" for at in range(5)]
+    from_one, to_one, from_two, to_two, further = others
+    for source, target in ((one, from_one), (to_one, one), (two, from_two), (to_two, two)):
+        mesh.link(source, target)
+    mesh.link(from_one, further)
+    because = {item.id: item.because for item in mesh.context("deploy staging")}
+    assert because == {
+        one: None, two: None, from_one: one, to_one: one, from_two: two, to_two: two,
+    }  # fmt: skip
+
+
+@pytest.mark.req("R-003-066")
 def test_a_link_to_what_the_reader_does_not_see_changes_nothing(mesh: MemoryMesh) -> None:
     found = mesh.add("We deploy through staging").id or ""
     before = mesh.context("deploy staging", scope=Scope("mine"), record=False)

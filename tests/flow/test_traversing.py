@@ -45,6 +45,17 @@ def test_a_walk_goes_so_many_steps_along_links_of_the_wanted_types(mesh, ids):
     assert only[1].link == Link(ids[4], ids[5], "follows")
 
 
+@pytest.mark.req("R-003-014")
+def test_the_wanted_types_hold_for_every_step_of_a_walk(mesh, ids):
+    joined(mesh, ids, "01 23")
+    joined(mesh, ids, "12 04", "follows")
+    for types, reached in ((["related"], [1]), (["follows"], [4]), ([], [1, 2, 3, 4])):
+        walk = mesh.traverse(ids[0], max_hops=5, types=types)
+        assert {each.id for each in walk} == {ids[at] for at in reached}
+    both = mesh.traverse(ids[0], max_hops=2, types=["related", "follows"])
+    assert {each.id for each in both} == {ids[1], ids[2], ids[4]}
+
+
 def test_a_walk_goes_against_the_direction_of_links_too_and_reaches_nothing_twice(mesh, ids):
     joined(mesh, ids, "01 12 20")
     reached = mesh.traverse(ids[1], max_hops=5)
