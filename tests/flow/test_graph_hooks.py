@@ -261,9 +261,15 @@ def test_a_webhook_is_posted_each_store(tmp_path, clock):
         ) as graph:
             stored = graph.store("kuro", "budget 5k", claim=claim("5k"), provenance=USER)
             graph.store("kuro", "budget 9k", claim=claim("9k"))  # waits: not a store
+            graph.store("kuro", "budget 6k", claim=claim("6k"), provenance=USER)  # supersedes
+            graph.store_many("mira", ["a lamp", "a harbour"])
             assert graph.wait_for_hooks()
-            assert graph.hook_states()[0].told == 1
-    (request,) = server.requests
+            assert graph.hook_states()[0].told == 4
+    request = server.requests[0]
+    assert {each.method for each in server.requests} == {"POST"}
+    assert [json.loads(each.body)["memory"]["content"] for each in server.requests] == [
+        "budget 5k", "budget 6k", "a lamp", "a harbour",
+    ]  # fmt: skip
     assert request.path == "/hooks/T0SECRET?key=S3CR3TKEY"
     assert request.headers["Authorization"] == "Bearer x"
     said = json.loads(request.body)
