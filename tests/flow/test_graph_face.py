@@ -87,6 +87,11 @@ def test_explain_tells_what_was_packed_and_what_the_budget_excluded(graph):
     assert "budget" in left.values()
     assert decisions.max_tokens == 150
     assert decisions.injection_id is not None
+    assert len(left) + found.count == 12
+    assert graph.context("kuro", "disks of the staging server").explain is None
+    few = graph.context("kuro", "disks of the staging server", max_memories=2, explain=True)
+    assert few.explain is not None
+    assert {one.reason for one in few.explain.excluded} == {"count"}
 
 
 @pytest.mark.req("R-003-013", "R-003-014", "R-003-015")

@@ -237,6 +237,7 @@ def test_a_row_that_cannot_be_read_is_named(clock, row, why):
         graph.search("kuro", "x")
 
 
+@pytest.mark.req("R-003-084", "R-003-085")
 def test_rows_in_javascripts_spelling_are_read(clock):
     storage = Plain()
     row = {
