@@ -20,6 +20,8 @@ from memory_mesh.flows.blocks import use_entry
 from memory_mesh.flows.graph import linked, strength
 from memory_mesh.flows.recall import find
 from memory_mesh.model import Explanation, Hit, Hits, Lens, Memory, Query
+from memory_mesh.model.commit import SIMILAR
+from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.pack import (
     Injected,
     Injection,
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
 LEAST_HITS, MOST_HITS = 10, 100  # that a search for a pack is asked for
 HIT_TOKENS = 10  # of the budget for each hit asked for
-FURTHER_SHARE = 0.01  # of min_relevance that hits below the best one need: the budget is a limit
 EXPANDED = 10  # hits whose links are followed
 LINKS_OF_ONE = 3
 QUESTION_CHARS = 200  # of a question in the record
@@ -62,7 +63,7 @@ def pack(
     if asked.question is not None and asked.question.strip():
         asked, hits = _found(access, asked, reranking)
         hits, below = _above_floor(asked.rules, hits)
-        wanted = _with_links(access, asked, _of_hits(asked.rules, hits))
+        wanted = _with_links(access, asked, _of_hits(asked.rules, hits), below)
         made = packed(asked.rules, wanted, asked.question, _seal(access), below)
         made = replace(made, explanation=_told(hits.explanation, below))
     else:
@@ -88,14 +89,23 @@ def _found(access: Access, asked: Asked, reranking: "Reranking | None") -> tuple
 
 
 def _above_floor(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
-    """The hits, if the best reaches the floor and each a hundredth of it; and the others."""
-    least = rules.min_relevance
-    if hits and rules.profile == profiles.MESH and max(hit.score for hit in hits) >= least:
-        least *= FURTHER_SHARE
+    """The hits, if the best reaches the floor and each a tenth of it, as in `search`; the others.
+
+    An episode stands for its memories and tells nothing itself.
+    """
+    hits = Hits([hit for hit in hits if hit.memory.label != EPISODE], hits.explanation)
+    least = floor(rules, (hit.score for hit in hits))
     below = [
         LeftOut(hit.id, LeftOutBy.RELEVANCE, 0, hit.score) for hit in hits if hit.score < least
     ]
     return Hits([hit for hit in hits if hit.score >= least], hits.explanation), below
+
+
+def floor(rules: PackRules, scores: Iterable[float]) -> float:
+    """The score that a memory needs: less below a best one that reaches the whole floor."""
+    reached = max(scores, default=0.0) >= rules.min_relevance
+    share = profiles.FURTHER_SHARE if reached and rules.profile == profiles.MESH else 1.0
+    return rules.min_relevance * share
 
 
 def _told(explanation: Explanation, below: Sequence[LeftOut]) -> Explanation:
@@ -145,18 +155,31 @@ def _brought_by(hit: Hit, hits: Sequence[Hit]) -> str | None:
     return next((other.id for other in hits if other.newer == hit.id), None)
 
 
-def _with_links(access: Access, asked: Asked, wanted: list[Wanted]) -> list[Wanted]:
-    """Adds what is linked to the best hits; what was linked in the past is not known."""
+def _with_links(
+    access: Access, asked: Asked, wanted: list[Wanted], below: Sequence[LeftOut]
+) -> list[Wanted]:
+    """Adds what is linked to the best hits; what was linked in the past is not known.
+
+    What the search found below the floor comes in only by a link that somebody made.
+    """
     best = {one.memory.id: one for one in wanted[:EXPANDED] if one.section is not Section.OLDER}
     if not best or asked.lens.as_of is not None:
         return wanted
     with access.ledger.read(access.namespace) as snapshot:
         pairs = linked(snapshot, list(best), asked.lens, most=LINKS_OF_ONE)
     known = {one.memory.id for one in wanted}
+    judged = {one.id for one in below}
+    least = floor(asked.rules, (one.score or 0.0 for one in wanted))
     found: dict[str, Wanted] = {}
     for link, memory in pairs:
         by = best[link.source if link.source in best else link.target]
         score = (by.score or 0.0) * strength(link)
+        if (
+            score < least
+            or memory.label == EPISODE
+            or (link.type == SIMILAR and memory.id in judged)
+        ):
+            continue
         held = found.get(memory.id)
         if memory.id not in known and (held is None or score > (held.score or 0.0)):
             value = worth.linked(by.worth, link)

@@ -43,10 +43,13 @@ def why_packed(access: Access, asked: Asked, rules: PackRules) -> Why:
     entry = _entry(asked, pack)
     why = _searched(access, asked, rules)
     if entry is None:
+        if why.gate is Gate.LIMIT:
+            return replace(why, sentences=packs.not_considered(asked.id, pack))
         if why.gate is not None:
             return why
         return replace(why, gate=Gate.PACKED, sentences=packs.not_considered(asked.id, pack))
-    told, gate = packs.told(entry, pack, rules.min_relevance), None
+    least = context.floor(rules, (item.score or 0.0 for item in pack.items))
+    told, gate = packs.told(entry, pack, least), None
     if isinstance(entry, LeftOut):
         gate = _GATES.get(entry.by, Gate.PACKED)
     weighed = ranks.weighed(why.rank) if why.rank is not None else ()

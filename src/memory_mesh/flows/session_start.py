@@ -7,6 +7,7 @@ from memory_mesh.flows.access import Access
 from memory_mesh.flows.lessons import INJECTED, lens_on_lessons
 from memory_mesh.model import Lens, Memory
 from memory_mesh.model.filter import And, Compare, Filter, Sign
+from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.pack import Section
 from memory_mesh.typed import TYPE_CHECKING
 
@@ -27,7 +28,10 @@ def at_start(access: Access, asked: "Asked") -> list[tuple[Memory, Section]]:
         newest = snapshot.page(lens, LOOKED_AT, None)
     found = [(memory, Section.PINNED) for memory in pinned]
     found += [(memory, Section.LESSON) for memory in lessons]
-    found += _recent(lens, [one for one in newest if one.lesson is None and not one.pinned])
+    found += _recent(
+        lens,
+        [one for one in newest if one.lesson is None and not one.pinned and one.label != EPISODE],
+    )
     once: dict[str, tuple[Memory, Section]] = {}
     for memory, section in found:
         once.setdefault(memory.id, (memory, section))

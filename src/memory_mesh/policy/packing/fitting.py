@@ -140,7 +140,7 @@ def _entry(rules: PackRules, one: Wanted, question: str | None) -> Entry:
         memory.id,
         text,
         f"{memory.occurred_at or memory.created:%Y-%m-%d}",
-        memory.speaker,
+        memory.speaker or (memory.role if memory.role != "user" else None),
         kind,
         tuple(marks),
         rules.count(memory.text) if rules.compact else 0,
@@ -149,9 +149,11 @@ def _entry(rules: PackRules, one: Wanted, question: str | None) -> Entry:
 
 def _passage(rules: PackRules, one: Wanted, question: str | None) -> str:
     """The text, or of a long one the part that answers best."""
+    if rules.compact:  # its first line is shown
+        return one.memory.text
     text = one.memory.text if one.span is None else one.memory.text[slice(*one.span)]
     most = max(LEAST_SHOWN, int(ONE_SHARE * rules.max_tokens))
-    if len(text) <= most or rules.compact:  # few tokens are shorter than a character
+    if len(text) <= most:  # few tokens are shorter than a character
         return text
     spans = list(tokens.cut(text, most))
     if len(spans) < 2:  # noqa: PLR2004
