@@ -137,6 +137,8 @@ def _plain(value: object) -> object:
     """A value of a heading: one line, short, and unable to pose as ours."""
     if not isinstance(value, str):
         return value
+    if value.isascii() and value.replace("-", "").isalnum() and len(value) <= _HEADING_CHARS:
+        return value  # a date, a name, a type
     return harmless(without_hidden(value).replace("\n", " "))[:_HEADING_CHARS]
 
 

@@ -52,6 +52,8 @@ def harmless(line: str) -> str:
     """Neutralises role markers, tags and template tokens in one line; idempotent."""
     if not line.isascii():
         line = _without_wide_tags(line)
+    if "<" not in line and "[" not in line and ":" not in line:  # every pattern has one of them
+        return line
     for pattern, rewrite in _rewrites():
         line = pattern.sub(rewrite, line)
     return line

@@ -120,8 +120,11 @@ def ordered(taken: Iterable[Candidate], places: Mapping[str, int]) -> list[Candi
 
 def words(text: str) -> tuple[str, ...]:
     """The words of a text in their order: of a script without blanks, pairs of characters."""
+    runs: list[str] = _runs().findall(text.casefold())
+    if text.isascii():
+        return tuple(runs)
     found: list[str] = []
-    for run in _runs().findall(text.casefold()):
+    for run in runs:
         if run.isascii():
             found.append(run)
         else:
