@@ -16,7 +16,6 @@ from memory_mesh.policy.scrub import tokens
 
 ONE_SHARE = 0.4  # of the budget that one memory may take; a longer one is cut
 LEAST_SHOWN = 40  # tokens that a memory may have, however small the budget
-_WIDEST_NUMBER = 999
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,10 @@ def packed(
     """Chooses and renders; what was taken last is left out until the text keeps to the budget."""
     layout = Layout(rules.format, rules.compact)
     entries = {one.memory.id: _entry(rules, one, question) for one in wanted}
-    candidates = [_candidate(rules, layout, one, entries[one.memory.id]) for one in wanted]
+    candidates = [
+        _candidate(rules, layout, one, (entries[one.memory.id], place))
+        for place, one in enumerate(wanted, start=1)
+    ]
     room = Room(
         rules.max_tokens - rules.count(pack_text.frame(layout)),
         int(FIRST_SHARE * rules.max_tokens),
@@ -109,9 +111,13 @@ def _numbered(entry: Entry, newer: int | None) -> Entry:
     return replace(entry, marks=(*entry.marks, f"older than {newer}"))
 
 
-def _candidate(rules: PackRules, layout: Layout, one: Wanted, entry: Entry) -> Candidate:
-    number = None if one.newer is None else _WIDEST_NUMBER
-    shown = pack_text.entry_text(_WIDEST_NUMBER, _numbered(entry, number), layout)
+def _candidate(
+    rules: PackRules, layout: Layout, one: Wanted, placed: tuple[Entry, int]
+) -> Candidate:
+    """A candidate at its price; few stand further down in the pack than among the wanted."""
+    entry, place = placed
+    number = None if one.newer is None else place
+    shown = pack_text.entry_text(place, _numbered(entry, number), layout)
     return Candidate(
         one.memory,
         one.section,
