@@ -118,3 +118,26 @@ def test_the_same_text_again_is_merged(mesh):
     old = mesh.add("The backup job of the server runs at night.").id
     again = mesh.evolve("The backup job of the server runs at night.")
     assert (again.outcome, again.merged_into) == (Outcome.MERGED, old)
+
+
+def test_the_receipt_does_not_say_that_what_is_superseded_stays(mesh):
+    mesh.add("The port of the server is 3000.")
+    receipt = mesh.evolve("The port of the server is 8080.")
+    assert receipt.reasons[0] == "stored; it takes the place of the memory on the same subject"
+    assert not any("which stays" in reason for reason in receipt.reasons)
+
+
+def test_a_text_that_is_not_stored_anew_is_not_told_as_new(mesh):
+    text = "The backup job of the server runs at night."
+    mesh.evolve(text, key="nightly")
+    for again in (mesh.evolve(text, key="nightly"), mesh.evolve(text)):
+        assert not any("no memory on the same subject" in reason for reason in again.reasons)
+
+
+def test_a_text_that_waits_is_neither_linked_nor_told_as_linked(mesh):
+    old = mesh.add("The backup job of the server runs at night.", role="user").id
+    agent = mesh.view(channel=Channel.ASSISTANT)
+    receipt = agent.evolve("The backup job of the server runs at noon.", quarantine="look at it")
+    assert receipt.outcome is Outcome.QUARANTINED
+    assert not any("linked to" in reason for reason in receipt.reasons)
+    assert mesh.links(old) == []

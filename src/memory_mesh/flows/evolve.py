@@ -19,7 +19,6 @@ from memory_mesh.model import (
     Lens,
     Link,
     Memory,
-    Outcome,
     Receipt,
     Resolution,
     Rival,
@@ -32,7 +31,8 @@ from memory_mesh.policy.writing.contradictions import as_believed
 from memory_mesh.policy.writing.trust import trust, trust_of
 
 CANDIDATES = 20  # memories that are looked at, by meaning and by words
-_NONE_FOUND = "no memory on the same subject was found; it is stored as a new one"
+_NONE_FOUND = "no memory on the same subject was found"
+_REPLACES = "stored; it takes the place of the memory on the same subject"
 _EVOLVED = "the caller asked for the newer statement to take its place"
 
 
@@ -69,7 +69,7 @@ def _decided(
     access: Access, worded: Worded, candidates: Mapping[str, float | None], standing: Standing
 ) -> Commit:
     """What the draft changes, with the related memory superseded or linked."""
-    draft, wording = worded
+    draft, _ = worded
     known = [
         (standing.memories[id_], near)
         for id_, near in candidates.items()
@@ -79,28 +79,26 @@ def _decided(
     hindrance = None
     if old is not None:
         hindrance = evolving.hindrance(_believed(draft, standing), old, access.kind)
-    note = _NONE_FOUND if old is None else None
-    if old is not None and hindrance is not None:
-        note = f"linked to {old.id}, which stays: {hindrance}"
-    told = draft if note is None else replace(draft, notes=(*draft.notes, note))
+    beside: list[Memory] = []  # what the new memory is linked to, once it is known to be stored
 
     def revise(_: Draft, keep: Keep) -> Keep:
-        if old is None or hindrance is not None:
-            return keep
-        return _superseding(draft, keep, old, standing)
+        if keep.status is not Status.ACTIVE or keep.supersedes:
+            return keep  # it waits and changes nothing else, or its claim decided
+        if old is None:
+            return replace(keep, reason=f"{keep.reason}; {_NONE_FOUND}")
+        if hindrance is None:
+            return _superseding(draft, keep, old, standing)
+        beside.append(old)
+        return replace(keep, reason=f"stored; linked to {old.id}, which stays: {hindrance}")
 
-    commit = flows_decide.decide(access, [(told, wording)], standing, revise=revise)
-    (receipt,) = commit.receipts
-    linked = old is not None and hindrance is not None and receipt.outcome is Outcome.STORED
-    if not linked or old is None or receipt.id is None:
-        return commit
-    return replace(commit, links=(*commit.links, Link(receipt.id, old.id, "related")))
+    commit = flows_decide.decide(access, [worded], standing, revise=revise)
+    made = commit.receipts[0].id
+    links = (Link(made, each.id, "related") for each in beside if made is not None)
+    return replace(commit, links=(*commit.links, *links))
 
 
 def _superseding(draft: Draft, keep: Keep, old: Memory, standing: Standing) -> Keep:
-    """The verdict with the related memory superseded; a draft that waits changes nothing else."""
-    if keep.status is not Status.ACTIVE or old.id in {each.id for each in keep.supersedes}:
-        return keep
+    """The verdict with the related memory superseded."""
     rival = Rival(
         old,
         trust(_believed(draft, standing).source.kind),
@@ -109,7 +107,7 @@ def _superseding(draft: Draft, keep: Keep, old: Memory, standing: Standing) -> K
         Resolution.SUPERSEDE,
     )
     others = tuple(each for each in keep.against if each.memory.id != old.id)
-    return replace(keep, supersedes=(*keep.supersedes, old), against=(*others, rival))
+    return replace(keep, supersedes=(old,), reason=_REPLACES, against=(*others, rival))
 
 
 def _rivals(standing: Standing) -> Sequence[tuple[Memory, float | None]]:
