@@ -141,3 +141,29 @@ def test_a_text_that_waits_is_neither_linked_nor_told_as_linked(mesh):
     assert receipt.outcome is Outcome.QUARANTINED
     assert not any("linked to" in reason for reason in receipt.reasons)
     assert mesh.links(old) == []
+
+
+def test_a_memory_that_others_confirmed_is_trusted_more_and_stays(mesh):
+    text = "The backup job of the server runs at {}."
+    old = str(mesh.add(text.format("night"), source_kind="inference").id)
+    mesh.reinforce(old)
+    receipt = mesh.evolve(text.format("noon"), source_kind="inference")
+    assert receipt.superseded == ()
+    assert mesh.links(old) == [Link(str(receipt.id), old, "related")]
+
+
+def test_what_was_true_before_the_new_text_holds_stays(mesh, clock):
+    text = "The backup job of the server runs at {}."
+    past = mesh.add(text.format("night"), valid_until="2025-01-01").id
+    assert mesh.evolve(text.format("noon"), valid_from="2025-01-01").superseded == ()
+    assert mesh.evolve(text.format("dawn")).superseded != (past,)
+    assert mesh.get(past, include=[Status.ACTIVE], valid_at="2024-06-01") is not None
+
+
+@pytest.mark.parametrize("rule", [{"cardinality": "multi"}, {"conflict_policy": "keep_both"}])
+def test_values_that_stand_side_by_side_by_the_users_rule_stay(mesh, rule):
+    mesh.register_predicates({"port": rule})
+    old = mesh.add("The server listens on 3000.", claim={**PORT, "value": "3000"}).id
+    receipt = mesh.evolve("The server listens on 8080.", claim={**PORT, "value": "8080"})
+    assert receipt.superseded == ()
+    assert mesh.get(old).status is Status.ACTIVE

@@ -75,10 +75,11 @@ def _decided(
         for id_, near in candidates.items()
         if id_ in standing.memories and standing.memories[id_].status is Status.ACTIVE
     ]
-    old = evolving.related(draft, [*_rivals(standing), *known])
+    holds = draft if draft.valid_from is not None else replace(draft, valid_from=standing.at)
+    old = evolving.related(holds, [*_rivals(standing), *known])
     hindrance = None
     if old is not None:
-        hindrance = evolving.hindrance(_believed(draft, standing), old, access.kind)
+        hindrance = evolving.hindrance(_believed(draft, standing), old, access.kind, standing)
     beside: list[Memory] = []  # what the new memory is linked to, once it is known to be stored
 
     def revise(_: Draft, keep: Keep) -> Keep:

@@ -130,7 +130,7 @@ def _opposed(said: Memory, standing: Standing) -> list[Memory]:
 def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
     """Returns how two claims on one subject and predicate relate, without regard to trust."""
     other = memory.claim
-    if other is None or not _overlap(said, memory) or said_by_different(said, memory):
+    if other is None or not overlap(said, memory) or said_by_different(said, memory):
         return Relation.BESIDE
     if normalised(claim.value, schema.normalize) == normalised(other.value, schema.normalize):
         stated = not (claim.read or other.read)
@@ -286,7 +286,7 @@ def _words(newer: Statement, older: Statement) -> str:
     return f"{new.subject} {new.predicate}: {new.value} against {old.value}"[:400]
 
 
-def _overlap(said: Statement, memory: Memory) -> bool:
+def overlap(said: Statement, memory: Memory) -> bool:
     """True if the valid times of both overlap."""
     begins_late = (
         said.valid_from is not None

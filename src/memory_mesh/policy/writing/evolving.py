@@ -2,13 +2,28 @@
 
 from collections.abc import Iterable
 
-from memory_mesh.model import Draft, Kind, Memory, SourceKind
+from memory_mesh.model import (
+    Cardinality,
+    ConflictPolicy,
+    Draft,
+    Kind,
+    Memory,
+    SourceKind,
+    Standing,
+)
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.trace import LABEL as TRACE, LEARNING_LABEL
 from memory_mesh.policy.claims import predicates_of
 from memory_mesh.policy.text import analyze
+from memory_mesh.policy.writing.contradictions import overlap, schema_for
 from memory_mesh.policy.writing.persons import said_by_different
-from memory_mesh.policy.writing.trust import is_authoritative, is_less_trusted, may_change
+from memory_mesh.policy.writing.trust import (
+    is_authoritative,
+    is_less_trusted,
+    may_change,
+    trust,
+    trust_of,
+)
 
 LEAST_SIMILARITY = 0.6  # of two texts on one subject
 LEAST_SHARED = 1 / 3  # of the words of the shorter text, beside a similarity
@@ -30,10 +45,14 @@ def related(said: Draft, candidates: Iterable[tuple[Memory, float | None]]) -> M
     return max(found, key=lambda pair: pair[0], default=(0.0, None))[1]
 
 
-def hindrance(said: Draft, old: Memory, writer: SourceKind) -> str | None:
+def hindrance(said: Draft, old: Memory, writer: SourceKind, standing: Standing) -> str | None:
     """Why a text may not take the place of a memory; None if it may."""
     if is_less_trusted(said, old):
         return f"its source ({old.source.kind}) is trusted more than {said.source.kind}"
+    if trust_of(old, standing.at) > trust(said.source.kind):
+        return "others confirmed it, so it is trusted more"
+    if _several(said, old, standing):
+        return "both values can be true at once"
     if not may_change(writer, old.source):
         return "it comes from a more trusted source than this channel may change"
     if old.pinned and not is_authoritative(writer):
@@ -45,7 +64,7 @@ def _nearness(said: Draft, memory: Memory, similarity: float | None) -> float | 
     """How near a memory is, or None if it is about something else or cannot be replaced."""
     if memory.scope != said.scope or memory.text == said.text or said_by_different(said, memory):
         return None
-    if memory.kind in _OTHER_KINDS or memory.label in _OTHER_FORMS or memory.lesson is not None:
+    if not overlap(said, memory) or _is_of_its_own_kind(memory):
         return None
     if said.claim is not None and memory.claim is not None:
         if memory.claim.subject != said.claim.subject:
@@ -60,6 +79,25 @@ def _nearness(said: Draft, memory: Memory, similarity: float | None) -> float | 
     if similarity is None:
         return shared if shared >= LEAST_SHARED_ALONE else None
     return similarity if similarity > LEAST_SIMILARITY and shared >= LEAST_SHARED else None
+
+
+def _is_of_its_own_kind(memory: Memory) -> bool:
+    """True for a lesson, a reflection, a trace or an episode: no statement that grows old."""
+    return memory.kind in _OTHER_KINDS or memory.label in _OTHER_FORMS or memory.lesson is not None
+
+
+def _several(said: Draft, old: Memory, standing: Standing) -> bool:
+    """True if two claims of one predicate stand side by side, as stated or by the user's rule."""
+    new, known = said.claim, old.claim
+    if new is None or known is None or known.predicate not in predicates_of(new):
+        return False
+    schema = schema_for(new, standing)
+    stated = not (new.read or known.read)
+    return (
+        schema.cardinality is Cardinality.MULTI
+        or schema.conflict_policy is ConflictPolicy.KEEP_BOTH
+        or (stated and not (new.exclusive and known.exclusive))
+    )
 
 
 def _same_subject(new: str, old: str) -> bool:
