@@ -124,3 +124,12 @@ def test_what_is_no_episode_and_what_is_too_much_is_told(mesh, ids, monkeypatch)
     monkeypatch.setattr(flows_episodes, "MOST_MEMORIES", 2)
     with pytest.raises(InvalidInput, match="narrow the time"):
         mesh.create_episode("All", since="2025-01-01")
+
+
+def test_an_episode_takes_so_many_memories_at_once_and_counts_those_beyond(mesh, monkeypatch):
+    monkeypatch.setattr(flows_episodes, "MOST_MEMORIES", 3)
+    ids = [str(mesh.add(f"Stop {number}").id) for number in range(6)]
+    with pytest.raises(InvalidInput, match="add_to_episode"):
+        mesh.create_episode("Tour", ids=ids)
+    tour = mesh.create_episode("Tour", ids=ids[:3])
+    assert mesh.add_to_episode(tour.id, ids[3:]).more == 3

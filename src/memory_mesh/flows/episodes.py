@@ -35,15 +35,19 @@ from memory_mesh.policy.episodes import summary
 from memory_mesh.ports import Snapshot
 
 MOST_MEMORIES = 1_000  # of one episode that are read, and that one call adds
+MOST_COUNTED = 10_000  # links of one episode, to count the memories beyond those that are read
 PART_OF = "part_of"
 _EPISODES = Compare("label", Sign.EQUAL, EPISODE)
 _OTHERS = Or((IsNull("label"), Compare("label", Sign.UNEQUAL, EPISODE)))
-_TOO_MANY = f"an episode takes at most {MOST_MEMORIES:,} memories at once; narrow the time"
+_TOO_MANY = (
+    f"an episode takes at most {MOST_MEMORIES:,} memories at once; narrow the time, or add the "
+    "others by add_to_episode"
+)
 
 
 def create(access: Access, draft: Draft, ids: Sequence[str], lens: Lens) -> Episode:
     """Stores an episode with these memories; NotFound if the reader does not see one of them."""
-    members = list(dict.fromkeys(ids))
+    members = _members(ids)
 
     def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
         for id_ in members:
@@ -64,9 +68,7 @@ def change(
     access: Access, episode_id: str, ids: Sequence[str], lens: Lens, *, add: bool
 ) -> Episode:
     """Adds memories to an episode, or takes them away from it."""
-    members = list(dict.fromkeys(ids))
-    if len(members) > MOST_MEMORIES:
-        raise InvalidInput(_TOO_MANY)
+    members = _members(ids)
 
     def decide(standing: Standing) -> Commit:
         _check(seen(standing, episode_id, lens.scope))
@@ -134,6 +136,14 @@ def during(
     return [memory.id for memory in found]
 
 
+def _members(ids: Sequence[str]) -> list[str]:
+    """The ids, each once; InvalidInput if they are too many for one call."""
+    members = list(dict.fromkeys(ids))
+    if len(members) > MOST_MEMORIES:
+        raise InvalidInput(_TOO_MANY)
+    return members
+
+
 def _at(sign: Sign, moment: datetime) -> Filter:
     """The time of a memory: when it happened, else when it was stored."""
     happened = Compare("occurred_at", sign, moment)
@@ -142,7 +152,7 @@ def _at(sign: Sign, moment: datetime) -> Filter:
 
 
 def _episode(snapshot: Snapshot, memory: Memory, lens: Lens) -> Episode:
-    links = snapshot.links([memory.id], lens, [PART_OF], MOST_MEMORIES + 1)
+    links = snapshot.links([memory.id], lens, [PART_OF], MOST_COUNTED)
     ids = [link.source for link in links if link.target == memory.id]
     members = sorted(snapshot.get(ids[:MOST_MEMORIES], lens), key=_when)
     times = [member.occurred_at or member.created for member in members]
