@@ -174,3 +174,21 @@ def test_two_runs_of_upkeep_at_once_write_each_slice_once(own, monkeypatch):
     own.upkeep()
     assert own.verify().ok
     assert own.stats().blocks == before  # upkeep's links leave no block
+
+
+def test_upkeep_makes_no_link_to_a_text_that_changed_while_it_compared(
+    tmp_path, clock, monkeypatch
+):
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
+        first, second = (str(plain.add(f"Point at {angle}").id) for angle in (0, 10))
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
+        compared = linking._changes
+
+        def slowly(*given):
+            yield from list(compared(*given))
+            if mesh.get(second).text == "Point at 10":
+                mesh.update(second, content="Point at 175")
+
+        monkeypatch.setattr(linking, "_changes", slowly)
+        mesh.upkeep()
+        assert mesh.links(first) == []

@@ -111,6 +111,12 @@ def _link_slice(access: Access, space: Space) -> int | None:
         if reach == int(before or 0):
             return None
         changes = list(_changes(snapshot, space, found))
+        targets = {link.target for each in changes for link in each.gained}
+        compared = snapshot.standing(Wanted(ids=tuple(targets))).memories
+
+    def same(id_: str, standing: Standing) -> bool:  # a new text has a vector of its own
+        known = standing.memories.get(id_)
+        return known is not None and known.text == compared[id_].text
 
     def decide(standing: Standing) -> Commit:
         if standing.states.get(name) != before:  # another process was faster
@@ -118,11 +124,13 @@ def _link_slice(access: Access, space: Space) -> int | None:
         current = [each for each in changes if each.holds(standing)]
         return Commit(
             unlinked=tuple(link for each in current for link in each.lost),
-            links=tuple(link for each in current for link in each.gained),
+            links=tuple(
+                link for each in current for link in each.gained if same(link.target, standing)
+            ),
             states={name: str(reach)},
         )
 
-    ids = tuple(each.memory for each in changes)
+    ids = tuple(targets.union(each.memory for each in changes))
     access.ledger.commit(access.namespace, Wanted(ids=ids, states=(name,)), decide)
     return len(changes)
 
