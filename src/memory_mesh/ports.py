@@ -170,7 +170,7 @@ class Indexing(Protocol):
         """
 
     def vectored(self, space: Space, after: int, limit: int) -> "tuple[int, list[Vectored]]":
-        """The active memories of the next vectors above a number, and how far these reach."""
+        """The memories of the next vectors above a number, and how far these reach."""
 
     def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
         """Texts or skills (`of`) up to a number, newest first, with the terms they have.

@@ -192,3 +192,14 @@ def test_upkeep_makes_no_link_to_a_text_that_changed_while_it_compared(
         monkeypatch.setattr(linking, "_changes", slowly)
         mesh.upkeep()
         assert mesh.links(first) == []
+
+
+def test_a_memory_that_waits_for_review_is_linked_by_upkeep_too(tmp_path, clock):
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
+        first = str(plain.add("Point at 0").id)
+        waits = str(plain.add("Point at 10", quarantine="look at it").id)
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
+        mesh.upkeep()
+        mesh.review(waits, approve=True)
+        mesh.upkeep()
+        assert set(similar(mesh, waits)) == {first}

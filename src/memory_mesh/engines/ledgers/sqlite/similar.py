@@ -54,7 +54,7 @@ def similar(
 def vectored(
     db: sqlite3.Connection, space: Space, after: int, limit: int
 ) -> tuple[int, list[Vectored]]:
-    """The active memories of the next vectors above a number, and how far these reach."""
+    """The memories of the next vectors above a number, and how far these reach."""
     found = db.execute(
         "SELECT x.number, x.text FROM vector x JOIN space s ON s.number = x.space "
         "WHERE x.number > ? AND s.name = ? ORDER BY x.number LIMIT ?",
@@ -66,7 +66,7 @@ def vectored(
     memories = db.execute(
         "SELECT v.number, m.id, v.project, v.agent, v.session, t.content, v.recorded_from "  # noqa: S608
         f"FROM {rows.JOINED} WHERE v.text IN (SELECT value FROM json_each(?)) "
-        "AND v.recorded_until IS NULL AND v.status = 'active' ORDER BY v.number",
+        "AND v.recorded_until IS NULL ORDER BY v.number",
         (texts,),
     ).fetchall()
     parts = vectors.parts(db, space, [row[0] for row in memories])

@@ -207,7 +207,7 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
         return similar.similar(self._db, self._tails, identity, sought)
 
     def vectored(self, space: Space, after: int, limit: int) -> "tuple[int, list[Vectored]]":
-        """The active memories of the next vectors above a number, and how far these reach."""
+        """The memories of the next vectors above a number, and how far these reach."""
         from memory_mesh.engines.ledgers.sqlite import similar
 
         return similar.vectored(self._db, space, after, limit)
