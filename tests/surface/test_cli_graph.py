@@ -1,11 +1,14 @@
 """`memory-mesh links`, `clusters` and `episode` as a person runs them."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
+
+_NONE = "mem_1_000000"
 
 
 @pytest.fixture
@@ -37,7 +40,15 @@ def test_links_are_followed_for_some_steps_and_to_another_memory(
     assert [line.split()[0] for line in walked] == ["1", "2"]
     way = cli("links", ids[0], "--to", ids[2]).out
     assert way.splitlines()[1] == f"  related -> {ids[1]}  Green tea is bitter."
-    assert cli("links", ids[0], "--to", ids[3]).out == "[MemoryMesh] there is no way.\n"
+    assert "no way of up to 10 steps" in cli("links", ids[0], "--to", ids[3]).out
+
+
+def test_a_way_is_found_that_is_as_long_as_the_command_says(cli: CommandLine) -> None:
+    with MemoryMesh(db_dir=cli.store, embedder="none") as mesh:
+        made = [str(mesh.add(f"Stop {number}").id) for number in range(11)]
+        for one, other in pairwise(made):
+            mesh.link(one, other)
+    assert made[10] in cli("links", made[0], "--to", made[10]).out
 
 
 def test_an_unknown_memory_is_named(cli: CommandLine, ids: list[str]) -> None:
@@ -69,3 +80,6 @@ def test_an_episode_is_made_shown_changed_and_summarised(cli: CommandLine, ids: 
     assert "no episodes" in cli("episode", "list", "--namespace", "other").out
     assert "name a title" in cli("episode", "create").err
     assert "there is no memory mem_1_000000" in cli("episode", "show", "mem_1_000000").err
+    assert f"there is no memory {_NONE}." in cli("episode", "add", made["id"], ids[0], _NONE).err
+    assert f"there is no memory {_NONE}." in cli("episode", "create", "New", ids[0], _NONE).err
+    assert "memory-mesh episode" in cli("episode", "show", ids[0]).err

@@ -173,7 +173,10 @@ def _when(memory: Memory) -> tuple[datetime, int, datetime, str]:
 
 def _check(memory: Memory) -> Memory:
     if memory.label != EPISODE:
-        raise InvalidInput(f"{memory.id} is a memory and no episode; list them with episodes()")
+        raise InvalidInput(
+            f"{memory.id} is a memory and no episode; list the episodes with episodes(), or on the "
+            "command line with memory-mesh episode"
+        )
     return memory
 
 

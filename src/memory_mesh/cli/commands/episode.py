@@ -5,6 +5,7 @@ from datetime import datetime
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.errors import NotFound
 from memory_mesh.model import Json, Scope, record
 from memory_mesh.model.graph import Episode
 from memory_mesh.sync import MemoryMesh
@@ -47,8 +48,12 @@ def run(options: argparse.Namespace) -> int:
                 *(map(_line, found) if found else [none]),
                 as_json=options.json,
             )
-        with cli_options.looked_up(words[0] if action != "create" else " ".join(words[1:]), reader):
+        try:
             found_one = _done(mesh, reader, options)
+        except NotFound:
+            named = words if action != "create" else words[1:]
+            missing = next((id_ for id_ in named if not mesh.history(id_, scope=reader)), None)
+            raise cli_options.missing(missing or " or ".join(named), reader) from None
     return output.answer(_plain(found_one, whole=True), *_lines(found_one), as_json=options.json)
 
 

@@ -9,6 +9,7 @@ from memory_mesh.errors import NotFound
 from memory_mesh.model import Json, Link, Scope, Status, record
 from memory_mesh.model.graph import Walk
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.verbs.graph import MOST_HOPS
 
 EXAMPLE = "memory-mesh links mem_1767225600000_0a1b2c --hops 2"
 _WORDS = 70  # columns of a memory's text
@@ -23,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only links of this type, such as similar or related; may be repeated",
     )  # fmt: skip
     parser.add_argument("--hops", metavar="N", type=int, help="follow links for so many steps")
-    parser.add_argument("--to", metavar="ID", help="show a shortest way to this memory")
+    parser.add_argument(
+        "--to", metavar="ID", help=f"show a shortest way to this memory, {MOST_HOPS} steps at most"
+    )
     parser.add_argument("--limit", metavar="N", type=int, default=100, help="with --hops: the most")
 
 
@@ -31,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     """Prints the links of a memory, what they lead to, or the way to another memory."""
     memory_id = cli_options.any_id(options, "links")
     if options.hops is not None and options.to is not None:
-        raise UsageError("--to finds a way of any length; leave --hops out")
+        raise UsageError(f"--to finds a way of up to {MOST_HOPS} steps; leave --hops out")
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(memory_id, reader),
@@ -79,11 +82,14 @@ def _walked(reached: Walk, options: argparse.Namespace) -> int:
 def _way(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
     mesh.traverse(memory_id, max_hops=1, limit=1, scope=reader)  # or it is the missing one
     try:
-        found = mesh.path(memory_id, options.to, types=options.types, scope=reader)
+        found = mesh.path(
+            memory_id, options.to, max_hops=MOST_HOPS, types=options.types, scope=reader
+        )
     except NotFound:
         raise UsageError(str(cli_options.missing(options.to, reader))) from None
     if found is None:
-        return output.answer(None, "[MemoryMesh] there is no way.", as_json=options.json)
+        none = f"[MemoryMesh] no way of up to {MOST_HOPS} steps was found."
+        return output.answer(None, none, as_json=options.json)
     ids = dict.fromkeys(id_ for link in found for id_ in (link.source, link.target))
     texts = {id_: mesh.history(id_, scope=reader)[-1].text for id_ in ids}
     same = "[MemoryMesh] it is the same memory."
