@@ -1,9 +1,11 @@
 """Walks, paths, neighbourhoods and chains along links, as a reader sees them."""
 
+from itertools import combinations
+
 import pytest
 
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.model import Link, Scope
+from memory_mesh.model import Commit, Link, Scope, Wanted
 from memory_mesh.sync import MemoryMesh
 from tests.flow.angles import Angles
 
@@ -142,3 +144,11 @@ def test_wrong_arguments_are_told(mesh, ids):
         mesh.traverse(ids[0], types=["likes"])
     with pytest.raises(InvalidInput, match="limit"):
         mesh.neighbourhood(ids[0], limit=0)
+
+
+def test_a_large_neighbourhood_has_every_link_between_its_memories(mesh):
+    ids = [str(receipt.id) for receipt in mesh.add_many([f"Note {place}" for place in range(50)])]
+    links = tuple(Link(one, other, "related") for one, other in combinations(ids, 2))
+    access = mesh._access()
+    access.ledger.commit(access.namespace, Wanted(), lambda _: Commit(links=links))
+    assert len(mesh.neighbourhood(ids[0], hops=1, limit=50).links) == len(links) == 1_225

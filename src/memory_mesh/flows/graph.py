@@ -17,7 +17,7 @@ from memory_mesh.ports import Snapshot
 MOST_ON_PATHS = 5_000  # memories that the search for a path looks at
 MOST_LINKS_ON_PATHS = 100  # links of one memory that it follows, the best ones
 MOST_GUESSES = 256  # of what seems to update what, read for one chain
-MOST_SHOWN_LINKS = 1_000  # between the memories of a neighbourhood
+MOST_SHOWN_LINKS = 10_000  # between the memories of a neighbourhood
 MOST_COUNTED = 200  # memories outside of a neighbourhood that are counted
 _AT_ONCE = 50  # memories whose links are read together
 SUPERSEDES, NEWER_THAN = "supersedes", "newer_than"  # not stored: read from what became of memories
