@@ -181,6 +181,19 @@ def test_a_block_about_a_memory_out_of_sight_is_left_out_and_not_found(mesh):
             mesh.explain(block_id)
 
 
+def test_an_episode_with_a_part_out_of_sight_tells_nothing_of_it(mesh):
+    planner = Scope(agent="planner")
+    for text in ("Tea is hot.", "Tea is green."):
+        mesh.add(text, scope=planner)
+    hidden = mesh.reflect(topic="tea", scope=planner).id
+    assert not hidden.startswith("mem_")
+    seen = mesh.create_episode("Tea time", ids=[str(mesh.add("Milk is cold.").id)])
+    before = mesh.explain(seen.id)
+    mesh.add_to_episode(seen.id, [hidden], scope=planner)
+    after = mesh.explain(seen.id)
+    assert (after.blocks, after.sentences) == (before.blocks, before.sentences)
+
+
 def test_a_conflict_that_waits_and_one_that_was_decided_are_told(mesh):
     old = mesh.add("the door is red", claim=colour("red"))
     new = mesh.add("the door is blue", claim=colour("blue"), source_kind="inference")

@@ -11,7 +11,12 @@ from memory_mesh.model.why import Recorded, Version, Why
 from memory_mesh.policy.explaining.gates import audience
 
 _ID = re.compile(r"\bmem_[0-9]+_[0-9a-z]+")
-_OTHER_ENDS = ("target", "successor", "sources")  # of a block's metadata: ids of memories
+_OTHER_ENDS = (
+    "target",
+    "successor",
+    "sources",
+    "memories",
+)  # of a block's metadata: ids of memories
 _SAID = ("reasons", "why")
 _FIRST = 60  # characters of another memory's text
 _VERBS: Mapping[Status, str] = {
