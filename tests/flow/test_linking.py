@@ -203,3 +203,11 @@ def test_a_memory_that_waits_for_review_is_linked_by_upkeep_too(tmp_path, clock)
         mesh.review(waits, approve=True)
         mesh.upkeep()
         assert set(similar(mesh, waits)) == {first}
+
+
+def test_an_update_of_several_makes_no_link_to_a_text_that_it_replaces(own):
+    first, second, third = (own.add(f"Point at {angle}").id for angle in (0, 10, 20))
+    changes = [{"id": first, "content": "Point at 12"}, {"id": second, "content": "Point at 170"}]
+    own.update_many(changes)
+    assert similar(own, first) == {third: 0.9903}
+    assert own.links(second) == []

@@ -127,12 +127,14 @@ def update_many(access: Access, reader: Scope, updates: Sequence[Update]) -> lis
         about += [(each.lesson.pattern_id, "", each.scope) for each in after if each.lesson]
         if len(set(about)) < len(about):
             raise InvalidInput(_SAME)
+        relinked = frozenset(id_ for commit in commits for id_ in commit.relinked)
+        links = (link for commit in commits for link in commit.links)
         return Commit(
             puts=tuple(put for commit in commits for put in commit.puts),
             entries=tuple(entry for commit in commits for entry in commit.entries),
             reread=tuple(id_ for commit in commits for id_ in commit.reread),
-            relinked=tuple(id_ for commit in commits for id_ in commit.relinked),
-            links=tuple(link for commit in commits for link in commit.links),
+            relinked=tuple(relinked),
+            links=tuple(link for link in links if link.target not in relinked),  # its text goes
             conflicts=tuple(each for commit in commits for each in commit.conflicts),
         )
 
