@@ -4,6 +4,7 @@ import pytest
 
 from memory_mesh.model import Channel, Link, Outcome, Scope, Status
 from memory_mesh.sync import MemoryMesh
+from tests.flow.angles import Angles
 
 OLD = "Deploys happen on Fridays by Jenkins."
 NEW = "Deploys happen on Mondays by GitHub Actions."
@@ -167,3 +168,17 @@ def test_values_that_stand_side_by_side_by_the_users_rule_stay(mesh, rule):
     receipt = mesh.evolve("The server listens on 8080.", claim={**PORT, "value": "8080"})
     assert receipt.superseded == ()
     assert mesh.get(old).status is Status.ACTIVE
+
+
+def test_words_alone_decide_for_a_memory_that_has_no_vector_yet(tmp_path, clock):
+    text = "Deploys to the old cluster by Jenkins on {}."
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
+        old = plain.add(text.format("Fridays")).id
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
+        assert mesh.evolve(text.format("Mondays")).superseded == (old,)
+
+
+def test_a_model_that_does_not_read_the_script_decides_nothing(meaning):
+    old = meaning.add("猫喜欢睡在沙发上。").id
+    assert meaning.evolve("猫喜欢吃鱼。").superseded == ()
+    assert meaning.get(old).status is Status.ACTIVE

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import decide as flows_decide
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.linking import similar_stored, with_similar
+from memory_mesh.flows.linking import comparable, similar_stored, with_similar
 from memory_mesh.flows.prepare import Worded, clean, embed
 from memory_mesh.model import (
     Commit,
@@ -52,16 +52,18 @@ def evolve(access: Access, draft: Draft) -> Receipt:
 def _candidates(access: Access, worded: Worded) -> dict[str, float | None]:
     """Memories that may be on the same subject, with their similarity if there are vectors."""
     draft, wording = worded
+    space = wording.space if comparable(wording.space, wording.vectors, wording.text) else None
     found: dict[str, float | None] = {}
-    if wording.vectors:
+    if space is not None:
         (near,) = similar_stored(access, [(draft.scope, wording)], limit=CANDIDATES)
         found |= dict(near)
     with access.ledger.read(access.namespace) as snapshot:
         lens = Lens(snapshot.head().recorded_at, scope=draft.scope, any_validity=True)
         matches = snapshot.match(telling_words(wording.terms), lens, CANDIDATES, literal=True)
-        memories = snapshot.load([match.version for match in matches.found])
-    for memory in memories.values():  # without vectors words alone decide
-        found.setdefault(memory.id, 0.0 if wording.vectors else None)
+        ids = [each.id for each in snapshot.load([one.version for one in matches.found]).values()]
+        compared = {} if space is None else snapshot.vectors(space, ids)
+    for id_ in ids:  # without vectors words alone decide
+        found.setdefault(id_, 0.0 if id_ in compared else None)
     return found
 
 

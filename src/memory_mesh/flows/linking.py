@@ -46,7 +46,7 @@ def with_similar(access: Access, worded: Sequence[Worded]) -> list[Worded]:
     probes = {
         place: (draft.scope, wording)
         for place, (draft, wording) in enumerate(worded)
-        if access.link_similar and _comparable(wording.space, wording.vectors, wording.text)
+        if access.link_similar and comparable(wording.space, wording.vectors, wording.text)
     }
     if not probes:
         return list(worded)
@@ -73,7 +73,7 @@ def made(worded: Sequence[Worded], kept: Sequence[Memory | None]) -> tuple[Link,
 
 def changed(access: Access, wording: Wording, memory_id: str) -> Wording:
     """The new wording of a memory, with the memories that it will be linked to."""
-    if not access.link_similar or not _comparable(wording.space, wording.vectors, wording.text):
+    if not access.link_similar or not comparable(wording.space, wording.vectors, wording.text):
         return wording
     with access.ledger.read(access.namespace) as snapshot:
         known = snapshot.standing(Wanted(ids=(memory_id,))).memories.get(memory_id)
@@ -152,7 +152,7 @@ class _Relinking:
 
 def _changes(snapshot: Snapshot, space: Space, found: Sequence[Vectored]) -> Iterator[_Relinking]:
     """How the links of memories differ from those that all vectors of today give them."""
-    probes = [each for each in found if _comparable(space, each.vectors, each.text)]
+    probes = [each for each in found if comparable(space, each.vectors, each.text)]
     lens = _lens(snapshot)
     sought = Similar(
         space,
@@ -242,7 +242,7 @@ def _target(id_: str, kept: Sequence[Memory | None]) -> str | None:
     return None if mate is None else mate.id
 
 
-def _comparable(space: Space | None, vectors: Sequence[bytes], text: str) -> bool:
+def comparable(space: Space | None, vectors: Sequence[bytes], text: str) -> bool:
     """True for vectors of length 1 of a text in a script that their model reads."""
     return space is not None and space.normalised and bool(vectors) and reads(space.name, text)
 
