@@ -2,6 +2,7 @@
 
 import pytest
 
+from memory_mesh.flows import evolve
 from memory_mesh.model import Channel, Link, Outcome, Scope, Status
 from memory_mesh.sync import MemoryMesh
 from tests.flow.angles import Angles
@@ -182,3 +183,21 @@ def test_a_model_that_does_not_read_the_script_decides_nothing(meaning):
     old = meaning.add("猫喜欢睡在沙发上。").id
     assert meaning.evolve("猫喜欢吃鱼。").superseded == ()
     assert meaning.get(old).status is Status.ACTIVE
+
+
+def test_two_that_evolve_the_same_at_once_replace_one_after_the_other(mesh, monkeypatch):
+    text = "Deploys to the old cluster by Jenkins on {}."
+    mesh.add(text.format("Fridays"))
+    found = evolve._candidates
+    other: list[str | None] = []
+
+    def meanwhile(access, worded):
+        candidates = found(access, worded)
+        if not other:
+            monkeypatch.setattr(evolve, "_candidates", found)
+            other.append(mesh.evolve(text.format("Mondays")).id)
+        return candidates
+
+    monkeypatch.setattr(evolve, "_candidates", meanwhile)
+    assert mesh.evolve(text.format("Sundays")).superseded == tuple(other)
+    assert mesh.verify().ok

@@ -6,6 +6,7 @@ and a link joins them.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import decide as flows_decide
@@ -31,6 +32,7 @@ from memory_mesh.policy.writing.contradictions import as_believed
 from memory_mesh.policy.writing.trust import trust, trust_of
 
 CANDIDATES = 20  # memories that are looked at, by meaning and by words
+_TRIES = 3  # as often as others supersede what is looked at
 _NONE_FOUND = "no memory on the same subject was found"
 _REPLACES = "stored; it takes the place of the memory on the same subject"
 _EVOLVED = "the caller asked for the newer statement to take its place"
@@ -39,14 +41,15 @@ _EVOLVED = "the caller asked for the newer statement to take its place"
 def evolve(access: Access, draft: Draft) -> Receipt:
     """Stores a text, and supersedes the memory on the same subject or links to it."""
     (worded,) = with_similar(access, embed(access, [clean(access, draft)], news=[True]))
-    candidates = _candidates(access, worded)
-    wanted = flows_decide.wanted([worded])
-    wanted = replace(wanted, ids=(*wanted.ids, *candidates))
-
-    def decide(standing: Standing) -> Commit:
-        return _decided(access, worded, candidates, standing)
-
-    return access.ledger.commit(access.namespace, wanted, decide).receipts[0]
+    for tries in reversed(range(_TRIES)):
+        candidates = _candidates(access, worded)
+        wanted = flows_decide.wanted([worded])
+        wanted = replace(wanted, ids=(*wanted.ids, *candidates))
+        decide = partial(_decided, access, worded, candidates, last=not tries)
+        receipts = access.ledger.commit(access.namespace, wanted, decide).receipts
+        if receipts:
+            break
+    return receipts[0]
 
 
 def _candidates(access: Access, worded: Worded) -> dict[str, float | None]:
@@ -68,15 +71,23 @@ def _candidates(access: Access, worded: Worded) -> dict[str, float | None]:
 
 
 def _decided(
-    access: Access, worded: Worded, candidates: Mapping[str, float | None], standing: Standing
+    access: Access,
+    worded: Worded,
+    candidates: Mapping[str, float | None],
+    standing: Standing,
+    *,
+    last: bool,
 ) -> Commit:
-    """What the draft changes, with the related memory superseded or linked."""
+    """What the draft changes, with the related memory superseded or linked.
+
+    Nothing, unless it is the last try, if another write superseded a candidate meanwhile: what took
+    its place is to be looked at.
+    """
     draft, _ = worded
-    known = [
-        (standing.memories[id_], near)
-        for id_, near in candidates.items()
-        if id_ in standing.memories and standing.memories[id_].status is Status.ACTIVE
-    ]
+    now = [standing.memories[id_] for id_ in candidates if id_ in standing.memories]
+    if not last and any(memory.status is Status.SUPERSEDED for memory in now):
+        return Commit()
+    known = [(memory, candidates[memory.id]) for memory in now if memory.status is Status.ACTIVE]
     holds = draft if draft.valid_from is not None else replace(draft, valid_from=standing.at)
     old = evolving.related(holds, [*_rivals(standing), *known])
     hindrance = None
