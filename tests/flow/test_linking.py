@@ -186,7 +186,7 @@ def test_upkeep_makes_no_link_to_a_text_that_changed_while_it_compared(
 
         def slowly(*given):
             yield from list(compared(*given))
-            if mesh.get(second).text == "Point at 10":
+            if mesh.history(second)[-1].text == "Point at 10":
                 mesh.update(second, content="Point at 175")
 
         monkeypatch.setattr(linking, "_changes", slowly)
