@@ -7,8 +7,8 @@ from memory_mesh.model import Channel, Link, Outcome, Scope, Status
 from memory_mesh.sync import MemoryMesh
 from tests.flow.angles import Angles
 
-OLD = "Deploys happen on Fridays by Jenkins."
-NEW = "Deploys happen on Mondays by GitHub Actions."
+OLD = "The deploy day of the shop is Friday."
+NEW = "The deploy day of the shop is Monday."
 PORT = {"subject": "server", "predicate": "port"}
 
 
@@ -32,6 +32,24 @@ def test_a_related_memory_is_found_and_superseded_in_the_same_write(meaning):
     assert (gone.status, gone.successor) == (Status.SUPERSEDED, receipt.id)
     assert meaning.get(other).status is Status.ACTIVE
     assert meaning.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Backups of the shop run at 02:00 UTC.", "Backups of the blog run at 04:00 UTC."),
+        ("Deploy to staging with make stage.", "Deploy to production with make ship."),
+        ("Bob owns the billing service.", "Bob owns the search service."),
+        ("Ann likes coffee in the morning.", "Ann likes tea in the evening."),
+    ],
+)
+def test_what_is_only_similar_is_linked_and_never_hidden(meaning, known, said):
+    old = meaning.add(known).id
+    receipt = meaning.evolve(said)
+    assert receipt.superseded == ()
+    assert meaning.get(old).status is Status.ACTIVE
+    assert any("both may be true" in why or "can be true" in why for why in receipt.reasons)
+    assert old in {link.target for link in meaning.links(receipt.id)}
 
 
 def test_it_can_be_undone_from_either_side(meaning):
@@ -172,11 +190,11 @@ def test_values_that_stand_side_by_side_by_the_users_rule_stay(mesh, rule):
 
 
 def test_words_alone_decide_for_a_memory_that_has_no_vector_yet(tmp_path, clock):
-    text = "Deploys to the old cluster by Jenkins on {}."
+    text = "The deploy day of the old cluster is {}."
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
-        old = plain.add(text.format("Fridays")).id
+        old = plain.add(text.format("Friday")).id
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
-        assert mesh.evolve(text.format("Mondays")).superseded == (old,)
+        assert mesh.evolve(text.format("Monday")).superseded == (old,)
 
 
 def test_a_model_that_does_not_read_the_script_decides_nothing(meaning):
@@ -186,8 +204,8 @@ def test_a_model_that_does_not_read_the_script_decides_nothing(meaning):
 
 
 def test_two_that_evolve_the_same_at_once_replace_one_after_the_other(mesh, monkeypatch):
-    text = "Deploys to the old cluster by Jenkins on {}."
-    mesh.add(text.format("Fridays"))
+    text = "The deploy day of the old cluster is {}."
+    mesh.add(text.format("Friday"))
     found = evolve._candidates
     other: list[str | None] = []
 
@@ -195,9 +213,9 @@ def test_two_that_evolve_the_same_at_once_replace_one_after_the_other(mesh, monk
         candidates = found(access, worded)
         if not other:
             monkeypatch.setattr(evolve, "_candidates", found)
-            other.append(mesh.evolve(text.format("Mondays")).id)
+            other.append(mesh.evolve(text.format("Monday")).id)
         return candidates
 
     monkeypatch.setattr(evolve, "_candidates", meanwhile)
-    assert mesh.evolve(text.format("Sundays")).superseded == tuple(other)
+    assert mesh.evolve(text.format("Sunday")).superseded == tuple(other)
     assert mesh.verify().ok

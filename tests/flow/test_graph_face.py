@@ -161,18 +161,18 @@ def test_an_agents_answers_do_not_tell_that_others_have_memories(tmp_path, real_
 
 @pytest.mark.req("R-003-016")
 def test_evolve_supersedes_what_it_updates_and_nobody_elses(graph):
-    (old,) = told(graph, "kuro", "The team meets on Monday at nine")
-    (other,) = told(graph, "mira", "The team meets on Monday at nine")
+    (old,) = told(graph, "kuro", "The meeting day of the team is Monday")
+    (other,) = told(graph, "mira", "The meeting day of the team is Monday")
     done = graph.evolve(
-        "kuro", "The team meets on Tuesday at nine", category="decision", tags=["team"],
+        "kuro", "The meeting day of the team is Tuesday", category="decision", tags=["team"],
         provenance=USER,
     )  # fmt: skip
     assert done.superseded == (old,)
-    found = {hit.id: hit for hit in graph.search(None, "team meets", include_all=True)}
+    found = {hit.id: hit for hit in graph.search(None, "meeting day of the team", include_all=True)}
     assert found[old].status is Status.SUPERSEDED
     assert found[other].status is Status.ACTIVE
     assert (found[id_of(done)].category, found[id_of(done)].tags) == ("decision", ("team",))
-    weak = graph.evolve("kuro", "The team meets on Friday at nine")
+    weak = graph.evolve("kuro", "The meeting day of the team is Friday")
     assert weak.superseded == ()
     assert done.id in {link.memory.id for link in graph.links(id_of(weak))}
 

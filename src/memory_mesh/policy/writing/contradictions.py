@@ -127,6 +127,14 @@ def _opposed(said: Memory, standing: Standing) -> list[Memory]:
     ]
 
 
+def updates(said: Statement, memory: Memory, standing: Standing) -> bool:
+    """True if both claim something of one subject and predicate, and not both can be true."""
+    if said.claim is None:
+        return False
+    schema = schema_for(said.claim, standing)
+    return _relation(said, said.claim, memory, schema) is Relation.CONFLICT
+
+
 def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
     """Returns how two claims on one subject and predicate relate, without regard to trust."""
     other = memory.claim

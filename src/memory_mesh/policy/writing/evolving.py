@@ -15,7 +15,7 @@ from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.trace import LABEL as TRACE, LEARNING_LABEL
 from memory_mesh.policy.claims import predicates_of
 from memory_mesh.policy.text import analyze
-from memory_mesh.policy.writing.contradictions import overlap, schema_for
+from memory_mesh.policy.writing.contradictions import overlap, schema_for, updates
 from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import (
     is_authoritative,
@@ -53,6 +53,11 @@ def hindrance(said: Draft, old: Memory, writer: SourceKind, standing: Standing) 
         return "others confirmed it, so it is trusted more"
     if _several(said, old, standing):
         return "both values can be true at once"
+    if not updates(said, old, standing):
+        return (
+            "it is only similar, and both may be true; state a claim (subject, predicate, value) "
+            "with each, or use update"
+        )
     if not may_change(writer, old.source):
         return "it comes from a more trusted source than this channel may change"
     if old.pinned and not is_authoritative(writer):
