@@ -133,3 +133,13 @@ def test_an_episode_takes_so_many_memories_at_once_and_counts_those_beyond(mesh,
         mesh.create_episode("Tour", ids=ids)
     tour = mesh.create_episode("Tour", ids=ids[:3])
     assert mesh.add_to_episode(tour.id, ids[3:]).more == 3
+
+
+def test_an_episode_is_for_no_more_readers_than_its_memories(mesh):
+    planner = mesh.view(scope=Scope(agent="planner"))
+    own = planner.add("We buy Initech in May.", scope=Scope(agent="planner")).id
+    made = planner.create_episode("The Initech purchase", ids=[own])
+    assert planner.episode(made.id).title == "The Initech purchase"
+    coder = mesh.view(scope=Scope(agent="coder"))
+    assert coder.episodes() == []
+    assert all("Initech" not in memory.text for memory in coder.get_all())

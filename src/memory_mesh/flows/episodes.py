@@ -5,7 +5,7 @@ are linked to it as `part_of`, so every rule of links and of audiences holds. No
 memories is stored with it: times and summary are made at each read from what the reader sees.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from memory_mesh.errors import InvalidInput, NotFound
@@ -46,8 +46,14 @@ _TOO_MANY = (
 
 
 def create(access: Access, draft: Draft, ids: Sequence[str], lens: Lens) -> Episode:
-    """Stores an episode with these memories; NotFound if the reader does not see one of them."""
+    """Stores an episode with these memories; NotFound if the reader does not see one of them.
+
+    Its title is for no more readers than its memories are.
+    """
     members = _members(ids)
+    with access.ledger.read(access.namespace) as snapshot:
+        audiences = [memory.scope for memory in snapshot.get(members, lens)]
+    draft = replace(draft, scope=_narrowed(draft.scope, audiences))
 
     def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
         for id_ in members:
@@ -178,6 +184,20 @@ def _check(memory: Memory) -> Memory:
             "command line with memory-mesh episode"
         )
     return memory
+
+
+def _narrowed(own: Scope, audiences: Sequence[Scope]) -> Scope:
+    """The audience of an episode: its own, less who does not see its memories."""
+
+    def part(stated: str | None, values: Iterable[str | None]) -> str | None:
+        named = {value for value in values if value is not None}
+        return named.pop() if stated is None and len(named) == 1 else stated
+
+    return Scope(
+        part(own.project, (each.project for each in audiences)),
+        part(own.agent, (each.agent for each in audiences)),
+        part(own.session, (each.session for each in audiences)),
+    )
 
 
 def _reader_of(draft: Draft, lens: Lens) -> Scope:

@@ -1,12 +1,13 @@
 """`memory-mesh links`."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import NotFound
-from memory_mesh.model import Json, Link, Scope, Status, record
+from memory_mesh.model import Json, Link, Memory, Scope, Status, record
+from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.graph import Walk
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.verbs.graph import MOST_HOPS
@@ -53,13 +54,25 @@ def run(options: argparse.Namespace) -> int:
 def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
     near = mesh.traverse(memory_id, max_hops=1, limit=1_000, include=_LISTED, scope=reader)
     texts = {each.id: each.memory.text for each in near}
+    shown = {each.id: _marked(each.memory) for each in near}
     links = mesh.links(memory_id, types=options.types, scope=reader)
     none = "[MemoryMesh] no links. Links to similar memories are made by: memory-mesh upkeep"
     return output.answer(
         [_plain(link, texts) for link in links],
-        *([_line(link, memory_id, texts) for link in links] or [none]),
+        *([_line(link, memory_id, shown) for link in _once(links, memory_id)] or [none]),
         as_json=options.json,
     )
+
+
+def _marked(memory: Memory) -> str:
+    """The text of a memory, with its status if a search would not show it."""
+    return memory.text if memory.status is Status.ACTIVE else f"({memory.status}) {memory.text}"
+
+
+def _once(links: Sequence[Link], memory_id: str) -> list[Link]:
+    """The links, each pair of similar memories once: likeness has no direction."""
+    out = {link.target for link in links if link.source == memory_id and link.type == SIMILAR}
+    return [link for link in links if link.type != SIMILAR or link.source not in out]
 
 
 def _walked(reached: Walk, options: argparse.Namespace) -> int:
