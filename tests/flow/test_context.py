@@ -223,6 +223,24 @@ def test_a_memory_that_says_the_same_is_left_out(mesh: MemoryMesh) -> None:
     assert pack.left_out[0].because == pack.items[0].id
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The build server speaks C++", "The build server speaks C#"),
+        ("The freezer threshold is -5 degrees", "The freezer threshold is 5 degrees"),
+        ("\U0001f44d", "\U0001f44e"),
+    ],
+)
+def test_texts_that_differ_in_a_sign_do_not_say_the_same(
+    mesh: MemoryMesh, one: str, other: str
+) -> None:
+    mesh.add(one, allow_duplicate=True)
+    mesh.add(other, allow_duplicate=True)
+    pack = mesh.context()
+    assert {item.memory.text for item in pack} == {one, other}
+    assert pack.left_out == ()
+
+
 def test_of_a_long_text_the_best_part_is_shown(mesh: MemoryMesh) -> None:
     other = "The garden has roses and tulips, and a hedge that needs water in the summer. "
     parts = [other * 12, "Deploys of the shop go through the staging gate. " * 3, other * 12]

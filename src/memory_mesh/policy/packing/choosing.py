@@ -21,6 +21,9 @@ from memory_mesh.model.pack import LeftOut, LeftOutBy, PackItem, Section
 FIRST = frozenset({Section.PINNED, Section.LESSON})
 TOKENS_POWER = 0.2  # longer memories answer more often (bench/packing.py, conv-26 and conv-30)
 REPEATED = 0.2  # of a candidate's value that goes if a chosen memory has all of its words
+_OF_SENTENCES = (
+    ".,;:!?\"'()\u2018\u2019\u201c\u201d\u2026"  # around words, without a meaning of their own
+)
 _FEW_WORDS = 3  # a text of fewer words says too little to be repeated
 
 
@@ -38,11 +41,7 @@ class Candidate:
     newer: str | None = None
     cut: bool = False
     words: tuple[str, ...] = ()
-
-    @property
-    def said(self) -> tuple[str | None, tuple[str, ...]]:
-        """Who said which words: the same is said once."""
-        return self.memory.speaker, self.words
+    said: str = ""  # the text as `said` makes it: the same is shown once
 
     @property
     def id(self) -> str:
@@ -132,6 +131,14 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def said(text: str) -> str:
+    """A text without case, blanks and the marks of a sentence: equal texts say the same.
+
+    Signs count: "C++" is not "C#", and "-5" is not "5".
+    """
+    return " ".join(word.strip(_OF_SENTENCES) or word for word in text.casefold().split())
+
+
 class _Choice:
     """What was taken so far, and what is left of the room."""
 
@@ -140,7 +147,7 @@ class _Choice:
         self.left: list[LeftOut] = []
         self._room, self._tokens = room, room.tokens
         self._sets: list[frozenset[str]] = []  # of words, of what was taken
-        self._said: dict[tuple[str | None, tuple[str, ...]], str] = {}
+        self._said: dict[tuple[str | None, str], str] = {}  # who said what: its id
 
     def take_first(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Takes pinned memories and lessons in their order; returns those beyond their share."""
@@ -185,7 +192,8 @@ class _Choice:
                 self._take(one)
 
     def _take(self, one: Candidate) -> bool:
-        most, same = self._room.memories, self._said.get(one.said)
+        most, said_so = self._room.memories, (one.memory.speaker, one.said)
+        same = self._said.get(said_so)
         if same is not None:
             self.left.append(one.left(LeftOutBy.REDUNDANT, same))
         elif most is not None and len(self.taken) >= most:
@@ -195,7 +203,7 @@ class _Choice:
         else:
             self.taken.append(one)
             self._sets.append(frozenset(one.words))
-            self._said[one.said] = one.id
+            self._said[said_so] = one.id
             self._tokens -= one.tokens
             return True
         return False

@@ -129,6 +129,7 @@ def _candidate(
         one.newer,
         len(entry.text) < len(one.memory.text),
         choosing.words(entry.text),
+        choosing.said(entry.text),
     )
 
 

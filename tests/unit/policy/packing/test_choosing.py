@@ -25,8 +25,10 @@ def candidate(
 ) -> Candidate:
     text = text or f"text of {id_}"
     memory = Memory(id=id_, text=text, created=AT, recorded_from=AT, speaker=speaker)
-    words = choosing.words(text)
-    return Candidate(memory, section, tokens, value, value, price, newer=newer, words=words)
+    words, said = choosing.words(text), choosing.said(text)
+    return Candidate(
+        memory, section, tokens, value, value, price, newer=newer, words=words, said=said
+    )
 
 
 def taken(*candidates: Candidate, room: int = 100, first: int = 30, most: int | None = None) -> str:
