@@ -162,6 +162,9 @@ def _passage(rules: PackRules, one: Wanted, question: str | None) -> str:
     most = max(LEAST_SHOWN, int(ONE_SHARE * rules.max_tokens))
     if len(text) <= most:  # few tokens are shorter than a character
         return text
+    counted = rules.count(text)
+    if counted > most:  # `cut` counts otherwise, and less of some scripts
+        most = max(1, most * tokens.count(text) // counted)
     spans = list(tokens.cut(text, most))
     if len(spans) < 2:  # noqa: PLR2004
         return text
