@@ -206,6 +206,42 @@ def test_a_newer_statement_that_was_not_found_comes_along(mesh: MemoryMesh) -> N
     assert (pack.items[0].section, pack.items[0].because) == (Section.NEWER, older)
 
 
+def test_an_older_statement_is_marked_at_a_sessions_start_too(mesh: MemoryMesh) -> None:
+    older = mesh.add("The API timeout is 30 seconds").id
+    newer = mesh.add("The API timeout was raised to 60 seconds").id
+    pack = mesh.context()
+    assert [item.id for item in pack] == [newer, older]
+    assert (pack.items[1].section, pack.items[1].newer) == (Section.OLDER, newer)
+    assert "older than 1" in pack.text
+
+
+def test_a_linked_older_statement_brings_the_newer_one(mesh: MemoryMesh) -> None:
+    found = mesh.add("Ann has the keys of the blue room").id or ""
+    older = mesh.add("The API timeout is 30 seconds").id or ""
+    newer = mesh.add("The API timeout was raised to 60 seconds").id
+    mesh.link(found, older)
+    items = {item.id: item for item in mesh.context("keys of the blue room")}
+    assert (items[newer or ""].section, items[newer or ""].because) == (Section.NEWER, older)
+    assert (items[older].section, items[older].newer) == (Section.OLDER, newer)
+
+
+def test_what_a_link_brings_in_is_not_said_to_be_left_out(mesh: MemoryMesh) -> None:
+    from memory_mesh.flows.context import Asked, pack
+
+    found = mesh.add("We deploy through staging").id or ""
+    other = mesh.add("Ann deploys the keys of the blue room in the old house").id or ""
+    mesh.link(found, other)
+    scores = {hit.id: hit.score for hit in mesh.search("deploy staging", profile="rrf")}
+    floor = (scores[found] + scores[other]) / 2
+    rules = PackRules(profile="rrf", min_relevance=floor)
+    made = pack(mesh._access(), Asked("deploy staging", mesh._lens(None), rules), record=False)
+    assert [(item.id, item.section) for item in made] == [
+        (found, Section.FOUND),
+        (other, Section.LINKED),
+    ]
+    assert made.left_out == ()
+
+
 def test_equals_stay_in_the_order_of_the_search(mesh: MemoryMesh) -> None:
     ids = [mesh.add(f"The build number is {number}").id for number in (11, 12, 13)]
     assert [item.id for item in mesh.context("build number")] == ids[::-1]
@@ -249,6 +285,13 @@ def test_of_a_long_text_the_best_part_is_shown(mesh: MemoryMesh) -> None:
     assert pack.items[0].cut
     assert "staging gate" in pack.text
     assert "a part" in pack.text
+
+
+@pytest.mark.parametrize("budget", [160, 200, 500])
+def test_a_part_of_a_long_text_fits_in_any_script(mesh: MemoryMesh, budget: int) -> None:
+    mesh.add("".join(chr(0x4E00 + at * 37 % 5_000) for at in range(3_000)))
+    pack = mesh.context(max_tokens=budget)
+    assert [item.cut for item in pack] == [True]
 
 
 def test_the_largest_number_of_memories_is_kept(mesh: MemoryMesh) -> None:

@@ -12,13 +12,13 @@
     Pack(text, items, left_out) ── note what entered the prompt     buffered: nothing waits
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import use_entry
 from memory_mesh.flows.graph import linked, strength
-from memory_mesh.flows.recall import find
+from memory_mesh.flows.recall import below_newer, find
 from memory_mesh.model import Explanation, Hit, Hits, Lens, Memory, Query
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.graph import EPISODE
@@ -64,14 +64,15 @@ def pack(
         asked, hits = _found(access, asked, reranking)
         hits, below = _above_floor(asked.rules, hits)
         wanted = _with_links(access, asked, _of_hits(asked.rules, hits), below)
+        brought = {one.memory.id for one in wanted}
+        below = [one for one in below if one.id not in brought]
         made = packed(asked.rules, wanted, asked.question, _seal(access), below)
         made = replace(made, explanation=_told(hits.explanation, below))
     else:
         from memory_mesh.flows.session_start import at_start
 
         asked = replace(asked, question=None)
-        wanted = [Wanted(memory, section) for memory, section in at_start(access, asked)]
-        made = packed(asked.rules, wanted, None, _seal(access))
+        made = packed(asked.rules, at_start(access, asked), None, _seal(access))
     if record and made and access.yamo and asked.lens.as_of is None:
         made = _recorded(access, asked, made)
     return made
@@ -165,26 +166,42 @@ def _with_links(
     best = {one.memory.id: one for one in wanted[:EXPANDED] if one.section is not Section.OLDER}
     if not best or asked.lens.as_of is not None:
         return wanted
-    with access.ledger.read(access.namespace) as snapshot:
-        pairs = linked(snapshot, list(best), asked.lens, most=LINKS_OF_ONE)
     known = {one.memory.id for one in wanted}
     judged = {one.id for one in below}
     least = floor(asked.rules, (one.score or 0.0 for one in wanted))
     found: dict[str, Wanted] = {}
-    for link, memory in pairs:
-        by = best[link.source if link.source in best else link.target]
-        score = (by.score or 0.0) * strength(link)
-        if (
-            score < least
-            or memory.label == EPISODE
-            or (link.type == SIMILAR and memory.id in judged)
-        ):
-            continue
-        held = found.get(memory.id)
-        if memory.id not in known and (held is None or score > (held.score or 0.0)):
-            value = worth.linked(by.worth, link)
-            found[memory.id] = Wanted(memory, Section.LINKED, score, value, by.memory.id)
-    return [*wanted, *found.values()]
+    with access.ledger.read(access.namespace) as snapshot:
+        for link, memory in linked(snapshot, list(best), asked.lens, most=LINKS_OF_ONE):
+            by = best[link.source if link.source in best else link.target]
+            score = (by.score or 0.0) * strength(link)
+            if (
+                score < least
+                or memory.label == EPISODE
+                or (link.type == SIMILAR and memory.id in judged)
+            ):
+                continue
+            held = found.get(memory.id)
+            if memory.id not in known and (held is None or score > (held.score or 0.0)):
+                value = worth.linked(by.worth, link)
+                found[memory.id] = Wanted(memory, Section.LINKED, score, value, by.memory.id)
+        if not found:
+            return wanted
+        placed = below_newer(snapshot, asked.lens, [one.memory for one in found.values()])
+    return [*wanted, *(one for one in marked(placed, found) if one.memory.id not in known)]
+
+
+def marked(placed: Sequence[Hit], found: Mapping[str, Wanted]) -> Iterable[Wanted]:
+    """What was found, and the newer statements about it; an older statement is marked as such."""
+    older = {hit.newer: found[hit.id] for hit in reversed(placed) if hit.id in found}
+    for hit in placed:
+        one = found.get(hit.id)
+        if one is not None and hit.newer is not None:
+            yield replace(one, section=Section.OLDER, newer=hit.newer)
+        elif one is not None:
+            yield one
+        elif hit.id in older:
+            by = older[hit.id]
+            yield replace(by, memory=hit.memory, section=Section.NEWER, because=by.memory.id)
 
 
 def _seal(access: Access) -> Callable[[str], bytes]:

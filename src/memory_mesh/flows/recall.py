@@ -273,7 +273,7 @@ def _found(  # noqa: PLR0917  # as it is called above
         for found in best[: query.limit]
         if found.score < least
     }
-    guesses, brought = _guesses(snapshot, query, hits)
+    guesses, brought = _guesses(snapshot, query.lens, hits)
     found = Found(hits, below, guesses, brought, legs.keyword.read_as, explanation)
     if look is not None:
         look(snapshot, Looked(prepared, legs, table, weighed, found))
@@ -329,15 +329,26 @@ def least_score(query: Query, best: Sequence[Fused]) -> float:
 
 
 def _guesses(
-    snapshot: Snapshot, query: Query, hits: Sequence[Hit]
+    snapshot: Snapshot, lens: Lens, hits: Sequence[Hit]
 ) -> tuple[list[Conflict], list[Memory]]:
     """Returns the guesses that order the hits, and the memories they name that were not found."""
     shown = dict.fromkeys(hit.id for hit in hits)
     found = snapshot.guesses(list(shown), MOST_GUESSES) if shown else []
-    guesses = [guess for guess in found if _known_by(guess, query.lens)]
+    guesses = [guess for guess in found if _known_by(guess, lens)]
     wanted = [id_ for guess in guesses for id_ in (guess.new, guess.existing)]
     missing = [id_ for id_ in dict.fromkeys(wanted) if id_ not in shown]
-    return guesses, snapshot.get(missing, query.lens) if missing else []
+    return guesses, snapshot.get(missing, lens) if missing else []
+
+
+def below_newer(snapshot: Snapshot, lens: Lens, memories: Sequence[Memory]) -> list[Hit]:
+    """Returns memories that no search found, each below the newest statement that updates it."""
+    hits = [Hit(memory, 0.0, {}) for memory in memories]
+    guesses, brought = _guesses(snapshot, lens, hits)
+    if not guesses:
+        return hits
+    from memory_mesh.policy.ranking import newer_first
+
+    return newer_first.place(hits, guesses, {one.id: one for one in (*memories, *brought)})
 
 
 def _kept(snapshot: Snapshot, query: Query, found: Found) -> Found:

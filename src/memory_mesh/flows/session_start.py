@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.lessons import INJECTED, lens_on_lessons
+from memory_mesh.flows.recall import below_newer
 from memory_mesh.model import Lens, Memory
 from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.pack import Section
+from memory_mesh.policy.packing.fitting import Wanted
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,24 +20,29 @@ MOST_PINNED = 50
 LOOKED_AT = 200  # of the newest memories; the most used are found among them
 
 
-def at_start(access: Access, asked: "Asked") -> list[tuple[Memory, Section]]:
+def at_start(access: Access, asked: "Asked") -> list[Wanted]:
     """Candidates in the order in which they are taken, each once."""
+    from memory_mesh.flows.context import marked
+
     lens, rules = asked.lens, asked.rules
     on_lessons = lens_on_lessons(lens, rules.lesson_confidence, rules.lessons_since)
     with access.ledger.read(access.namespace) as snapshot:
         pinned = snapshot.page(_pinned(lens), MOST_PINNED, None)
         lessons = snapshot.page(on_lessons, INJECTED, None, worst_first=True)
         newest = snapshot.page(lens, LOOKED_AT, None)
-    found = [(memory, Section.PINNED) for memory in pinned]
-    found += [(memory, Section.LESSON) for memory in lessons]
-    found += _recent(
-        lens,
-        [one for one in newest if one.lesson is None and not one.pinned and one.label != EPISODE],
-    )
-    once: dict[str, tuple[Memory, Section]] = {}
-    for memory, section in found:
-        once.setdefault(memory.id, (memory, section))
-    return list(once.values())
+        found = [(memory, Section.PINNED) for memory in pinned]
+        found += [(memory, Section.LESSON) for memory in lessons]
+        found += _recent(lens, [one for one in newest if _may_be_listed(one)])
+        once: dict[str, Wanted] = {}
+        for memory, section in found:
+            once.setdefault(memory.id, Wanted(memory, section))
+        placed = below_newer(snapshot, lens, [one.memory for one in once.values()])
+    return list(marked(placed, once))
+
+
+def _may_be_listed(memory: Memory) -> bool:
+    """Lessons and pinned memories have their place, and an episode is the sum of others."""
+    return memory.lesson is None and not memory.pinned and memory.label != EPISODE
 
 
 def _pinned(lens: Lens) -> Lens:
