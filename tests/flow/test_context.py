@@ -294,6 +294,27 @@ def test_a_part_of_a_long_text_fits_in_any_script(mesh: MemoryMesh, budget: int)
     assert [item.cut for item in pack] == [True]
 
 
+def test_the_compact_form_says_where_it_shows_a_part_only(mesh: MemoryMesh) -> None:
+    long = mesh.add("The first line\nand a second one").id
+    short = mesh.add("One line only").id
+    cut = {item.id: item.cut for item in mesh.context(compact=True)}
+    assert cut == {long: True, short: False}
+
+
+def test_an_older_statement_that_the_counter_drops_is_left_out_as_older(mesh: MemoryMesh) -> None:
+    older = mesh.add("The API timeout is 30 seconds").id
+    newer = mesh.add("The API timeout was raised to 60 seconds").id
+
+    def counted(text: str) -> int:  # the whole costs more than its parts say
+        return 41 if "older than 1" in text and "</memories" in text else 1
+
+    pack = mesh.context("What is the API timeout?", max_tokens=40, count_tokens=counted)
+    assert [item.id for item in pack] == [newer]
+    assert [(one.id, one.by, one.because) for one in pack.left_out] == [
+        (older, LeftOutBy.OLDER, newer)
+    ]
+
+
 def test_the_largest_number_of_memories_is_kept(mesh: MemoryMesh) -> None:
     filled(mesh, 10)
     pack = mesh.context("deploy shop", max_memories=3, min_relevance=0.0)

@@ -54,7 +54,7 @@ class Entry:
 
 def entry_text(number: int, entry: Entry, layout: Layout) -> str:
     """One entry with its number."""
-    said = _first_line(entry.text) if layout.compact else entry.text
+    said = part_shown(entry, layout)
     facts = {"id": entry.id, "tokens": entry.tokens} if layout.compact else _facts(entry)
     if layout.format == XML:
         given = "".join(f' {name}="{_attribute(value)}"' for name, value in facts.items())
@@ -67,6 +67,11 @@ def entry_text(number: int, entry: Entry, layout: Layout) -> str:
         heading += " tokens"
     quoted = "\n".join(f"{BAR}{line}" for line in _lines(said).split("\n"))
     return f"{number}. {heading}\n{quoted}"
+
+
+def part_shown(entry: Entry, layout: Layout) -> str:
+    """What of an entry's text is shown: in the compact form its first line."""
+    return _first_line(entry.text) if layout.compact else entry.text
 
 
 def rendered(

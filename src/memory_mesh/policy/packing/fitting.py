@@ -89,7 +89,8 @@ def _dropped(taken: list[Candidate], excess: int) -> list[LeftOut]:
     while taken and excess > 0:
         last = taken.pop()
         excess -= max(1, last.tokens)
-        left.append(last.left(LeftOutBy.BUDGET))
+        by = LeftOutBy.BUDGET if last.newer is None else LeftOutBy.OLDER
+        left.append(last.left(by, last.newer))
     kept = {one.id for one in taken}
     for one in [one for one in taken if one.newer is not None and one.newer not in kept]:
         taken.remove(one)
@@ -127,7 +128,7 @@ def _candidate(
         None if rules.price is None else rules.price(one.memory.text),
         one.because,
         one.newer,
-        len(entry.text) < len(one.memory.text),
+        len(pack_text.part_shown(entry, layout)) < len(one.memory.text.strip()),
         choosing.words(entry.text),
         choosing.said(entry.text),
     )
