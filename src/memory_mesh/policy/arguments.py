@@ -27,10 +27,10 @@ def options_given(
     return {name: arguments[name] for name in names if arguments.get(name, absent) is not absent}
 
 
-def check_limit(limit: int) -> int:
+def check_limit(limit: int, name: str = "limit") -> int:
     """The limit, if it is a sensible one."""
     if type(limit) is not int or not 1 <= limit <= MAX_RESULTS:
-        raise InvalidInput(f"limit must be a whole number from 1 to {MAX_RESULTS}, not {limit!r}")
+        raise InvalidInput(f"{name} must be a whole number from 1 to {MAX_RESULTS}, not {limit!r}")
     return limit
 
 

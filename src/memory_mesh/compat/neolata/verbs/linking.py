@@ -6,6 +6,7 @@ from memory_mesh.compat.neolata import translate
 from memory_mesh.compat.neolata.model import GraphCluster, GraphLink, GraphMemory, GraphStep
 from memory_mesh.compat.neolata.verbs.storing import GraphStoring
 from memory_mesh.model import Link, Receipt, Status
+from memory_mesh.policy.arguments import check_limit
 
 
 class GraphLinking(GraphStoring):
@@ -63,7 +64,7 @@ class GraphLinking(GraphStoring):
         lens = self._view(agent, None, {Status.ACTIVE})
         found = [
             GraphCluster(each.label, each.terms, each.ids)
-            for each in self._mesh._clusters(lens, min_size)
+            for each in self._mesh._clusters(lens, check_limit(min_size, "min_size"))
         ]
         return found if self._keeper is None else self._keeper.labelled(found)
 
