@@ -83,3 +83,10 @@ def test_an_episode_is_made_shown_changed_and_summarised(cli: CommandLine, ids: 
     assert f"there is no memory {_NONE}." in cli("episode", "add", made["id"], ids[0], _NONE).err
     assert f"there is no memory {_NONE}." in cli("episode", "create", "New", ids[0], _NONE).err
     assert "memory-mesh episode" in cli("episode", "show", ids[0]).err
+
+
+def test_an_episode_without_memories_says_so(cli: CommandLine, ids: list[str]) -> None:
+    made = cli("episode", "create", "Long ago", "--since", "1999-01-01", "--until", "1999-02-01")
+    assert "(0 memories)" in made.out
+    assert "the episode has no memories" in made.err.lower()
+    assert len(ids) == 4
