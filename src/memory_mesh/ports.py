@@ -118,9 +118,18 @@ class Lookup(Protocol):
         """Versions by their number, as found by `match`; a lens tells which are expired."""
 
     def page(
-        self, lens: Lens, limit: int, cursor: str | None, *, worst_first: bool = False
+        self,
+        lens: Lens,
+        limit: int,
+        cursor: str | None,
+        *,
+        worst_first: bool = False,
+        pinned: bool = False,
     ) -> Page:
-        """Newest first, `limit` at a time; or the lessons among them, worst first."""
+        """Newest first, `limit` at a time; or the lessons among them, worst first.
+
+        With `pinned`, only those: they are found without looking at the others.
+        """
 
     def history(self, memory_id: str) -> list[Memory]:
         """Every version of one memory, oldest first."""

@@ -1,6 +1,6 @@
 """What a pack without a question costs: it reads a few rows of each sort, not the namespace."""
 
-from memory_mesh.flows.session_start import _pinned
+from memory_mesh.engines.ledgers.sqlite.snapshot import sight
 
 
 def test_pinned_memories_are_read_by_an_index(mesh):
@@ -9,7 +9,7 @@ def test_pinned_memories_are_read_by_an_index(mesh):
     statements: list[str] = []
     with mesh._read() as snapshot:
         snapshot._db.set_trace_callback(statements.append)
-        found = snapshot.page(_pinned(mesh._lens(None)), 10, None)
+        found = snapshot.page(mesh._lens(None), 10, None, pinned=True)
         snapshot._db.set_trace_callback(None)
         plans = [
             str(row)
@@ -19,4 +19,17 @@ def test_pinned_memories_are_read_by_an_index(mesh):
         ]
     assert [memory.id for memory in found] == [ids[3]]
     assert any("version_pinned" in plan for plan in plans)
-    assert not any("SCAN v" in plan for plan in plans)
+    assert not any("SCAN v" in plan and "version_pinned" not in plan for plan in plans)
+
+
+def test_the_index_of_pinned_memories_is_not_used_for_all_the_others(mesh):
+    mesh.add_many([f"note {number}" for number in range(50)])
+    source, condition, values = sight(mesh._lens(None, filter="pinned = false"))
+    with mesh._read() as snapshot:
+        plan = snapshot._db.execute(
+            f"EXPLAIN QUERY PLAN SELECT 1 FROM {source} WHERE v.text IN "
+            f"(SELECT value FROM json_each('[1, 2]')) AND {condition}",
+            values,
+        ).fetchall()
+    assert "version_text" in str(plan)
+    assert "version_pinned" not in str(plan)

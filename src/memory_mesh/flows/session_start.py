@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.lessons import INJECTED, lens_on_lessons
 from memory_mesh.flows.recall import below_newer
 from memory_mesh.model import Lens, Memory
-from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.pack import Section
 from memory_mesh.policy.packing.fitting import Wanted
@@ -27,7 +25,7 @@ def at_start(access: Access, asked: "Asked") -> list[Wanted]:
     lens, rules = asked.lens, asked.rules
     on_lessons = lens_on_lessons(lens, rules.lesson_confidence, rules.lessons_since)
     with access.ledger.read(access.namespace) as snapshot:
-        pinned = snapshot.page(_pinned(lens), MOST_PINNED, None)
+        pinned = snapshot.page(lens, MOST_PINNED, None, pinned=True)
         lessons = snapshot.page(on_lessons, INJECTED, None, worst_first=True)
         newest = snapshot.page(lens, LOOKED_AT, None)
         found = [(memory, Section.PINNED) for memory in pinned]
@@ -43,13 +41,6 @@ def at_start(access: Access, asked: "Asked") -> list[Wanted]:
 def _may_be_listed(memory: Memory) -> bool:
     """Lessons and pinned memories have their place, and an episode is the sum of others."""
     return memory.lesson is None and not memory.pinned and memory.label != EPISODE
-
-
-def _pinned(lens: Lens) -> Lens:
-    tests: list[Filter] = [Compare("pinned", Sign.EQUAL, value=True)]
-    if lens.where is not None:
-        tests.append(lens.where)
-    return replace(lens, where=And(tuple(tests)))
 
 
 def _recent(lens: Lens, newest: list[Memory]) -> list[tuple[Memory, Section]]:

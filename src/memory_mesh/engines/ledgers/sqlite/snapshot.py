@@ -94,13 +94,21 @@ class SqliteLookup:
         return dict(zip(memories, marked, strict=True))
 
     def page(
-        self, lens: Lens, limit: int, cursor: str | None, *, worst_first: bool = False
+        self,
+        lens: Lens,
+        limit: int,
+        cursor: str | None,
+        *,
+        worst_first: bool = False,
+        pinned: bool = False,
     ) -> Page:
         """Newest first; the cursor is the last memory's number, so pages never overlap."""
         condition, values = predicate(lens)
         before, order = _cursor(cursor), "v.memory DESC"  # indexes hold it, so nothing is sorted
         if before is not None:
             condition, values = f"v.memory < ? AND {condition}", [before, *values]
+        if pinned:
+            condition = f"v.pinned = 1 AND {condition}"  # as its index says
         if worst_first:
             condition, order = f"v.severity IS NOT NULL AND {condition}", _WORST
         found = self._db.execute(

@@ -8,6 +8,8 @@ UPDATE link SET at = (SELECT 1000 * at FROM block WHERE block.seq = link.seq LIM
 
 ALTER TABLE version ADD COLUMN reasons TEXT NOT NULL DEFAULT '[]';      -- JSON array of sentences
 ALTER TABLE observation ADD COLUMN reasons TEXT NOT NULL DEFAULT '[]';  -- the same, of one write
+CREATE INDEX version_pinned ON version (memory)         -- a session starts with them
+    WHERE pinned = 1 AND recorded_until IS NULL;
 CREATE INDEX block_about ON block (memories);           -- most blocks name one memory
 
 -- What entered a prompt: who read it, when, at how many tokens. Pruned with the recall records.
@@ -39,5 +41,3 @@ CREATE TABLE injected (
     PRIMARY KEY (injection, place)
 ) WITHOUT ROWID;
 CREATE INDEX injected_memory ON injected (memory);
-
-CREATE INDEX version_pinned ON version (pinned, memory) WHERE recorded_until IS NULL;
