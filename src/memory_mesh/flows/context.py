@@ -81,9 +81,12 @@ def pack(
 def _found(access: Access, asked: Asked, reranking: "Reranking | None") -> tuple[Asked, Hits]:
     """One search without a floor: what the floor leaves out is told."""
     rules = asked.rules
-    many = max(LEAST_HITS, min(MOST_HITS, rules.max_tokens // HIT_TOKENS))
     query = Query(
-        asked.question or "", asked.lens, many, rules.profile, weights=dict(rules.weights)
+        asked.question or "",
+        asked.lens,
+        hits_wanted(rules),
+        rules.profile,
+        weights=dict(rules.weights),
     )
     query, hits = find(access, query, reranking=reranking)
     return replace(asked, question=query.text), hits
@@ -103,10 +106,13 @@ def _above_floor(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
 
 
 def floor(rules: PackRules, scores: Iterable[float]) -> float:
-    """The score that a memory needs: less below a best one that reaches the whole floor."""
-    reached = max(scores, default=0.0) >= rules.min_relevance
-    share = profiles.FURTHER_SHARE if reached and rules.profile == profiles.MESH else 1.0
-    return rules.min_relevance * share
+    """The score that a memory needs, as in `search`."""
+    return profiles.least_score(rules.profile, rules.min_relevance, scores)
+
+
+def hits_wanted(rules: PackRules) -> int:
+    """How many hits the search for a pack is asked for."""
+    return max(LEAST_HITS, min(MOST_HITS, rules.max_tokens // HIT_TOKENS))
 
 
 def _told(explanation: Explanation, below: Sequence[LeftOut]) -> Explanation:

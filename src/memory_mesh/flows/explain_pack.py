@@ -89,6 +89,5 @@ def _apart(access: Access, *, keyword_only: bool) -> Access:
 
 def _searched(access: Access, asked: Asked, rules: PackRules) -> Why:
     """Explains the search of the pack, which has no floor."""
-    hits = max(context.LEAST_HITS, min(context.MOST_HITS, rules.max_tokens // context.HIT_TOKENS))
-    query = replace(asked.query, limit=hits, min_relevance=0.0)
+    query = replace(asked.query, limit=context.hits_wanted(rules), min_relevance=0.0)
     return explain_rank.why_found(access, replace(asked, query=query))

@@ -317,15 +317,8 @@ def _with_called(snapshot: Snapshot, query: Query, found: list[Fused], many: int
 
 
 def least_score(query: Query, best: Sequence[Fused]) -> float:
-    """The score that a hit needs: less below a best hit that reaches the threshold.
-
-    A question with one right answer in first place often has more of it further down, where the
-    chance of each is small.
-    """
-    reached = bool(best) and best[0].score >= query.min_relevance
-    if query.profile == profiles.MESH and reached:
-        return query.min_relevance * profiles.FURTHER_SHARE
-    return query.min_relevance
+    """The score that a hit needs: less below a best hit that reaches the threshold."""
+    return profiles.least_score(query.profile, query.min_relevance, (hit.score for hit in best[:1]))
 
 
 def _guesses(

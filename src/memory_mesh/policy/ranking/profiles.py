@@ -1,6 +1,6 @@
 """The ranking profiles: their names, depths, weights and half-lives."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from memory_mesh.model import Kind
 
@@ -15,6 +15,16 @@ RERANK_DEPTH = 1_000
 MIN_RELEVANCE = 0.12  # the threshold that the documentation recommends
 MOST_TRIGGERED = 500  # memories with triggers that a search looks at beside those it found
 FURTHER_SHARE = 0.1  # of min_relevance that hits below the best one need in profile `mesh`
+
+
+def least_score(profile: str, min_relevance: float, scores: Iterable[float]) -> float:
+    """The score that a hit needs: less below a best one that reaches the threshold.
+
+    A question with one right answer in first place often has more of it further down, where the
+    chance of each is small.
+    """
+    reached = max(scores, default=0.0) >= min_relevance
+    return min_relevance * (FURTHER_SHARE if reached and profile == MESH else 1.0)
 
 
 def depth(profile: str, limit: int, writes: int = 0) -> int:
