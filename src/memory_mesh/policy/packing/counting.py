@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 NAME = "estimate"
 _KEPT_PRICES = 20_000  # words whose price is remembered
+_KEPT_CHARS = 32  # of such a word; keys and base64 would fill the memory
 _LEAST = 3  # letters of a word
 _VOWELS = frozenset("aeiouy")
 _SPACES = 15  # that make one token
@@ -23,8 +24,16 @@ def count(text: str) -> int:
     return 1 + sum(map(_price, _parts().findall(text)))
 
 
-@lru_cache(maxsize=_KEPT_PRICES)
 def _price(part: str) -> int:
+    return _short_price(part) if len(part) <= _KEPT_CHARS else _long_price(part)
+
+
+@lru_cache(maxsize=_KEPT_PRICES)
+def _short_price(part: str) -> int:
+    return _long_price(part)
+
+
+def _long_price(part: str) -> int:
     if part.isalpha() and part.isascii():
         humps = _humps().findall(part)
         return _letters(part) if len(humps) == 1 else sum(map(_letters, humps)) + 1
