@@ -1473,9 +1473,9 @@ class MemoryMesh:
     ) -> Receipt:
         """Stores a memory as the newer statement of what is known, and supersedes the older one.
 
-        That is the nearest memory of the same audience on the same subject: the same claim, or a
-        similarity above 0.6 and shared words. If its source is trusted more, both stay and are
-        linked as related. The receipt says which; `undo_review` brings the older one back.
+        The older one is of the same audience and claims, stated or in its text, what cannot be true
+        beside the new one. What is only similar, or trusted more, stays and is linked as related.
+        The receipt says which; `undo_review` brings the older one back.
 
         Options:
             scope: the project, agent and session that may see it.
