@@ -330,19 +330,18 @@ return made
 
 
 def _awaiting(method: Method) -> str:
-    call = f"await {_forward('self._threads.run', method.node, first=f'self._sync.{method.name}')}"
+    run = "self._threads.run_last" if method.name in ENDS_THE_POOL else "self._threads.run"
+    call = f"await {_forward(run, method.node, first=f'self._sync.{method.name}')}"
     if method.name == "__enter__":
         return f"{call}\nreturn self"
     return _answering(method, call)
 
 
 def _answering(method: Method, call: str) -> str:
-    """The call, its result returned where there is one and the pool ended where it is the last."""
+    """The call, its result returned where there is one."""
     returns = method.node.returns
     if not (isinstance(returns, ast.Constant) and returns.value is None):
         call = f"return {call}"
-    if method.name in ENDS_THE_POOL:
-        return f"try:\n    {call}\nfinally:\n    self._threads.end()"
     return call
 
 

@@ -23,6 +23,7 @@ _ENVIRONMENT = {
     "agent_id": "MEMORY_MESH_AGENT",
     "project": "MEMORY_MESH_PROJECT",
     "allow_network_folder": "MEMORY_MESH_ALLOW_NETWORK_FOLDER",
+    "lock_wait_seconds": "MEMORY_MESH_LOCK_WAIT_SECONDS",
     "embedder": "MEMORY_MESH_EMBEDDER",
     "embedder_model": "MEMORY_MESH_EMBEDDER_MODEL",
     "embedder_api_key": "MEMORY_MESH_EMBEDDER_API_KEY",
@@ -97,6 +98,7 @@ class Config:
     project: str | None = None
     session: str | None = None
     allow_network_folder: bool = False
+    lock_wait_seconds: float = 10.0
     enable_yamo: bool = True
     enable_memory: bool = True
     enable_llm: bool = True
@@ -163,6 +165,7 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     "project": ("str | None", "the project that reads and writes"),
     "session": ("str | None", "the session that reads and writes"),
     "allow_network_folder": ("bool | None", "allow a store on a network drive"),
+    "lock_wait_seconds": ("float | None", "seconds a write waits for other writers; 0 is not"),
     "enable_yamo": (
         "bool | None",
         "write wire text into audit blocks, and record searches",
@@ -391,6 +394,7 @@ def _fitted(name: str, value: object) -> object:
         "injection": _injection,
         "trigger_min_similarity": lambda share: check_share(share, name),
         "reranker_timeout": _seconds,
+        "lock_wait_seconds": _wait_seconds,
         "mirror_updates": _updates,
     }
     if name in readers:
@@ -478,3 +482,9 @@ def _seconds(value: object) -> float:
     if isinstance(value, bool) or not 0 < seconds < float("inf"):
         raise InvalidInput(f"must be a number of seconds above 0, not {value!r}")
     return seconds
+
+
+def _wait_seconds(value: object) -> float:
+    if value in {0, "0"} and not isinstance(value, bool):
+        return 0.0
+    return _seconds(value)

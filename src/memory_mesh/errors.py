@@ -123,6 +123,33 @@ class StoreIsNewer(StoreError):
 class StoreIsBusy(StoreError):
     """Another process holds the namespace's lock. Retry, or look for a stopped process."""
 
+    pid: int | None = None  # the holder's, if it is known
+    since: str | None = None  # when it took the lock, ISO 8601
+
+    @classmethod
+    def held(
+        cls,
+        lock: str,
+        *,
+        pid: int | None,
+        since: str | None,
+        waited: float,
+        stopped: bool = False,
+        own: bool = False,
+    ) -> "StoreIsBusy":
+        """Returns the error that names the holder of a lock and says what to do."""
+        who = "another process" if pid is None else f"process {pid}"
+        who = f"another thread of this process ({pid})" if own else who
+        when = "" if since is None else f" since {since}"
+        do = "Retry, or set lock_wait_seconds to wait longer."
+        if stopped:
+            do = f"The process is stopped: continue it (kill -CONT {pid}) or end it."
+        elif pid is None:
+            do += " If it stays so, look for a stopped process."
+        error = cls(f"{who} holds {lock}{when}; waited {waited:.3g} s, nothing was begun. {do}")
+        error.pid, error.since = pid, since
+        return error
+
 
 class StoreIsFull(StoreError):
     """The disk is full; nothing was stored. Free some space and retry."""

@@ -290,16 +290,16 @@ class Writer(Protocol):
     def note(
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
     ) -> None:
-        """Record a recall soon: with the next commit, when 64 wait, or at close.
+        """Record a recall soon: with the next commit, when 64 wait, or at close. Waits for nobody.
 
         An injection counts one use of each of its memories, and its record is written with it.
         """
 
     def flush(self, namespace: str) -> None:
-        """Write what waits to be recorded now."""
+        """Write what waits to be recorded, unless another process writes now."""
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
-        """Count one use of each memory and write the record of it before returning."""
+        """Count one use of each memory and record it: now, or soon if another process writes."""
 
 
 class Audit(Protocol):

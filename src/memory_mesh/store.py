@@ -104,6 +104,7 @@ class OpenStore:
             clock,
             allow_network=config.allow_network_folder,
             recall_days=config.recall_days,
+            lock_wait=config.lock_wait_seconds,
         )
         self.ids = MonotonicIds(clock)
         self.cache = SearchCache()

@@ -38,6 +38,7 @@ class MemoryContextManager:
         project: str | None = None,
         session: str | None = None,
         allow_network_folder: bool | None = None,
+        lock_wait_seconds: float | None = None,
         enable_yamo: bool | None = None,
         enable_memory: bool | None = None,
         enable_llm: bool | None = None,
@@ -102,6 +103,7 @@ class MemoryContextManager:
             project: the project that reads and writes.
             session: the session that reads and writes.
             allow_network_folder: allow a store on a network drive (default False).
+            lock_wait_seconds: seconds a write waits for other writers; 0 is not (default 10.0).
             enable_yamo: write wire text into audit blocks, and record searches (default True).
             enable_memory: keep the store on disk; else in a temporary folder (default True).
             enable_llm: allow the use of a language model (default True).
@@ -165,6 +167,7 @@ class MemoryContextManager:
             project=project,
             session=session,
             allow_network_folder=allow_network_folder,
+            lock_wait_seconds=lock_wait_seconds,
             enable_yamo=enable_yamo,
             enable_memory=enable_memory,
             enable_llm=enable_llm,
@@ -325,7 +328,4 @@ class MemoryContextManager:
 
     def dispose(self) -> None:
         """Let go of everything; close the mesh if it is our own. Twice is fine."""
-        try:
-            self._sync.dispose()
-        finally:
-            self._threads.end()
+        self._sync.dispose()

@@ -4,10 +4,13 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from memory_mesh.process.waits import Cancellation
+
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 MAX_THREADS = 8
+CLOSING_SECONDS = 1.0  # that `close` leaves to earlier calls which wait for another process
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -30,15 +33,42 @@ class Threads:
         return self._pool.executor is not None
 
     async def run(self, call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Await a blocking call; a cancelled await lets the call finish in its thread."""
+        """Await a blocking call.
+
+        A cancelled await lets the call finish in its thread, but for its waits: a call that waits
+        for another process gives up, and its thread is free.
+        """
         import asyncio  # a caller that awaits has it loaded; `import memory_mesh` must not load it
         import contextvars
         import functools
 
         work = functools.partial(call, *args, **kwargs)
-        context = contextvars.copy_context()
+        context, waiting = contextvars.copy_context(), Cancellation()
         loop = asyncio.get_running_loop()
-        return await asyncio.shield(loop.run_in_executor(self._pool.started(), context.run, work))
+        done = loop.run_in_executor(self._pool.started(), context.run, waiting.run, work)
+        self._pool.calls.add(waiting)
+        done.add_done_callback(lambda _: self._pool.calls.discard(waiting))
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            waiting.cancel()
+            raise
+
+    async def run_last(self, call: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Await the call that closes the object, and let the threads end.
+
+        Calls before it that still wait for another process after a second give up.
+        """
+        import asyncio
+
+        if not self._owner:
+            return await self.run(call, *args, **kwargs)
+        late = asyncio.get_running_loop().call_later(CLOSING_SECONDS, self._pool.give_up)
+        try:
+            return await self.run(call, *args, **kwargs)
+        finally:
+            late.cancel()
+            self.end()
 
     def end(self) -> None:
         """Let the threads end after their present calls, unless another object owns them."""
@@ -51,6 +81,7 @@ class _Pool:
 
     def __init__(self) -> None:
         self.executor: ThreadPoolExecutor | None = None
+        self.calls: set[Cancellation] = set()
         self._pid = 0
 
     def started(self) -> "ThreadPoolExecutor":
@@ -58,8 +89,14 @@ class _Pool:
             from concurrent.futures import ThreadPoolExecutor
 
             self.executor = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="memory-mesh")
+            self.calls = set()
             self._pid = os.getpid()
         return self.executor
+
+    def give_up(self) -> None:
+        """Ends the waits of all calls for other processes."""
+        for waiting in tuple(self.calls):
+            waiting.cancel()
 
     def end(self) -> None:
         executor, self.executor = self.executor, None

@@ -19,6 +19,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.writing.limits import WRITE_SLICE
 from memory_mesh.ports import Embedder
+from memory_mesh.process import waits
 
 CATCH_UP_TEXTS = 32  # waiting texts that one search embeds at most
 CATCH_UP_CHARS = 2_000  # of a text; a longer one alone could take longer than a search may
@@ -43,7 +44,8 @@ def catch_up(access: Access, space: Space, waiting: Sequence[_Waiting]) -> None:
     except EmbeddingError as error:  # they go on waiting, and the answer counts them
         embedder_failed(error)
     try:
-        _commit(access, late)
+        with waits.at_most(0.0):  # a search waits for no writer: the next one tries again
+            _commit(access, late)
     except TextRefused:  # these texts have no vector, and the embedder is well
         return
     except StoreError:

@@ -228,7 +228,7 @@ def looked_at(access: Access, query: Query) -> tuple[features.Evidence, dict[int
 
 
 def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory]:
-    """Returns memories by id and records the use before it returns."""
+    """Returns memories by id and records the use; soon, if another process writes now."""
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.get(ids, lens)
     if found and lens.as_of is None:

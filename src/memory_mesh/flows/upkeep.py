@@ -29,6 +29,7 @@ from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.policy.writing import audit
 from memory_mesh.policy.writing.limits import WRITE_SLICE
 from memory_mesh.ports import Index, Ledger, Maintenance, Sink, SinkCursors, VectorFeed
+from memory_mesh.process import waits
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
 TAIL_SHARE = 0.2  # of the body: how much the tail of a large store may grow
@@ -87,7 +88,8 @@ def rebuild(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
 def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float) -> bool:
     """Delivers new blocks to every sink, for at most this long; True if all were delivered."""
     end = time.monotonic() + seconds
-    told = [_drain_one(ledger, namespace, sink, end) for sink in sinks]
+    with waits.at_most(seconds):
+        told = [_drain_one(ledger, namespace, sink, end) for sink in sinks]
     if sinks:
         log.info("feed sinks", sinks=len(sinks), complete=all(told))
     return all(told)

@@ -59,7 +59,7 @@ def opened_locked(path: Path, flags: int) -> Iterator[int]:
     while True:
         descriptor = _open(path, os.O_RDWR | flags)
         try:
-            with locks.held(descriptor):
+            with locks.held(path, descriptor):
                 if locks.still_at(path, descriptor):
                     yield descriptor
                     return

@@ -1,54 +1,212 @@
-"""Locks between processes: a file under flock, served in order of arrival.
+"""Locks between processes: a file under flock, served in order of arrival, with a deadline.
 
 SQLite's own busy handler polls and starves some of many writers; the kernel queues flock's.
 The lock dies with its holder, so a killed process never leaves the store locked.
+
+::
+
+    callers of this process ── queue ──▶ the first waits for an event, until its deadline
+                                             ▲
+    one thread ── flock, without deadline ───┘  gets the lock for whoever is first then
+
+Nothing interrupts a flock that waits, so a thread of its own waits in it. A caller that gives up
+leaves the thread's place in the kernel's queue to the next one; if nobody wants the lock when it
+comes, the thread lets it go.
 """
 
 import os
 import sys
 import threading
+import time
+import weakref
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh import log
+from memory_mesh.errors import Closed, StoreIsBusy
+from memory_mesh.process import lock_holder, waits
 
-_held: set[int] = set()  # descriptors that `locked` holds in this process
+_locks: "weakref.WeakSet[FairLock]" = weakref.WeakSet()
+
+
+class _Turn:
+    """One caller, from its place in the queue to the end of its hold."""
+
+    __slots__ = ("ended", "failure", "woken")
+
+    def __init__(self) -> None:
+        self.woken: threading.Event | None = None  # made if the turn has to wait
+        self.ended: threading.Event | None = None  # made if somebody waits for its end
+        self.failure: OSError | None = None
+
+    def wake(self) -> None:
+        """Tells the caller to look."""
+        if self.woken is not None:
+            self.woken.set()
 
 
 class FairLock:
-    """Exclusive between threads and between processes; not reentrant."""
+    """Exclusive between threads and between processes, first come, first served; not reentrant."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._threads = threading.Lock()
-        self._descriptor: int | None = None
+    def __init__(self, path: Path, descriptor: int | None = None) -> None:
+        """Lock the file at a path, or an open one: nothing is written then, nor is it closed."""
+        self._path, self._descriptor = path, descriptor
+        self._owns = descriptor is None
+        self._mutex = threading.Lock()
+        self._queue: deque[_Turn] = deque()
+        self._held: _Turn | None = None
+        self._asking: int | None = None  # the descriptor on which a thread waits in flock
+        self._closed = False
+        _locks.add(self)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Waits for the lock, holds it, and always releases it."""
-        with self._threads:
-            descriptor = self._open()
-            _lock_patiently(descriptor)
-            try:
-                yield
-            finally:
-                _unlock(descriptor)
+    def held(self, seconds: float = waits.USUAL_SECONDS) -> Iterator[None]:
+        """Waits for the lock, holds it, and always releases it; raises StoreIsBusy in the end."""
+        turn = self._taken(seconds)
+        try:
+            yield
+        finally:
+            self._release(turn)
 
-    def close(self) -> None:
-        """Closes the lock file."""
-        with self._threads:
-            if self._descriptor is not None:
-                os.close(self._descriptor)
-                self._descriptor = None
+    def is_waited_for(self) -> bool:
+        """Whether a thread of this process holds the lock or waits for it."""
+        return self._held is not None or self._asking is not None
+
+    def leads_to_its_file(self) -> bool:
+        """Whether the path still leads to the locked file."""
+        return self._descriptor is not None and still_at(self._path, self._descriptor)
+
+    def close(self, seconds: float = waits.USUAL_SECONDS) -> None:
+        """Closes the lock file; waits so long for a thread that holds it, and for no other."""
+        with self._mutex:
+            self._closed = True
+            for turn in self._queue:
+                turn.wake()
+            self._close_unused()
+            if self._held is None:
+                return
+            ended = self._held.ended = self._held.ended or threading.Event()
+        waits.wait(ended, waits.until(seconds))
 
     def after_fork(self) -> None:
-        """Drop the shared descriptor: the parent's hold does not depend on ours."""
-        self._threads = threading.Lock()
-        if self._descriptor is not None:
-            with suppress(OSError):
+        """Drop the shared descriptors: the parent's hold does not depend on ours."""
+        self._mutex = threading.Lock()
+        self._queue.clear()
+        for descriptor in (self._descriptor, self._asking):
+            if descriptor is not None:
+                with suppress(OSError):
+                    os.close(descriptor)
+        self._held = self._descriptor = self._asking = None
+
+    def _taken(self, seconds: float) -> _Turn:
+        """The caller's turn, once it has come."""
+        start, end = time.monotonic(), waits.until(seconds)
+        turn = _Turn()
+        with self._mutex:
+            self._check_open()
+            idle = self._held is None and self._asking is None and not self._queue
+            if idle and _try_lock(self._open()):
+                self._hold(turn)
+                return turn
+            if end > start:
+                woken = turn.woken = threading.Event()
+                self._queue.append(turn)
+                self._ask()
+        if end > start:
+            self._wait(turn, woken, end)
+        if self._held is not turn:
+            raise lock_holder.busy(self._path, time.monotonic() - start)
+        log.debug("waited for the lock", ms=log.milliseconds(start))
+        return turn
+
+    def _wait(self, turn: _Turn, woken: threading.Event, end: float) -> None:
+        """Until the turn has come, the time is over, or the lock is closed or broken."""
+        try:
+            waits.wait(woken, end)
+        except BaseException:  # the caller was interrupted, by Ctrl-C say
+            with self._mutex, suppress(ValueError):
+                self._queue.remove(turn)
+            self._release(turn)
+            raise
+        with self._mutex:
+            if self._held is turn:
+                return
+            with suppress(ValueError):
+                self._queue.remove(turn)
+            if turn.failure is not None:
+                raise turn.failure
+            self._check_open()
+
+    def _release(self, turn: _Turn) -> None:
+        """Lets the lock go; in a forked child there is nothing to let go."""
+        with self._mutex:
+            if self._held is not turn or self._descriptor is None:
+                return
+            self._held = None
+            _unlock(self._descriptor)
+            if turn.ended is not None:
+                turn.ended.set()
+            self._ask()
+            self._close_unused()
+
+    def _hold(self, turn: _Turn) -> None:
+        self._held = turn
+        if self._owns:
+            lock_holder.sign(self._open())
+
+    def _ask(self) -> None:
+        """Has a thread wait for the lock on behalf of the queue, unless one does already."""
+        if not self._queue or self._held is not None or self._asking is not None or self._closed:
+            return
+        self._asking = os.dup(self._open())
+        thread = threading.Thread(
+            target=self._asked, args=(self._asking,), name="memory-mesh-lock", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # no thread can be started: the interpreter ends, say
+            os.close(self._asking)
+            self._asking = None
+            for turn in self._queue:
+                turn.wake()
+
+    def _asked(self, descriptor: int) -> None:
+        """In the thread: gets the lock for whoever is first in the queue by then."""
+        failure = None
+        try:
+            _lock(descriptor)
+        except OSError as error:
+            failure = error
+        with self._mutex:
+            self._asking = None
+            if failure is not None:
+                self._fail(failure)
+            elif self._queue and not self._closed:
+                turn = self._queue.popleft()
+                self._hold(turn)
+                turn.wake()
+            else:
+                _unlock(descriptor)
+            os.close(descriptor)
+            self._close_unused()
+
+    def _fail(self, failure: OSError) -> None:
+        for turn in self._queue:
+            turn.failure = failure
+            turn.wake()
+
+    def _close_unused(self) -> None:
+        """Closes the file of a closed lock that nobody holds; a thread in flock has its own."""
+        if self._closed and self._held is None and self._descriptor is not None:
+            if self._owns:
                 os.close(self._descriptor)
             self._descriptor = None
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Closed
 
     def _open(self) -> int:
         if self._descriptor is None:
@@ -57,53 +215,42 @@ class FairLock:
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+def locked(
+    path: Path, *, wait: bool = True, seconds: float = waits.USUAL_SECONDS
+) -> Iterator[bool]:
     """Locks a file; yields False if another process holds it and `wait` is off.
 
-    The holder may remove the file: whoever waited for it then makes a new one.
+    The holder may remove the file: whoever waited for it then makes a new one. After the given
+    seconds a wait ends with StoreIsBusy.
     """
+    with ExitStack() as holding:
+        yield _entered(holding, path, waits.until(seconds if wait else 0.0), wait=wait)
+
+
+def _entered(holding: ExitStack, path: Path, end: float, *, wait: bool) -> bool:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        if not _lock(descriptor, wait=wait):
-            os.close(descriptor)
-            yield False
-            return
-        if still_at(path, descriptor):
-            break
-        os.close(descriptor)  # its holder removed it: ours would lock nobody out
-    try:
-        with _kept(descriptor):
-            yield True
-    finally:
-        os.close(descriptor)
+        lock = FairLock(path)
+        holding.callback(lock.close, 0.0)
+        try:
+            holding.enter_context(lock.held(end - time.monotonic()))
+        except StoreIsBusy:
+            if wait:
+                raise
+            return False
+        if lock.leads_to_its_file():
+            return True
+        holding.close()  # its holder removed it: ours would lock nobody out
 
 
 @contextmanager
-def held(descriptor: int) -> Iterator[None]:
+def held(path: Path, descriptor: int, seconds: float = waits.USUAL_SECONDS) -> Iterator[None]:
     """Waits for the lock of an open file and holds it."""
-    _lock_patiently(descriptor)
-    with _kept(descriptor):
-        yield
-
-
-@contextmanager
-def _kept(descriptor: int) -> Iterator[None]:
-    """Unlocks at the end; a forked child lets go at once."""
-    _held.add(descriptor)
+    lock = FairLock(path, descriptor)
     try:
-        yield
+        with lock.held(seconds):
+            yield
     finally:
-        _held.discard(descriptor)
-        _unlock(descriptor)  # closing alone would leave it to a forked child
-
-
-def _lock_patiently(descriptor: int) -> None:
-    """Locks the file; logs how long another process kept it."""
-    if _lock(descriptor, wait=False):
-        return
-    start = log.started()
-    _lock(descriptor, wait=True)
-    log.debug("waited for the lock", ms=log.milliseconds(start))
+        lock.close(0.0)
 
 
 def still_at(path: Path, descriptor: int) -> bool:
@@ -116,10 +263,8 @@ def still_at(path: Path, descriptor: int) -> bool:
 
 def _let_go_in_child() -> None:
     """A lock is the parent's: a child that kept it open would hold it after the parent's death."""
-    for descriptor in _held:
-        with suppress(OSError):
-            os.close(descriptor)
-    _held.clear()
+    for lock in list(_locks):
+        lock.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
@@ -128,28 +273,36 @@ if hasattr(os, "register_at_fork"):
 if sys.platform == "win32":  # pragma: no cover  # expected to work, tested on Linux only
     import msvcrt
 
-    def _lock(descriptor: int, *, wait: bool) -> bool:
+    _PLACE = 1 << 30  # of the locked byte: nobody can read one that is locked
+
+    def _try_lock(descriptor: int) -> bool:
+        os.lseek(descriptor, _PLACE, os.SEEK_SET)
         try:
-            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
-            if wait:
-                raise
             return False
         return True
 
+    def _lock(descriptor: int) -> None:
+        while not _try_lock(descriptor):
+            time.sleep(0.01)
+
     def _unlock(descriptor: int) -> None:
-        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.lseek(descriptor, _PLACE, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
 else:
     import fcntl
 
-    def _lock(descriptor: int, *, wait: bool) -> bool:
+    def _try_lock(descriptor: int) -> bool:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
     def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -54,6 +54,7 @@ class MemoryGraph:
         project: str | None = None,
         session: str | None = None,
         allow_network_folder: bool | None = None,
+        lock_wait_seconds: float | None = None,
         enable_yamo: bool | None = None,
         enable_memory: bool | None = None,
         enable_llm: bool | None = None,
@@ -124,6 +125,7 @@ class MemoryGraph:
             project: the project that reads and writes.
             session: the session that reads and writes.
             allow_network_folder: allow a store on a network drive (default False).
+            lock_wait_seconds: seconds a write waits for other writers; 0 is not (default 10.0).
             enable_yamo: write wire text into audit blocks, and record searches (default True).
             enable_memory: keep the store on disk; else in a temporary folder (default True).
             enable_llm: allow the use of a language model (default True).
@@ -192,6 +194,7 @@ class MemoryGraph:
             project=project,
             session=session,
             allow_network_folder=allow_network_folder,
+            lock_wait_seconds=lock_wait_seconds,
             enable_yamo=enable_yamo,
             enable_memory=enable_memory,
             enable_llm=enable_llm,
@@ -260,17 +263,11 @@ class MemoryGraph:
         trace: TracebackType | None,
     ) -> None:
         """Close the store."""
-        try:
-            await self._threads.run(self._sync.__exit__, kind, error, trace)
-        finally:
-            self._threads.end()
+        await self._threads.run_last(self._sync.__exit__, kind, error, trace)
 
     async def close(self) -> None:
         """Save and write what waits, give the hooks 2 seconds, and release every file."""
-        try:
-            await self._threads.run(self._sync.close)
-        finally:
-            self._threads.end()
+        await self._threads.run_last(self._sync.close)
 
     async def store(
         self,
@@ -709,6 +706,7 @@ def create_memory(
     project: str | None = None,
     session: str | None = None,
     allow_network_folder: bool | None = None,
+    lock_wait_seconds: float | None = None,
     enable_yamo: bool | None = None,
     enable_memory: bool | None = None,
     enable_llm: bool | None = None,
@@ -779,6 +777,7 @@ def create_memory(
         project: the project that reads and writes.
         session: the session that reads and writes.
         allow_network_folder: allow a store on a network drive (default False).
+        lock_wait_seconds: seconds a write waits for other writers; 0 is not (default 10.0).
         enable_yamo: write wire text into audit blocks, and record searches (default True).
         enable_memory: keep the store on disk; else in a temporary folder (default True).
         enable_llm: allow the use of a language model (default True).

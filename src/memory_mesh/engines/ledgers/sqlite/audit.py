@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite import rows, spool
 from memory_mesh.engines.ledgers.sqlite.connections import Files
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Block, Checkpoint, Cursor, Verification
 from memory_mesh.ports import Clock
 
@@ -50,8 +51,10 @@ class SqliteAudit:
         """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
         from memory_mesh.engines.ledgers.sqlite import verify as sqlite_verify
 
+        left = spool.waiting(self._files.spool(namespace))
         with self._files.reading(namespace) as db:
-            return sqlite_verify.verify(db, against)
+            found = sqlite_verify.verify(db, against)
+        return replace(found, checked={**found.checked, **left}) if left else found
 
     def sink_cursor(self, namespace: str, sink: str) -> Cursor:
         """How far a sink has come."""

@@ -8,8 +8,9 @@ import errno
 import os
 import sqlite3
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -23,13 +24,17 @@ from memory_mesh.errors import (
     StoreIsFull,
     StoreIsNewer,
 )
-from memory_mesh.process import forks
+from memory_mesh.process import forks, waits
 from memory_mesh.process.locks import FairLock
+from memory_mesh.typed import TypeVar
 
+T = TypeVar("T")
 OPEN_FILES = 64
 _IDLE = 4  # connections kept per file
 _CACHE_KIB = 8192  # page cache a connection may grow to
-_BUSY_SECONDS = 10.0  # for foreign writers that do not take our lock
+_BUSY_SECONDS = 0.1  # that SQLite itself waits; we look at the deadline and ask it again
+READING_SECONDS = 1.0  # that a read waits for a file which SQLite locks: its log is made or removed
+CLOSING_SECONDS = 1.0  # that `close` waits for a thread of this process that writes
 _FORKED = (
     "this process was forked while its parent was inside a long statement on this namespace, so "
     "that SQLite's locks cannot be trusted here. Open the store in a process of its own."
@@ -39,6 +44,7 @@ _FAULTS: dict[int, type[MeshError]] = {
     sqlite3.SQLITE_FULL: StoreIsFull,
     sqlite3.SQLITE_BUSY: StoreIsBusy,
     sqlite3.SQLITE_LOCKED: StoreIsBusy,
+    sqlite3.SQLITE_PROTOCOL: StoreIsBusy,  # SQLite tried to begin for ten seconds
     sqlite3.SQLITE_CORRUPT: StoreIsDamaged,
     sqlite3.SQLITE_NOTADB: StoreIsDamaged,
 }
@@ -65,9 +71,9 @@ class NamespaceFile:
         self._mutex = threading.Lock()
 
     @contextmanager
-    def connection(self) -> Iterator[Connection]:
+    def connection(self, end: float) -> Iterator[Connection]:
         """A connection for one thread; after an error it is closed instead of kept."""
-        db = self._take()
+        db = self._take(end)
         try:
             yield db
         except BaseException:
@@ -86,6 +92,10 @@ class NamespaceFile:
         except FileNotFoundError:
             return False
 
+    def is_unused(self) -> bool:
+        """True when nobody uses the file, and no thread still waits for its lock."""
+        return not self.users and not self.lock.is_waited_for()
+
     def release(self) -> None:
         """Close every idle connection."""
         with self._mutex:
@@ -100,7 +110,7 @@ class NamespaceFile:
         self.release()
         with self._mutex:
             self._known.clear()
-        self.lock.close()
+        self.lock.close(CLOSING_SECONDS)
 
     def after_fork(self) -> bool:
         """Forget the parent's connections without closing them; True when there were some."""
@@ -111,7 +121,7 @@ class NamespaceFile:
         self.lock.after_fork()
         return bool(inherited)
 
-    def _take(self) -> Connection:
+    def _take(self, end: float) -> Connection:
         inode = self.path.stat().st_ino
         with self._mutex:
             stale, self._inode = self._inode not in {None, inode}, inode
@@ -122,7 +132,7 @@ class NamespaceFile:
                     db.close()
             if self._idle:
                 return self._idle.pop()
-        db = connect(self.path)
+        db = patiently(lambda: connect(self.path), end)
         with self._mutex:
             self._known.add(db)
         return db
@@ -135,11 +145,11 @@ class NamespaceFile:
 
 
 @contextmanager
-def _transaction(db: Connection) -> Iterator[None]:
+def _transaction(db: Connection, end: float) -> Iterator[None]:
     """A read transaction over a store that we may read."""
     db.execute("BEGIN")
     try:
-        check_reader(db)
+        patiently(lambda: check_reader(db), end)
         yield
     finally:
         if db.in_transaction:
@@ -149,8 +159,8 @@ def _transaction(db: Connection) -> Iterator[None]:
 class Files:
     """All files of a store folder; the least recently used unused one is closed first."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, lock_wait: float = waits.USUAL_SECONDS) -> None:
+        self.folder, self._lock_wait = folder, lock_wait
         self._open: OrderedDict[str, NamespaceFile] = OrderedDict()
         self._mutex = threading.Lock()
         self._closed = False
@@ -159,21 +169,25 @@ class Files:
 
     @contextmanager
     def reading(self, namespace: str) -> Iterator[sqlite3.Connection]:
-        """One read transaction; a namespace that does not exist reads as empty."""
+        """One read transaction; a namespace that does not exist reads as empty.
+
+        It waits for no writer. While SQLite makes or removes the log, it waits a second at most.
+        """
+        end = waits.until(READING_SECONDS)
         with (
             self._used(namespace) as file,
             translated(),
             forks.inside_sqlite(),
-            file.connection() if file.exists() else nullcontext() as db,
+            file.connection(end) if file.exists() else nullcontext() as db,
         ):
             if db is not None and db.migrated < schema.NEWEST:
-                db.migrated = schema.version(db)
+                db.migrated = patiently(lambda: schema.version(db), end)
             if db is None or not db.migrated:
                 with schema.empty(namespace) as nothing:
                     yield nothing
                 return
             if db.migrated >= schema.NEWEST:
-                with _transaction(db):
+                with _transaction(db, end):
                     yield db
                 return
         with self.writing(namespace):  # an older store is migrated before it is read
@@ -182,19 +196,24 @@ class Files:
             yield newer
 
     @contextmanager
-    def writing(self, namespace: str) -> Iterator[Connection]:
-        """The lock, then one write transaction: committed whole or not at all."""
+    def writing(self, namespace: str, wait: float | None = None) -> Iterator[Connection]:
+        """The lock, then one write transaction: committed whole or not at all.
+
+        The wait for both ends after the setting's time, or the one given, with StoreIsBusy. What
+        has begun is never ended by it.
+        """
+        seconds = self._lock_wait if wait is None else wait
+        end = waits.until(seconds)
         with self._used(namespace) as file, translated():
             if not file.exists():
                 self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with file.lock.held(), forks.inside_sqlite():
+            with file.lock.held(seconds), forks.inside_sqlite():
                 if not file.exists():
                     create(file.path)
-                with file.connection() as db:
+                with file.connection(end) as db:
                     if db.migrated < schema.NEWEST:
-                        schema.ensure(db, file.path, namespace)
-                        db.migrated = schema.NEWEST
-                    db.execute("BEGIN IMMEDIATE")
+                        _migrate(db, file.path, namespace, end)
+                    patiently(lambda: db.execute("BEGIN IMMEDIATE"), end)
                     try:
                         check_writer(db)
                         yield db
@@ -214,6 +233,10 @@ class Files:
         """True once something was written to the namespace."""
         return (self.folder / file_names.file_name(namespace)).exists()
 
+    def spool(self, namespace: str) -> Path:
+        """Where processes leave records of reads that they could not write."""
+        return (self.folder / file_names.file_name(namespace)).with_suffix(".spool")
+
     def size(self, namespace: str) -> int:
         """Bytes the namespace takes on disk, log included."""
         path = self.folder / file_names.file_name(namespace)
@@ -227,8 +250,9 @@ class Files:
         with forks.inside_sqlite():
             for file in files:
                 file.release()
-        for file in files:  # outside the gate: this waits for a thread that is still writing
-            file.close()
+        with waits.at_most(CLOSING_SECONDS):
+            for file in files:  # outside the gate: this waits for a thread that is still writing
+                file.close()
 
     def before_fork(self) -> None:
         """Let go of every file that nobody is using."""
@@ -270,7 +294,7 @@ class Files:
         """Close the least recently used file that nobody is using; no fork comes between."""
         with forks.inside_sqlite():
             with self._mutex:
-                unused = next((name for name, file in self._open.items() if not file.users), None)
+                unused = next((name for name, file in self._open.items() if file.is_unused()), None)
                 evicted = None if unused is None else self._open.pop(unused)
             if evicted is not None:
                 evicted.close()
@@ -301,6 +325,26 @@ def translated() -> Iterator[None]:
         ) from error
 
 
+def patiently(step: Callable[[], T], end: float) -> T:
+    """Does the step; asks again until the deadline while another program keeps the file busy."""
+    while True:
+        try:
+            return step()
+        except sqlite3.OperationalError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+            if code != sqlite3.SQLITE_BUSY or waits.is_over(end):
+                raise
+
+
+def _migrate(db: Connection, path: Path, namespace: str, end: float) -> None:
+    """Makes or migrates the schema; each statement waits for other programs until the deadline."""
+    rest = max(_BUSY_SECONDS, end - time.monotonic())
+    db.execute(f"PRAGMA busy_timeout = {int(rest * 1000)}")
+    schema.ensure(db, path, namespace)
+    db.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
+    db.migrated = schema.NEWEST
+
+
 def connect(path: Path) -> Connection:
     """A connection to an existing file that waits for its disk at every commit."""
     db = sqlite3.connect(
@@ -312,9 +356,13 @@ def connect(path: Path) -> Connection:
         cached_statements=256,
         factory=Connection,
     )
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    try:
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    except sqlite3.Error:
+        db.close()
+        raise
     return db
 
 

@@ -1,20 +1,27 @@
 """The SQLite ledger: a file per namespace, one transaction per write, any number of processes."""
 
 import sqlite3
-import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from memory_mesh import log
-from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit, rows, schema, vectors
+from memory_mesh.engines.ledgers.sqlite import (
+    commit as sqlite_commit,
+    rows,
+    schema,
+    spool,
+    vectors,
+)
 from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
-from memory_mesh.engines.ledgers.sqlite.connections import Files
+from memory_mesh.engines.ledgers.sqlite.connections import Connection, Files
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
+from memory_mesh.engines.ledgers.sqlite.noted import Noted, NotedBuffer, uses
 from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
-from memory_mesh.errors import StoreError
+from memory_mesh.errors import StoreError, StoreIsBusy
 from memory_mesh.model import (
     Body,
     Commit,
@@ -25,30 +32,37 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.ports import Clock, Snapshot
-from memory_mesh.process import forks
-from memory_mesh.typed import TYPE_CHECKING, TypeAlias
+from memory_mesh.process import forks, waits
+from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
 
 PRUNED_AT_ONCE = 128  # old recall blocks that one write deletes: more than it brings
-_FULL = 64  # recall blocks that wait before they are written
-_USED_COUNTERS = "uses = uses + 1, last_used = ?"
-Noted: TypeAlias = "tuple[Entry | None, Injection | None]"
+CLOSING_SECONDS = 1.0  # that `close` waits for a lock; then it leaves its records in the spool
+_USED = "UPDATE memory SET uses = uses + 1, last_used = max(coalesce(last_used, 0), ?) WHERE id = ?"
 
 
 class SqliteLedger(SqliteAudit):
     """Implements `ports.Ledger` on one folder."""
 
     def __init__(
-        self, folder: Path, clock: Clock, *, allow_network: bool = False, recall_days: int = 0
+        self,
+        folder: Path,
+        clock: Clock,
+        *,
+        allow_network: bool = False,
+        recall_days: int = 0,
+        lock_wait: float = waits.USUAL_SECONDS,
     ) -> None:
         schema.check_sqlite()
         if not allow_network:
             refuse_network_folder(folder)
         self._clock, self._recall_days = clock, recall_days
-        self._files = Files(folder / "namespaces")
-        self._waiting = RecallBuffer()
+        self._files = Files(folder / "namespaces", lock_wait)
+        self._closing = min(lock_wait, CLOSING_SECONDS)
+        self._waiting = NotedBuffer()
+        self._leaving = weakref.finalize(self, _leave, self._files, self._waiting)
         self._tails = Tails()
         forks.protect(self._waiting)
         forks.protect(self._tails)
@@ -58,7 +72,7 @@ class SqliteLedger(SqliteAudit):
     ) -> Commit:
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
         start = log.started()
-        with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
+        with self._recording(namespace) as db:
             head = rows.head(db)
             at = sqlite_commit.recorded_time(head, self._clock.now())
             commit = decide(sqlite_commit.standing(db, wanted, at))
@@ -70,7 +84,6 @@ class SqliteLedger(SqliteAudit):
 
                     terms.adopt(db, head)
                 sqlite_commit.write(db, head, at, commit)
-            self._record(db, waiting)
         _tell(commit, start)
         return commit
 
@@ -84,31 +97,21 @@ class SqliteLedger(SqliteAudit):
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
     ) -> None:
         """Record a recall soon: with the next commit, when 64 wait, or at close."""
-        if self._waiting.add(namespace, (entry, injection)):
+        if self._waiting.add(namespace, Noted(entry, injection)):
             self.flush(namespace)
 
     def flush(self, namespace: str) -> None:
-        """Write what waits to be recorded now; drop it if the store refuses."""
-        if not self._waiting.holds(namespace):
-            return
-        if not self._files.exists(namespace):  # never make a file to say it was empty
-            self._waiting.drop(namespace)
-            return
-        try:
-            with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
-                self._record(db, waiting)
-        except StoreError:
-            self._waiting.drop(namespace)
+        """Write what waits to be recorded, unless somebody else writes; drop it if refused."""
+        self._flush(namespace, 0.0)
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
-        """Count one use of each memory and write the record of it before returning."""
-        with self._waiting.taken(namespace) as waiting, self._files.writing(namespace) as db:
-            stamp = rows.micros(self._clock.now())
-            db.executemany(
-                f"UPDATE memory SET {_USED_COUNTERS} WHERE id = ?",  # noqa: S608  # fixed text
-                [(stamp, id_) for id_ in ids],
-            )
-            self._record(db, [*waiting, (entry, None)])
+        """Count one use of each memory and record it; soon, if somebody else writes now."""
+        noted = Noted(entry, used=tuple(ids), at=self._clock.now())
+        try:
+            with self._recording(namespace, 0.0) as db:
+                self._record(db, [noted])
+        except StoreIsBusy:
+            self._waiting.add(namespace, noted)
         log.debug("use", ids=",".join(ids))
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
@@ -148,17 +151,45 @@ class SqliteLedger(SqliteAudit):
         return self._files.names()
 
     def close(self) -> None:
-        """Write what waits and release every file."""
+        """Write what waits, or leave it in the spool, and release every file: within a second."""
         try:
-            for namespace in self._waiting.namespaces():
-                self.flush(namespace)
+            with waits.at_most(self._closing):
+                for namespace in self._waiting.namespaces():
+                    self._flush(namespace, self._closing)
         finally:
+            self._leaving()
             self._files.close()
 
-    def _record(self, db: sqlite3.Connection, noted: "Sequence[Noted]") -> None:
-        """Writes recall blocks and injections, and deletes a few older than they are kept."""
-        entries = [entry for entry, _ in noted if entry is not None]
-        injections = [injection for _, injection in noted if injection is not None]
+    @contextmanager
+    def _recording(self, namespace: str, wait: float | None = None) -> Iterator[Connection]:
+        """A write that also records what waits here, and what other processes left in the spool."""
+        with (
+            spool.taking(self._files.spool(namespace)) as spooled,
+            self._waiting.taken(namespace) as waiting,
+            self._files.writing(namespace, wait) as db,
+        ):
+            yield db
+            self._record(db, [*spooled.records(db), *waiting.all()])
+
+    def _flush(self, namespace: str, wait: float) -> None:
+        if not self._waiting.holds(namespace):
+            return
+        if not self._files.exists(namespace):  # never make a file to say it was empty
+            self._waiting.drained(namespace)
+            return
+        try:
+            with self._recording(namespace, wait):
+                pass
+        except StoreIsBusy:
+            log.debug("records of reads wait for the lock")
+        except StoreError:
+            self._waiting.drained(namespace)
+
+    def _record(self, db: sqlite3.Connection, noted: Sequence[Noted]) -> None:
+        """Counts uses, writes recall blocks and injections, and deletes a few that are too old."""
+        entries = [one.entry for one in noted if one.entry is not None]
+        injections = [one.injection for one in noted if one.injection is not None]
+        db.executemany(_USED, [(rows.micros(at), id_) for at, id_ in uses(noted)])
         sqlite_commit.record_recalls(db, entries)
         if injections:
             from memory_mesh.engines.ledgers.sqlite import injections as sqlite_injections
@@ -190,48 +221,9 @@ def _changes(commit: Commit) -> bool:
     return commit != Commit(receipts=commit.receipts, after=commit.after)
 
 
-class RecallBuffer:
-    """Records of reads that wait for the next transaction; what a failed one took comes back."""
-
-    def __init__(self) -> None:
-        self._mutex = threading.Lock()
-        self._waiting: dict[str, list[Noted]] = {}
-
-    def add(self, namespace: str, noted: Noted) -> bool:
-        """Keep the record; True when it is time to write."""
-        with self._mutex:
-            waiting = self._waiting.setdefault(namespace, [])
-            waiting.append(noted)
-            return len(waiting) >= _FULL
-
-    @contextmanager
-    def taken(self, namespace: str) -> Iterator[list[Noted]]:
-        """All that waits, to be written now."""
-        with self._mutex:
-            entries = self._waiting.pop(namespace, [])
-        try:
-            yield entries
-        except BaseException:
-            with self._mutex:
-                self._waiting[namespace] = entries + self._waiting.get(namespace, [])
-            raise
-
-    def holds(self, namespace: str) -> bool:
-        """Whether anything waits."""
-        with self._mutex:
-            return bool(self._waiting.get(namespace))
-
-    def drop(self, namespace: str) -> None:
-        """Forget what waits."""
-        with self._mutex:
-            self._waiting.pop(namespace, None)
-
-    def namespaces(self) -> list[str]:
-        """Those for which something waits."""
-        with self._mutex:
-            return [name for name, entries in self._waiting.items() if entries]
-
-    def after_fork(self) -> None:
-        """A child leaves its parent's entries to the parent."""
-        self._mutex = threading.Lock()
-        self._waiting = {}
+def _leave(files: Files, waiting: NotedBuffer) -> None:
+    """Leaves what still waits in the spool: at close, or when the process ends without it."""
+    for namespace in waiting.namespaces():
+        noted = waiting.drained(namespace)
+        if files.exists(namespace):
+            spool.append(files.spool(namespace), noted)
