@@ -338,10 +338,12 @@ def _awaiting(method: Method) -> str:
 
 
 def _answering(method: Method, call: str) -> str:
-    """The call, its result returned where there is one."""
+    """The call, its result returned where there is one and the pool ended where it is the last."""
     returns = method.node.returns
     if not (isinstance(returns, ast.Constant) and returns.value is None):
         call = f"return {call}"
+    if method.name in ENDS_THE_POOL and "run_last" not in call:
+        return f"try:\n    {call}\nfinally:\n    self._threads.end()"
     return call
 
 

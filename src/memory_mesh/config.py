@@ -165,7 +165,7 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     "project": ("str | None", "the project that reads and writes"),
     "session": ("str | None", "the session that reads and writes"),
     "allow_network_folder": ("bool | None", "allow a store on a network drive"),
-    "lock_wait_seconds": ("float | None", "seconds a write waits for other writers; 0 is not"),
+    "lock_wait_seconds": ("float | None", "seconds a write waits for other writers; 0: none"),
     "enable_yamo": (
         "bool | None",
         "write wire text into audit blocks, and record searches",

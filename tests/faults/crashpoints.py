@@ -173,10 +173,10 @@ def _allowed(case: Case, room: Path) -> list[State]:
     """Prepare the store, and list the states that the operation passes between transactions."""
     template = room / "template"
     template.mkdir(parents=True)
-    call(_prepared, template, case)
+    call(prepared, template, case)
     allowed = [call(_after, template, room / "stop", case, stop) for stop in (None, *case.stops)]
     shutil.copytree(template, room / "whole")
-    call(_act, room / "whole", case)
+    call(act, room / "whole", case)
     allowed.append(call(state, room / "whole"))
     if case.name == "first write":
         allowed.append(call(_empty_state, room / "empty"))
@@ -215,7 +215,7 @@ def _killed_at(here: Path, case: Case, point: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     watch(die)
-    _act(here, case)
+    act(here, case)
 
 
 def watch(hear: Callable[[int], None]) -> list[str]:
@@ -252,17 +252,17 @@ def _counted(template: Path, here: Path, case: Case) -> int:
     """How many events the whole operation has; leaves the finished store behind."""
     shutil.copytree(template, here)
     events = watch(lambda _number: None)
-    _act(here, case)
+    act(here, case)
     return len(events)
 
 
-def _act(here: Path, case: Case) -> None:
+def act(here: Path, case: Case) -> None:
     mesh = MemoryMesh(db_dir=here, sinks=_sinks(here) if case.sink else ())
     case.act(mesh)
     mesh.close()
 
 
-def _prepared(template: Path, case: Case) -> None:
+def prepared(template: Path, case: Case) -> None:
     with MemoryMesh(db_dir=template) as mesh:
         case.prepare(mesh)
 
@@ -475,4 +475,4 @@ def void(_value: object) -> None:
 
 
 if __name__ == "__main__":
-    _act(Path(sys.argv[2]), next(case for case in CASES if case.name == sys.argv[1]))
+    act(Path(sys.argv[2]), next(case for case in CASES if case.name == sys.argv[1]))

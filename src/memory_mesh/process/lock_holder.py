@@ -29,7 +29,7 @@ def sign(descriptor: int) -> None:
 def busy(path: Path, seconds: float) -> StoreIsBusy:
     """The error that names the holder of a lock and says what to do."""
     told, since = _told(path)
-    pid = _known_to_linux(path) or told
+    pid = _known_to_linux(path) or _known_to_linux(Path(f"{path}-shm")) or told
     if pid is None or not _lives(pid):
         pid = None
     return StoreIsBusy.held(
@@ -54,7 +54,7 @@ def _told(path: Path) -> tuple[int | None, str | None]:
 
 
 def _known_to_linux(path: Path) -> int | None:
-    """The process that holds the flock, where the system lists it."""
+    """The process that holds the file, where the system lists it: one of ours, or SQLite's."""
     if not sys.platform.startswith("linux"):
         return None
     with suppress(OSError, ValueError):
@@ -62,7 +62,7 @@ def _known_to_linux(path: Path) -> int | None:
         file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
             words = line.split()  # 1: FLOCK ADVISORY WRITE pid device:inode; "->" marks a waiter
-            if len(words) >= _FIELDS and words[1] == "FLOCK" and words[5] == file:
+            if len(words) >= _FIELDS and words[3] == "WRITE" and words[5] == file:
                 return int(words[4]) if int(words[4]) > 0 else None
     return None
 

@@ -125,7 +125,7 @@ class MemoryGraph:
             project: the project that reads and writes.
             session: the session that reads and writes.
             allow_network_folder: allow a store on a network drive (default False).
-            lock_wait_seconds: seconds a write waits for other writers; 0 is not (default 10.0).
+            lock_wait_seconds: seconds a write waits for other writers; 0: none (default 10.0).
             enable_yamo: write wire text into audit blocks, and record searches (default True).
             enable_memory: keep the store on disk; else in a temporary folder (default True).
             enable_llm: allow the use of a language model (default True).
@@ -777,7 +777,7 @@ def create_memory(
         project: the project that reads and writes.
         session: the session that reads and writes.
         allow_network_folder: allow a store on a network drive (default False).
-        lock_wait_seconds: seconds a write waits for other writers; 0 is not (default 10.0).
+        lock_wait_seconds: seconds a write waits for other writers; 0: none (default 10.0).
         enable_yamo: write wire text into audit blocks, and record searches (default True).
         enable_memory: keep the store on disk; else in a temporary folder (default True).
         enable_llm: allow the use of a language model (default True).

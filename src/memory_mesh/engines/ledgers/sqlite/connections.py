@@ -24,7 +24,7 @@ from memory_mesh.errors import (
     StoreIsFull,
     StoreIsNewer,
 )
-from memory_mesh.process import forks, waits
+from memory_mesh.process import forks, lock_holder, waits
 from memory_mesh.process.locks import FairLock
 from memory_mesh.typed import TypeVar
 
@@ -132,7 +132,7 @@ class NamespaceFile:
                     db.close()
             if self._idle:
                 return self._idle.pop()
-        db = patiently(lambda: connect(self.path), end)
+        db = patiently(self.path, lambda: connect(self.path), end)
         with self._mutex:
             self._known.add(db)
         return db
@@ -145,11 +145,11 @@ class NamespaceFile:
 
 
 @contextmanager
-def _transaction(db: Connection, end: float) -> Iterator[None]:
+def _transaction(db: Connection, path: Path, end: float) -> Iterator[None]:
     """A read transaction over a store that we may read."""
     db.execute("BEGIN")
     try:
-        patiently(lambda: check_reader(db), end)
+        patiently(path, lambda: check_reader(db), end)
         yield
     finally:
         if db.in_transaction:
@@ -181,13 +181,13 @@ class Files:
             file.connection(end) if file.exists() else nullcontext() as db,
         ):
             if db is not None and db.migrated < schema.NEWEST:
-                db.migrated = patiently(lambda: schema.version(db), end)
+                db.migrated = patiently(file.path, lambda: schema.version(db), end)
             if db is None or not db.migrated:
                 with schema.empty(namespace) as nothing:
                     yield nothing
                 return
             if db.migrated >= schema.NEWEST:
-                with _transaction(db, end):
+                with _transaction(db, file.path, end):
                     yield db
                 return
         with self.writing(namespace):  # an older store is migrated before it is read
@@ -213,7 +213,7 @@ class Files:
                 with file.connection(end) as db:
                     if db.migrated < schema.NEWEST:
                         _migrate(db, file.path, namespace, end)
-                    patiently(lambda: db.execute("BEGIN IMMEDIATE"), end)
+                    patiently(file.path, lambda: db.execute("BEGIN IMMEDIATE"), end)
                     try:
                         check_writer(db)
                         yield db
@@ -325,15 +325,18 @@ def translated() -> Iterator[None]:
         ) from error
 
 
-def patiently(step: Callable[[], T], end: float) -> T:
+def patiently(path: Path, step: Callable[[], T], end: float) -> T:
     """Does the step; asks again until the deadline while another program keeps the file busy."""
+    start = time.monotonic()
     while True:
         try:
             return step()
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
-            if code != sqlite3.SQLITE_BUSY or waits.is_over(end):
+            if code != sqlite3.SQLITE_BUSY:
                 raise
+            if waits.is_over(end):
+                raise lock_holder.busy(path, time.monotonic() - start) from error
 
 
 def _migrate(db: Connection, path: Path, namespace: str, end: float) -> None:
