@@ -48,6 +48,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     rolling,
     tamper,
     users,
+    waiting,
 )
 from tests.faults.processes import ChildFailed  # noqa: E402
 from tests.faults.report import Progress, Report  # noqa: E402
@@ -254,6 +255,17 @@ def _rolling(folder: Path, _seed: int, progress: Progress) -> Report:
     )
 
 
+def _waits(folder: Path, seed: int, progress: Progress) -> Report:
+    report = waiting.stopped_holders(folder / "holders", places=300, seed=seed, progress=progress)
+    if not crashpoints.can_trace():
+        report.failures.append("strace is missing: no holder was stopped inside SQLite")
+    return _joined(
+        report,
+        writers=waiting.many_writers(folder / "writers", writers=8, each=1_000, progress=progress),
+        spooled=waiting.spooled(folder / "spooled", rounds=100, seed=seed, progress=progress),
+    )
+
+
 SUITES: dict[str, Suite] = {
     "crash-one-writer": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=1, seed=seed, progress=progress
@@ -293,6 +305,7 @@ SUITES: dict[str, Suite] = {
     ),
     "disk-errors": _disk_errors,
     "processes": _processes,
+    "waits": _waits,
     "fork": _fork,
     "as-of": lambda _folder, seed, _progress: machine.as_of(examples=1_000, seed_=seed),
     "audit": _audit,

@@ -1,7 +1,7 @@
 """Stopped, slow and dead lock holders in random places: no read waits, and every wait ends.
 
-A holder does one operation on a copy of a prepared store, and stops (SIGSTOP), sleeps or dies at its
-n-th SQL statement, file operation or system call. Meanwhile another process reads, writes and
+A holder does one operation on a copy of a prepared store, and stops (SIGSTOP), sleeps or dies at
+its n-th SQL statement, file operation or system call. Meanwhile another process reads, writes and
 closes. Then the holder goes on: what was acknowledged is there, every read is recorded once.
 """
 
@@ -19,13 +19,16 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 from memory_mesh.errors import StoreIsBusy
+from memory_mesh.model import Memory
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import CASES, Case, can_trace, prepared, watch
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, Ticker, silent
 
+T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
 READ_SECONDS = 2.0  # that a read may take, whoever holds the lock
 BEYOND_SECONDS = 1.0  # that a wait may take longer than its bound, on a busy machine
@@ -101,6 +104,7 @@ def many_writers(
     progress: Progress = silent,
 ) -> Report:
     """Writers that do nothing else: everybody's turn comes, and nobody waits much longer."""
+    call(_add, folder)  # making the schema is no part of a turn
     start = time.time() + 0.5
     children = [Child(_write, folder, who, each, start) for who in range(writers)]
     waits = sorted(wait for child in children for wait in child.result(1_800))
@@ -113,8 +117,8 @@ def many_writers(
     if strict and worst > max(LARGEST_SHARE * middle, LARGEST_WAIT):
         report.broken("long waits", f"{worst:.3f} s, median {middle:.3f} s")
     stored = call(_count_memories, folder)
-    if stored != writers * each:
-        report.broken("lost", f"{stored} of {writers * each}")
+    if stored != writers * each + 1:
+        report.broken("lost", f"{stored - 1} of {writers * each}")
     return report
 
 
@@ -125,7 +129,7 @@ def spooled(folder: Path, *, rounds: int, seed: int, progress: Progress = silent
     template = folder / "template"
     template.mkdir(parents=True)
     used = call(_left_behind, template)
-    total = call(_added_at, template, folder / "count", None)
+    total = call(_added_events, template, folder / "count")
     for number in range(rounds):
         here = folder / "case"
         shutil.rmtree(here, ignore_errors=True)
@@ -142,7 +146,7 @@ def spooled(folder: Path, *, rounds: int, seed: int, progress: Progress = silent
     return report
 
 
-def _at_an_event(
+def _at_an_event(  # noqa: PLR0917  # as it is called above
     folder: Path, here: Path, case: Case, how: str, totals: dict[str, int], dice: random.Random
 ) -> tuple[str, Seen, str | None]:
     """One holder at a random statement or file operation, and somebody beside it."""
@@ -199,9 +203,7 @@ _QUIET = {
 }
 
 
-def _tracer(
-    log: Path, kind: str, case: Case, here: Path, more: tuple[str, ...] = ()
-) -> list[str]:
+def _tracer(log: Path, kind: str, case: Case, here: Path, more: tuple[str, ...] = ()) -> list[str]:
     log.unlink(missing_ok=True)
     tracer = ["strace", "-f", "-qq", "-o", str(log), "-e", f"trace={kind}", *more]
     return [*tracer, sys.executable, "-m", "tests.faults.waiting", case.name, str(here)]
@@ -281,7 +283,7 @@ def _beside(here: Path, lock_wait: float) -> Seen:
     """Reads, one write and the end of a process while another holds the lock, or not."""
     seen = Seen()
     mesh = MemoryMesh(db_dir=here, lock_wait_seconds=lock_wait)
-    memories = _timed(seen, "get_all", mesh.get_all) or []
+    memories: list[Memory] = _timed(seen, "get_all", mesh.get_all) or []
     seen.used = next((memory.id for memory in memories if memory.text.startswith("second")), None)
     while seen.searches < SEARCHES and seen.busy_reads < BUSY_READS:
         seen.searches += _timed(seen, "search", lambda: mesh.search("zqbeside")) is not None
@@ -304,7 +306,7 @@ def _beside(here: Path, lock_wait: float) -> Seen:
     return seen
 
 
-def _timed(seen: Seen, what: str, read: Callable[[], object]) -> object:
+def _timed(seen: Seen, what: str, read: Callable[[], T]) -> T | None:
     begun = time.monotonic()
     answer = None
     try:
@@ -320,9 +322,8 @@ def _check(here: Path, holder: str | None, seen: Seen) -> list[tuple[str, str]]:
     with MemoryMesh(db_dir=here) as mesh:
         mesh.add("the write that takes the spool in")
         wrong = [("findings", str(finding)) for finding in mesh.verify().findings]
-        for id_ in (holder, seen.added):
-            if id_ is not None and not mesh.history(id_):
-                wrong.append(("lost", f"{id_} was acknowledged"))
+        told = [id_ for id_ in (holder, seen.added) if id_ is not None]
+        wrong += [("lost", f"{id_} was acknowledged") for id_ in told if not mesh.history(id_)]
         uses = mesh.history(seen.used)[-1].uses if seen.used is not None else 0
     if (here / "namespaces" / "default.spool").exists():
         wrong.append(("lost", "the spool was not taken in"))
@@ -331,8 +332,8 @@ def _check(here: Path, holder: str | None, seen: Seen) -> list[tuple[str, str]]:
             "SELECT count(*) FROM recall WHERE wire LIKE '%zqbeside%' OR metadata LIKE '%zqbeside%'"
         ).fetchone()
     if found != seen.searches or uses != seen.uses:
-        told = f"{found} of {seen.searches} searches, {uses} of {seen.uses} uses are recorded"
-        wrong.append(("not once", told))
+        counted = f"{found} of {seen.searches} searches, {uses} of {seen.uses} uses are recorded"
+        wrong.append(("not once", counted))
     return wrong
 
 
@@ -354,7 +355,7 @@ def _stopped_holding(here: Path) -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
 
 
-def _added_at(template: Path, here: Path, point: int | None) -> int:
+def _added_events(template: Path, here: Path) -> int:
     shutil.copytree(template, here)
     events = watch(lambda _number: None)
     _add(here)

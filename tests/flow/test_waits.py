@@ -1,0 +1,291 @@
+"""Waits end: a write names who holds the lock, a read waits for nobody, close is bounded."""
+
+import asyncio
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from contextlib import closing, contextmanager
+
+import pytest
+
+import memory_mesh
+from memory_mesh.config import load
+from memory_mesh.engines.ledgers.sqlite import noted, spool
+from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
+from memory_mesh.errors import InvalidInput, StoreIsBusy
+from memory_mesh.model import Commit, Wanted
+from memory_mesh.process import waits
+from memory_mesh.process.clock import SystemClock
+from memory_mesh.process.locks import FairLock
+from memory_mesh.sync import MemoryMesh
+
+SHORT = 0.05  # seconds that these writers wait
+PATIENT = 60.0
+
+
+@contextmanager
+def held_lock(folder):
+    """Somebody else writes: the lock of another descriptor is another process's."""
+    lock = FairLock(folder / "namespaces" / "default.lock")
+    with lock.held(PATIENT):
+        yield
+    lock.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        mesh.add("tea is hot")
+    return tmp_path
+
+
+def opened(folder, **settings):
+    return MemoryMesh(db_dir=folder, lock_wait_seconds=SHORT, embedder="none", **settings)
+
+
+def only(mesh):
+    (memory,) = mesh.get_all()
+    return memory
+
+
+def recorded(folder):
+    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
+        (count,) = db.execute("SELECT count(*) FROM recall").fetchone()
+    return count
+
+
+def test_a_write_that_waited_long_enough_names_the_holder_and_stores_nothing(folder):
+    with opened(folder) as mesh:
+        with (
+            held_lock(folder),
+            pytest.raises(StoreIsBusy, match=r"holds default\.lock since") as busy,
+        ):
+            mesh.add("coffee is hot")
+        assert busy.value.pid == os.getpid()
+        assert len(mesh.get_all()) == 1
+        mesh.add("coffee is hot")
+        assert len(mesh.get_all()) == 2
+
+
+def test_a_writer_gets_the_lock_that_is_let_go_in_time(folder):
+    with MemoryMesh(db_dir=folder, lock_wait_seconds=PATIENT) as mesh:
+        thread = threading.Thread(target=mesh.add, args=("coffee is hot",))
+        with held_lock(folder):
+            thread.start()
+            thread.join(0.05)
+            assert thread.is_alive()
+        thread.join(PATIENT)
+        assert len(mesh.get_all()) == 2
+
+
+def test_no_read_waits_for_a_writer_and_all_of_them_are_recorded_later(folder):
+    with opened(folder) as mesh:
+        id_ = only(mesh).id
+        with held_lock(folder):
+            for _ in range(130):
+                assert mesh.search("tea")
+            assert mesh.get(id_) is not None
+            assert mesh.context("tea")
+            assert mesh.explain(id_)
+            assert mesh.verify().ok
+            assert mesh.stats().memories == 1
+        assert only(mesh).uses == 0
+        mesh.add("coffee is hot")
+        assert mesh.history(id_)[-1].uses == 2  # of `get` and of `context`
+    assert recorded(folder) == 132
+
+
+def test_a_read_that_may_write_records_what_waited(folder):
+    with opened(folder) as mesh:
+        id_ = only(mesh).id
+        with held_lock(folder):
+            mesh.search("tea")
+            mesh.get(id_)
+        mesh.get(id_)
+        assert mesh.history(id_)[-1].uses == 2
+    assert recorded(folder) == 3
+
+
+def test_only_the_newest_thousand_records_of_reads_wait(folder, caplog, monkeypatch):
+    monkeypatch.setattr(memory_mesh.log, "_warned", set())
+    with opened(folder) as mesh:
+        id_ = only(mesh).id
+        with held_lock(folder):
+            for _ in range(noted.MOST + 5):
+                mesh._opened().ledger.use("default", [id_], None)
+        buffer = mesh._opened().ledger._waiting
+        assert buffer.dropped == 5
+        mesh.add("coffee is hot")
+        assert mesh.history(id_)[-1].uses == noted.MOST
+    assert "records of searches and uses are lost" in caplog.text
+
+
+def test_close_leaves_what_it_cannot_write_in_a_private_spool_that_the_next_writer_takes_in(folder):
+    left = folder / "namespaces" / "default.spool"
+    old = os.umask(0)
+    try:
+        with held_lock(folder), opened(folder) as mesh:
+            id_ = only(mesh).id
+            mesh.search("tea")
+            mesh.context("tea")
+            mesh.get(id_)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(left.stat().st_mode) == 0o600
+    assert len(left.read_bytes().splitlines()) == 3
+    assert recorded(folder) == 0
+    with opened(folder) as mesh:
+        assert mesh.verify().checked["records in the spool"] == 3
+        mesh.add("coffee is hot")
+        assert not left.exists()
+        assert mesh.history(id_)[-1].uses == 2
+        assert len(mesh.explain(id_).injections) == 1
+    assert recorded(folder) == 3
+
+
+def test_a_process_that_ends_without_close_leaves_its_records(folder):
+    code = (
+        "import sys; from memory_mesh.sync import MemoryMesh\n"
+        "mesh = MemoryMesh(db_dir=sys.argv[1], embedder='none'); mesh.search('tea')\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
+    assert recorded(folder) == 0
+    with opened(folder) as mesh:
+        mesh.add("coffee is hot")
+    assert recorded(folder) == 1
+
+
+def test_a_damaged_line_of_the_spool_is_left_out_and_counted(folder):
+    left = folder / "namespaces" / "default.spool"
+    with held_lock(folder), opened(folder) as mesh:
+        mesh.search("tea")
+    (good,) = left.read_bytes().splitlines()
+    values = json.loads(good)
+    entry = values["entry"]
+    broken = [
+        b"not json",
+        b"[" * 100_000,
+        b"[1]",
+        json.dumps({**values, "entry": {**entry, "id": {"a": 1}}}).encode(),
+        json.dumps({**values, "entry": {**entry, "wire": "\ud800"}}).encode(),
+        json.dumps({**values, "entry": {**entry, "at": 2**70}}).encode(),
+        json.dumps({**values, "entry": {**entry, "metadata": 1}}).encode(),
+        json.dumps({**values, "used": [1], "at": 1}).encode(),
+        json.dumps({"entry": entry}).encode(),
+        b'{"batch": "cut off',
+    ]
+    left.write_bytes(b"\n".join([good, *broken]))
+    with opened(folder) as mesh:
+        checked = mesh.verify().checked
+        assert checked["records in the spool"] == 1
+        assert checked["damaged lines in the spool"] == len(broken)
+        assert mesh.verify().ok
+        mesh.add("coffee is hot")
+    assert recorded(folder) == 1
+    assert not left.exists()
+
+
+def test_the_spool_grows_to_a_megabyte_and_keeps_the_newest(tmp_path):
+    path, clock = tmp_path / "default.spool", SystemClock()
+    many = [noted.Noted(used=(f"mem_{number}",), at=clock.now()) for number in range(900)]
+    for _ in range(30):
+        spool.append(path, many)
+    size = path.stat().st_size
+    assert spool.MOST_BYTES - 200 < size <= spool.MOST_BYTES
+    assert b"mem_899" in path.read_bytes().splitlines()[-1]
+    spool.append(path, many)
+    assert path.stat().st_size == size
+
+
+def test_what_is_no_plain_file_is_no_spool(folder):
+    left = folder / "namespaces" / "default.spool"
+    os.mkfifo(left)
+    with opened(folder) as mesh:
+        mesh.add("coffee is hot")
+        with held_lock(folder):
+            mesh.search("tea")
+            mesh.close()
+    assert stat.S_ISFIFO(left.stat().st_mode)
+
+
+def test_eight_timed_out_adds_leave_the_pool_free_and_store_nothing(folder):
+    async def story():
+        mesh = memory_mesh.MemoryMesh(db_dir=folder, embedder="none", lock_wait_seconds=PATIENT)
+        with held_lock(folder):
+            adds = [asyncio.wait_for(mesh.add(f"cup {number}"), 0.05) for number in range(16)]
+            ends = await asyncio.gather(*adds, return_exceptions=True)
+            assert all(isinstance(end, TimeoutError) for end in ends)
+            assert await asyncio.wait_for(mesh.search("tea"), PATIENT)
+            assert not mesh._threads._pool.calls
+        stored = await mesh.get_all()
+        await mesh.close()
+        return stored
+
+    assert [memory.text for memory in asyncio.run(story())] == ["tea is hot"]
+
+
+def test_an_async_close_ends_the_waits_of_calls_before_it(folder):
+    async def story():
+        mesh = memory_mesh.MemoryMesh(db_dir=folder, embedder="none", lock_wait_seconds=PATIENT)
+        await mesh.search("tea")
+        with held_lock(folder):
+            adds = [asyncio.create_task(mesh.add(f"cup {number}")) for number in range(9)]
+            await asyncio.sleep(0.01)
+            await asyncio.wait_for(mesh.close(), PATIENT / 2)
+            ends = await asyncio.gather(*adds, return_exceptions=True)
+        assert all(isinstance(end, StoreIsBusy) for end in ends)
+
+    asyncio.run(story())
+
+
+def test_what_has_begun_is_not_ended_by_a_cancellation(tmp_path):
+    ledger, cancellation = SqliteLedger(tmp_path, SystemClock()), waits.Cancellation()
+
+    def decide(_standing):
+        cancellation.cancel()
+        return Commit(states={"cancelled": "and written"})
+
+    cancellation.run(lambda: ledger.commit("default", Wanted(), decide))
+    with ledger.read("default") as snapshot:
+        found = snapshot.standing(Wanted(states=("cancelled",))).states
+    assert found == {"cancelled": "and written"}
+    ledger.close()
+
+
+def test_a_program_that_takes_no_lock_of_ours_is_waited_for_until_the_same_deadline(folder):
+    with (
+        opened(folder) as mesh,
+        closing(sqlite3.connect(folder / "namespaces" / "default.db")) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        assert mesh.search("tea")
+        assert mesh.get(only(mesh).id) is not None
+        with pytest.raises(StoreIsBusy, match=r"holds default\.db"):
+            mesh.add("coffee is hot")
+        other.rollback()
+        mesh.add("coffee is hot")
+
+
+def test_a_file_that_another_process_locks_altogether_refuses_a_read_soon(folder):
+    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("DELETE FROM recall")
+        other.commit()
+        with opened(folder) as mesh:
+            with pytest.raises(StoreIsBusy):
+                mesh.search("tea")
+            other.close()
+            assert mesh.search("tea")
+
+
+def test_the_time_is_a_setting():
+    assert load({}, {}).lock_wait_seconds == 10.0
+    assert load({"lock_wait_seconds": 0}, {}).lock_wait_seconds == 0.0
+    assert load({}, {"MEMORY_MESH_LOCK_WAIT_SECONDS": "2.5"}).lock_wait_seconds == 2.5
+    for value in (-1, "soon", True, float("nan"), float("inf")):
+        with pytest.raises(InvalidInput, match="lock_wait_seconds"):
+            load({"lock_wait_seconds": value}, {})
