@@ -197,9 +197,13 @@ class View:
 
     def _drafted(self, item: str | Mapping[str, object] | Draft) -> Draft:
         if isinstance(item, Draft):
-            return self._spoken(item)
+            from memory_mesh.policy.writing.ready import check_ready  # few callers make drafts
+
+            return self._spoken(check_ready(item))
         if isinstance(item, str):
             return self._draft(item, None, {})
+        if not isinstance(item, Mapping):
+            raise InvalidInput("an item must be a text, or a mapping with content and options")
         details = {k: v for k, v in item.items() if k not in {"content", "metadata"}}
         return self._draft(item.get("content"), item.get("metadata"), details)
 

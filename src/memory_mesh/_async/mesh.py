@@ -463,6 +463,10 @@ class MemoryMesh:
         An item is a text, or a mapping with `content`, `metadata` and any option of `add`. Give
         each a `key` and an interrupted load can simply be run again.
 
+        An item that `add` would raise InvalidInput or IdempotencyConflict for is refused, its
+        receipt says why, and the others are stored. If no item at all is valid, the first error is
+        raised.
+
         Options:
             progress: called with the number stored so far.
         """

@@ -60,10 +60,12 @@ class Importer:
                 self.refuse(origin_id(draft), "; ".join(receipt.reasons))
         return [receipt.outcome.value for receipt in receipts]
 
-    def refuse(self, id_: object, reason: str) -> str:
-        """Note one row that is not taken; its outcome."""
+    def refuse(self, id_: object, reason: str, place: int | None = None) -> str:
+        """Note one row that is not taken; its outcome. A row without id is named by its place."""
         if len(self.refusals) < MOST_REFUSALS:
-            self.refusals.append((str(id_), reason))
+            unnamed = id_ in (None, "") and place is not None
+            named = f"row {self._read + place + 1}" if unnamed and place is not None else str(id_)
+            self.refusals.append((named, reason))
         return "refused"
 
 

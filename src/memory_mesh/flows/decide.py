@@ -6,6 +6,7 @@ that is born and superseded in one slice is put once, as what it ended as.
 
 from collections.abc import Callable, Iterable, Sequence
 
+from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.blocks import (
@@ -109,8 +110,18 @@ def _origin_ids(draft: Draft) -> list[str]:
     return [draft.origin.id, *([successor] if successor is not None else ())]
 
 
+def decide_each(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
+    """Judges the drafts as `decide`; one with a key of another content is refused alone."""
+    return decide(access, worded, standing, clashes="refuse")
+
+
 def decide(
-    access: Access, worded: Sequence[Worded], standing: Standing, *, revise: Revise | None = None
+    access: Access,
+    worded: Sequence[Worded],
+    standing: Standing,
+    *,
+    revise: Revise | None = None,
+    clashes: str = "raise",
 ) -> Commit:
     """Judges the drafts in order; each is compared with what the earlier ones stored, too.
 
@@ -120,7 +131,12 @@ def decide(
     parts: list[Commit] = []
     kept: list[Memory | None] = []
     for draft, wording in worded:
-        part, settled = _settle(access, draft, wording, scene.standing, revise)
+        try:
+            part, settled = _settle(access, draft, wording, scene.standing, revise)
+        except IdempotencyConflict as error:
+            if clashes == "raise":
+                raise
+            part, settled = refused(access, draft, str(error), scene.standing), None
         parts.append(part)
         kept.append(None if part.receipts[0].outcome is Outcome.MERGED else settled)
         scene.take(draft, wording, part, settled)

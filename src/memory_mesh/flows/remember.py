@@ -17,6 +17,7 @@ Every write leaves a block, and every draft gets a receipt with its reasons.
 
 from collections.abc import Callable, Iterator, Sequence
 
+from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import decide as flows_decide
 from memory_mesh.flows.access import Access
@@ -28,8 +29,8 @@ from memory_mesh.model import (
     Merge,
     Receipt,
     Standing,
-    Verdict,
     Wanted,
+    Wording,
 )
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.limits import WRITE_SLICE
@@ -56,6 +57,13 @@ def remember(
         if progress is not None:
             progress(len(receipts))
     return receipts
+
+
+def remember_each(
+    access: Access, drafts: Sequence[Draft], progress: Callable[[int], None] | None = None
+) -> list[Receipt]:
+    """Stores the drafts as `remember`; one whose key belongs to another content is refused."""
+    return remember(access, drafts, progress, decide=flows_decide.decide_each)
 
 
 def _remember_slice(
@@ -86,11 +94,15 @@ def _news(access: Access, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool
         return [False] * len(cleaned)
     with access.ledger.read(access.namespace) as snapshot:
         standing = snapshot.standing(wanted)
-    return [_is_news(judge(draft, wording, standing), draft) for draft, wording, _ in cleaned]
+    return [_is_news(draft, wording, standing) for draft, wording, _ in cleaned]
 
 
-def _is_news(verdict: Verdict, draft: Draft) -> bool:
+def _is_news(draft: Draft, wording: Wording, standing: Standing) -> bool:
     """True for a new text, and for a stored one that new tags write anew."""
+    try:
+        verdict = judge(draft, wording, standing)
+    except IdempotencyConflict:  # the transaction says what becomes of it
+        return False
     match verdict:
         case Keep():
             return True

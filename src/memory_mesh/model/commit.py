@@ -157,6 +157,11 @@ class Receipt:
         """A receipt with the memory's own fields and these reasons."""
         return cls(memory.id, memory.text, memory.metadata, memory.created, outcome, reasons)
 
+    @classmethod
+    def not_read(cls, reason: str) -> "Receipt":
+        """A receipt of an item that is no valid draft: nothing of it was stored or recorded."""
+        return cls(None, "", {}, None, Outcome.REFUSED, (reason,))
+
     @property
     def created_at(self) -> str | None:
         """When the memory was first recorded, as ISO 8601; None for a refused one."""

@@ -8,6 +8,7 @@ from memory_mesh.errors import InvalidInput
 from memory_mesh.typed import Any, TypeVar
 
 MAX_RESULTS = 1_000  # things one call may return
+INTEGERS = 2**63  # a ledger's whole numbers are smaller
 
 
 class NotGiven:
@@ -78,6 +79,14 @@ def check_text(value: object, name: str) -> str:
         raise InvalidInput(
             f"{name} is not valid Unicode (a lone surrogate at {error.start})"
         ) from None
+    return value
+
+
+def check_whole(value: object, name: str, *, least: int = -INTEGERS) -> int:
+    """The value as a whole number that a ledger can hold."""
+    if type(value) is not int or not least <= value < INTEGERS:
+        said = "must be a whole number below 2**63"
+        raise InvalidInput(f"{name} {said}" + (f" and at least {least}" if least >= 0 else ""))
     return value
 
 

@@ -3,6 +3,7 @@
 Files are read one at a time, in the order of their names.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -88,7 +89,7 @@ def _listed(folder: Path, skipped: Skipped) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except OSError:
-        skipped.unreadable.append(str(folder))
+        skipped.unreadable.append(shown(folder))
         return []
 
 
@@ -128,11 +129,16 @@ def _with_rules(folder: Path, rules: Rules) -> Rules:
 def _ignored(path: Path, rules: Rules) -> bool:
     """The rules of the nearest folder that has any say decide, as git does."""
     for folder, spec in reversed(rules):
-        name = path.relative_to(folder).as_posix() + ("/" if path.is_dir() else "")
+        name = shown(path.relative_to(folder).as_posix()) + ("/" if path.is_dir() else "")
         verdict: bool | None = spec.check_file(name).include
         if verdict is not None:
             return verdict
     return False
+
+
+def shown(path: Path | str) -> str:
+    """A path as valid text: a file name may contain any bytes, here each becomes U+FFFD."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _text(path: Path, skipped: Skipped) -> str | None:
@@ -141,7 +147,7 @@ def _text(path: Path, skipped: Skipped) -> str | None:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)  # a size that a file tells may be wrong
     except OSError:
-        skipped.unreadable.append(str(path))
+        skipped.unreadable.append(shown(path))
         return None
     if len(data) > MAX_FILE_BYTES:
         skipped.too_large += 1

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh import flows
+from memory_mesh.errors import InvalidInput
 from memory_mesh.model import (
     Claim,
     Draft,
@@ -101,7 +102,8 @@ class MemoryVerbs(View):
             allow_duplicate: store it although the same text is stored already.
         """
         details = options_given(locals(), DETAILS)
-        return self.add_many([self._draft(content, metadata, details)])[0]
+        draft = self._draft(content, metadata, details)
+        return flows.remember.remember(self._access(), [draft])[0]
 
     ingest = add
 
@@ -117,11 +119,32 @@ class MemoryVerbs(View):
         An item is a text, or a mapping with `content`, `metadata` and any option of `add`. Give
         each a `key` and an interrupted load can simply be run again.
 
+        An item that `add` would raise InvalidInput or IdempotencyConflict for is refused, its
+        receipt says why, and the others are stored. If no item at all is valid, the first error is
+        raised.
+
         Options:
             progress: called with the number stored so far.
         """
-        drafts = [self._drafted(item) for item in items]
-        return flows.remember.remember(self._access(), drafts, progress)
+        read = [self._readable(item) for item in items]
+        drafts = [one for one in read if isinstance(one, Draft)]
+        faults = [one for one in read if isinstance(one, InvalidInput)]
+        if faults and not drafts:
+            raise faults[0]
+        stored = iter(flows.remember.remember_each(self._access(), drafts, progress))
+        if not faults:
+            return list(stored)
+        return [
+            next(stored) if isinstance(one, Draft) else Receipt.not_read(f"items[{at}]: {one}")
+            for at, one in enumerate(read)
+        ]
+
+    def _readable(self, item: str | Mapping[str, object] | Draft) -> Draft | InvalidInput:
+        """The item as a draft, or why it is none."""
+        try:
+            return self._drafted(item)
+        except InvalidInput as error:
+            return error
 
     def get(
         self,

@@ -127,7 +127,7 @@ class SkillVerbs(View):
 
     def _watch_skills(self) -> None:
         """Stores new and changed skill files of the configured directories."""
-        from memory_mesh.process.files import texts
+        from memory_mesh.process.files import shown, texts
 
         for directory in self._config.skill_directories:
             path = Path(directory).expanduser()
@@ -135,19 +135,18 @@ class SkillVerbs(View):
                 raise NotFound(
                     f"the skill directory {path} does not exist; check skill_directories"
                 )
-            for file, text in texts(path, (".md", ".yamo"), recursive=True).found:
-                self._watch_skill(file, text)
+            found = texts(path, (".md", ".yamo"), recursive=True)
+            for file, text in found.found:
+                self._watch_skill(shown(file), text)
+            for name in found.skipped.unreadable:
+                _warn(f"{name} was skipped: it cannot be read")
 
-    def _watch_skill(self, file: Path, text: str) -> None:
+    def _watch_skill(self, file: str, text: str) -> None:
         """Stores one skill file; logs a warning and goes on if the file is not a skill."""
         try:
-            self.add_skill(replace(self._skill_draft(text, None, str(file), None), watched=True))
+            self.add_skill(replace(self._skill_draft(text, None, file, None), watched=True))
         except InvalidInput as error:
-            import logging
-
-            from memory_mesh.policy.privacy import masked
-
-            logging.getLogger("memory_mesh").warning(masked(f"{file} was skipped: {error}"))
+            _warn(f"{file} was skipped: {error}")
 
     def _skill_draft(
         self,
@@ -162,5 +161,14 @@ class SkillVerbs(View):
             text=check_text(text, "yamo_text"),
             metadata=check_metadata(metadata or {}),
             scope=self._own_scope(scope),
-            source=replace(self._source(), ref=ref),
+            source=replace(self._source(), ref=None if ref is None else check_text(ref, "ref")),
         )
+
+
+def _warn(message: str) -> None:
+    """Logs a warning about one file; the others go on."""
+    import logging
+
+    from memory_mesh.policy.privacy import masked
+
+    logging.getLogger("memory_mesh").warning(masked(message))

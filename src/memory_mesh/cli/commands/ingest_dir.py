@@ -2,7 +2,6 @@
 
 import argparse
 import hmac
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
 from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
-from memory_mesh.process.files import Skipped, texts
+from memory_mesh.process.files import Skipped, shown, texts
 from memory_mesh.process.keys import key_for
 
 EXAMPLE = "memory-mesh ingest-dir docs --extension .md --recursive"
@@ -92,8 +91,7 @@ def _items(
     The key is a keyed digest: somebody who has only the store cannot test guesses of the content.
     """
     for path, text in found:
-        name = path.relative_to(root).as_posix() if path != root else path.name
-        name = os.fsencode(name).decode(errors="replace")  # a file name may contain any bytes
+        name = shown(path.relative_to(root).as_posix() if path != root else path.name)
         if not text.strip():
             continue
         message = f"{scope.project}\n{name}\n{text}".encode()

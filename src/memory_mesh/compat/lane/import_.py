@@ -67,11 +67,11 @@ def _readable(
     """The rows that can be taken, each id once, and the outcomes of the others."""
     found: dict[str, translate.LaneRow] = {}
     refused = list[str]()
-    for row in batch:
+    for place, row in enumerate(batch):
         try:
             read = translate.read_row(row)
         except InvalidInput as error:
-            refused.append(importer.refuse(row.get("id"), str(error)))
+            refused.append(importer.refuse(row.get("id"), str(error), place))
         else:
             found[_id(read)] = read
     return list(found.values()), refused

@@ -11,6 +11,7 @@ Columns win over the metadata of a row, and nothing that was stated is dropped.
 
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
@@ -19,7 +20,7 @@ from memory_mesh.compat.times import moment
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.model import Channel, Draft, Json, Kind, Memory, Origin, record
-from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.arguments import INTEGERS, check_text
 from memory_mesh.policy.ranking import lane, profiles
 from memory_mesh.policy.ranking.usefulness import HARMFUL, HELPFUL
 from memory_mesh.policy.writing.drafts import draft_of
@@ -265,7 +266,7 @@ def _json_texts(raw: object) -> list[str]:
     """The texts of a JSON array; a column that is none has none."""
     try:
         found = json.loads(str(raw)) if raw else []
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
 
@@ -324,8 +325,9 @@ def _within(low: float, high: float) -> Check:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InvalidInput(f"{name} must be a number, not {value!r}")
         if not low <= value <= high:
-            most = "" if high == math.inf else f" and at most {high:g}"
-            raise InvalidInput(f"{name} must be at least {low:g}{most}, not {value!r}")
+            raise InvalidInput(
+                f"{name} must be at least {low:g} and at most {high:g}, not {value!r:.40}"
+            )
         return value
 
     return check
@@ -338,7 +340,7 @@ def _time(name: str, value: object) -> Json:
 
 
 TYPES = tuple(kind.value for kind in profiles.LANE_KIND_WEIGHTS)
-_COUNT, _SCORE = _within(0, math.inf), _within(0, math.inf)
+_COUNT, _SCORE = _within(0, INTEGERS - 1), _within(0, sys.float_info.max)
 _SCHEMA: Mapping[str, tuple[Check, Json]] = {
     "lane_version": (_text, VERSION),
     "memory_type": (_type, None),

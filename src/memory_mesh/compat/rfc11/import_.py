@@ -134,11 +134,11 @@ def _memories(
 ) -> Iterator[tuple[int, list[str]]]:
     for batch in lance_tables.rows(dataset, _MEMORY_COLUMNS):
         drafts, outcomes = list[Draft](), list[str]()
-        for row in batch:
+        for place, row in enumerate(batch):
             try:
                 drafts.append(own.read(row, memory_draft(row, taught)))
             except InvalidInput as error:
-                outcomes.append(importer.refuse(row.get("id"), str(error)))
+                outcomes.append(importer.refuse(row.get("id"), str(error), place))
         for part in _apart(drafts):
             kept = [draft for draft in part if draft.origin is not None and draft.origin.kept]
             others = [draft for draft in part if draft.origin is None or not draft.origin.kept]
@@ -165,15 +165,15 @@ def _skills(
     newest = _newest(dataset)
     for batch in lance_tables.rows(dataset, _SKILL_COLUMNS):
         outcomes = [
-            _skill(mesh, row, importer)
+            _skill(mesh, row, importer, place)
             if newest.get(str(row.get("name")), (0, row.get("id")))[1] == row.get("id")
             else "skipped"
-            for row in batch
+            for place, row in enumerate(batch)
         ]
         yield len(batch), outcomes
 
 
-def _skill(mesh: MemoryMesh, row: dict[str, object], importer: Importer) -> str:
+def _skill(mesh: MemoryMesh, row: dict[str, object], importer: Importer, place: int) -> str:
     try:
         text, metadata, origin = skill_given(row)
         draft = SkillDraft(
@@ -181,7 +181,7 @@ def _skill(mesh: MemoryMesh, row: dict[str, object], importer: Importer) -> str:
         )
         receipt = mesh.add_skill(draft)
     except InvalidInput as error:
-        return importer.refuse(row.get("id"), str(error))
+        return importer.refuse(row.get("id"), str(error), place)
     return "quarantined" if receipt.outcome == "staged" else receipt.outcome
 
 

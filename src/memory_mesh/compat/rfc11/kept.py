@@ -6,6 +6,7 @@ row but the vector and the rounded importance. Without it the row is a document.
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping
 
 from memory_mesh.compat.rfc11.rows import OURS, Row, compact
@@ -22,6 +23,7 @@ from memory_mesh.model import (
     Status,
     Tier,
 )
+from memory_mesh.policy.arguments import check_share, check_whole
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.typed import Any, TypeAlias
 
@@ -113,11 +115,11 @@ def _restored(draft: Draft, kept: Mapping[str, Any]) -> Draft:
         stated=bool(kept["stated"]),
     )
     status = Status(kept["status"])
-    counters: dict[str, Any] = {name: kept[name] for name in _COUNTS}
+    counters: dict[str, Any] = {name: _count(name, kept[name]) for name in _COUNTS}
     return replace(
         draft,
         source=source,
-        importance=kept["importance"],
+        importance=_share("importance", kept["importance"]),
         pinned=bool(kept["pinned"]),
         tier=Tier(kept["tier"]),
         triggers=tuple(kept.get("triggers", ())),  # exports before 0.2 have none
@@ -131,3 +133,14 @@ def _restored(draft: Draft, kept: Mapping[str, Any]) -> Draft:
             ),
         ),
     )
+
+
+def _count(name: str, value: object) -> float:
+    """A counter of votes; the weight that they make is the only fraction."""
+    if name == "usefulness" and isinstance(value, float) and math.isfinite(value):
+        return value
+    return check_whole(value, name, least=0)
+
+
+def _share(name: str, value: object) -> float | None:
+    return None if value is None else check_share(value, name)

@@ -29,7 +29,7 @@ from memory_mesh.model import (
     record,
 )
 from memory_mesh.model.record import read_heritage
-from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.arguments import check_share, check_text, check_whole
 from memory_mesh.policy.learning.failure_pattern import pattern_id
 from memory_mesh.policy.learning.reliability import START
 from memory_mesh.policy.writing.drafts import draft_of
@@ -99,8 +99,8 @@ def skill_given(row: Row) -> tuple[str, dict[str, Json], SkillOrigin]:
     origin = SkillOrigin(
         _id(row),
         _created(row),
-        float(reliability) if isinstance(reliability, int | float) else START,
-        uses if isinstance(uses, int) and uses >= 0 else 0,
+        START if reliability is None else check_share(reliability, "reliability"),
+        0 if uses is None else check_whole(uses, "use_count", least=0),
         _last_used(fields["last_used"]),
     )
     return check_text(row.get("yamo_text"), "yamo_text"), {**said, **named}, origin

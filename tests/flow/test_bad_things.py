@@ -1,0 +1,283 @@
+"""One bad thing stops only itself: it is reported with its place, and the rest goes on."""
+
+import json
+import logging
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from memory_mesh.cli.main import run
+from memory_mesh.compat.lane.import_ import bring_in_lane
+from memory_mesh.compat.rfc11.import_ import bring_in
+from memory_mesh.errors import IdempotencyConflict, InvalidInput
+from memory_mesh.mirror import Mirror
+from memory_mesh.model import Draft, Outcome
+from memory_mesh.model.memory import Origin
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.traces.files import import_files
+from tests import tables
+from tests.flow.test_lane import written
+
+GOOD_SKILL = "---\nname: deploy\nintent: to deploy\n---\nPush the tag.\n"
+BRACKETS = 5_000
+MADE = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_one_clash_of_a_key_refuses_one_of_a_thousand(mesh):
+    mesh.add("the first fact", key="key-500")
+    items = [{"content": f"fact {number}", "key": f"key-{number}"} for number in range(1_000)]
+    receipts = mesh.add_many(items)
+    refused = [number for number, one in enumerate(receipts) if one.outcome is Outcome.REFUSED]
+    assert refused == [500]
+    assert "idempotency key was used for another content" in receipts[500].reasons[0]
+    assert (receipts[500].id, receipts[499].content) == (None, "fact 499")
+    assert mesh.stats().memories == 1_000
+    (block,) = [one for one in mesh.blocks(limit=1_000) if one.entry.id == receipts[500].block_id]
+    assert "fact 500" not in str(block)
+    assert mesh.verify().ok
+    with pytest.raises(IdempotencyConflict):
+        mesh.add("fact 500", key="key-500")
+
+
+def test_a_key_that_clashes_inside_one_batch_refuses_the_later_item(mesh):
+    items = [{"content": text, "key": "once"} for text in ("tea", "coffee", "tea")]
+    outcomes = [receipt.outcome for receipt in mesh.add_many(items)]
+    assert outcomes == [Outcome.STORED, Outcome.REFUSED, Outcome.STORED]
+    assert [memory.text for memory in mesh.get_all()] == ["tea"]
+
+
+def test_a_clash_is_refused_where_texts_are_embedded_too(tmp_path, clock, real_embedder):
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=real_embedder) as mesh:
+        mesh.add("tea is hot", key="once")
+        receipts = mesh.add_many([{"content": "tea is cold", "key": "once"}, "milk is white"])
+    assert [receipt.outcome for receipt in receipts] == [Outcome.REFUSED, Outcome.STORED]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"content": "x", "importance": 7},
+        {"content": "x", "spaeker": "Ann"},
+        {"content": 7},
+        {"metadata": {}},
+        7,
+        None,
+        {"content": "x", "order": 2**70},
+        {"content": "x\udc80"},
+        Draft(text="x", order=2**70),
+        Draft(text="x\udc80"),
+        Draft(text=7),  # type: ignore[arg-type]  # that is the point
+        Draft(text="x", extra={"a": float("nan")}),
+        Draft(text="x", origin=Origin("mem_1", MADE, uses=2**70)),
+        Draft(text="x", occurred_at=MADE.replace(tzinfo=None)),
+    ],
+    ids=str,
+)
+def test_an_item_that_is_not_valid_is_refused_with_its_place(mesh, bad):
+    receipts = mesh.add_many(["tea is hot", bad, "milk is white"])
+    assert [one.outcome for one in receipts] == [Outcome.STORED, Outcome.REFUSED, Outcome.STORED]
+    assert receipts[1].reasons[0].startswith("items[1]: ")
+    assert (receipts[1].id, receipts[1].content) == (None, "")
+    with pytest.raises(InvalidInput):
+        mesh.add_many([bad])
+    assert mesh.stats().memories == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nname: bad\nintent: " + "[" * BRACKETS + "\n---\nx\n",
+        "---\nname: bad\nintent: " + "[" * BRACKETS + "]" * BRACKETS + "\n---\nx\n",
+        "---\nname: bad\ntags: " + "{a: " * BRACKETS + "\n---\nx\n",
+        "---\n" + "[" * BRACKETS + "\n---\nx\n",
+        "---\nname: bad\n---\n" + "[" * BRACKETS + "]" * BRACKETS + "(x)\n",
+        "[" * BRACKETS,
+        "agent: bad;\ncontext:\n  a;" + "[" * BRACKETS + ";\n",
+    ],
+)
+def test_a_skill_file_with_brackets_stops_only_itself(tmp_path, clock, text, caplog):
+    folder = tmp_path / "skills"
+    folder.mkdir()
+    (folder / "a.md").write_text(text)
+    (folder / "b.md").write_text(GOOD_SKILL)
+    with (
+        caplog.at_level(logging.WARNING),
+        MemoryMesh(db_dir=tmp_path / "s", clock=clock, skill_directories=[str(folder)]) as mesh,
+    ):
+        names = [skill.name for skill in mesh.list_skills()]
+    assert "deploy" in names
+    assert len(names) + caplog.text.count("a.md was skipped") == 2
+
+
+def test_a_skill_file_with_any_bytes_in_its_name_is_taken(tmp_path, clock):
+    folder = tmp_path / "skills"
+    folder.mkdir()
+    (folder / os.fsdecode(b"a\xff.md")).write_text(GOOD_SKILL)
+    (folder / "b.md").write_text(GOOD_SKILL.replace("deploy", "release"))
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, skill_directories=[str(folder)]) as mesh:
+        found = {skill.name: skill.source.ref for skill in mesh.list_skills()}
+    assert found["deploy"] == str(folder / "a\ufffd.md")
+    assert sorted(found) == ["deploy", "release"]
+
+
+def test_a_skill_file_that_cannot_be_read_is_named(tmp_path, clock, caplog):
+    folder = tmp_path / "skills"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "b.md").write_text(GOOD_SKILL)
+    (folder / "deep").chmod(0)
+    try:
+        with MemoryMesh(
+            db_dir=tmp_path / "s", clock=clock, skill_directories=[str(folder)]
+        ) as mesh:
+            assert [skill.name for skill in mesh.list_skills()] == ["deploy"]
+    finally:
+        (folder / "deep").chmod(0o700)
+    if os.geteuid():  # root reads everything
+        assert "deep was skipped: it cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize("ignoring", [True, False])
+def test_a_file_name_with_any_bytes_stops_no_ingest(tmp_path, capsys, ignoring):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in (b"a\xff.md", b"b.md", b"\xe4\xb8.md"):
+        (folder / os.fsdecode(name)).write_text(f"The text of {name!r} is its own.")
+    if ignoring:
+        (folder / ".git").mkdir()
+        (folder / ".gitignore").write_text("*.log\nb*.tmp\n")
+    store = ["--db-dir", str(tmp_path / "s"), "--json"]
+    assert run(["ingest-dir", str(folder), *store, "--extension", ".md"]) == 0
+    assert json.loads(capsys.readouterr().out)["ingested"] == 3
+
+
+HUGE = [
+    {"access_count": 2**70},
+    {"feedback_count": 2**70},
+    {"times_observed": 10**400},
+    {"feedback_score": 10**400},
+    {"confidence_score": 2**70},
+    {"last_accessed_at": "9" * 40},
+]
+
+
+@pytest.mark.parametrize("huge", HUGE, ids=str)
+def test_a_row_of_a_lane_file_with_a_huge_number_is_refused_alone(tmp_path, mesh, huge):
+    stated = {"lane_version": "1.0.0", "memory_type": "learning"}
+    file = written(
+        tmp_path / "lane.db",
+        {"id": "a", "content": "tea is hot", "metadata": stated},
+        {"id": "b", "content": "milk is white", "metadata": stated | huge},
+        {"id": "c", "content": "coffee is black", "metadata": stated},
+    )
+    done = bring_in_lane(mesh, file)
+    assert (done.read, done.stored, done.refused) == (3, 2, 1)
+    ((named, why),) = done.refusals
+    assert named == "b"
+    assert next(iter(huge)) in why
+
+
+def test_the_command_that_imports_a_huge_number_says_which_row(tmp_path, capsys):
+    stated = {"lane_version": "1.0.0", "memory_type": "learning"}
+    file = written(
+        tmp_path / "lane.db",
+        {"id": "a", "content": "tea is hot", "metadata": stated | {"access_count": 2**70}},
+        {"id": "b", "content": "milk is white", "metadata": stated},
+    )
+    code = run(["import-lane", str(file), "--db-dir", str(tmp_path / "s"), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (code, told["stored"], told["refused"]) == (1, 1, 1)
+    assert told["refusals"][0][0] == "a"
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"use_count": 2**70},
+        {"reliability": 2**2000},
+        {"reliability": 2**70},
+        {"use_count": "many"},
+    ],
+    ids=str,
+)
+def test_a_skill_row_with_a_huge_number_is_refused_alone(tmp_path, mesh, stated):
+    folder = tables.write(
+        tmp_path / "tables",
+        synthesized_skills=(
+            tables.SKILLS,
+            [
+                tables.skill(1, "Deploy", "name: Deploy\n", {}),
+                tables.skill(2, "Release", "name: Release\n", stated),
+            ],
+        ),
+    )
+    done = bring_in(mesh, folder)
+    assert (done.skills.read, done.skills.quarantined, done.skills.refused) == (2, 1, 1)
+    assert next(iter(stated)) in done.refusals[0][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("helpful", 2**70), ("harmful", -1), ("usefulness", "much"), ("importance", 2**70)],
+)
+def test_a_row_of_an_own_export_with_a_huge_number_is_refused_alone(tmp_path, mesh, name, value):
+    kept = {
+        "source_kind": "user_explicit", "channel": "library", "stated": True, "importance": 0.5,
+        "pinned": False, "tier": "long_term", "status": "active", "successor": None, "claim": None,
+        "origins": 1, "helpful": 0, "harmful": 0, "usefulness": 1.0, "reinforcements": 0,
+        "disputes": 0, "idle_reinforcements": 0, "idle_disputes": 0, "other_steps": 0,
+    }  # fmt: skip
+    folder = tables.write(
+        tmp_path / "tables",
+        memory_entries=(
+            tables.V1,
+            [
+                tables.entry(1, "tea is hot", {"memory_mesh": {"kept": kept}}),
+                tables.entry(2, "milk is white", {"memory_mesh": {"kept": kept | {name: value}}}),
+            ],
+        ),
+    )
+    done = bring_in(mesh, folder, trusted=True)
+    assert (done.memories.stored, done.memories.refused) == (1, 1)
+    assert done.refusals[0][0] == tables.memory_id(2)
+
+
+def test_a_row_without_an_id_is_named_by_its_place(tmp_path, mesh):
+    folder = tables.write(
+        tmp_path / "tables",
+        memory_entries=(
+            tables.V1,
+            [tables.entry(1, "tea is hot"), tables.entry(2, "milk is white") | {"id": ""}],
+        ),
+    )
+    done = bring_in(mesh, folder)
+    assert [named for named, _ in done.refusals] == ["row 2"]
+
+
+def test_a_trace_file_with_any_bytes_in_its_name_or_brackets_stops_only_itself(tmp_path, mesh):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    (folder / os.fsdecode(b"a\xff.md")).write_text("---\ntrace: " + "[" * BRACKETS + "\n---\n")
+    (folder / "b.md").write_text("# no trace\n" + "[" * BRACKETS)
+    done = import_files(mesh, [folder])
+    assert len(done.faults) == 2
+    assert done.stored == ()
+
+
+def test_a_memory_file_with_brackets_or_any_bytes_in_its_name_stops_only_itself(tmp_path, mesh):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("---\ntags: " + "[" * BRACKETS + "\n---\nbad\n")
+    (folder / os.fsdecode(b"b\xff.md")).write_text("The printer is on the third floor.\n")
+    (folder / "c.md").write_text("The kitchen is on the second floor.\n")
+    report = Mirror(mesh, folder).run()
+    texts = {memory.text for memory in mesh.get_all(across=("project", "agent", "session"))}
+    assert texts == {"The kitchen is on the second floor."}
+    assert [line.path for line in report.refused] == ["a.md", "b\\udcff.md"]
+    assert mesh.verify().ok
+
+
+def test_a_draft_is_checked_only_where_a_caller_made_it(mesh):
+    draft = Draft(text="tea is hot", tags=("a",), extra={"n": 2**70})
+    assert mesh.add_many([replace(draft, order=2**62)])[0].outcome is Outcome.STORED
