@@ -1,7 +1,8 @@
 """Reads of the past against a plain model: what was known at every moment, nothing more or less.
 
 The model is a list of versions per memory and knows no SQL. The clock is moved by the machine,
-backwards too; recorded time must stay strictly increasing.
+backwards too, by seconds and by years; the recorded times of a memory must stay strictly
+increasing, and one wrong time must not fix those of later writes.
 """
 
 import shutil
@@ -31,6 +32,7 @@ from tests.faults.report import Report
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
+_SET_BACK = timedelta(minutes=1)
 _SHARED = "commonword"
 _RESTORABLE = timedelta(days=30)
 
@@ -38,6 +40,8 @@ steps = st.one_of(
     st.timedeltas(timedelta(0), timedelta(seconds=2)),
     st.timedeltas(timedelta(0), timedelta(days=20)),
     st.timedeltas(timedelta(days=-5), timedelta(0)),
+    st.timedeltas(timedelta(seconds=-90), timedelta(0)),
+    st.sampled_from([timedelta(days=3650), timedelta(days=-3650)]),
 )
 bounds = st.none() | st.timedeltas(timedelta(days=-10), timedelta(days=10))
 texts = st.integers(0, 30).map(lambda number: f"{_SHARED} about {word(number)}")
@@ -65,6 +69,11 @@ class Life:
     """All versions of one memory, oldest first."""
 
     versions: list[Version] = field(default_factory=list)
+
+    def append(self, version: Version) -> None:
+        """A later version begins after the one before, whatever the clock says."""
+        least = self.versions[-1].recorded_from + _TICK
+        self.versions.append(replace(version, recorded_from=max(version.recorded_from, least)))
 
     def at(self, moment: datetime) -> Version | None:
         """The version that was recorded then."""
@@ -149,13 +158,12 @@ class AsOf(RuleBasedStateMachine):
     def restore(self, id_: str) -> str:
         life = self.lives[id_]
         last = life.versions[-1]
-        at = max(self.clock.now(), self.recorded + _TICK)
+        at = self._next()
         if last.status is not Status.DELETED or at - last.recorded_from > _RESTORABLE:
             _raises(NotRestorable, lambda: self.mesh.restore(id_))
             return id_
         self.mesh.restore(id_)
-        life.versions.append(replace(last, status=life.versions[-2].status, recorded_from=at))
-        self.recorded = at
+        life.append(replace(last, status=life.versions[-2].status, recorded_from=self._record()))
         return id_
 
     @rule(use_cache=st.booleans())
@@ -236,12 +244,17 @@ class AsOf(RuleBasedStateMachine):
         act()
         changed = replace(last, **new)  # type: ignore[arg-type]  # names of Version's own fields
         if changed != last:
-            life.versions.append(replace(changed, recorded_from=self._record()))
+            life.append(replace(changed, recorded_from=self._record()))
 
     def _record(self) -> datetime:
-        """The time a commit is recorded at: the clock's, but always later than the last."""
-        self.recorded = max(self.clock.now(), self.recorded + _TICK)
+        """The time a commit is recorded at."""
+        self.recorded = self._next()
         return self.recorded
+
+    def _next(self) -> datetime:
+        """The clock's time, but later than the last where the clock was set back a little."""
+        now = self.clock.now()
+        return now if self.recorded - now > _SET_BACK else max(now, self.recorded + _TICK)
 
     def _validity(
         self, start: timedelta | None, end: timedelta | None

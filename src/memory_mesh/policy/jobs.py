@@ -38,7 +38,10 @@ def consolidation_due(
     waits = f"{traces} of one project, fewer than {rules.traces}"
     if not rules.days:
         return Due(now=False, why=waits)
-    left = timedelta(days=rules.days) - (now - last if last is not None else timedelta())
+    passed = timedelta() if last is None else now - last
+    if passed < timedelta():  # the clock was ahead at the last run: nobody knows when it was
+        return Due(now=True, why="new traces, and the last run lies in the future")
+    left = timedelta(days=rules.days) - passed
     if left <= timedelta():
         return Due(now=True, why=f"new traces, and {_days(rules.days)} without a run")
     return Due(now=False, why=f"{waits}; due without more in {_days(-(-left // _DAY))}")

@@ -1,4 +1,7 @@
-"""RFC-0011 ids: `<prefix>_<unix ms>_<6 hex>`, monotonic and without repeats in a process."""
+"""RFC-0011 ids: `<prefix>_<unix ms>_<6 hex>`, monotonic and without repeats in a process.
+
+Only where the clock goes back by more than a minute do ids go back with it.
+"""
 
 import os
 import threading
@@ -9,6 +12,7 @@ from memory_mesh.ports import Clock
 _ROOM = 1 << 24
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+_SET_BACK = 60_000  # ms; a clock that goes back further was wrong before: ids follow it
 
 
 class MonotonicIds:
@@ -25,7 +29,7 @@ class MonotonicIds:
             self._start_anew()
         with self._lock:
             now = (self._clock.now() - _EPOCH) // _MILLISECOND
-            if now > self._millisecond:
+            if now > self._millisecond or now < self._millisecond - _SET_BACK:
                 self._millisecond = now
                 self._number = int.from_bytes(os.urandom(3), "big")
             else:

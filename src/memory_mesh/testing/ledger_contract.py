@@ -124,6 +124,16 @@ class LedgerContract(EmptyLedger):
         second = put(ledger, "mem_1_000002", "two")
         assert second.recorded_from > first.recorded_from
 
+    def test_one_jump_fixes_no_later_time(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Only what was written meanwhile has that time, and its versions follow each other."""
+        now, later = clock.now(), clock.advance(3650 * 86_400 * _SECOND)
+        ahead = put(ledger, "mem_1_000001", "one")
+        clock.set(now)
+        change(ledger, ahead, text="two")
+        assert put(ledger, "mem_1_000002", "three").recorded_from - now < _SECOND
+        assert look(ledger, Wanted(ids=(ahead.id,))).memories[ahead.id].recorded_from > later
+        assert not ledger.verify("default").findings
+
     def test_a_changed_text_is_found_by_its_new_words_only(
         self, ledger: Ledger, clock: FrozenClock
     ) -> None:

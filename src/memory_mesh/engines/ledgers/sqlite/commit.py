@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from memory_mesh.engines.ledgers.sqlite import conflicts, rows, sessions, vectors
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -27,6 +28,8 @@ from memory_mesh.policy.writing import audit
 from memory_mesh.policy.writing.limits import MAX_PROPOSALS
 from memory_mesh.typed import Any
 
+SET_BACK = timedelta(minutes=1)  # a clock that goes back this far was corrected, not wrong
+_TICK = timedelta(microseconds=1)
 _TWINS = 64  # of one text and audience that are compared: they differ in when they hold
 _RECALL = (
     "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?, ?, ?, ?, ?, ?) "
@@ -80,15 +83,58 @@ def _proposed(db: sqlite3.Connection, id_: str) -> list[Proposal]:
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:
-    """The clock's time, or just after the last commit's where the clock went back."""
-    return max(now, head.recorded_at + timedelta(microseconds=1))
+    """The clock's time, or just after the last commit's where the clock was set back a little.
+
+    A last commit that is further ahead was made by a wrong clock, or this one is: the clock is
+    believed, so that one wrong time fixes no later one. `seq` orders commits, not time.
+    """
+    if head.recorded_at - now > SET_BACK:
+        return now
+    return max(now, head.recorded_at + _TICK)
+
+
+def in_order(db: sqlite3.Connection, commit: Commit, at: datetime) -> Commit:
+    """The commit with each new version after the one it closes, also where that lies ahead."""
+    moved = {
+        put.memory.id: begun + _TICK
+        for put in commit.puts
+        if (begun := _begun(db, put.memory.id)) is not None and begun >= at
+    }
+    if not moved:
+        return commit
+    after = commit.after
+    return replace(
+        commit,
+        puts=tuple(replace(put, memory=_from(put.memory, moved)) for put in commit.puts),
+        after=None if after is None else _from(after, moved),
+        proposals=tuple(
+            replace(asked, decided_at=moved[asked.memory])
+            if asked.memory in moved and asked.decided_at == at
+            else asked
+            for asked in commit.proposals
+        ),
+    )
+
+
+def _begun(db: sqlite3.Connection, memory_id: str) -> datetime | None:
+    """When the newest version of a memory begins; None if there is no such memory."""
+    (begun,) = db.execute(
+        "SELECT max(recorded_from) FROM version "
+        "WHERE memory = (SELECT number FROM memory WHERE id = ?)",
+        (memory_id,),
+    ).fetchone()
+    return rows.moment(begun)
+
+
+def _from(memory: Memory, moved: Mapping[str, datetime]) -> Memory:
+    return replace(memory, recorded_from=moved.get(memory.id, memory.recorded_from))
 
 
 def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> None:
     """Everything the commit changes, under the next seq."""
     seq = head.seq + 1
     before = vectors.last_text(db) if _brings_vectors(commit) else 0
-    numbers = {put.memory.id: _put(db, put, seq, at) for put in commit.puts}
+    numbers = {put.memory.id: _put(db, put, seq) for put in commit.puts}
     _observe(db, commit.observations, at, numbers)
     sessions.record(db, commit, rows.micros(at) or 0)
     if commit.links or commit.unlinked or commit.relinked:
@@ -157,7 +203,7 @@ def prune_recalls(db: sqlite3.Connection, before: datetime, limit: int) -> int:
     return injections + recalls
 
 
-def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
+def _put(db: sqlite3.Connection, put: Put, seq: int) -> int:
     """One new version, and its memory's number; an earlier version is closed, never changed."""
     memory = put.memory
     inserted = db.execute(
@@ -177,7 +223,7 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
     if inserted.rowcount:
         number, text = inserted.lastrowid or 0, None
     else:
-        number, text = _close(db, put, at)
+        number, text = _close(db, put)
     if put.wording:
         text = _word(db, number, put.wording, "live" if _lives(memory) else "rest")
         if put.wording.space is not None:
@@ -191,7 +237,7 @@ def _put(db: sqlite3.Connection, put: Put, seq: int, at: datetime) -> int:
     return number
 
 
-def _close(db: sqlite3.Connection, put: Put, at: datetime) -> tuple[int, int]:
+def _close(db: sqlite3.Connection, put: Put) -> tuple[int, int]:
     """End a memory's open version; the memory's number and the text it had."""
     memory = put.memory
     number, version, text, was = db.execute(
@@ -199,7 +245,8 @@ def _close(db: sqlite3.Connection, put: Put, at: datetime) -> tuple[int, int]:
         "ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
         (memory.id,),
     ).fetchone()
-    db.execute("UPDATE version SET recorded_until = ? WHERE number = ?", (rows.micros(at), version))
+    ended = rows.micros(memory.recorded_from)
+    db.execute("UPDATE version SET recorded_until = ? WHERE number = ?", (ended, version))
     db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
     _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and _lives(memory))
     return number, text
