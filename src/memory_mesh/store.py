@@ -246,6 +246,7 @@ class OpenStore:
         import tempfile
 
         folder = Path(tempfile.mkdtemp(prefix="memory-mesh-"))
+        folder.chmod(0o700)  # whatever the umask
         self._temporary = weakref.finalize(self, _remove, folder, os.getpid())
         return folder
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from memory_mesh.errors import StoreError
 from memory_mesh.ports import Clock
 from memory_mesh.process.clock import SystemClock
+from memory_mesh.process.private import make_file, make_folder
 
 FILE = "agents.sqlite"
 KEPT = timedelta(days=30)
@@ -50,7 +51,8 @@ class Marks:
         now = self._clock.now()
         row = (hashlib.sha256(content).hexdigest(), act, _name(path), now.timestamp())
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._file.parent)
+            make_file(self._file)
             with closing(sqlite3.connect(self._file, timeout=_WAIT_SECONDS)) as db, db:
                 db.execute(_TABLE)
                 db.execute("INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?)", row)

@@ -15,6 +15,7 @@ from memory_mesh.mirror.state import FOLDER, State, mirrored, place
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.ids import MonotonicIds
 from memory_mesh.process.locks import locked
+from memory_mesh.process.private import make_folder
 from memory_mesh.sync import MemoryMesh
 
 DEFAULT_FOLDER = ".rawko/memories"
@@ -150,7 +151,7 @@ class Mirror:
             raise NotFound(self._missing())
         store, config = self.mesh.folder, self.mesh.config
         path = place(store, self.folder, config.namespace, config.project)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         authors = self._authors or Authors.of_folder(self.folder, store / FOLDER)
         with locked(path.with_suffix(".lock")):
             state = State(path)

@@ -18,6 +18,7 @@ from pathlib import Path
 from memory_mesh.errors import StoreError
 from memory_mesh.fastdataclass import dataclass, fields
 from memory_mesh.mirror.scan import Stamp
+from memory_mesh.process.private import make_file, make_folder
 from memory_mesh.typed import Any, Self
 
 FOLDER = "mirrors"
@@ -168,7 +169,7 @@ class State(_Questions):
     """The remembered state of one mirrored folder."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         self.path, self.renewed = path, False
         try:
             self._db = _opened(path)
@@ -278,6 +279,7 @@ def mirrored(store: Path) -> list[str]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
+    make_file(path)
     db = sqlite3.connect(path, isolation_level=None, timeout=60, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")

@@ -11,6 +11,7 @@ from memory_mesh.mirror.git import Git
 from memory_mesh.mirror.history import History, noted
 from memory_mesh.mirror.reflog import Way, made_here
 from memory_mesh.process.durable_files import write_atomically
+from memory_mesh.process.private import make_folder
 
 MAX_COMMITS = 2_000  # of a first walk: the newest ones
 MAX_KEPT_BYTES = 50_000_000
@@ -110,7 +111,7 @@ def _keep(file: Path, walk: Walk) -> None:
     if len(walk.noted) > MAX_KEPT_BYTES:
         return
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, head + walk.noted)
+        make_folder(file.parent)
+        write_atomically(file, head + walk.noted, private=True)
     except OSError as error:
         log.info("walk not kept", reason=type(error).__name__)

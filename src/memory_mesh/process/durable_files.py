@@ -16,6 +16,7 @@ from pathlib import Path
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.process import locks
+from memory_mesh.process.private import FILE
 
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _PART = 1 << 20  # bytes read at once
@@ -24,11 +25,14 @@ _CURRENT_FOLDER = -100  # AT_FDCWD
 _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Makes or replaces a file: a reader sees the old or the new bytes, also after a power cut."""
+def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Makes or replaces a file: a reader sees the old or the new bytes, also after a power cut.
+
+    A `private` file is for its owner only; any other has the mode it had, or that of the umask.
+    """
     if path.is_symlink():
         raise InvalidInput(f"{path} is a link; links are not followed: write to where it leads")
-    temporary = written_beside(path, data)
+    temporary = written_beside(path, data, private=private)
     try:
         temporary.replace(path)
     except OSError:
@@ -120,14 +124,15 @@ def _all(descriptor: int) -> bytes:
     return b"".join(parts)
 
 
-def written_beside(path: Path, data: bytes) -> Path:
+def written_beside(path: Path, data: bytes, *, private: bool = False) -> Path:
     """A hidden file in the same folder with the data and the mode of the file, on the disk."""
+    mode = FILE if private else 0o666
     temporary = path.with_name(f".{short(path.name)}.{os.urandom(6).hex()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o666)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             with suppress(FileNotFoundError):
-                temporary.chmod(stat.S_IMODE(path.lstat().st_mode))
+                temporary.chmod(FILE if private else stat.S_IMODE(path.lstat().st_mode))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -22,6 +22,7 @@ from memory_mesh.formats import memory_log
 from memory_mesh.model.experience import Experience
 from memory_mesh.process import durable_files
 from memory_mesh.process.locks import locked
+from memory_mesh.process.private import make_folder
 
 PER_ARCHIVE = 1_000
 _HEAD_BYTES = 200  # of the log, with the number of its first entry
@@ -41,7 +42,7 @@ class ExperienceFiles:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keeps other processes from changing the files; removes what a killed one left."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self.folder)
         with locked(self.folder / ".lock"):
             for left in self.folder.glob(".memory_log.*.tmp"):
                 with suppress(OSError):
@@ -85,11 +86,11 @@ class ExperienceFiles:
             path.unlink(missing_ok=True)
             return
         text = "".join(memory_log.render_all(entries)).encode()
-        durable_files.write_atomically(path, gzip.compress(text, mtime=0))
+        durable_files.write_atomically(path, gzip.compress(text, mtime=0), private=True)
 
     def write_log(self, text: str) -> None:
         """Replaces the log of active entries."""
-        durable_files.write_atomically(self.log, text.encode())
+        durable_files.write_atomically(self.log, text.encode(), private=True)
 
     def begins_before(self, number: int) -> bool:
         """True if the log still shows an entry below a number."""

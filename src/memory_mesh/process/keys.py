@@ -17,12 +17,15 @@ from pathlib import Path
 
 from memory_mesh.errors import InvalidInput, StoreError
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.process.locks import locked
+from memory_mesh.process.private import make_folder, new_file
 
 _APP = "memory-mesh"
 KEY_FOLDER = "MEMORY_MESH_KEY_DIR"
 IDENTITY = "identity"
 _HEAD = "# The key of a memory-mesh store. Keep it secret, and back it up apart from the store.\n"
 _KEY_BYTES, _ID_BYTES, _PARTS = 32, 4, 3
+_DRAFT_BYTES = 6  # of a random name
 _OTHERS, _OTHERS_WRITE = 0o077, 0o022
 _PATIENCE = 100  # looks at a file another process is just writing, a hundredth of a second apart
 
@@ -95,8 +98,10 @@ class KeyFile:
     def _found(self) -> list[str]:
         """The lines of the file, which is made if there is none."""
         if not self.path.exists():
-            _make_folder(self.path.parent)
+            make_folder(self.path.parent)
             _publish(self.path, _HEAD + _new_key().line)
+        elif self.path.stat().st_nlink > 1:  # its maker was killed before the draft was gone
+            _sweep(self.path)
         self._check_private()
         for _ in range(_PATIENCE):
             if lines := self._lines():
@@ -158,8 +163,10 @@ def key_folder(environment: Mapping[str, str]) -> Path:
 def _identity(folder: Path) -> str:
     path = folder / IDENTITY
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         _publish(path, os.urandom(16).hex() + "\n")
+    elif path.stat().st_nlink > 1:  # its maker was killed before the draft was gone
+        _sweep(path)
     for _ in range(_PATIENCE):
         if (text := path.read_text(encoding="utf-8")).endswith("\n"):
             break
@@ -175,28 +182,46 @@ def _new_key() -> Key:
     return Key(os.urandom(_ID_BYTES).hex(), os.urandom(_KEY_BYTES), made)
 
 
-def _make_folder(folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-
-
 def _publish(path: Path, content: str) -> None:
-    """Creates the whole file, unless another process created it first."""
-    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-    _write_new(draft, content)
+    """Creates the whole file, unless another process created it first.
+
+    A draft is locked while its process lives: one that can be locked was left by a killed one.
+    """
+    _sweep(path)
+    while True:
+        draft = path.with_name(f".{path.name}.{os.urandom(_DRAFT_BYTES).hex()}")
+        with locked(draft, wait=False) as mine:
+            if mine:
+                _link(draft, path, content)
+                return
+
+
+def _link(draft: Path, path: Path, content: str) -> None:
+    """Fills the draft and gives it its name."""
     try:
+        _write(os.open(draft, os.O_WRONLY), content)
         os.link(draft, path)
     except FileExistsError:
         pass
     except OSError:  # a file system without links; readers wait until the file is whole
-        with suppress(FileExistsError):
-            _write_new(path, content)
+        if (descriptor := new_file(path, os.O_WRONLY)) is not None:
+            _write(descriptor, content)
     finally:
-        draft.unlink()
+        with suppress(OSError):
+            draft.unlink()
 
 
-def _write_new(path: Path, content: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def _sweep(path: Path) -> None:
+    """Removes the drafts of a file whose processes were killed; each may hold the key."""
+    for left in path.parent.glob(f".{path.name}.*"):
+        if len(left.name) != len(path.name) + 2 + 2 * _DRAFT_BYTES:
+            continue
+        with suppress(OSError), locked(left, wait=False) as mine:
+            if mine:
+                left.unlink()
+
+
+def _write(descriptor: int, content: str) -> None:
     try:
         os.write(descriptor, content.encode())
         os.fsync(descriptor)

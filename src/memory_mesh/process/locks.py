@@ -27,6 +27,7 @@ from pathlib import Path
 from memory_mesh import log
 from memory_mesh.errors import Closed, StoreIsBusy
 from memory_mesh.process import lock_holder, waits
+from memory_mesh.process.private import open_file
 
 _locks: "weakref.WeakSet[FairLock]" = weakref.WeakSet()
 
@@ -210,7 +211,7 @@ class FairLock:
 
     def _open(self) -> int:
         if self._descriptor is None:
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            self._descriptor = open_file(self._path, os.O_RDWR)
         return self._descriptor
 
 

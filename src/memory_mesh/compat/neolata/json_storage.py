@@ -26,6 +26,7 @@ from memory_mesh.errors import Closed, InvalidInput, StoreIsBusy, StoreIsDamaged
 from memory_mesh.model import Json
 from memory_mesh.process.durable_files import write_atomically
 from memory_mesh.process.locks import locked
+from memory_mesh.process.private import make_folder
 
 _PREFIX = "agent-"
 _PLAIN = re.compile(r"[a-z0-9_-]")  # what every file system tells apart
@@ -120,7 +121,7 @@ class JsonStorage:
             if self._closed:
                 raise Closed("this JSON storage is closed; make a new one")
             if self._held is None:
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                make_folder(self._folder)
                 stack = ExitStack()
                 if not stack.enter_context(locked(self._folder / ".lock", wait=False)):
                     stack.close()
@@ -153,12 +154,12 @@ class JsonStorage:
     def _write(self, agent: str, name: str, rows: Rows) -> None:
         """One row per line, so that states can be compared; what is the same is not written."""
         path = self._file(agent, name)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        make_folder(path.parent)
         lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
         data = f"[\n{lines}\n]\n".encode()
         digest = sha256(data).digest()
         if self._written.get(path) != digest or not path.exists():
-            write_atomically(path, data)
+            write_atomically(path, data, private=True)
             self._written[path] = digest
 
 

@@ -11,6 +11,7 @@ from memory_mesh.compat.neolata.rows import event_row
 from memory_mesh.errors import InvalidInput
 from memory_mesh.formats.event_log import entry
 from memory_mesh.process.durable_files import append_locked
+from memory_mesh.process.private import make_folder
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class _Markdown:
         """Append one entry; a file that is a link, or a folder that became one, is refused."""
         if self._folder.is_symlink():
             raise InvalidInput(f"{self._folder} is a link; links are not followed: name its target")
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._folder)
         path = self._folder / f"memories-{event.at.astimezone(UTC):%Y-%m-%d}.md"
         memory = event.memory
         facts = {

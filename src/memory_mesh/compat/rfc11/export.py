@@ -17,6 +17,7 @@ from memory_mesh.compat.rfc11.kept import Seal, sealed
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Block, Memory, Skill
+from memory_mesh.process.private import make_folder
 from memory_mesh.typed import Protocol
 
 Progress = Callable[[int], None]
@@ -74,7 +75,8 @@ def hand_out(holdings: Holdings, folder: Path, *, progress: Progress | None = No
     part = folder.with_name(f".{folder.name}.partial")
     with suppress(FileNotFoundError):
         shutil.rmtree(part)
-    part.mkdir(mode=0o700, parents=True)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(part)
     count = _Counter(progress)
     dimension = holdings.dimension
 

@@ -26,6 +26,7 @@ from memory_mesh.compat.times import millis
 from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.process.locks import locked
+from memory_mesh.process.private import make_folder
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class _Site:
 
     def note(self, journal: _Journal) -> None:
         """Replace the journal as a whole, on the disk."""
-        self.work.mkdir(mode=0o700, exist_ok=True)
+        make_folder(self.work)
         new = self.work / "journal.new"
         plain = {name: getattr(journal, name) for name in ("step", "source", "copy", "at", "aside")}
         new.write_text(json.dumps(plain), encoding="utf-8")

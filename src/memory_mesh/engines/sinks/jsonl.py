@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.model import Block
+from memory_mesh.process.private import open_file
 
 
 class JsonLinesSink:
@@ -24,7 +25,7 @@ class JsonLinesSink:
     def deliver(self, namespace: str, blocks: Sequence[Block]) -> None:
         """Append the commit's blocks and wait for the disk."""
         lines = "".join(json.dumps(_plain(namespace, block)) + "\n" for block in blocks).encode()
-        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = open_file(self._path, os.O_RDWR | os.O_APPEND)
         try:
             if _cut_off(descriptor):
                 lines = b"\n" + lines

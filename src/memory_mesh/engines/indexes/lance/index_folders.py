@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from memory_mesh.process.locks import locked
+from memory_mesh.process.private import close_to_others, make_folder
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _READABLE = 40  # characters of a name that stay readable in its folder's
@@ -27,7 +28,7 @@ class Place:
     @contextmanager
     def owned(self, *, wait: bool) -> Iterator[bool]:
         """Be the only one who changes this body; False when another is and we do not wait."""
-        self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(self.folder.parent)
         with locked(self.folder.with_suffix(".lock"), wait=wait) as mine:
             yield mine
 
@@ -37,11 +38,12 @@ class Place:
             shutil.rmtree(self.folder)
 
     def sync(self) -> None:
-        """Force the body to the disk: the index library itself never does."""
+        """Force the body to the disk, closed to others: the index library itself does neither."""
         for here, _, files in os.walk(self.folder):
             for path in (here, *(os.path.join(here, name) for name in files)):  # noqa: PTH118  # many
                 descriptor = os.open(path, os.O_RDONLY)
                 try:
+                    close_to_others(path, descriptor)
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)

@@ -24,7 +24,7 @@ from memory_mesh.errors import (
     StoreIsFull,
     StoreIsNewer,
 )
-from memory_mesh.process import forks, lock_holder, waits
+from memory_mesh.process import forks, lock_holder, private, waits
 from memory_mesh.process.locks import FairLock
 from memory_mesh.typed import TypeVar
 
@@ -206,7 +206,7 @@ class Files:
         end = waits.until(seconds)
         with self._used(namespace) as file, translated():
             if not file.exists():
-                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                private.make_folder(self.folder)
             with file.lock.held(seconds), forks.inside_sqlite():
                 if not file.exists():
                     create(file.path)
@@ -371,7 +371,7 @@ def connect(path: Path) -> Connection:
 
 def create(path: Path) -> None:
     """An empty file that only its owner may read, safely entered in its folder."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    private.make_file(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -12,6 +12,7 @@ from pathlib import Path
 from memory_mesh.engines.ledgers import migrations
 from memory_mesh.errors import StoreError, StoreIsDamaged
 from memory_mesh.policy.writing import audit
+from memory_mesh.process.private import make_file
 
 LOWEST_SQLITE = (3, 35, 0)
 NEWEST = 9  # the number of the last migration
@@ -55,6 +56,7 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
 def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
     """A whole copy beside the file before anything is changed."""
     copy = path.with_suffix(f".before-{number + 1:04d}-{time.time_ns()}.bak")
+    make_file(copy)  # SQLite fills an empty file and keeps its mode
     db.execute("VACUUM INTO ?", (str(copy),))
 
 
