@@ -42,8 +42,17 @@ def test_ids_go_on_upwards_when_the_clock_goes_back():
     clock = FrozenClock()
     ids = MonotonicIds(clock)
     first = ids.draw("mem")
-    clock.advance(timedelta(days=-1))
+    clock.advance(timedelta(minutes=-1))
     assert ids.draw("mem") > first
+
+
+def test_ids_follow_a_clock_that_was_years_ahead():
+    clock = FrozenClock()
+    ids, first = MonotonicIds(clock), clock.now()
+    clock.advance(timedelta(days=3650))
+    ids.draw("mem")
+    clock.set(first)
+    assert int(ids.draw("mem").split("_")[1]) == int(first.timestamp() * 1000)
 
 
 def test_the_last_number_of_a_millisecond_is_followed_by_the_next_millisecond():
