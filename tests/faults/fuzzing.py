@@ -1,0 +1,359 @@
+"""Calls every public method, face and command with usual and odd values; only MeshError may come.
+
+A round is a store of its own with a seed of its own: views of several channels, scopes and
+namespaces, the asynchronous mesh, the faces of the originals, a mirror, a conversation and the
+command line share it. What a call returns (ids, cursors, values) is what later calls ask for, so
+that they reach deep. Methods and their arguments are found from signatures: a new one is included.
+A fault is named with the seed of its round and its step:
+
+    python -m tests.faults.fuzzing --seed 20260017 --rounds 1
+"""
+
+import argparse
+import asyncio
+import inspect
+import io
+import os
+import random
+import re
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+import memory_mesh
+from memory_mesh.cli import main as cli, parsing
+from memory_mesh.compat import rawko
+from memory_mesh.compat.lane.memory_lane import MemoryLane
+from memory_mesh.compat.neolata import memory_graph
+from memory_mesh.conversation import MemoryContextManager
+from memory_mesh.errors import MeshError
+from memory_mesh.mirror import Mirror
+from memory_mesh.model import Channel, Scope
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.testing import FrozenClock
+from memory_mesh.traces import files as trace_files
+from tests.faults.fuzzing_values import NOW, WORDS, Known, Values
+from tests.faults.report import Progress, Report, Ticker, silent
+
+STEPS = 400  # calls of one round
+_CHECKED = 100  # calls between two looks at every namespace
+_LEFT = {"close", "init"}  # methods that end or begin a store
+_UNTRIED = {"models", "eval", "completion"}  # commands that need a network, a corpus or a shell
+_ID = re.compile(r"\b([a-z]+)(?:_[a-z]+)?[_-]\d{10,16}[_-][0-9a-f]{6}\b|\bexp_\d+\b")
+_PATHS = {"PATH", "FILE", "DIR", "FOLDER"}
+_KEPT = 40  # values of a type, and ids of a kind, that are remembered
+_SLOW = 10.0  # seconds
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: what is called, with what."""
+
+    name: str
+    words: str
+    act: Callable[[], object]
+
+
+def fuzz(
+    folder: Path,
+    *,
+    seed: int,
+    minutes: float | None = None,
+    rounds: int | None = None,
+    steps: int = STEPS,
+    progress: Progress = silent,
+) -> Report:
+    """Runs rounds until the time is over, or so many of them."""
+    report = Report({"rounds": 0, "calls": 0, "answered": 0, "refused": 0, "verified": 0})
+    report.figures |= {"outside MeshError": 0, "findings": 0, "slower than 10 s": 0}
+    end = None if minutes is None else time.monotonic() + minutes * 60
+    ticker, verbs = Ticker(progress, rounds or 0), set[str]()
+    faults: dict[str, int] = {}
+    for number in count() if rounds is None else range(rounds):
+        if end is not None and time.monotonic() > end:
+            break
+        with _surroundings(folder / str(number)) as home:
+            world = _World(home, seed + number, report, faults)
+            world.run(steps, end)
+            verbs |= world.called
+        report.count("rounds")
+        ticker.tick(number + 1, f"rounds, {report.figures['calls']} calls, {len(faults)} faults")
+    report.figures["methods and commands"] = len(verbs)
+    report.figures["distinct faults"] = len(faults)
+    return report
+
+
+class _World:
+    """One store and everything that can be called on it."""
+
+    def __init__(self, home: Path, seed: int, report: Report, faults: dict[str, int]) -> None:
+        self._home, self._seed, self._report, self._faults = home, seed, report, faults
+        self._dice, self._known = random.Random(seed), Known()
+        self._values = Values(self._dice, self._known, home / "sandbox")
+        self._clock = FrozenClock(NOW)
+        self.called: set[str] = set()
+
+    def run(self, steps: int, end: float | None) -> None:
+        """Makes the calls one after another, and verifies at intervals."""
+        with ExitStack() as stack:
+            mesh = stack.enter_context(self._opened())
+            roots = self._roots(stack, mesh)
+            runner = stack.enter_context(asyncio.Runner())
+            fellow = memory_mesh.MemoryMesh(db_dir=self._home / "store", clock=self._clock)
+            stack.callback(lambda: runner.run(fellow.close()))
+            for step in range(steps):
+                if end is not None and time.monotonic() > end:
+                    break
+                self._pass_time()
+                self._attempt(step, self._call(roots, fellow, runner))
+                if step % _CHECKED == _CHECKED - 1 or step == steps - 1:
+                    self._verify(step, mesh)
+
+    def _opened(self) -> MemoryMesh:
+        return MemoryMesh(
+            db_dir=self._home / "store",
+            clock=self._clock,
+            project="p",
+            system_memory=self._dice.random() < 0.5,
+        )
+
+    def _roots(self, stack: ExitStack, mesh: MemoryMesh) -> dict[str, Sequence[object]]:
+        """What methods are called on, by kind."""
+        scopes = (None, Scope("p"), Scope("p", "a1"), Scope("q", None, "s1"), Scope(None, "bob"))
+        views = [mesh]
+        for channel in self._dice.sample(list(Channel), 4):
+            namespace = self._dice.choice((None, None, "other"))
+            scope = self._dice.choice(scopes)
+            views.append(mesh.view(channel=channel, scope=scope, namespace=namespace))
+        views.append(mesh.for_user("ann"))
+        self._known.values[MemoryMesh] = list(views)
+        notes = self._home / "sandbox" / "notes"
+        graph = memory_graph.create_memory(db_dir=self._home / "graph", clock=self._clock)
+        return {
+            "mesh": views,
+            "lane": [MemoryLane(mesh)],
+            "graph": [stack.enter_context(graph)],
+            "mirror": [Mirror(mesh, notes)],
+            "conversation": [MemoryContextManager(mesh=mesh)],
+            "functions": [rawko, trace_files],
+        }
+
+    def _pass_time(self) -> None:
+        if self._dice.random() < 0.1:
+            self._clock.advance(timedelta(minutes=self._dice.randint(1, 600)))
+        if self._dice.random() < 0.005:  # the clock is wrong for a while, and right again
+            self._clock.set(NOW + timedelta(days=self._dice.choice((0, 0, 3650, -3650))))
+
+    def _call(
+        self, roots: Mapping[str, Sequence[object]], fellow: object, runner: asyncio.Runner
+    ) -> Call:
+        kind = self._dice.choices(_ROOTS, _WEIGHTS)[0]
+        if kind == "command":
+            return self._command()
+        if kind == "async":
+            return self._method("async", fellow, lambda value: _awaited(runner, value))
+        return self._method(kind, self._dice.choice(roots[kind]), _drawn)
+
+    def _method(self, kind: str, root: object, finish: Callable[[object], object]) -> Call:
+        """A call of a public method or function."""
+        name = self._dice.choice(_methods(root))
+        method = getattr(root, name)
+        places, named = self._values.arguments(method)
+        words = ", ".join([*map(repr, places), *(f"{key}={one!r}" for key, one in named.items())])
+        return Call(f"{kind}.{name}", words, lambda: finish(method(*places, **named)))
+
+    def _command(self) -> Call:
+        """A command line, as a shell would hand it over."""
+        name = self._dice.choice([name for name in parsing.COMMANDS if name not in _UNTRIED])
+        parser = parsing.Parser(prog=name)
+        parsing.describe(parser, parsing.load(name))
+        words = [name]
+        for action in parser._actions:
+            words += self._option(action)
+        words = [word for word in words if "\0" not in word and word.isprintable() or word == ""]
+        words += [f"--db-dir={self._home / 'store'}"]
+        return Call(f"command {name}", repr(words), lambda: _run(words))
+
+    def _option(self, action: argparse.Action) -> list[str]:
+        if action.dest in {"help", "version", "db_dir"}:
+            return []
+        if not action.required and self._dice.random() > 0.2:
+            return []
+        values = [] if action.nargs == 0 else [self._word(action)]
+        if not action.option_strings:
+            return values
+        name = self._dice.choice(action.option_strings)
+        return [name] if not values else [f"{name}={values[0]}"] if name[1] == "-" else [name, values[0]]
+
+    def _word(self, action: argparse.Action) -> str:
+        """The value of an option as text."""
+        if action.choices is not None:
+            return str(self._dice.choice(list(action.choices)))
+        if action.type in {int, float}:
+            return str(self._values.integer() % 10**30)
+        if str(action.metavar) in _PATHS or action.dest in {"path", "file", "folder"}:
+            return str(self._values.path())
+        return self._values.text(action.dest)
+
+    def _attempt(self, step: int, call: Call) -> None:
+        """Makes one call; anything but an answer or a MeshError is a fault."""
+        begun = time.monotonic()
+        self.called.add(call.name)
+        self._report.count("calls")
+        try:
+            self._harvest(call.act(), 0)
+            self._report.count("answered")
+        except MeshError:
+            self._report.count("refused")
+        except Exception as error:  # noqa: BLE001  # that is what it looks for
+            self._fault(step, call, error)
+        if time.monotonic() - begun > _SLOW:
+            self._report.count("slower than 10 s")
+
+    def _fault(self, step: int, call: Call, error: Exception) -> None:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if "memory_mesh" in f.filename]
+        last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno} {last.name}"
+        self._faults[place] = self._faults.get(place, 0) + 1
+        told = f"seed {self._seed} step {step}: {call.name}({call.words[:400]}): {place}: {error}"
+        self._report.count("outside MeshError")
+        if self._faults[place] == 1:
+            self._report.failures.append(told[:1_500])
+            if "FUZZ_TRACEBACK" in os.environ:
+                print(told[:600], "".join(traceback.format_exception(error)[-6:]), file=sys.stderr)
+
+    def _verify(self, step: int, mesh: MemoryMesh) -> None:
+        views = [mesh.for_user(user) for user in mesh.users()]
+        views += [mesh.view(namespace=name) for name in mesh.namespaces() if "user." not in name]
+        for view in views[:12]:
+            self._report.count("verified")
+            for finding in view.verify().findings:
+                self._report.broken("findings", f"seed {self._seed} step {step}: {finding}")
+
+    def _harvest(self, value: object, depth: int) -> None:
+        """Remembers the ids and values of an answer for later calls."""
+        if isinstance(value, str):
+            for match in islice(_ID.finditer(value), 20):
+                ids = self._known.ids.setdefault(match[1] or "exp", [])
+                _keep(ids, match[0])
+        elif isinstance(value, Mapping) and depth < 4:
+            for key, item in islice(value.items(), 20):
+                self._harvest(key, depth + 1)
+                self._harvest(item, depth + 1)
+        elif isinstance(value, list | tuple | set | frozenset) and depth < 4:
+            for item in islice(value, 20):
+                self._harvest(item, depth + 1)
+        names = getattr(type(value), "__value_fields__", None)
+        if names and depth < 4:
+            _keep(self._known.values.setdefault(type(value), []), value)
+            for name in names:
+                self._harvest(getattr(value, name), depth + 1)
+        if isinstance(cursor := getattr(value, "cursor", None), str):
+            _keep(self._known.texts, cursor)
+
+
+_ROOTS = ("mesh", "async", "lane", "graph", "mirror", "conversation", "functions", "command")
+_WEIGHTS = (60, 8, 4, 10, 2, 4, 2, 10)
+
+
+def _keep(found: list[Any], value: object) -> None:
+    if value not in found:
+        found.append(value)
+    if len(found) > _KEPT:
+        found.pop(0)
+
+
+def _methods(root: object) -> list[str]:
+    """The public methods of an object, or the public functions of a module."""
+    if inspect.ismodule(root):
+        own = vars(root).items()
+        return [n for n, one in own if inspect.isfunction(one) and n[0] != "_" and _of(one, root)]
+    return sorted(
+        name
+        for name, _ in inspect.getmembers(type(root), inspect.isfunction)
+        if name[0] != "_" and name not in _LEFT
+    )
+
+
+def _of(function: Callable[..., object], module: object) -> bool:
+    return function.__module__ == getattr(module, "__name__", None)
+
+
+def _drawn(value: object) -> object:
+    """An answer, or the beginning of one that comes bit by bit."""
+    return list(islice(value, 20)) if isinstance(value, Iterator) else value
+
+
+def _awaited(runner: asyncio.Runner, value: object) -> object:
+    async def wait() -> object:
+        return await value if inspect.isawaitable(value) else value
+
+    return runner.run(wait())
+
+
+def _run(words: Sequence[str]) -> object:
+    """Runs a command; a crash is raised again as what it says."""
+    said, told = io.StringIO(), io.StringIO()
+    stdin, sys.stdin = sys.stdin, io.StringIO(WORDS[0])
+    try:
+        with redirect_stdout(said), redirect_stderr(told):
+            code = cli.run(list(words))
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 1
+    finally:
+        sys.stdin = stdin
+    if code not in {cli.FAILED, cli.MISUSED, 0}:
+        raise AssertionError(f"exit code {code}: {told.getvalue()[-1_200:]}")
+    return said.getvalue()
+
+
+@contextmanager
+def _surroundings(home: Path) -> Iterator[Path]:
+    """A home and a working folder of its own, with a few files."""
+    sandbox = home / "sandbox"
+    (sandbox / "notes").mkdir(parents=True)
+    (sandbox / "notes" / "a.md").write_text("The printer is on the third floor.\n")
+    (sandbox / "skill.md").write_text("---\nname: deploy\nintent: to deploy\n---\nPush it.\n")
+    (sandbox / "x").write_bytes(b"\xff\xfe binary \0")
+    changed = {
+        "HOME": str(home), "MEMORY_MESH_KEY_DIR": str(home / "keys"), "MEMORY_MESH_DEBUG": "1",
+        "MEMORY_MESH_EMBEDDER": "none", "MEMORY_MESH_OWN_NAMES": "off",
+    }  # fmt: skip
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
+    try:
+        with chdir(sandbox):
+            yield home
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def main() -> int:
+    """Runs the fuzzer from a shell."""
+    parser = argparse.ArgumentParser(description="calls everything with usual and odd values")
+    parser.add_argument("--seed", type=int, default=20260000)
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="memory-mesh-fuzz-") as folder:
+        report = fuzz(
+            Path(folder), seed=options.seed, minutes=options.minutes,
+            rounds=options.rounds if options.rounds or options.minutes else 1,
+            steps=options.steps, progress=print,
+        )  # fmt: skip
+    print(report.figures, *report.failures, sep="\n")
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
