@@ -156,6 +156,7 @@ class _World:
         self, roots: Mapping[str, Sequence[object]], fellow: object, runner: asyncio.Runner
     ) -> Call:
         kind = self._dice.choices(_ROOTS, _WEIGHTS)[0]
+        self._values.odd = self._dice.choice((0.02, 0.1, 0.3, 0.6))
         if kind == "command":
             return self._command()
         if kind == "async":
@@ -167,7 +168,7 @@ class _World:
         name = self._dice.choice(_methods(root))
         method = getattr(root, name)
         places, named = self._values.arguments(method)
-        words = ", ".join([*map(repr, places), *(f"{key}={one!r}" for key, one in named.items())])
+        words = ", ".join([*map(_shown, places), *(f"{k}={_shown(v)}" for k, v in named.items())])
         return Call(f"{kind}.{name}", words, lambda: finish(method(*places, **named)))
 
     def _command(self) -> Call:
@@ -178,7 +179,7 @@ class _World:
         words = [name]
         for action in parser._actions:
             words += self._option(action)
-        words = [word for word in words if "\0" not in word and word.isprintable() or word == ""]
+        words = [word for word in words if ("\0" not in word and word.isprintable()) or word == ""]
         words += [f"--db-dir={self._home / 'store'}"]
         return Call(f"command {name}", repr(words), lambda: _run(words))
 
@@ -191,7 +192,13 @@ class _World:
         if not action.option_strings:
             return values
         name = self._dice.choice(action.option_strings)
-        return [name] if not values else [f"{name}={values[0]}"] if name[1] == "-" else [name, values[0]]
+        return (
+            [name]
+            if not values
+            else [f"{name}={values[0]}"]
+            if name[1] == "-"
+            else [name, values[0]]
+        )
 
     def _word(self, action: argparse.Action) -> str:
         """The value of an option as text."""
@@ -219,7 +226,9 @@ class _World:
             self._report.count("slower than 10 s")
 
     def _fault(self, step: int, call: Call, error: Exception) -> None:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if "memory_mesh" in f.filename]
+        frames = [
+            f for f in traceback.extract_tb(error.__traceback__) if "memory_mesh" in f.filename
+        ]
         last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno} {last.name}"
         self._faults[place] = self._faults.get(place, 0) + 1
@@ -285,6 +294,13 @@ def _methods(root: object) -> list[str]:
 
 def _of(function: Callable[..., object], module: object) -> bool:
     return function.__module__ == getattr(module, "__name__", None)
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)[:300]
+    except ValueError:  # a number with more digits than Python prints
+        return f"<{type(value).__name__} with a huge number>"
 
 
 def _drawn(value: object) -> object:

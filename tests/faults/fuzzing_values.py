@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import memory_mesh.model as model
+from memory_mesh import model
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.policy.writing.drafts import DETAILS
 
@@ -88,9 +88,9 @@ class Values:
             if not needed and self.dice.random() > self._wanted(name):
                 continue
             value = self.value(parameter.annotation, name)
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                places.append(value)
-            elif needed and parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not named:
+            if parameter.kind is parameter.VAR_POSITIONAL or (
+                needed and parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not named
+            ):
                 places.append(value)
             else:
                 named[name] = value
@@ -178,7 +178,7 @@ class Values:
         if self.dice.random() < self.odd:
             return self.dice.choice(ODD_OBJECTS)
         if key in DETAILS:
-            return self.value(eval(DETAILS[key][0], _names()), key)  # noqa: S307  # our own types
+            return self.value(eval(DETAILS[key][0], _names()), key)  # our own types
         return self.text(key)
 
     def _collected(self, origin: object, parts: Sequence[object], name: str, depth: int) -> object:
@@ -236,7 +236,7 @@ def _resolved(annotation: object) -> object:
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
         try:
-            return eval(annotation, _names())  # noqa: S307  # our own annotations
+            return eval(annotation, _names())  # our own annotations
         except NameError:
             return object
     return annotation

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.policy.arguments import shown
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -20,7 +21,7 @@ def moment(name: str, value: object) -> datetime | None:
             return _EPOCH + timedelta(milliseconds=value)
     except (ValueError, OverflowError):
         pass
-    raise InvalidInput(f"{name} is no time: {str(value)[:40]!r}")
+    raise InvalidInput(f"{name} is no time: {shown(value)}")
 
 
 def millis(at: datetime) -> int:

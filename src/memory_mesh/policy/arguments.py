@@ -28,10 +28,20 @@ def options_given(
     return {name: arguments[name] for name in names if arguments.get(name, absent) is not absent}
 
 
+def shown(value: object) -> str:
+    """The beginning of a value for a message; Python prints no number of thousands of digits."""
+    try:
+        return repr(value)[:80]
+    except ValueError:
+        return "a huge number"
+
+
 def check_limit(limit: int, name: str = "limit") -> int:
     """The limit, if it is a sensible one."""
     if type(limit) is not int or not 1 <= limit <= MAX_RESULTS:
-        raise InvalidInput(f"{name} must be a whole number from 1 to {MAX_RESULTS}, not {limit!r}")
+        raise InvalidInput(
+            f"{name} must be a whole number from 1 to {MAX_RESULTS}, not {shown(limit)}"
+        )
     return limit
 
 
@@ -61,10 +71,10 @@ def moment(name: str, value: object) -> datetime | None:
 def member(name: str, kind: type[Member], value: object) -> Member:
     """One of an enum's words."""
     try:
-        return kind(str(value))
+        return kind(value if isinstance(value, str) else str(value))
     except ValueError:
         words = ", ".join(kind)
-        raise InvalidInput(f"{name} must be one of: {words}; not {value!r}") from None
+        raise InvalidInput(f"{name} must be one of: {words}; not {shown(value)}") from None
 
 
 def check_text(value: object, name: str) -> str:
@@ -93,5 +103,5 @@ def check_whole(value: object, name: str, *, least: int = -INTEGERS) -> int:
 def check_share(value: object, name: str) -> float:
     """The value as a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{name} must be a number from 0 to 1, not {value!r:.80}")
+        raise InvalidInput(f"{name} must be a number from 0 to 1, not {shown(value)}")
     return float(value)

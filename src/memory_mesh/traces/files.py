@@ -78,7 +78,10 @@ def import_traces(
 
 def export_files(traces: Iterable[Trace], folder: Path) -> list[str]:
     """Writes each trace to a file of its own, named by its id; returns the names that changed."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be a folder for traces: {error.strerror}") from error
     changed: list[str] = []
     for trace in traces:
         path = folder / f"{trace.trace_id.replace(':', '_')}.md"

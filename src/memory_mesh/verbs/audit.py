@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh import flows
-from memory_mesh.errors import NotFound
+from memory_mesh.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.model import (
     Block,
     Verification,
@@ -58,7 +58,10 @@ class AuditVerbs(View):
                     "store a memory first"
                 )
             mark = audit.checkpoint(verification.head, parts.clock.now())
-            Path(checkpoint).write_text(mark + "\n", encoding="utf-8")
+            try:
+                Path(checkpoint).write_text(mark + "\n", encoding="utf-8")
+            except (OSError, ValueError) as error:
+                raise StoreError(f"the checkpoint cannot be written: {error}") from error
         return verification
 
 
@@ -67,3 +70,5 @@ def _read(path: str | PathLike[str]) -> str:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NotFound(f"the file {path} does not exist") from None
+    except (OSError, ValueError) as error:  # a folder, no text, a name that no file can have
+        raise InvalidInput(f"the checkpoint cannot be read: {error}") from error

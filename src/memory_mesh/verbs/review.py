@@ -18,7 +18,7 @@ from memory_mesh.model import (
     SkillQuery,
     Status,
 )
-from memory_mesh.policy.arguments import check_limit, check_text
+from memory_mesh.policy.arguments import check_limit, check_text, shown
 from memory_mesh.policy.writing.trust import is_authoritative
 from memory_mesh.verbs.proposals import ProposalVerbs
 
@@ -62,7 +62,7 @@ class ReviewVerbs(ProposalVerbs):
             scope: who reads; by default the project, agent and session of this mesh.
         """
         if isinstance(boost, bool) or not 0 <= boost <= 1:
-            raise InvalidInput(f"boost must be a number from 0 to 1, not {boost!r}")
+            raise InvalidInput(f"boost must be a number from 0 to 1, not {shown(boost)}")
         return flows.review.reinforce(self._access(), memory_id, self._reader(scope), float(boost))
 
     def dispute(

@@ -18,7 +18,7 @@ from memory_mesh.model import (
     Space,
     Status,
 )
-from memory_mesh.policy.arguments import check_limit, check_share, check_text
+from memory_mesh.policy.arguments import check_limit, check_share, check_text, check_whole
 from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.typed import TYPE_CHECKING
@@ -51,6 +51,9 @@ class SkillVerbs(View):
 
     def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
         """Stores a skill from a ready draft, as importers make them."""
+        from memory_mesh.policy.writing.ready import check_ready
+
+        check_ready(draft)
         return flows.skills.ingest(
             self._access(), replace(draft, scope=self._stored_scope(draft.scope))
         )
@@ -97,6 +100,7 @@ class SkillVerbs(View):
 
     def skill_vectors(self, skills: Sequence[Skill], space: Space) -> dict[str, bytes]:
         """Returns the vectors of skills in one of the spaces that `stats` lists."""
+        check_whole(space.dimension, "dimension", least=1)
         ids = tuple(skill.id for skill in skills)
         query = SkillQuery(Scope(), len(ids), ids=ids, statuses=frozenset(Status), space=space)
         everyone = replace(query, across=AUDIENCE)

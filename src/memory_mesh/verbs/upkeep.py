@@ -12,6 +12,7 @@ from memory_mesh.model import (
     Stats,
     UpkeepReport,
 )
+from memory_mesh.policy.arguments import check_whole
 from memory_mesh.policy.users import shown_namespace, user_of
 from memory_mesh.verbs.jobs import JobVerbs
 from memory_mesh.verbs.lessons import LessonVerbs
@@ -85,5 +86,6 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
 
     def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
         """Returns the vectors of memories in one of the spaces that `stats` lists."""
+        check_whole(space.dimension, "dimension", least=1)
         with self._read() as snapshot:
             return snapshot.vectors(space, list(ids))

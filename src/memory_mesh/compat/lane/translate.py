@@ -20,7 +20,7 @@ from memory_mesh.compat.times import moment
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.model import Channel, Draft, Json, Kind, Memory, Origin, record
-from memory_mesh.policy.arguments import INTEGERS, check_text
+from memory_mesh.policy.arguments import INTEGERS, check_text, shown
 from memory_mesh.policy.ranking import lane, profiles
 from memory_mesh.policy.ranking.usefulness import HARMFUL, HELPFUL
 from memory_mesh.policy.writing.drafts import draft_of
@@ -323,10 +323,10 @@ def _list_items(value: Json) -> Sequence[Json]:
 def _within(low: float, high: float) -> Check:
     def check(name: str, value: object) -> Json:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InvalidInput(f"{name} must be a number, not {value!r}")
+            raise InvalidInput(f"{name} must be a number, not {shown(value)}")
         if not low <= value <= high:
             raise InvalidInput(
-                f"{name} must be at least {low:g} and at most {high:g}, not {value!r:.40}"
+                f"{name} must be at least {low:g} and at most {high:g}, not {shown(value)}"
             )
         return value
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.policy.arguments import shown
 from memory_mesh.policy.packing import counting
 from memory_mesh.policy.ranking.profiles import MESH, MIN_RELEVANCE
 from memory_mesh.typed import TypeAlias
@@ -60,7 +61,7 @@ def checked(count: object) -> Count:
     def counted(text: str) -> int:
         found: object = count(text)
         if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-            raise InvalidInput(f"count_tokens must return a whole number, not {found!r:.40}")
+            raise InvalidInput(f"count_tokens must return a whole number, not {shown(found)}")
         return found
 
     return counted
@@ -68,5 +69,5 @@ def checked(count: object) -> Count:
 
 def _whole(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput(f"{name} must be a whole number of tokens from 1 on, not {value!r:.40}")
+        raise InvalidInput(f"{name} must be a whole number of tokens from 1 on, not {shown(value)}")
     return value

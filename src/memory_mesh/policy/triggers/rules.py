@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model.trigger import InjectionRules, PointRules
-from memory_mesh.policy.arguments import MAX_RESULTS
+from memory_mesh.policy.arguments import MAX_RESULTS, shown
 from memory_mesh.policy.ranking.points import SPECIALTIES
 from memory_mesh.policy.triggers.selecting import level
 from memory_mesh.typed import Any
@@ -83,5 +83,5 @@ def _check_count(agent: str, value: object) -> None:
     if type(value) is not int or not 0 <= value <= MAX_RESULTS:
         raise InvalidInput(
             f"max_injected of {agent!r} must be a whole number from 0 to {MAX_RESULTS}, "
-            f"not {value!r}"
+            f"not {shown(value)}"
         )

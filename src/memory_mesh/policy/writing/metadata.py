@@ -13,6 +13,7 @@ from memory_mesh.policy.writing.limits import (
     METADATA_KEY_CHARS,
 )
 
+_NUMBER_BITS = 3_322  # a thousand digits
 FORBIDDEN = frozenset({"__proto__", "constructor", "prototype"})
 
 
@@ -64,6 +65,8 @@ def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
         budget.spend(len(value))
         return check_text(value, f"metadata {path!r}")
     if value is None or isinstance(value, bool | int):
+        if value and value.bit_length() > _NUMBER_BITS:
+            raise InvalidInput(f"metadata {path!r} is a number of more than 1,000 digits")
         budget.spend(1)
         return value
     if isinstance(value, float) and math.isfinite(value):

@@ -1,20 +1,26 @@
 """Checks drafts that a caller made: what the ledger cannot hold is refused with its field."""
 
+import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import fields
-from memory_mesh.model import Draft
-from memory_mesh.policy.arguments import check_text, check_whole
+from memory_mesh.model import Draft, SkillDraft
+from memory_mesh.policy.arguments import check_text, check_whole, moment
 from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.typed import TypeVar
+
+Ready = TypeVar("Ready", Draft, SkillDraft)
 
 
-def check_ready(draft: Draft) -> Draft:
-    """The draft itself; InvalidInput names the text or number in it that cannot be stored."""
+def check_ready(draft: Ready) -> Ready:
+    """The draft itself; InvalidInput names the text, number or time that cannot be stored."""
+    if not isinstance(draft, Draft | SkillDraft):
+        raise InvalidInput("a draft must be a Draft or a SkillDraft")
     for field in fields(draft):
         value = getattr(draft, field.name)
-        if field.name == "extra":
+        if field.name in {"extra", "metadata"}:
             check_metadata(value)
         elif value is not None:
             _check(value, field.name)
@@ -22,15 +28,21 @@ def check_ready(draft: Draft) -> Draft:
     return draft
 
 
+def _check_number(value: float, name: str) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(f"{name} must be a number, not {value}")
+    if isinstance(value, int) and not isinstance(value, bool):
+        check_whole(value, name)
+
+
 def _check(value: object, name: str) -> None:
     """Checks one value and what is inside it."""
     if isinstance(value, str):
         check_text(value, name)
     elif isinstance(value, datetime):
-        if value.tzinfo is None:
-            raise InvalidInput(f"{name} must say its time zone")
-    elif isinstance(value, int) and not isinstance(value, bool):
-        check_whole(value, name)
+        moment(name, value)
+    elif isinstance(value, int | float):
+        _check_number(value, name)
     elif parts := getattr(value, "__value_fields__", None):  # one of our own values
         for part in parts:
             _check(getattr(value, part), f"{name}.{part}")

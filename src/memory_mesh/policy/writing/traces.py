@@ -8,7 +8,7 @@ from functools import cache
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
-from memory_mesh.policy.arguments import check_text, member, moment
+from memory_mesh.policy.arguments import check_text, member, moment, shown
 from memory_mesh.policy.writing.limits import METADATA_CHARS
 from memory_mesh.typed import Any, TypeVar
 
@@ -164,7 +164,7 @@ def _step(given: object) -> Step:
 
 def _duration(value: object) -> int:
     if type(value) is not int or not 0 <= value < _MAX_DURATION:
-        raise InvalidInput(f"duration_ms must be a whole number from 0 on, not {value!r:.40}")
+        raise InvalidInput(f"duration_ms must be a whole number from 0 on, not {shown(value)}")
     return value
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from memory_mesh.engines.ledgers.sqlite import file_names, schema
 from memory_mesh.errors import (
     Closed,
+    InvalidInput,
     MeshError,
     StoreError,
     StoreIsBusy,
@@ -315,6 +316,14 @@ def translated() -> Iterator[None]:
                 "its very end may be there: look before you repeat it, or repeat it with its key."
             ) from error
         raise
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"a text is not valid Unicode (a lone surrogate at {error.start})"
+        ) from error
+    except OverflowError as error:
+        if "SQLite" not in str(error):
+            raise
+        raise InvalidInput("a number is too large: it must be below 2**63") from error
     except OSError as error:
         if error.errno is None:  # not the file system's: an alarm of the caller, say
             raise
