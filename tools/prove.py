@@ -33,6 +33,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     evil_patterns,
     explaining,
     forking,
+    fuzzing,
     graph_leaking,
     leaking,
     linking_processes,
@@ -279,6 +280,9 @@ SUITES: dict[str, Suite] = {
     "packing": _packing,
     "explaining": lambda folder, seed, progress: explaining.explained(
         folder, cases=500, seed=seed, progress=progress
+    ),
+    "fuzzing": lambda folder, seed, progress: fuzzing.fuzz(
+        folder, seed=seed, minutes=30, progress=progress
     ),
     "graph-leaks": lambda folder, seed, progress: graph_leaking.leaks(
         folder, calls=10_000, seed=seed, progress=progress

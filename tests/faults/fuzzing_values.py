@@ -26,8 +26,8 @@ from memory_mesh.policy.writing.drafts import DETAILS
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WORDS = (
-    "The printer is on the third floor", "Ann lives in Rome", "Ann lives in Oslo", "I live in Paris",
-    "The build failed because the token had expired; always refresh it first", "tea", "deploy",
+    "The printer is on the third floor", "Ann lives in Rome", "Ann lives in Oslo", "I live",
+    "I live in Paris", "The build failed because the token had expired; refresh it first", "tea",
     "Never push to main on Fridays", "ssh key sk-ant-REDACTED-example of bob@example.com",
     "When a deploy fails, roll it back, then read the log, then fix the test", "资料备份", "ärger",
 )  # fmt: skip
@@ -47,13 +47,14 @@ ODD_FLOATS = (
     0.0, -0.0, 1.0, 0.5, -1.0, 2.0, 5e-324, 1e308, float("nan"), float("inf"), float("-inf"),
 )  # fmt: skip
 _FAR = timezone(timedelta(hours=23, minutes=59))
+_LEAST, _MOST = datetime.min, datetime.max  # noqa: DTZ901  # odd ones
 ODD_TIMES = (
     NOW, NOW - timedelta(days=1), NOW + timedelta(days=40), NOW.replace(tzinfo=None),
-    datetime.min, datetime.max, datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC),
+    _LEAST, _MOST, datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC),
     datetime.min.replace(tzinfo=_FAR), datetime.max.replace(tzinfo=timezone(-timedelta(hours=23))),
     datetime(1969, 12, 31, tzinfo=UTC),
 )  # fmt: skip
-ODD_OBJECTS = (
+ODD_OBJECTS: tuple[object, ...] = (
     None, True, 7, 2**70, 1.5, float("nan"), "x", "\udc80", b"x", object(), [], {}, [1, [2, [3]]],
     {"a": {"b": 1}}, {1: 2}, {"__proto__": 1}, NOW, date(2026, 1, 1), {"x"}, ("a", "b"), 10**5_000,
 )  # fmt: skip
@@ -181,7 +182,7 @@ class Values:
             return self.value(eval(DETAILS[key][0], _names()), key)  # our own types
         return self.text(key)
 
-    def _collected(self, origin: object, parts: Sequence[object], name: str, depth: int) -> object:
+    def _collected(self, origin: Any, parts: Sequence[object], name: str, depth: int) -> object:
         if origin in _MAPPINGS:
             return self._mapped(parts, name, depth)
         if origin is collections.abc.Callable:
@@ -191,8 +192,7 @@ class Values:
             return tuple(self.value(part, name, depth + 1) for part in parts)
         inner = parts[0] if parts else str
         found = [self.value(inner, name, depth + 1) for _ in range(several)]
-        kinds = {tuple: tuple, set: set, frozenset: frozenset}
-        return kinds.get(origin, list)(found) if isinstance(origin, type) else found
+        return origin(found) if origin in (tuple, set, frozenset) else found
 
     def _mapped(self, parts: Sequence[object], name: str, depth: int) -> object:
         inner = _resolved(parts[1]) if len(parts) > 1 else object
@@ -203,9 +203,9 @@ class Values:
     def _instance(self, kind: type, name: str, depth: int) -> object:
         if issubclass(kind, Enum):
             return self.dice.choice(list(kind))
-        if seen := self.known.values.get(kind):
-            if self.dice.random() < 0.7:
-                return self.dice.choice(seen)
+        seen = self.known.values.get(kind)
+        if seen and self.dice.random() < 0.7:
+            return self.dice.choice(seen)
         built = getattr(kind, "__value_fields__", None)
         if (built is None and not is_dataclass(kind)) or depth > 3:
             return self.dice.choice(seen) if seen else None
@@ -268,7 +268,8 @@ _KINDS = {
 _NAMING = {"by", "target", "source", "derived_from", "supersedes", "ids", "before"}
 _SAID = {
     "content", "text", "query", "question", "goal", "task", "prompt", "response", "title", "topic",
-    "yamo_text", "items", "current_plan", "plan", "reason", "value", "why", "rationale", "wire_format",
+    "yamo_text", "items", "current_plan", "plan", "reason", "value", "why", "rationale",
+    "wire_format",
 }  # fmt: skip
 _SPOKEN: dict[str, Sequence[str]] = {
     "filter": ("importance > 0.5", "tags = 'tea'", "kind = 'decision' AND pinned = true",

@@ -13,8 +13,9 @@ from memory_mesh.compat.lane.import_ import bring_in_lane
 from memory_mesh.compat.rfc11.import_ import bring_in
 from memory_mesh.errors import IdempotencyConflict, InvalidInput
 from memory_mesh.mirror import Mirror
-from memory_mesh.model import Draft, Outcome
+from memory_mesh.model import Draft, Outcome, Scope, SkillDraft, Source, Space
 from memory_mesh.model.memory import Origin
+from memory_mesh.model.trace import Trace
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.traces.files import import_files
 from tests import tables
@@ -22,6 +23,7 @@ from tests.flow.test_lane import written
 
 GOOD_SKILL = "---\nname: deploy\nintent: to deploy\n---\nPush the tag.\n"
 BRACKETS = 5_000
+SKILL = SkillDraft(text="x", metadata={}, scope=Scope(), source=Source())
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -263,6 +265,45 @@ def test_a_trace_file_with_any_bytes_in_its_name_or_brackets_stops_only_itself(t
     done = import_files(mesh, [folder])
     assert len(done.faults) == 2
     assert done.stored == ()
+
+
+def test_a_trace_that_is_not_valid_is_refused_with_its_place(mesh):
+    bad = Trace("Ship it", duration_ms=-1)
+    receipts = mesh.record_traces([Trace("Ship the release"), bad, Trace("Fix the printer")])
+    assert [one.outcome for one in receipts] == [Outcome.STORED, Outcome.REFUSED, Outcome.STORED]
+    assert receipts[1].reasons[0].startswith("traces[1]: duration_ms")
+    with pytest.raises(InvalidInput, match="duration_ms"):
+        mesh.record_traces([bad])
+
+
+def test_an_option_without_a_value_is_a_misuse(tmp_path, capsys):
+    assert run(["distill", "--session=--", "--db-dir", str(tmp_path)]) == 2
+    assert "--session needs a value" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda mesh: mesh.get("\udc80"),
+        lambda mesh: mesh.get_trace("x\ud800y"),
+        lambda mesh: mesh.list_skills(before="\ud800"),
+        lambda mesh: mesh.blocks(after_seq=2**70),
+        lambda mesh: mesh.blocks(limit=2**70),
+        lambda mesh: mesh.get_all(limit=10**5_000),
+        lambda mesh: mesh.add("tea", {"n": 10**5_000}),
+        lambda mesh: mesh.add("tea", importance=10**5_000),
+        lambda mesh: mesh.add_skill(replace(SKILL, scope=Scope(project="\ud800"))),
+        lambda mesh: mesh.verify(against="/"),
+        lambda mesh: mesh.vectors([], Space("p", "m", "r", 10**5_000, 1)),
+        lambda mesh: mesh.log_experience(Trace("x", duration_ms=10**5_000)),
+    ],
+)
+def test_what_no_ledger_can_hold_is_invalid_input(tmp_path, clock, call):
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, system_memory=True) as mesh:
+        mesh.add("milk is white")
+        with pytest.raises(InvalidInput):
+            call(mesh)
+        assert mesh.verify().ok
 
 
 def test_a_memory_file_with_brackets_or_any_bytes_in_its_name_stops_only_itself(tmp_path, mesh):

@@ -1973,6 +1973,9 @@ class MemoryMesh:
     ) -> list[Receipt]:
         """Records many traces, as importers have them; a tie to an unknown trace makes no link.
 
+        One that is not valid is refused, its receipt says why, and the others are recorded. If no
+        trace at all is valid, the first error is raised.
+
         Options:
             scope: the project, agent and session that may see it.
         """

@@ -94,7 +94,15 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     parser = Parser(prog=f"{PROGRAM} {name}", description=_sentence(name))
     describe(parser, command)
     parser.set_defaults(command=name)
-    return command, parser.parse_args(words)
+    return command, _checked(parser, parser.parse_args(words))
+
+
+def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.Namespace:
+    """Refuses `--option=--`: argparse takes it for the end of the options and gives no value."""
+    for action in parser._actions:  # noqa: SLF001  # argparse lists them nowhere else
+        if action.nargs is None and getattr(options, action.dest, None) == []:
+            parser.error(f"{'/'.join(action.option_strings) or action.dest} needs a value")
+    return options
 
 
 def load(name: str) -> Command:

@@ -1,7 +1,7 @@
 """`Mirror`: the memories of a project as Markdown files in a folder."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
@@ -112,8 +112,9 @@ class Mirror:
         """A file of the folder: its path, or its name in the folder."""
         path = Path(target)
         for found in (path.absolute(), self.folder / path):
-            if found.exists() and found.is_relative_to(self.folder):
-                return found
+            with suppress(OSError):  # a name that is too long for any file
+                if found.exists() and found.is_relative_to(self.folder):
+                    return found
         return path
 
     def stale(self) -> list[Stale]:

@@ -27,8 +27,10 @@ class SystemMemoryVerbs(View):
 
     def log_experience(self, trace: "Trace") -> "Experience":
         """Logs the anonymised figures of one execution; `record_trace` does it by itself."""
+        from memory_mesh.policy.writing.traces import trace_with
+
         access, files = self._system()
-        experience = self._experience(access, trace, self._config.project)
+        experience = self._experience(access, trace_with(trace, {}), self._config.project)
         return flows.system_memory.append(access, files, [experience])[0]
 
     def experiences(self, *, limit: int = 100, before: str | None = None) -> "list[Experience]":

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from memory_mesh import flows
+from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Draft, Kind, Lens, Origin, Outcome, Receipt, Scope, Status, Tier
 from memory_mesh.model.filter import And, Compare, Filter, Sign
@@ -89,10 +90,21 @@ class TraceVerbs(SystemMemoryVerbs):
     ) -> list[Receipt]:
         """Records many traces, as importers have them; a tie to an unknown trace makes no link.
 
+        One that is not valid is refused, its receipt says why, and the others are recorded. If no
+        trace at all is valid, the first error is raised.
+
         Options:
             scope: the project, agent and session that may see it.
         """
-        return self._record_traces([trace_with(one, {}) for one in traces], scope)
+        read = [_valid(one) for one in traces]
+        valid = [one for one in read if isinstance(one, Trace)]
+        if read and not valid:
+            raise next(one for one in read if isinstance(one, InvalidInput))
+        receipts = iter(self._record_traces(valid, scope))
+        return [
+            next(receipts) if isinstance(one, Trace) else Receipt.not_read(f"traces[{at}]: {one}")
+            for at, one in enumerate(read)
+        ]
 
     def get_trace(
         self, trace_id: str, *, scope: Scope | None = None, include: Iterable[Status | str] = ()
@@ -248,3 +260,11 @@ def _lens_on_traces(lens: Lens, window: Window | None) -> Lens:
     if lens.where is not None:
         tests.append(lens.where)
     return replace(lens, where=tests[0] if len(tests) == 1 else And(tuple(tests)))
+
+
+def _valid(trace: Trace) -> Trace | InvalidInput:
+    """The trace as it is recorded, or why it cannot be."""
+    try:
+        return trace_with(trace, {})
+    except InvalidInput as error:
+        return error

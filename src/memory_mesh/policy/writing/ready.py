@@ -16,8 +16,6 @@ Ready = TypeVar("Ready", Draft, SkillDraft)
 
 def check_ready(draft: Ready) -> Ready:
     """The draft itself; InvalidInput names the text, number or time that cannot be stored."""
-    if not isinstance(draft, Draft | SkillDraft):
-        raise InvalidInput("a draft must be a Draft or a SkillDraft")
     for field in fields(draft):
         value = getattr(draft, field.name)
         if field.name in {"extra", "metadata"}:
@@ -29,10 +27,10 @@ def check_ready(draft: Ready) -> Ready:
 
 
 def _check_number(value: float, name: str) -> None:
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, int):
+        check_whole(int(value), name)  # true and false are 1 and 0
+    elif not math.isfinite(value):
         raise InvalidInput(f"{name} must be a number, not {value}")
-    if isinstance(value, int) and not isinstance(value, bool):
-        check_whole(value, name)
 
 
 def _check(value: object, name: str) -> None:

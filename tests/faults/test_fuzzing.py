@@ -1,0 +1,35 @@
+"""A fixed sample of random calls: no exception outside MeshError, and every store verifies."""
+
+import pytest
+
+from memory_mesh.cli import parsing
+from memory_mesh.sync import MemoryMesh
+from tests.faults import fuzzing
+
+SEED = 20261500
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_random_calls_of_everything_raise_nothing_but_mesh_errors(tmp_path):
+    report = fuzzing.fuzz(tmp_path, seed=SEED, rounds=1, steps=200)
+    report.holds()
+    assert report.figures["calls"] == 200
+    assert report.figures["verified"]
+
+
+def test_the_suite_notices_an_exception_and_a_crash(tmp_path, monkeypatch):
+    """Methods and commands that fail as a fault would."""
+
+    def broken(*_args: object, **_named: object) -> None:
+        raise KeyError("a fault")
+
+    monkeypatch.setattr(MemoryMesh, "get_all", broken)
+    monkeypatch.setattr(fuzzing, "_methods", lambda _: ["get_all"])
+    monkeypatch.setattr(fuzzing, "_ROOTS", ("mesh", "command"))
+    monkeypatch.setattr(fuzzing, "_WEIGHTS", (1, 1))
+    monkeypatch.setattr(parsing, "COMMANDS", {"list": ""})
+    report = fuzzing.fuzz(tmp_path, seed=SEED, rounds=1, steps=40)
+    assert report.figures["outside MeshError"]
+    assert any("KeyError" in each and "mesh.get_all" in each for each in report.failures)
+    assert any("exit code 70" in each for each in report.failures)
