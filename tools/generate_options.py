@@ -49,6 +49,7 @@ SHARED: Mapping[str, Mapping[str, str]] = {
         "across": "parts of the scope to ignore: project, agent, session",
         "approve": "True lets it in, False archives it and keeps its value out",
         "as_of": "answer from what was recorded at this time",
+        "as_owner": "show what is for others, too: every project, agent and session",
         "channel": "where texts come from; it limits how far they are trusted",
         "clock": "the clock to use instead of the system's",
         "custom_embedder": "an embedder object to use instead of a configured one",

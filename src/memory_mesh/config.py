@@ -86,6 +86,7 @@ _WRITTEN = {  # in the file
     "injection": "[injection.AGENT]",
 }
 _KINDS = {bool: "true or false", float: "a number", str: "a text"}
+NO_AGENT = "YAMO_AGENT"  # the agent of a mesh that was given none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ class Config:
 
     db_dir: Path = Path()
     namespace: str = "default"
-    agent_id: str = "YAMO_AGENT"
+    agent_id: str = NO_AGENT
     project: str | None = None
     session: str | None = None
     allow_network_folder: bool = False

@@ -29,6 +29,7 @@ from memory_mesh.model import (
     PredicateSchema,
     Proposal,
     Question,
+    Scope,
     SkillQuery,
     Space,
     Standing,
@@ -132,7 +133,7 @@ class Lookup(Protocol):
         """
 
     def history(self, memory_id: str) -> list[Memory]:
-        """Every version of one memory, oldest first."""
+        """Every version of one memory, oldest first, whoever may see it."""
 
     def next_bound(self, lens: Lens) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid, or may expire."""
@@ -241,6 +242,16 @@ class Trail(Protocol):
 
     def block(self, block_id: str) -> Block | None:
         """A block of the chain, or the record of a recall, by its id."""
+
+    def blocks_for(self, lens: Lens, after_seq: int, limit: int) -> list[Block]:
+        """Blocks of the next commits about what the lens sees, now and when they were written.
+
+        Those about no memory (a skill, a predicate, a refusal) are among them. A commit's blocks
+        are never split.
+        """
+
+    def recalls_by(self, readers: Sequence[Scope], limit: int) -> list[Block]:
+        """The latest records of searches by these readers, newest first."""
 
     def blocks_about(self, memory_id: str, limit: int) -> list[Block]:
         """The newest chained blocks whose first memory it is, oldest first."""

@@ -25,7 +25,7 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.policy.arguments import check_text
-from memory_mesh.policy.audience import lens_of
+from memory_mesh.policy.audience import AUDIENCE, lens_of
 from memory_mesh.policy.writing.trust import ceiling, is_authoritative, lowered
 from memory_mesh.ports import Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
@@ -99,6 +99,8 @@ class View:
     def _access_to(self, opened: OpenStore) -> Access:
         config = self._config
         namespace, redactor = config.namespace, opened.redactor(config.namespace)
+        agent = prepare.redact_identity(redactor, config.agent_id)
+        stored = prepare.redact_scope(redactor, Scope(config.project, None, config.session))
         if opened.sinks:
             opened.used.add(namespace)
         return Access(
@@ -106,7 +108,8 @@ class View:
             ids=opened.ids,
             cache=opened.cache,
             namespace=namespace,
-            agent=prepare.redact_identity(redactor, config.agent_id),
+            agent=agent,
+            reader=Scope(stored.project, agent, stored.session),
             kind=self._kind,
             yamo=config.enable_yamo,
             embedder=opened.embedder(),
@@ -169,6 +172,10 @@ class View:
             valid_at=valid_at,
             session_days=self._config.session_days,
         )
+
+    def _owned(self, scope: Scope | None, *, as_owner: bool) -> Lens:
+        """What a listing may see: what is for the reader, or for the owner everything."""
+        return self._lens(scope, across=AUDIENCE if as_owner else ())
 
     def _injection_rules(self, agent: str) -> "InjectionRules":
         """How memories are selected for an agent, by the settings."""

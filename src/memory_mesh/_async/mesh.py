@@ -907,9 +907,23 @@ class MemoryMesh:
         """Lists the ids of the users who have memories in the store; `for_user` opens them."""
         return await self._threads.run(self._sync.users)
 
-    async def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
-        """Returns the vectors of memories in one of the spaces that `stats` lists."""
-        return await self._threads.run(self._sync.vectors, ids, space)
+    async def vectors(
+        self,
+        ids: Sequence[str],
+        space: Space,
+        *,
+        scope: Scope | None = None,
+        as_owner: bool = False,
+    ) -> dict[str, list[Part]]:
+        """Returns the vectors of visible memories in one of the spaces that `stats` lists.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        return await self._threads.run(
+            self._sync.vectors, ids, space, scope=scope, as_owner=as_owner
+        )
 
     async def distill_lesson(
         self, context: "LessonContext | Mapping[str, object]", *, scope: Scope | None = None
@@ -1053,9 +1067,23 @@ class MemoryMesh:
             scope=scope,
         )
 
-    async def skill_vectors(self, skills: Sequence[Skill], space: Space) -> dict[str, bytes]:
-        """Returns the vectors of skills in one of the spaces that `stats` lists."""
-        return await self._threads.run(self._sync.skill_vectors, skills, space)
+    async def skill_vectors(
+        self,
+        skills: Sequence[Skill],
+        space: Space,
+        *,
+        scope: Scope | None = None,
+        as_owner: bool = False,
+    ) -> dict[str, bytes]:
+        """Returns the vectors of visible skills in one of the spaces that `stats` lists.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        return await self._threads.run(
+            self._sync.skill_vectors, skills, space, scope=scope, as_owner=as_owner
+        )
 
     async def update_skill_reliability(
         self, id: str, success: bool, *, scope: Scope | None = None
@@ -1179,7 +1207,12 @@ class MemoryMesh:
         )
 
     async def proposals(
-        self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
+        self,
+        *,
+        pending: bool = True,
+        limit: int = 100,
+        scope: Scope | None = None,
+        as_owner: bool = False,
     ) -> list[Proposal]:
         """Lists proposals for memories that are visible, newest first.
 
@@ -1187,9 +1220,10 @@ class MemoryMesh:
             pending: only those that wait for a decision; False lists decided ones too.
             limit: the largest number of results, 1 to 1,000.
             scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
         return await self._threads.run(
-            self._sync.proposals, pending=pending, limit=limit, scope=scope
+            self._sync.proposals, pending=pending, limit=limit, scope=scope, as_owner=as_owner
         )
 
     async def register_predicates(
@@ -1285,15 +1319,18 @@ class MemoryMesh:
         return await self._threads.run(self._sync.undo_review, memory_id, scope=scope)
 
     async def awaiting_review(
-        self, *, limit: int = 100, scope: Scope | None = None
+        self, *, limit: int = 100, scope: Scope | None = None, as_owner: bool = False
     ) -> list[Memory | Skill | Proposal]:
         """Lists what waits for review: memories, then skills and proposals, each newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
             scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.awaiting_review, limit=limit, scope=scope)
+        return await self._threads.run(
+            self._sync.awaiting_review, limit=limit, scope=scope, as_owner=as_owner
+        )
 
     async def conflicts(
         self,
@@ -1302,19 +1339,27 @@ class MemoryMesh:
         decided: bool = False,
         limit: int = 100,
         scope: Scope | None = None,
+        as_owner: bool = False,
     ) -> list[Conflict]:
         """Lists conflicts, newest first: those that wait, and those that a rule decided.
 
-        `resolve_conflict` decides one that waits, and overrules one that a rule decided.
+        A conflict is shown if both of its memories are visible. `resolve_conflict` decides one
+        that waits, and overrules one that a rule decided.
 
         Options:
             pending: only those that wait for a decision.
             decided: also those that a person decided.
             limit: the largest number of results, 1 to 1,000.
             scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
         return await self._threads.run(
-            self._sync.conflicts, pending=pending, decided=decided, limit=limit, scope=scope
+            self._sync.conflicts,
+            pending=pending,
+            decided=decided,
+            limit=limit,
+            scope=scope,
+            as_owner=as_owner,
         )
 
     async def resolve_conflict(
@@ -1879,24 +1924,45 @@ class MemoryMesh:
             record=record,
         )
 
-    async def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
+    async def blocks(
+        self,
+        *,
+        after_seq: int = 0,
+        limit: int = 100,
+        scope: Scope | None = None,
+        as_owner: bool = False,
+    ) -> list[Block]:
         """Returns blocks of the audit chain, oldest first; a write's blocks are never split.
+
+        A block is shown if all that it is about, and all that it names, is visible. To go on, give
+        the seq of the last one. The owner's chain has no gaps.
 
         Options:
             after_seq: start after the write with this number.
             limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.blocks, after_seq=after_seq, limit=limit)
+        return await self._threads.run(
+            self._sync.blocks, after_seq=after_seq, limit=limit, scope=scope, as_owner=as_owner
+        )
 
-    async def recalls(self, *, limit: int = 100) -> list[Block]:
-        """Returns the latest recall blocks, newest first.
+    async def recalls(
+        self, *, limit: int = 100, scope: Scope | None = None, as_owner: bool = False
+    ) -> list[Block]:
+        """Returns the latest records of searches by this reader, newest first.
 
-        Blocks still buffered in another process are not included.
+        Those still buffered in another process are not included. Records of earlier versions, and
+        of searches with `across`, name no reader: only the owner sees them.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.recalls, limit=limit)
+        return await self._threads.run(
+            self._sync.recalls, limit=limit, scope=scope, as_owner=as_owner
+        )
 
     async def verify(
         self,

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from memory_mesh.fastdataclass import dataclass, field
-from memory_mesh.model import SourceKind, Standing
+from memory_mesh.model import Scope, SourceKind, Standing
 from memory_mesh.ports import Embedder, Ids, Index, Ledger, Redactor
 from memory_mesh.process.cache import SearchCache
 
@@ -18,6 +18,7 @@ class Access:
     cache: SearchCache
     namespace: str
     agent: str  # as blocks name it: redacted
+    reader: Scope = Scope()  # who reads and writes, as the ledger holds it
     kind: SourceKind = SourceKind.USER_EXPLICIT  # the most trusted source a write may state
     yamo: bool = True  # blocks carry RFC-0011's wire text
     embedder: Embedder | None = None

@@ -12,16 +12,18 @@ from memory_mesh.model import (
     Entry,
     Hit,
     Json,
+    Lens,
     Memory,
     Operation,
     Outcome,
     Query,
+    Scope,
     Skill,
     Standing,
     Wording,
     record,
 )
-from memory_mesh.policy.audience import filter_text
+from memory_mesh.policy.audience import AUDIENCE, filter_text
 from memory_mesh.policy.writing import audit
 
 RECALL_BYTES = 1_024  # the record of a search with ten hits
@@ -30,6 +32,7 @@ FILTER_CHARS = 100
 NO_MEMORY = "none"  # in the block of a write that stored nothing
 LEAST_QUERY_BYTES = 128  # for the query's beginning, however many memories were found
 _JSON_MARKS = 3  # two quotes and a comma
+_READER = "reader"  # of a search's record: project, agent and session of who asked
 _NUMBERS = 16  # bytes of a record's number and time
 _Said = tuple[Operation, yamo.YamoBlock | None]
 
@@ -200,7 +203,7 @@ def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
         )
 
     recalled = (query.text, [hit.id for hit in hits])
-    said: dict[str, Json] = {"use": "search", "profile": query.profile}
+    said: dict[str, Json] = {"use": "search", "profile": query.profile, **_reader(query.lens)}
     if hits:
         said["scores"] = [round(1_000 * hit.score) for hit in hits]  # in thousandths, by rank
     return _read_entry(access, block, recalled, query.lens.now, said)
@@ -209,7 +212,7 @@ def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
 def use_entry(
     access: Access,
     ids: Sequence[str],
-    now: datetime,
+    lens: Lens,
     *,
     asked: str | None = None,
     use: str = "get",
@@ -218,11 +221,30 @@ def use_entry(
 
     def block(text: str) -> yamo.YamoBlock:
         return yamo.recall(
-            text, agent_id=access.agent, limit=len(ids), at=now, results=len(ids), top_score=1.0
+            text,
+            agent_id=access.agent,
+            limit=len(ids),
+            at=lens.now,
+            results=len(ids),
+            top_score=1.0,
         )
 
     question = f"id IN ({', '.join(ids)})" if asked is None else asked
-    return _read_entry(access, block, (question, ids), now, {"use": use})
+    return _read_entry(access, block, (question, ids), lens.now, {"use": use, **_reader(lens)})
+
+
+def reader_of(entry: Entry) -> Scope | None:
+    """The reader that a record of a search belongs to; None if it is the owner's alone."""
+    parts = entry.metadata.get(_READER)
+    if not isinstance(parts, list) or len(parts) != len(AUDIENCE):
+        return None
+    return Scope(*(part if isinstance(part, str) else None for part in parts))
+
+
+def _reader(lens: Lens) -> dict[str, Json]:
+    """Whose record it is; one that looked beyond its own audience belongs to nobody."""
+    scope = lens.scope
+    return {} if lens.across else {_READER: [scope.project, scope.agent, scope.session]}
 
 
 def _read_entry(

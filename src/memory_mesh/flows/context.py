@@ -233,7 +233,7 @@ def _recorded(access: Access, asked: Asked, made: Pack) -> Pack:
         memories=tuple(injected(made.items)),
         agent=access.agent,
     )
-    entry = use_entry(access, ids, now, asked=question, use="inject")
+    entry = use_entry(access, ids, asked.lens, asked=question, use="inject")
     access.ledger.note(access.namespace, entry, injection)
     return replace(made, injection_id=injection.id)
 

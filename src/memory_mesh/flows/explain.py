@@ -21,15 +21,16 @@ from datetime import datetime, timedelta
 from memory_mesh.errors import NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
+from memory_mesh.flows.blocks import reader_of
+from memory_mesh.flows.records import audience_of
 from memory_mesh.model import (
     Block,
     Conflict,
-    Json,
     Lens,
     Link,
     Memory,
+    Operation,
     Resolution,
-    Scope,
     SkillQuery,
     Status,
 )
@@ -275,9 +276,12 @@ def _block(snapshot: Snapshot, block: Block, sight: Lens) -> Why | None:
     named = {*about, *others, *kept.named_ids(kept.block_reasons(block))}
     hidden = _hidden(snapshot, named, sight) - _skills(snapshot, block, sight)
     metadata = block.entry.metadata
-    for_whom = metadata.get("audience")
-    if isinstance(for_whom, Mapping):
-        if not seen_through(sight, _scope(for_whom)):
+    if block.entry.operation is Operation.RECALL:
+        reader = reader_of(block.entry)
+        if reader is None or not seen_through(sight, reader):
+            return None
+    elif (for_whom := audience_of(metadata)) is not None:
+        if not seen_through(sight, for_whom):
             return None
     elif hidden.issuperset(about) or not hidden.isdisjoint(others):
         return None
@@ -303,11 +307,3 @@ def _skills(snapshot: Snapshot, block: Block, sight: Lens) -> frozenset[str]:
         sight.scope, len(ids), ids=ids, statuses=frozenset(Status), across=sight.across
     )
     return frozenset(each.skill.id for each in snapshot.skills(query))
-
-
-def _scope(plain: Mapping[str, Json]) -> Scope:
-    def part(name: str) -> str | None:
-        value = plain.get(name)
-        return value if isinstance(value, str) else None
-
-    return Scope(part("project"), part("agent"), part("session"))

@@ -211,7 +211,7 @@ def _record(
         ),
         agent=access.agent,
     )
-    entry = use_entry(access, ids, now, asked=task, use="inject")
+    entry = use_entry(access, ids, asked.lens, asked=task, use="inject")
     access.ledger.note(access.namespace, entry, injection)
 
 

@@ -233,7 +233,7 @@ def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory
         found = snapshot.get(ids, lens)
     if found and lens.as_of is None:
         used = [memory.id for memory in found]
-        entry = use_entry(access, used, lens.now) if access.yamo else None
+        entry = use_entry(access, used, lens) if access.yamo else None
         try:
             access.ledger.use(access.namespace, used, entry)
         except StoreIsFull:  # a full disk must not hide what it holds; other faults are told

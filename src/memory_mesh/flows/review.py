@@ -5,7 +5,7 @@ what it contradicts; what a person rejects is archived, and its value is remembe
 store's key, so that it does not come back by another door. Both can be undone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
@@ -39,6 +39,7 @@ from memory_mesh.model import (
     VoteKind,
     Wanted,
 )
+from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted
 from memory_mesh.policy.writing.judge import taught_already
 from memory_mesh.policy.writing.persons import said_by_different
@@ -147,7 +148,7 @@ def resolve(
     Supersedes the old memory, rejects the new one, or keeps both.
     """
     reason = redact(access, reason)
-    found = conflict(access, conflict_id)
+    found = conflict(access, conflict_id, lambda scope: audience.sees(reader, scope))
 
     def decide(standing: Standing) -> Commit:
         now = standing.conflicts[conflict_id]
@@ -176,11 +177,13 @@ def resolve(
     return next(each for each in done.conflicts if each.id == conflict_id)
 
 
-def conflict(access: Access, conflict_id: str) -> Conflict:
-    """One conflict by its id."""
+def conflict(access: Access, conflict_id: str, sees: Callable[[Scope], bool]) -> Conflict:
+    """One conflict by its id; one with a memory that the reader does not see is not found."""
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.standing(Wanted(conflicts=(conflict_id,))).conflicts.get(conflict_id)
-    if found is None:
+        ends = () if found is None else (found.new, found.existing)
+        memories = snapshot.standing(Wanted(ids=ends)).memories if ends else {}
+    if found is None or not all(sees(memory.scope) for memory in memories.values()):
         raise NotFound(
             f"there is no conflict {conflict_id}. List them: memory-mesh conflicts --all"
         )

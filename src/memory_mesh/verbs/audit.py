@@ -7,8 +7,10 @@ from memory_mesh import flows
 from memory_mesh.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.model import (
     Block,
+    Scope,
     Verification,
 )
+from memory_mesh.policy.arguments import check_limit
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.policy.writing import audit
 from memory_mesh.view import View
@@ -17,24 +19,48 @@ from memory_mesh.view import View
 class AuditVerbs(View):
     """Methods that read and check the audit chain."""
 
-    def blocks(self, *, after_seq: int = 0, limit: int = 100) -> list[Block]:
+    def blocks(
+        self,
+        *,
+        after_seq: int = 0,
+        limit: int = 100,
+        scope: Scope | None = None,
+        as_owner: bool = False,
+    ) -> list[Block]:
         """Returns blocks of the audit chain, oldest first; a write's blocks are never split.
+
+        A block is shown if all that it is about, and all that it names, is visible. To go on, give
+        the seq of the last one. The owner's chain has no gaps.
 
         Options:
             after_seq: start after the write with this number.
             limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return self._opened().ledger.blocks(self._config.namespace, after_seq, limit)
+        many = check_limit(limit)
+        if as_owner:
+            return self._opened().ledger.blocks(self._config.namespace, after_seq, many)
+        sight = flows.explain.sight_of(self._lens(scope))
+        return flows.records.blocks(self._access(), sight, after_seq, many)
 
-    def recalls(self, *, limit: int = 100) -> list[Block]:
-        """Returns the latest recall blocks, newest first.
+    def recalls(
+        self, *, limit: int = 100, scope: Scope | None = None, as_owner: bool = False
+    ) -> list[Block]:
+        """Returns the latest records of searches by this reader, newest first.
 
-        Blocks still buffered in another process are not included.
+        Those still buffered in another process are not included. Records of earlier versions, and
+        of searches with `across`, name no reader: only the owner sees them.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return self._opened().ledger.recalls(self._config.namespace, limit)
+        many = check_limit(limit)
+        if as_owner:
+            return self._opened().ledger.recalls(self._config.namespace, many)
+        return flows.records.recalls(self._access(), self._reader(scope), many)
 
     def verify(
         self,

@@ -114,7 +114,12 @@ class ProposalVerbs(View):
         return self._propose(ProposedVerb.DELETE, memory_id, {}, reader, reason)
 
     def proposals(
-        self, *, pending: bool = True, limit: int = 100, scope: Scope | None = None
+        self,
+        *,
+        pending: bool = True,
+        limit: int = 100,
+        scope: Scope | None = None,
+        as_owner: bool = False,
     ) -> list[Proposal]:
         """Lists proposals for memories that are visible, newest first.
 
@@ -122,8 +127,9 @@ class ProposalVerbs(View):
             pending: only those that wait for a decision; False lists decided ones too.
             limit: the largest number of results, 1 to 1,000.
             scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        lens = self._lens(scope)
+        lens = self._owned(scope, as_owner=as_owner)
         return flows.proposals.waiting(self._access(), lens, check_limit(limit), pending=pending)
 
     def _propose(

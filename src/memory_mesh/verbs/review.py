@@ -143,17 +143,20 @@ class ReviewVerbs(ProposalVerbs):
         return flows.undo.undo(self._access(), memory_id, self._reader(scope))
 
     def awaiting_review(
-        self, *, limit: int = 100, scope: Scope | None = None
+        self, *, limit: int = 100, scope: Scope | None = None, as_owner: bool = False
     ) -> list[Memory | Skill | Proposal]:
         """Lists what waits for review: memories, then skills and proposals, each newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
             scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        lens = self._lens(scope)
+        lens = self._owned(scope, as_owner=as_owner)
         memories = self._waiting(lens, limit)
-        query = SkillQuery(lens.scope, limit, statuses=frozenset({Status.QUARANTINED}))
+        query = SkillQuery(
+            lens.scope, limit, statuses=frozenset({Status.QUARANTINED}), across=lens.across
+        )
         staged = flows.skills.listed(self._access(), query)
         asked = flows.proposals.waiting(self._access(), lens, limit, pending=True)
         found: list[Memory | Skill | Proposal] = [*memories, *staged, *asked]
@@ -166,18 +169,21 @@ class ReviewVerbs(ProposalVerbs):
         decided: bool = False,
         limit: int = 100,
         scope: Scope | None = None,
+        as_owner: bool = False,
     ) -> list[Conflict]:
         """Lists conflicts, newest first: those that wait, and those that a rule decided.
 
-        `resolve_conflict` decides one that waits, and overrules one that a rule decided.
+        A conflict is shown if both of its memories are visible. `resolve_conflict` decides one
+        that waits, and overrules one that a rule decided.
 
         Options:
             pending: only those that wait for a decision.
             decided: also those that a person decided.
             limit: the largest number of results, 1 to 1,000.
             scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        lens = self._lens(scope)
+        lens = self._owned(scope, as_owner=as_owner)
         return self._conflicts(lens, limit, pending=pending, decided=decided)
 
     def resolve_conflict(
@@ -227,8 +233,12 @@ class ReviewVerbs(ProposalVerbs):
             self._access(), lens, check_limit(limit), pending=pending, decided=decided
         )
 
-    def _conflict(self, conflict_id: str) -> Conflict:
-        return flows.review.conflict(self._access(), conflict_id)
+    def _conflict(self, conflict_id: str, lens: Lens) -> Conflict:
+        from memory_mesh.policy.audience import seen_through
+
+        return flows.review.conflict(
+            self._access(), conflict_id, lambda scope: seen_through(lens, scope)
+        )
 
     def _resolve(
         self, conflict_id: str, reader: Scope, resolution: Resolution | str, reason: str

@@ -19,7 +19,6 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.policy.arguments import check_limit, check_share, check_text, check_whole
-from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
@@ -98,14 +97,26 @@ class SkillVerbs(View):
         )
         return flows.skills.listed(self._access(), query)
 
-    def skill_vectors(self, skills: Sequence[Skill], space: Space) -> dict[str, bytes]:
-        """Returns the vectors of skills in one of the spaces that `stats` lists."""
+    def skill_vectors(
+        self,
+        skills: Sequence[Skill],
+        space: Space,
+        *,
+        scope: Scope | None = None,
+        as_owner: bool = False,
+    ) -> dict[str, bytes]:
+        """Returns the vectors of visible skills in one of the spaces that `stats` lists.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
+        """
         check_whole(space.dimension, "dimension", least=1)
         ids = tuple(skill.id for skill in skills)
-        query = SkillQuery(Scope(), len(ids), ids=ids, statuses=frozenset(Status), space=space)
-        everyone = replace(query, across=AUDIENCE)
+        lens = self._owned(scope, as_owner=as_owner)
+        query = SkillQuery(lens.scope, len(ids), ids=ids, statuses=frozenset(Status), space=space)
         with self._read() as snapshot:
-            found = snapshot.skills(everyone)
+            found = snapshot.skills(replace(query, across=lens.across))
         return {each.skill.id: each.vector for each in found if each.vector is not None}
 
     def update_skill_reliability(

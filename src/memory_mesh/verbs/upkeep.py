@@ -8,6 +8,7 @@ from memory_mesh.errors import MissingExtra
 from memory_mesh.model import (
     Body,
     Part,
+    Scope,
     Space,
     Stats,
     UpkeepReport,
@@ -84,8 +85,22 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
         found = map(user_of, self._opened().ledger.namespaces())
         return sorted(user_id for user_id in found if user_id is not None)
 
-    def vectors(self, ids: Sequence[str], space: Space) -> dict[str, list[Part]]:
-        """Returns the vectors of memories in one of the spaces that `stats` lists."""
+    def vectors(
+        self,
+        ids: Sequence[str],
+        space: Space,
+        *,
+        scope: Scope | None = None,
+        as_owner: bool = False,
+    ) -> dict[str, list[Part]]:
+        """Returns the vectors of visible memories in one of the spaces that `stats` lists.
+
+        Options:
+            scope: who reads; by default the project, agent and session of this mesh.
+            as_owner: show what is for others, too: every project, agent and session.
+        """
         check_whole(space.dimension, "dimension", least=1)
+        sight = flows.explain.sight_of(self._owned(scope, as_owner=as_owner))
         with self._read() as snapshot:
-            return snapshot.vectors(space, list(ids))
+            seen = snapshot.numbers(list(ids), sight)
+            return snapshot.vectors(space, [id_ for id_ in ids if id_ in seen])

@@ -330,12 +330,16 @@ class MemoryGraph:
             self._sync.store_many, agent, items, embedding_batch_size=embedding_batch_size
         )
 
-    async def links(self, memory_id: str) -> list[GraphLink]:
-        """All links of a memory, oldest first, each with the memory at its other end."""
-        return await self._threads.run(self._sync.links, memory_id)
+    async def links(self, memory_id: str, *, as_owner: bool = False) -> list[GraphLink]:
+        """All links of a memory, oldest first, each with the memory at its other end.
+
+        Options:
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        return await self._threads.run(self._sync.links, memory_id, as_owner=as_owner)
 
     async def traverse(
-        self, start_id: str, max_hops: int = 2, *, types: Iterable[str] = ()
+        self, start_id: str, max_hops: int = 2, *, types: Iterable[str] = (), as_owner: bool = False
     ) -> list[GraphStep]:
         """Walk from a memory along links, and say what is reached, nearest first, at most 100.
 
@@ -343,26 +347,37 @@ class MemoryGraph:
 
         Options:
             types: only links of these types, such as similar or related.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.traverse, start_id, max_hops, types=types)
+        return await self._threads.run(
+            self._sync.traverse, start_id, max_hops, types=types, as_owner=as_owner
+        )
 
     async def path(
-        self, source_id: str, target_id: str, *, types: Iterable[str] = ()
+        self, source_id: str, target_id: str, *, types: Iterable[str] = (), as_owner: bool = False
     ) -> list[GraphLink] | None:
         """The links of a shortest way between two memories; None if there is none.
 
         Options:
             types: only links of these types, such as similar or related.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.path, source_id, target_id, types=types)
+        return await self._threads.run(
+            self._sync.path, source_id, target_id, types=types, as_owner=as_owner
+        )
 
-    async def clusters(self, min_size: int = 2, *, agent: str | None = None) -> list[GraphCluster]:
+    async def clusters(
+        self, min_size: int = 2, *, agent: str | None = None, as_owner: bool = False
+    ) -> list[GraphCluster]:
         """Groups of memories that links hold together, largest first, named by telling words.
 
         Options:
             agent: only memories that this agent sees; by default those of all agents.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.clusters, min_size, agent=agent)
+        return await self._threads.run(
+            self._sync.clusters, min_size, agent=agent, as_owner=as_owner
+        )
 
     async def evolve(
         self,
@@ -533,13 +548,25 @@ class MemoryGraph:
             explain=explain,
         )
 
-    async def explain_memory(self, memory_id: str) -> GraphWhy:
-        """Say why a memory is as it is: the parts of its trust, links, conflicts, provenance."""
-        return await self._threads.run(self._sync.explain_memory, memory_id)
+    async def explain_memory(self, memory_id: str, *, as_owner: bool = False) -> GraphWhy:
+        """Say why a memory is as it is: the parts of its trust, links, conflicts, provenance.
 
-    async def explain_supersession(self, memory_id: str) -> GraphSupersession:
-        """Say what superseded what, oldest first, and why each memory gave way."""
-        return await self._threads.run(self._sync.explain_supersession, memory_id)
+        Options:
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        return await self._threads.run(self._sync.explain_memory, memory_id, as_owner=as_owner)
+
+    async def explain_supersession(
+        self, memory_id: str, *, as_owner: bool = False
+    ) -> GraphSupersession:
+        """Say what superseded what, oldest first, and why each memory gave way.
+
+        Options:
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        return await self._threads.run(
+            self._sync.explain_supersession, memory_id, as_owner=as_owner
+        )
 
     async def reinforce(self, memory_id: str, boost: float = 0.1) -> GraphMemory:
         """Vote for a memory's truth; it gains trust and importance."""
@@ -556,15 +583,18 @@ class MemoryGraph:
         return await self._threads.run(self._sync.dispute, memory_id, reason=reason)
 
     async def list_quarantined(
-        self, *, agent: str | None = None, limit: int = 50
+        self, *, agent: str | None = None, limit: int = 50, as_owner: bool = False
     ) -> list[GraphMemory]:
         """What waits for review, newest first: of one agent, or of all.
 
         Options:
             agent: only what this agent stored.
             limit: the largest number of results, 1 to 1,000.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.list_quarantined, agent=agent, limit=limit)
+        return await self._threads.run(
+            self._sync.list_quarantined, agent=agent, limit=limit, as_owner=as_owner
+        )
 
     async def review_quarantine(
         self, memory_id: str, *, action: str, reason: str = "reviewed by the caller"
@@ -579,21 +609,25 @@ class MemoryGraph:
             self._sync.review_quarantine, memory_id, action=action, reason=reason
         )
 
-    async def conflicts(self, *, limit: int = 100) -> list[Conflict]:
-        """Every contradiction on record, newest first.
+    async def conflicts(self, *, limit: int = 100, as_owner: bool = False) -> list[Conflict]:
+        """The contradictions on record, newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.conflicts, limit=limit)
+        return await self._threads.run(self._sync.conflicts, limit=limit, as_owner=as_owner)
 
-    async def pending_conflicts(self, *, limit: int = 100) -> list[Conflict]:
+    async def pending_conflicts(
+        self, *, limit: int = 100, as_owner: bool = False
+    ) -> list[Conflict]:
         """Contradictions that wait for a decision, newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.pending_conflicts, limit=limit)
+        return await self._threads.run(self._sync.pending_conflicts, limit=limit, as_owner=as_owner)
 
     async def resolve_conflict(
         self,
@@ -647,9 +681,13 @@ class MemoryGraph:
         """Take memories out of an episode; the memories themselves stay."""
         return await self._threads.run(self._sync.remove_from_episode, episode_id, ids)
 
-    async def episode(self, episode_id: str) -> GraphEpisode:
-        """An episode with its memories, oldest first."""
-        return await self._threads.run(self._sync.episode, episode_id)
+    async def episode(self, episode_id: str, *, as_owner: bool = False) -> GraphEpisode:
+        """An episode with its memories, oldest first.
+
+        Options:
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        return await self._threads.run(self._sync.episode, episode_id, as_owner=as_owner)
 
     async def episodes(
         self, agent: str, *, query: str | None = None, limit: int = 20
@@ -662,9 +700,13 @@ class MemoryGraph:
         """
         return await self._threads.run(self._sync.episodes, agent, query=query, limit=limit)
 
-    async def summarize_episode(self, episode_id: str) -> GraphEpisode:
-        """An episode with a summary: the sentences of its memories that say most."""
-        return await self._threads.run(self._sync.summarize_episode, episode_id)
+    async def summarize_episode(self, episode_id: str, *, as_owner: bool = False) -> GraphEpisode:
+        """An episode with a summary: the sentences of its memories that say most.
+
+        Options:
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        return await self._threads.run(self._sync.summarize_episode, episode_id, as_owner=as_owner)
 
     def on(self, event: str, handler: Handler) -> None:
         """Call a function with each event of one sort: store, supersede, quarantine or archive.

@@ -6,13 +6,15 @@ from memory_mesh.compat.neolata import translate
 from memory_mesh.compat.neolata.hooks import EVENTS, Hooks
 from memory_mesh.compat.neolata.keeper import Keeper
 from memory_mesh.compat.neolata.model import GraphEvent, GraphMemory
+from memory_mesh.config import NO_AGENT
 from memory_mesh.errors import NotFound
 from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.model import Lens, Memory, Outcome, Receipt, Scope, Status
+from memory_mesh.model import Conflict, Lens, Memory, Outcome, Receipt, Scope, Status
+from memory_mesh.policy.audience import AUDIENCE
+from memory_mesh.ports import Snapshot
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.verbs.keeping import KeepingVerbs
 
-_EVERYBODY = frozenset({"agent", "session"})
 _EVENT_OF = {
     Status.SUPERSEDED: "supersede",
     Status.QUARANTINED: "quarantine",
@@ -40,30 +42,46 @@ class GraphView:
     _hooks: Hooks
     _keeper: Keeper | None
 
-    def _view(self, agent: str | None, session: str | None, statuses: Iterable[Status]) -> Lens:
-        """What an agent sees; without one every agent's, still of this project and session."""
+    def _view(
+        self,
+        agent: str | None,
+        session: str | None,
+        statuses: Iterable[Status],
+        *,
+        as_owner: bool = False,
+    ) -> Lens:
+        """What an agent sees; without one what this graph sees."""
         named = None if agent is None else translate.agent_name(agent)
         self._load(named)
-        lens = self._mesh._lens(
-            Scope(agent=named, session=session), across=() if named is not None else ("agent",)
-        )
+        across: Iterable[str] = () if named is not None else self._across()
+        if as_owner:
+            across = AUDIENCE if named is None else AUDIENCE - {"agent"}
+        lens = self._mesh._lens(Scope(agent=named, session=session), across=across)
         return replace(lens, statuses=frozenset(statuses))
 
-    def _whole(self) -> Lens:
-        """Everything of this project, for verbs that are given an id."""
-        lens = self._mesh._lens(None, across=_EVERYBODY)
+    def _whole(self, *, as_owner: bool = False) -> Lens:
+        """Everything that this graph sees, for verbs that are given an id."""
+        lens = self._mesh._lens(None, across=AUDIENCE if as_owner else self._across())
         return replace(lens, statuses=translate.VISIBLE, any_validity=True)
+
+    def _across(self) -> frozenset[str]:
+        """A graph with an agent of its own reads as that agent, another for all of its agents.
+
+        Either way it reads what is for its project and session.
+        """
+        own = self._mesh.config.agent_id != NO_AGENT
+        return frozenset() if own else frozenset({"agent"})
 
     def _load(self, agent: str | None) -> None:
         """Have an agent's memories here, or those of every agent that the storage lists."""
         if self._keeper is not None:
             self._keeper.load(agent)
 
-    def _held(self, memory_id: str) -> Memory:
-        found = self._found([memory_id])
+    def _held(self, memory_id: str, *, as_owner: bool = False) -> Memory:
+        found = self._found([memory_id], as_owner=as_owner)
         if not found and self._keeper is not None:
             self._keeper.load(None)
-            found = self._found([memory_id])
+            found = self._found([memory_id], as_owner=as_owner)
             if not found and not self._keeper.can_list():
                 raise NotFound(
                     "this memory was not found among the agents in use. The storage has no "
@@ -73,24 +91,37 @@ class GraphView:
             raise NotFound
         return found[0]
 
-    def _found(self, ids: Sequence[str]) -> list[Memory]:
+    def _reader(self, memory_id: str, *, as_owner: bool = False) -> Scope:
+        """A reader of a memory that this graph sees."""
+        return self._held(memory_id, as_owner=as_owner).scope
+
+    def _found(self, ids: Sequence[str], *, as_owner: bool = False) -> list[Memory]:
         with self._mesh._read() as snapshot:
-            return snapshot.get(ids, self._whole())
+            return snapshot.get(ids, self._whole(as_owner=as_owner))
 
     def _one(self, memory: Memory) -> GraphMemory:
         return self._shown([memory])[0]
 
     def _shown(self, memories: Sequence[Memory]) -> list[GraphMemory]:
+        """The memories in neolata's words, as a reader of each sees them."""
         now = self._mesh._now()
         with self._mesh._read() as snapshot:
             return [
-                translate.shown(
-                    memory,
-                    snapshot.conflicts(translate.MAX_CONFLICTS, pending=False, memory=memory.id),
-                    now,
-                )
+                translate.shown(memory, self._conflicts_of(snapshot, memory), now)
                 for memory in memories
             ]
+
+    def _conflicts_of(self, snapshot: Snapshot, memory: Memory) -> list[Conflict]:
+        """What a memory came with a conflict upon, as far as its own readers see that."""
+        most = translate.MAX_CONFLICTS
+        found = snapshot.conflicts(most, pending=False, memory=memory.id)
+        if not found:
+            return found
+        sight = replace(
+            self._mesh._lens(memory.scope), statuses=frozenset(Status), any_validity=True
+        )
+        seen = snapshot.numbers([each.existing for each in found], sight)
+        return [each for each in found if each.existing in seen]
 
     def _stored(self, agent: str, receipts: Sequence[Receipt]) -> None:
         """What follows new memories of an agent."""
@@ -115,7 +146,7 @@ class GraphView:
                 *snapshot.conflicts(most, pending=False, existing=memory_id),
             ]
         ids = {memory_id, *(id_ for each in known for id_ in (each.new, each.existing))}
-        return {memory.id: memory.status for memory in self._found(sorted(ids))}
+        return {memory.id: memory.status for memory in self._found(sorted(ids), as_owner=True)}
 
     def _changed(self, memory: Memory, before: Mapping[str, Status], reason: str) -> None:
         """What follows a vote or a decision on a memory, given the statuses before it."""
@@ -133,7 +164,7 @@ class GraphView:
         if not happened:
             return
         now = self._mesh._now()
-        found = self._shown(self._found(list({each.id for each in happened})))
+        found = self._shown(self._found(list({each.id for each in happened}), as_owner=True))
         shown = {memory.id: memory for memory in found}
         self._hooks.tell(
             [

@@ -1,4 +1,4 @@
-"""What a mesh has to hand out, read a page at a time through its public face.
+"""What a mesh has to hand out, read a page at a time through its public face, as the owner.
 
 Nothing is locked: what is written meanwhile may be in it or not. Vectors are those of the space
 that has most of them; a text without one has none in the table.
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memory_mesh.compat.rfc11.columns import DIMENSION
 from memory_mesh.compat.rfc11.export import HeldMemory, HeldSkill
-from memory_mesh.model import Block, Memory, Part, Status
+from memory_mesh.model import Block, Memory, Part, Skill, Status
 from memory_mesh.policy.users import user_of
 from memory_mesh.process.seals import ExportSeals
 from memory_mesh.sync import MemoryMesh
@@ -60,7 +60,7 @@ class MeshHoldings:
         while page := self._mesh.list_skills(
             limit=_PAGE, across=_EVERYONE, include=self._include, before=before
         ):
-            vectors = self._mesh.skill_vectors(page, self._space) if self._space else {}
+            vectors = self._skill_vectors(page)
             for skill in page:
                 yield HeldSkill(skill, vectors.get(skill.id))
             before = page[-1].id
@@ -68,9 +68,16 @@ class MeshHoldings:
     def blocks(self) -> Iterator[Block]:
         """The chain, oldest first."""
         after = 0
-        while found := self._mesh.blocks(after_seq=after, limit=_PAGE):
+        while found := self._mesh.blocks(after_seq=after, limit=_PAGE, as_owner=True):
             yield from found
             after = found[-1].seq or after
 
     def _vectors(self, ids: Sequence[str]) -> Mapping[str, Sequence[Part]]:
-        return self._mesh.vectors(ids, self._space) if self._space is not None else {}
+        if self._space is None:
+            return {}
+        return self._mesh.vectors(ids, self._space, as_owner=True)
+
+    def _skill_vectors(self, skills: Sequence[Skill]) -> Mapping[str, bytes]:
+        if self._space is None:
+            return {}
+        return self._mesh.skill_vectors(skills, self._space, as_owner=True)

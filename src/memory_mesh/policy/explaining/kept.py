@@ -10,7 +10,7 @@ from memory_mesh.model.pack import Injection
 from memory_mesh.model.why import Recorded, Version, Why
 from memory_mesh.policy.explaining.gates import audience
 
-_ID = re.compile(r"\bmem_[0-9]+_[0-9a-z]+")
+_ID = re.compile(r"\b(?:mem|reflect)_[0-9]+_[0-9a-z]+|\btrace-[0-9]+-[0-9a-z]+")
 _OTHER_ENDS = (
     "target",
     "successor",

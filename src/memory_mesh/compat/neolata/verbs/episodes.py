@@ -46,21 +46,25 @@ class GraphEpisodes(GraphView):
 
     def add_to_episode(self, episode_id: str, ids: Iterable[str]) -> GraphEpisode:
         """Add memories to an episode."""
-        reader = self._held(episode_id).scope
+        reader = self._reader(episode_id)
         made = self._mesh.add_to_episode(episode_id, ids, scope=reader)
         self._settle(reader.agent, [])
         return self._episode(made)
 
     def remove_from_episode(self, episode_id: str, ids: Iterable[str]) -> GraphEpisode:
         """Take memories out of an episode; the memories themselves stay."""
-        reader = self._held(episode_id).scope
+        reader = self._reader(episode_id)
         made = self._mesh.remove_from_episode(episode_id, ids, scope=reader)
         self._settle(reader.agent, [])
         return self._episode(made)
 
-    def episode(self, episode_id: str) -> GraphEpisode:
-        """An episode with its memories, oldest first."""
-        reader = self._held(episode_id).scope
+    def episode(self, episode_id: str, *, as_owner: bool = False) -> GraphEpisode:
+        """An episode with its memories, oldest first.
+
+        Options:
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        reader = self._reader(episode_id, as_owner=as_owner)
         return self._episode(self._mesh.episode(episode_id, scope=reader))
 
     def episodes(
@@ -77,15 +81,19 @@ class GraphEpisodes(GraphView):
         found = self._mesh.episodes(query=query, limit=limit, scope=Scope(agent=name))
         return [self._episode(each) for each in found]
 
-    def summarize_episode(self, episode_id: str) -> GraphEpisode:
-        """An episode with a summary: the sentences of its memories that say most."""
-        reader = self._held(episode_id).scope
+    def summarize_episode(self, episode_id: str, *, as_owner: bool = False) -> GraphEpisode:
+        """An episode with a summary: the sentences of its memories that say most.
+
+        Options:
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        reader = self._reader(episode_id, as_owner=as_owner)
         return self._episode(self._mesh.summarise_episode(episode_id, scope=reader))
 
     def _episode(self, made: Episode) -> GraphEpisode:
         return GraphEpisode(
             made.id,
-            self._held(made.id).scope.agent,
+            self._reader(made.id, as_owner=True).agent,
             made.title,
             made.started,
             made.ended,

@@ -12,13 +12,22 @@ from memory_mesh.policy.arguments import check_limit
 class GraphLinking(GraphStoring):
     """Methods that follow links; a walk shows what a reader of its first memory sees."""
 
-    def links(self, memory_id: str) -> list[GraphLink]:
-        """All links of a memory, oldest first, each with the memory at its other end."""
-        reader = self._held(memory_id).scope
+    def links(self, memory_id: str, *, as_owner: bool = False) -> list[GraphLink]:
+        """All links of a memory, oldest first, each with the memory at its other end.
+
+        Options:
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        reader = self._reader(memory_id, as_owner=as_owner)
         return self._linked(self._mesh.links(memory_id, scope=reader), {memory_id})
 
     def traverse(
-        self, start_id: str, max_hops: int = 2, *, types: Iterable[str] = ()
+        self,
+        start_id: str,
+        max_hops: int = 2,
+        *,
+        types: Iterable[str] = (),
+        as_owner: bool = False,
     ) -> list[GraphStep]:
         """Walk from a memory along links, and say what is reached, nearest first, at most 100.
 
@@ -26,8 +35,9 @@ class GraphLinking(GraphStoring):
 
         Options:
             types: only links of these types, such as similar or related.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        start = self._held(start_id)
+        start = self._held(start_id, as_owner=as_owner)
         walk = self._mesh.traverse(
             start_id, max_hops=max_hops, types=types, include={start.status}, scope=start.scope
         )
@@ -38,14 +48,21 @@ class GraphLinking(GraphStoring):
         ]
 
     def path(
-        self, source_id: str, target_id: str, *, types: Iterable[str] = ()
+        self,
+        source_id: str,
+        target_id: str,
+        *,
+        types: Iterable[str] = (),
+        as_owner: bool = False,
     ) -> list[GraphLink] | None:
         """The links of a shortest way between two memories; None if there is none.
 
         Options:
             types: only links of these types, such as similar or related.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        source, target = self._held(source_id), self._held(target_id)
+        source = self._held(source_id, as_owner=as_owner)
+        target = self._held(target_id, as_owner=as_owner)
         found = self._mesh.path(
             source_id,
             target_id,
@@ -55,13 +72,16 @@ class GraphLinking(GraphStoring):
         )
         return None if found is None else self._on_the_way(source_id, found)
 
-    def clusters(self, min_size: int = 2, *, agent: str | None = None) -> list[GraphCluster]:
+    def clusters(
+        self, min_size: int = 2, *, agent: str | None = None, as_owner: bool = False
+    ) -> list[GraphCluster]:
         """Groups of memories that links hold together, largest first, named by telling words.
 
         Options:
             agent: only memories that this agent sees; by default those of all agents.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        lens = self._view(agent, None, {Status.ACTIVE})
+        lens = self._view(agent, None, {Status.ACTIVE}, as_owner=as_owner)
         found = [
             GraphCluster(each.label, each.terms, each.ids)
             for each in self._mesh._clusters(lens, check_limit(min_size, "min_size"))
@@ -99,9 +119,9 @@ class GraphLinking(GraphStoring):
         return receipt
 
     def _linked(self, links: Sequence[Link], ends: set[str]) -> list[GraphLink]:
-        """The links, each with the memory that is not one of these ends."""
+        """The links, which a reader of one end sees, each with the memory at the other end."""
         others = [link.target if link.source in ends else link.source for link in links]
-        found = self._shown(self._found(list(dict.fromkeys(others))))
+        found = self._shown(self._found(list(dict.fromkeys(others)), as_owner=True))
         shown = {memory.id: memory for memory in found}
         return [
             _link(link, shown[other])

@@ -13,7 +13,7 @@ class GraphReviewing(GraphView):
 
     def reinforce(self, memory_id: str, boost: float = 0.1) -> GraphMemory:
         """Vote for a memory's truth; it gains trust and importance."""
-        reader = self._held(memory_id).scope
+        reader = self._reader(memory_id)
         memory = self._mesh.reinforce(memory_id, boost, scope=reader)
         self._settle(memory.scope.agent, [])
         return self._one(memory)
@@ -24,20 +24,23 @@ class GraphReviewing(GraphView):
         Options:
             reason: the reason, stored in the audit block.
         """
-        reader, before = self._held(memory_id).scope, self._statuses(memory_id)
+        reader, before = self._reader(memory_id), self._statuses(memory_id)
         memory = self._mesh.dispute(memory_id, reason=reason, scope=reader)
         self._changed(memory, before, reason)
         return self._one(memory)
 
-    def list_quarantined(self, *, agent: str | None = None, limit: int = 50) -> list[GraphMemory]:
+    def list_quarantined(
+        self, *, agent: str | None = None, limit: int = 50, as_owner: bool = False
+    ) -> list[GraphMemory]:
         """What waits for review, newest first: of one agent, or of all.
 
         Options:
             agent: only what this agent stored.
             limit: the largest number of results, 1 to 1,000.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        lens = self._view(agent, None, {Status.QUARANTINED})
-        lens = replace(lens, across=lens.across | {"session"}, any_validity=True)
+        lens = self._view(agent, None, {Status.QUARANTINED}, as_owner=as_owner)
+        lens = replace(lens, any_validity=True)
         return self._shown(self._mesh._waiting(lens, limit))
 
     def review_quarantine(
@@ -51,29 +54,31 @@ class GraphReviewing(GraphView):
         """
         if action not in translate.ACTIONS:
             raise InvalidInput(f"action must be one of: {', '.join(translate.ACTIONS)}")
-        reader, before = self._held(memory_id).scope, self._statuses(memory_id)
+        reader, before = self._reader(memory_id), self._statuses(memory_id)
         approve = translate.ACTIONS[action]
         memory = self._mesh._decide_on(memory_id, reader, approve=approve, reason=reason)
         self._changed(memory, before, reason)
         return self._one(memory)
 
-    def conflicts(self, *, limit: int = 100) -> list[Conflict]:
-        """Every contradiction on record, newest first.
+    def conflicts(self, *, limit: int = 100, as_owner: bool = False) -> list[Conflict]:
+        """The contradictions on record, newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
+            as_owner: show what is for others, too: every project, agent and session.
         """
         self._load(None)
-        return self._mesh._conflicts(self._whole(), limit, pending=False)
+        return self._mesh._conflicts(self._whole(as_owner=as_owner), limit, pending=False)
 
-    def pending_conflicts(self, *, limit: int = 100) -> list[Conflict]:
+    def pending_conflicts(self, *, limit: int = 100, as_owner: bool = False) -> list[Conflict]:
         """Contradictions that wait for a decision, newest first.
 
         Options:
             limit: the largest number of results, 1 to 1,000.
+            as_owner: show what is for others, too: every project, agent and session.
         """
         self._load(None)
-        return self._mesh._conflicts(self._whole(), limit, pending=True)
+        return self._mesh._conflicts(self._whole(as_owner=as_owner), limit, pending=True)
 
     def resolve_conflict(
         self,
@@ -88,7 +93,7 @@ class GraphReviewing(GraphView):
             reason: the reason, stored in the audit block.
         """
         self._load(None)
-        now = self._mesh._conflict(conflict_id)
+        now = self._mesh._conflict(conflict_id, self._whole())
         newcomer = self._held(now.new)
         if not now.pending and not now.by_rule:
             raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")

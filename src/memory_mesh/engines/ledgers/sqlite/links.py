@@ -124,7 +124,7 @@ def _seen(lens: Lens | None, types: Sequence[str]) -> tuple[str, dict[str, objec
         values["types"] = rows.dumped(types)
     if lens is None:
         return text, values
-    from memory_mesh.engines.ledgers.sqlite.snapshot import sight
+    from memory_mesh.engines.ledgers.sqlite.lenses import sight
 
     source, condition, bound = sight(lens)
     for number, value in enumerate(bound):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
 from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows, vectors
-from memory_mesh.engines.ledgers.sqlite.snapshot import sight
+from memory_mesh.engines.ledgers.sqlite.lenses import sight
 from memory_mesh.model import Lens, Scope, Space
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.query import Probe, Similar, Vectored

@@ -16,9 +16,11 @@ from memory_mesh.engines.ledgers.sqlite import (
     vectors,
 )
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
+from memory_mesh.engines.ledgers.sqlite.lenses import audience, predicate, sight
 from memory_mesh.engines.ledgers.sqlite.relations import SqliteCalling, SqliteRelations
 from memory_mesh.engines.ledgers.sqlite.trail import SqliteTrail
 from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Candidate,
     Conflict,
@@ -68,7 +70,7 @@ class SqliteLookup:
             [rows.dumped(ids), *values],
         )
         found = {row[0]: rows.memory(row) for row in matching}
-        return sessions.marked(self._db, [found[id_] for id_ in ids if id_ in found], lens)
+        return self._marked([found[id_] for id_ in ids if id_ in found], lens)
 
     def numbers(self, ids: Sequence[str], lens: Lens) -> dict[str, int]:
         """The numbers of the versions of these memories that the lens sees, by id."""
@@ -90,8 +92,7 @@ class SqliteLookup:
         memories = {row[0]: rows.memory(row[1:]) for row in found}
         if lens is None:
             return memories
-        marked = sessions.marked(self._db, memories.values(), lens)
-        return dict(zip(memories, marked, strict=True))
+        return dict(zip(memories, self._marked(list(memories.values()), lens), strict=True))
 
     def page(
         self,
@@ -118,9 +119,7 @@ class SqliteLookup:
         ).fetchall()
         listed = [rows.memory(row[1:]) for row in found[:limit]]
         more = len(found) > limit and not worst_first
-        return Page(
-            sessions.marked(self._db, listed, lens), str(found[limit - 1][0]) if more else None
-        )
+        return Page(self._marked(listed, lens), str(found[limit - 1][0]) if more else None)
 
     def history(self, memory_id: str) -> list[Memory]:
         """Every version of one memory, oldest first."""
@@ -137,6 +136,26 @@ class SqliteLookup:
         bounds = self._db.execute(_NEXT_BOUNDS, (rows.micros(lens.now),)).fetchone()
         bounds = (*bounds, sessions.next_expiry(self._db, lens))
         return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
+
+    def _marked(self, memories: Sequence[Memory], lens: Lens) -> list[Memory]:
+        """The memories as the lens reads them: expired or not, without an unseen successor."""
+        found = sessions.marked(self._db, memories, lens)
+        named = {memory.successor for memory in found if memory.successor is not None}
+        if not named:
+            return found
+        condition, values = audience(lens)
+        known = self._db.execute(
+            "SELECT m.id FROM memory m JOIN version v ON v.memory = m.number "  # noqa: S608
+            "AND v.recorded_until IS NULL WHERE m.id IN (SELECT value FROM json_each(?)) "
+            f"AND {condition}",
+            [rows.dumped(sorted(named)), *values],
+        )
+        seen = {id_ for (id_,) in known}
+        return [
+            memory if memory.successor is None or memory.successor in seen
+            else replace(memory, successor=None)
+            for memory in found
+        ]  # fmt: skip
 
 
 def _cursor(cursor: str | None) -> int | None:
@@ -256,39 +275,3 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
             f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}"
         )
         return lambda texts: self._db.execute(statement, [rows.dumped(texts), *values]).fetchall()
-
-
-_RECORDED = "v.recorded_from <= ? AND (v.recorded_until IS NULL OR v.recorded_until > ?)"
-_VALID = (
-    "(v.valid_from IS NULL OR v.valid_from <= ?) AND (v.valid_until IS NULL OR v.valid_until > ?)"
-)
-
-
-def sight(lens: Lens) -> tuple[str, str, list[object]]:
-    """The tables and the condition that a lens asks of a version; only a filter asks for more."""
-    return "version v" if lens.where is None else rows.JOINED, *predicate(lens)
-
-
-def predicate(lens: Lens) -> tuple[str, list[object]]:
-    """The lens as SQL over JOINED, every value bound."""
-    parts: list[tuple[str, list[object]]] = [
-        ("v.recorded_until IS NULL", [])
-        if lens.as_of is None
-        else (_RECORDED, [rows.micros(lens.as_of)] * 2),
-        (f"v.status IN ({', '.join('?' * len(lens.statuses))})", [*sorted(lens.statuses)]),
-        *(
-            (f"(v.{part} IS NULL OR v.{part} = ?)", [getattr(lens.scope, part)])
-            for part in ("project", "agent", "session")
-            if part not in lens.across
-        ),
-    ]
-    if not lens.any_validity:
-        parts.append((_VALID, [rows.micros(lens.valid_at or lens.as_of or lens.now)] * 2))
-    if (kept := sessions.unexpired(lens)) is not None:
-        parts.append(kept)
-    if lens.where is not None:
-        from memory_mesh.engines.ledgers.sqlite.filter_sql import compile_sql
-
-        fragment, bound = compile_sql(lens.where, rows.FILTERABLE)
-        parts.append((f"({fragment})", [*bound]))
-    return " AND ".join(part for part, _ in parts), [value for _, held in parts for value in held]

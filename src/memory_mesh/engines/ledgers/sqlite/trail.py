@@ -2,10 +2,12 @@
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import rows
-from memory_mesh.model import Block, Outcome
+from memory_mesh.engines.ledgers.sqlite.lenses import audience, predicate
+from memory_mesh.model import Block, Lens, Outcome, Scope
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
 
 _RECALL = "id, 'recall', agent, at, memories, wire, metadata"
+_FIRST = "json_extract(b.memories, '$[0]')"  # what a block is about
 
 
 class SqliteTrail:
@@ -33,6 +36,45 @@ class SqliteTrail:
             (block_id,),
         ).fetchone()
         return None if row is None else Block(rows.entry(row))
+
+    def blocks_for(self, lens: Lens, after_seq: int, limit: int) -> list[Block]:
+        """Blocks of the next commits about what the lens sees, now and when they were written.
+
+        Those about no memory (a skill, a predicate, a refusal) are among them. A commit's blocks
+        are never split. Each block that is passed over costs one look into an index.
+        """
+        first = self._db.execute(
+            "SELECT position FROM block WHERE seq > ? ORDER BY seq LIMIT 1", (after_seq,)
+        ).fetchone()
+        if first is None:
+            return []
+        now, values = predicate(lens)
+        then, more = audience(lens, "w")
+        passing = self._db.execute(
+            f"SELECT {rows.BLOCK} FROM block b WHERE position >= ? AND coalesce("  # noqa: S608
+            f"(SELECT ({now}) AND (SELECT {then} FROM version w WHERE w.memory = m.number "
+            "AND w.seq <= b.seq ORDER BY w.number DESC LIMIT 1) FROM memory m JOIN version v "
+            f"ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = {_FIRST}), 1) "
+            "ORDER BY position",
+            [first[0], *values, *more],
+        )
+        found: list[Block] = []
+        for row in passing:
+            block = rows.block(row)
+            if len(found) >= limit and block.seq != found[-1].seq:
+                break
+            found.append(block)
+        return found
+
+    def recalls_by(self, readers: Sequence[Scope], limit: int) -> list[Block]:
+        """The latest records of searches by these readers, newest first."""
+        names = [rows.dumped([each.project, each.agent, each.session]) for each in readers]
+        found = self._db.execute(
+            f"SELECT {_RECALL} FROM recall WHERE json_extract(metadata, '$.reader') "  # noqa: S608
+            "IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?",
+            (rows.dumped(names), limit),
+        )
+        return [Block(rows.entry(row)) for row in found]
 
     def blocks_about(self, memory_id: str, limit: int) -> list[Block]:
         """The newest chained blocks whose first memory it is, oldest first."""

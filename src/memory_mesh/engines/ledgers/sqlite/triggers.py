@@ -32,7 +32,7 @@ def triggered(
     db: sqlite3.Connection, lens: Lens, limit: int, also: Sequence[int] = ()
 ) -> list[Triggered]:
     """The newest memories with triggers that a lens sees; of the present by an index."""
-    from memory_mesh.engines.ledgers.sqlite.snapshot import sight
+    from memory_mesh.engines.ledgers.sqlite.lenses import sight
 
     source, condition, values = sight(lens)
     present = lens.as_of is None and lens.statuses == _LIVE

@@ -1,0 +1,42 @@
+"""A lens as SQL: which versions it sees."""
+
+from memory_mesh.engines.ledgers.sqlite import rows, sessions
+from memory_mesh.model import Lens
+
+_RECORDED = "v.recorded_from <= ? AND (v.recorded_until IS NULL OR v.recorded_until > ?)"
+_VALID = (
+    "(v.valid_from IS NULL OR v.valid_from <= ?) AND (v.valid_until IS NULL OR v.valid_until > ?)"
+)
+
+
+def sight(lens: Lens) -> tuple[str, str, list[object]]:
+    """The tables and the condition that a lens asks of a version; only a filter asks for more."""
+    return "version v" if lens.where is None else rows.JOINED, *predicate(lens)
+
+
+def predicate(lens: Lens) -> tuple[str, list[object]]:
+    """The lens as SQL over JOINED, every value bound."""
+    parts: list[tuple[str, list[object]]] = [
+        ("v.recorded_until IS NULL", [])
+        if lens.as_of is None
+        else (_RECORDED, [rows.micros(lens.as_of)] * 2),
+        (f"v.status IN ({', '.join('?' * len(lens.statuses))})", [*sorted(lens.statuses)]),
+        audience(lens),
+    ]
+    if not lens.any_validity:
+        parts.append((_VALID, [rows.micros(lens.valid_at or lens.as_of or lens.now)] * 2))
+    if (kept := sessions.unexpired(lens)) is not None:
+        parts.append(kept)
+    if lens.where is not None:
+        from memory_mesh.engines.ledgers.sqlite.filter_sql import compile_sql
+
+        fragment, bound = compile_sql(lens.where, rows.FILTERABLE)
+        parts.append((f"({fragment})", [*bound]))
+    return " AND ".join(part for part, _ in parts), [value for _, held in parts for value in held]
+
+
+def audience(lens: Lens, version: str = "v") -> tuple[str, list[object]]:
+    """The condition that a version is for the lens's reader, every value bound."""
+    parts = [part for part in ("project", "agent", "session") if part not in lens.across]
+    tests = [f"({version}.{part} IS NULL OR {version}.{part} = ?)" for part in parts]
+    return " AND ".join(tests) or "1", [getattr(lens.scope, part) for part in parts]
