@@ -250,8 +250,8 @@ class Trail(Protocol):
         are never split.
         """
 
-    def recalls_by(self, readers: Sequence[Scope], limit: int) -> list[Block]:
-        """The latest records of searches by these readers, newest first."""
+    def recalls_by(self, reader: Scope, limit: int) -> list[Block]:
+        """The latest records of searches by a reader, or by one that sees less, newest first."""
 
     def blocks_about(self, memory_id: str, limit: int) -> list[Block]:
         """The newest chained blocks whose first memory it is, oldest first."""

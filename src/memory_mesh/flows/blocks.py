@@ -23,7 +23,7 @@ from memory_mesh.model import (
     Wording,
     record,
 )
-from memory_mesh.policy.audience import AUDIENCE, filter_text
+from memory_mesh.policy.audience import filter_text
 from memory_mesh.policy.writing import audit
 
 RECALL_BYTES = 1_024  # the record of a search with ten hits
@@ -32,7 +32,6 @@ FILTER_CHARS = 100
 NO_MEMORY = "none"  # in the block of a write that stored nothing
 LEAST_QUERY_BYTES = 128  # for the query's beginning, however many memories were found
 _JSON_MARKS = 3  # two quotes and a comma
-_READER = "reader"  # of a search's record: project, agent and session of who asked
 _NUMBERS = 16  # bytes of a record's number and time
 _Said = tuple[Operation, yamo.YamoBlock | None]
 
@@ -203,7 +202,11 @@ def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
         )
 
     recalled = (query.text, [hit.id for hit in hits])
-    said: dict[str, Json] = {"use": "search", "profile": query.profile, **_reader(query.lens)}
+    said: dict[str, Json] = {
+        "use": "search",
+        "profile": query.profile,
+        **_reader(access, query.lens),
+    }
     if hits:
         said["scores"] = [round(1_000 * hit.score) for hit in hits]  # in thousandths, by rank
     return _read_entry(access, block, recalled, query.lens.now, said)
@@ -230,21 +233,32 @@ def use_entry(
         )
 
     question = f"id IN ({', '.join(ids)})" if asked is None else asked
-    return _read_entry(access, block, (question, ids), lens.now, {"use": use, **_reader(lens)})
+    return _read_entry(
+        access, block, (question, ids), lens.now, {"use": use, **_reader(access, lens)}
+    )
 
 
 def reader_of(entry: Entry) -> Scope | None:
     """The reader that a record of a search belongs to; None if it is the owner's alone."""
-    parts = entry.metadata.get(_READER)
-    if not isinstance(parts, list) or len(parts) != len(AUDIENCE):
+    stated = entry.metadata.get("by")
+    if not isinstance(stated, list):
         return None
-    return Scope(*(part if isinstance(part, str) else None for part in parts))
+    parts = [part if isinstance(part, str) else None for part in (*stated, None, None, None)]
+    return Scope(parts[0], parts[2] or entry.agent, parts[1])
 
 
-def _reader(lens: Lens) -> dict[str, Json]:
-    """Whose record it is; one that looked beyond its own audience belongs to nobody."""
+def _reader(access: Access, lens: Lens) -> dict[str, Json]:
+    """Whose record it is; one that looked beyond its own audience belongs to nobody.
+
+    It is the project, session and agent, in few bytes: without the agent that the record names
+    itself, and without what is not given at the end.
+    """
     scope = lens.scope
-    return {} if lens.across else {_READER: [scope.project, scope.agent, scope.session]}
+    agent = None if scope.agent == access.agent else scope.agent
+    parts: list[Json] = [scope.project, scope.session, agent]
+    while parts and parts[-1] is None:
+        parts.pop()
+    return {} if lens.across else {"by": parts}
 
 
 def _read_entry(

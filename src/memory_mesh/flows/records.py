@@ -9,8 +9,7 @@ A block is shown whole or not at all, so that its hash can be checked. One that 
 anything that the reader does not see is left out; `explain` tells the rest of it in short.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
 
 from memory_mesh.flows.access import Access
 from memory_mesh.model import Block, Json, Lens, Scope, SkillQuery, Status
@@ -38,9 +37,8 @@ def blocks(access: Access, sight: Lens, after_seq: int, limit: int) -> list[Bloc
 
 def recalls(access: Access, reader: Scope, limit: int) -> list[Block]:
     """The latest records of searches by a reader, newest first."""
-    access.ledger.flush(access.namespace)
     with access.ledger.read(access.namespace) as snapshot:
-        return snapshot.recalls_by(list(_wider(reader)), limit)
+        return snapshot.recalls_by(reader, limit)
 
 
 def visible(snapshot: Lookup, found: Sequence[Block], sight: Lens) -> list[Block]:
@@ -90,9 +88,3 @@ def _whole_writes(shown: Sequence[Block], limit: int) -> list[Block]:
     """The first `limit` blocks, and the others of the last one's write."""
     last = shown[limit - 1].seq
     return [block for at, block in enumerate(shown) if at < limit or block.seq == last]
-
-
-def _wider(reader: Scope) -> Iterator[Scope]:
-    """The readers whose records a reader may see: itself, and those that see no more than it."""
-    parts = (reader.project, reader.agent, reader.session)
-    yield from (Scope(*each) for each in product(*((None, part) for part in parts)))

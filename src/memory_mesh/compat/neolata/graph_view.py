@@ -61,14 +61,13 @@ class GraphView:
 
     def _whole(self, *, as_owner: bool = False) -> Lens:
         """Everything that this graph sees, for verbs that are given an id."""
-        lens = self._mesh._lens(None, across=AUDIENCE if as_owner else self._across())
+        session = {"session"} if self._mesh.config.session is None else set()
+        across = AUDIENCE if as_owner else self._across() | session
+        lens = self._mesh._lens(None, across=across)
         return replace(lens, statuses=translate.VISIBLE, any_validity=True)
 
     def _across(self) -> frozenset[str]:
-        """A graph with an agent of its own reads as that agent, another for all of its agents.
-
-        Either way it reads what is for its project and session.
-        """
+        """A graph with an agent of its own reads as that agent, another for all of its agents."""
         own = self._mesh.config.agent_id != NO_AGENT
         return frozenset() if own else frozenset({"agent"})
 

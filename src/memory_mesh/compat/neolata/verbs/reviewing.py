@@ -40,7 +40,8 @@ class GraphReviewing(GraphView):
             as_owner: show what is for others, too: every project, agent and session.
         """
         lens = self._view(agent, None, {Status.QUARANTINED}, as_owner=as_owner)
-        lens = replace(lens, any_validity=True)
+        across = lens.across | (self._whole().across & {"session"})
+        lens = replace(lens, across=across, any_validity=True)
         return self._shown(self._mesh._waiting(lens, limit))
 
     def review_quarantine(

@@ -33,7 +33,8 @@ Scored = tuple[int, float]  # a text and its BM25, higher is better
 _BATCH = 100  # candidates checked at a time, at least
 _RECENT = 1_000  # where every word is common, the newest texts that hold all of them are ranked
 _HEARD = 4  # common words that add to the score; the more common ones would add next to nothing
-_MAX_CHECKED_TEXTS = 16  # texts that may all be hidden; a word that more hold is known
+_CHECKED_AT_ONCE = 64  # texts with a word, the newest first, that are checked for this reader
+_MAX_CHECKED_TEXTS = 10_000  # if none of these is visible, the reader does not know the word
 _MISREAD = 3  # words of one question that are looked for among the stored ones
 _CLOSE = 4  # words that may stand between the words of one name
 
@@ -98,8 +99,9 @@ def _meanings(
     misread = 0
     for term in terms:
         meaning = Meaning(_quoted(term), _postings(db, tables, _quoted(term), texts))
-        if term in also:
-            meaning = _with_others(db, tables, meaning, also[term], texts)
+        if visible is not None and term in also:
+            known = [each for each in also[term] if _holds(db, tables, _name(each), visible)]
+            meaning = _with_others(db, tables, meaning, known, texts)
         if (
             visible is not None
             and misread < _MISREAD
@@ -109,7 +111,7 @@ def _meanings(
             from memory_mesh.engines.ledgers.sqlite import vocabulary
 
             misread += 1
-            near = vocabulary.nearby(db, tables, term)
+            near = vocabulary.nearby(db, tables, term, _seen_by(db, tables, visible))
             meaning = _with_others(db, tables, meaning, near, texts)
         found[term] = meaning
     return found
@@ -119,16 +121,32 @@ def _unknown(
     db: sqlite3.Connection, tables: Sequence[str], meaning: Meaning, visible: Visible
 ) -> bool:
     """True if no text that this reader sees contains the word; hidden texts do not count."""
-    if meaning.postings > _MAX_CHECKED_TEXTS:
-        return False
-    for table in tables if meaning.postings else ():
+    return not meaning.postings or not _holds(db, tables, meaning.expression, visible)
+
+
+def _seen_by(
+    db: sqlite3.Connection, tables: Sequence[str], visible: Visible
+) -> Callable[[str], bool]:
+    """How to ask whether a text that this reader sees contains a word."""
+    return lambda word: _holds(db, tables, _quoted(word), visible)
+
+
+def _holds(
+    db: sqlite3.Connection, tables: Sequence[str], expression: str, visible: Visible
+) -> bool:
+    """True if a text that this reader sees matches; most often the newest one does."""
+    for table in tables:
         holders = db.execute(
-            f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT {_MAX_CHECKED_TEXTS}",  # noqa: S608
-            (meaning.expression,),
+            f"SELECT rowid FROM {table} WHERE {table} MATCH ? "  # noqa: S608  # own names only
+            f"ORDER BY rowid DESC LIMIT {_MAX_CHECKED_TEXTS}",
+            (expression,),
         )
-        if any(visible([text for (text,) in holders])):
-            return False
-    return True
+        many = 1
+        while texts := holders.fetchmany(many):
+            if any(visible([text for (text,) in texts])):
+                return True
+            many = _CHECKED_AT_ONCE
+    return False
 
 
 def _with_others(

@@ -212,7 +212,7 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
         """Those of the words that name somebody whose words the lens sees."""
         from memory_mesh.engines.ledgers.sqlite import turns
 
-        return turns.speakers(self._db, words, sight(lens))
+        return turns.speakers(self._db, words, sight(lens), audience(lens, "s"))
 
     def pending(self, space: Space, limit: int, max_chars: int | None = None) -> Pending:
         """How many texts wait for a vector in a space, and the first, or newest short ones."""

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator
 from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import rows
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
 
 _RECALL = "id, 'recall', agent, at, memories, wire, metadata"
+_BY = "json_extract(metadata, '$.by')"  # of a record of a search: project, session, agent
 _FIRST = "json_extract(b.memories, '$[0]')"  # what a block is about
 
 
@@ -66,13 +67,15 @@ class SqliteTrail:
             found.append(block)
         return found
 
-    def recalls_by(self, readers: Sequence[Scope], limit: int) -> list[Block]:
-        """The latest records of searches by these readers, newest first."""
-        names = [rows.dumped([each.project, each.agent, each.session]) for each in readers]
+    def recalls_by(self, reader: Scope, limit: int) -> list[Block]:
+        """The latest records of searches by a reader, or by one that sees less, newest first."""
+        own = [_ended(parts) for parts in _wider(reader.project, reader.session, None)]
+        named = [_ended(parts) for parts in _wider(reader.project, reader.session, reader.agent)]
         found = self._db.execute(
-            f"SELECT {_RECALL} FROM recall WHERE json_extract(metadata, '$.reader') "  # noqa: S608
-            "IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?",
-            (rows.dumped(names), limit),
+            f"SELECT {_RECALL} FROM recall WHERE agent = ? AND {_BY} "  # noqa: S608  # own names
+            f"IN (SELECT value FROM json_each(?)) OR {_BY} IN (SELECT value FROM json_each(?)) "
+            "ORDER BY number DESC LIMIT ?",
+            (reader.agent, rows.dumped(own), rows.dumped(named), limit),
         )
         return [Block(rows.entry(row)) for row in found]
 
@@ -122,3 +125,19 @@ class SqliteTrail:
         from memory_mesh.engines.ledgers.sqlite import injections
 
         return injections.of_memory(self._db, memory_id, limit)
+
+
+def _wider(
+    project: str | None, session: str | None, agent: str | None
+) -> Iterator[list[str | None]]:
+    """The readers that see no more than one, as their records name them."""
+    for one in {None, project}:
+        for other in {None, session}:
+            yield [one, other, agent]
+
+
+def _ended(parts: list[str | None]) -> str:
+    """The parts as JSON, without what is not given at the end."""
+    while parts and parts[-1] is None:
+        parts.pop()
+    return rows.dumped(parts)

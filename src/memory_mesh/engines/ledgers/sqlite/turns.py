@@ -12,9 +12,10 @@ from memory_mesh.engines.ledgers.sqlite import rows, vectors
 from memory_mesh.model import Placed, Question
 
 Sight = tuple[str, str, list[object]]  # what a lens asks: tables, condition and its values
+Audience = tuple[str, list[object]]  # the part of it that says who may see a version
 
-_PASSED = 64  # rows of a session passed over to the next that this reader sees
-_SPOKEN = 1_000  # latest rows of a name looked at before it is a stranger's to this reader
+_PASSED = 64  # rows of a session and audience passed over to the next that this reader sees
+_SPOKEN = 1_000  # latest rows of a name for this reader that are looked at for one that is visible
 _IS_NAME = "speaker = word.value COLLATE NOCASE"
 _BEGINS_NAME = (
     "speaker > word.value || ' ' COLLATE NOCASE AND speaker < word.value || '!' COLLATE NOCASE"
@@ -43,18 +44,25 @@ def around(
     return {row[0]: _placed(row, beside[row[0]], near.get(row[0])) for row in found}
 
 
-def speakers(db: sqlite3.Connection, words: Iterable[str], sight: Sight) -> frozenset[str]:
-    """Those of the words that are, or begin, the name of somebody whose words the lens sees."""
+def speakers(
+    db: sqlite3.Connection, words: Iterable[str], sight: Sight, audience: Audience
+) -> frozenset[str]:
+    """Those of the words that are, or begin, the name of somebody whose words the lens sees.
+
+    What is for others is passed over, about a microsecond for each of their rows under the name.
+    """
     tables, condition, values = sight
+    for_reader, who = audience
     either = " OR ".join(
-        "EXISTS (SELECT 1 FROM (SELECT number AS said FROM version "  # noqa: S608  # own names
-        f"WHERE {named} ORDER BY speaker COLLATE NOCASE DESC, number DESC LIMIT {_SPOKEN}) "
+        "EXISTS (SELECT 1 FROM (SELECT number AS said FROM version s "  # noqa: S608  # own names
+        f"WHERE {named} AND {for_reader} "
+        f"ORDER BY speaker COLLATE NOCASE DESC, number DESC LIMIT {_SPOKEN}) "
         f"CROSS JOIN {tables} WHERE v.number = said AND {condition})"
         for named in (_IS_NAME, _BEGINS_NAME)
     )
     found = db.execute(
         f"SELECT word.value FROM json_each(?) word WHERE {either}",  # noqa: S608  # own names only
-        [rows.dumped(list(words)), *values, *values],
+        [rows.dumped(list(words)), *who, *values, *who, *values],
     )
     return frozenset(word for (word,) in found)
 
@@ -68,9 +76,10 @@ def _beside(
     tables, condition, values = sight
     sides = ", ".join(
         "(SELECT v.number FROM (SELECT number AS near FROM version "  # noqa: S608  # own names only
-        f"WHERE session = o.session AND ord {sign} o.ord ORDER BY ord {order}, number DESC "
+        f"WHERE session = o.session AND ord {sign} o.ord AND project IS o.project "
+        f"AND agent IS o.agent ORDER BY ord {order}, number DESC "
         f"LIMIT {_PASSED}) CROSS JOIN {tables} WHERE v.number = near "
-        f"AND v.project IS o.project AND v.agent IS o.agent AND {condition} LIMIT 1)"
+        f"AND {condition} LIMIT 1)"
         for sign, order in (("<", "DESC"), (">", "ASC"))
     )
     found = db.execute(

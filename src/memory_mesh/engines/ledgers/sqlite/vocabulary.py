@@ -1,7 +1,8 @@
 """The stored words near a word that is not stored: a bounded look, whatever the size of the store.
 
 A look reads at most `_LOOKED_AT` words from where they would stand in the alphabet. FTS5 walks a
-word's list to count it, a fiftieth of a microsecond for each text that holds it.
+word's list to count it, a fiftieth of a microsecond for each text that holds it. Only words of
+texts that the reader sees count: what a word is read as tells nothing of others.
 """
 
 import json
@@ -9,19 +10,21 @@ import sqlite3
 from collections.abc import Sequence
 
 from memory_mesh.policy.text import spelling
-from memory_mesh.policy.text.spelling import Other
+from memory_mesh.policy.text.spelling import Other, Seen
 
-_LOOKED_AT = 300
+_LOOKED_AT = 3_000
 _LAST = "\U0010ffff"
 
 
-def nearby(db: sqlite3.Connection, tables: Sequence[str], term: str) -> tuple[Other, ...]:
-    """What a term that no text holds may mean, the nearest first."""
+def nearby(
+    db: sqlite3.Connection, tables: Sequence[str], term: str, seen: Seen
+) -> tuple[Other, ...]:
+    """What a term that no visible text holds may mean, the nearest first."""
     for beginning in spelling.beginnings(term):
-        if found := spelling.stand_ins(term, _words(db, tables, beginning)):
+        if found := spelling.stand_ins(term, _words(db, tables, beginning), seen):
             return found
     spellings = spelling.respelt(term)
-    return spelling.meant(_known(db, tables, spellings)) if spellings else ()
+    return spelling.meant(_known(db, tables, spellings), seen) if spellings else ()
 
 
 def _words(db: sqlite3.Connection, tables: Sequence[str], beginning: str) -> list[str]:
