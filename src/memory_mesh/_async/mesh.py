@@ -2236,7 +2236,7 @@ class MemoryMesh:
         )
 
     async def archive_project(
-        self, project: str | None = None, *, dry_run: bool = False
+        self, project: str | None = None, *, dry_run: bool = False, as_owner: bool = False
     ) -> list[JobReport]:
         """Consolidates the traces of a project, then archives them; nothing is deleted.
 
@@ -2245,7 +2245,10 @@ class MemoryMesh:
 
         Options:
             dry_run: only report what would be done.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.archive_project, project, dry_run=dry_run)
+        return await self._threads.run(
+            self._sync.archive_project, project, dry_run=dry_run, as_owner=as_owner
+        )
 
     ingest = add

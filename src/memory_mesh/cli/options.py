@@ -115,6 +115,16 @@ def _number_or_word(text: str) -> float | str:
         return text
 
 
+def add_as_owner(parser: argparse.ArgumentParser) -> None:
+    """Adds the option to list as the owner of the store."""
+    parser.add_argument(
+        "--as-owner",
+        action="store_true",
+        help="list those of every project, agent and session of the namespace, not only of this "
+        "project; to decide on one of another project, add --project NAME",
+    )
+
+
 def add_id(parser: argparse.ArgumentParser) -> None:
     """Adds the option `--id`."""
     parser.add_argument("--id", required=True, metavar="ID", help="the memory's id")

@@ -131,12 +131,13 @@ def decide(
     parts: list[Commit] = []
     kept: list[Memory | None] = []
     for draft, wording in worded:
+        standing = _without_unseen(access, draft, scene.standing)
         try:
-            part, settled = _settle(access, draft, wording, scene.standing, revise)
+            part, settled = _settle(access, draft, wording, standing, revise)
         except IdempotencyConflict as error:
             if clashes == "raise":
                 raise
-            part, settled = refused(access, draft, str(error), scene.standing), None
+            part, settled = refused(access, draft, str(error), standing), None
         parts.append(part)
         kept.append(None if part.receipts[0].outcome is Outcome.MERGED else settled)
         scene.take(draft, wording, part, settled)
@@ -174,6 +175,33 @@ def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:
         if same == (draft.scope, draft.source.channel):
             keys.setdefault(draft.key, seen)
     return replace(standing, keys=keys)
+
+
+def _without_unseen(access: Access, draft: Draft, standing: Standing) -> Standing:
+    """What stands, without memories that the draft is derived from and its writer does not see.
+
+    To name them is as to name what does not exist.
+    """
+    if not draft.derived_from:
+        return standing
+    reader = reader_for(access, draft.scope)
+    unseen = {
+        id_
+        for id_ in draft.derived_from
+        if id_ in standing.memories and not audience.sees(reader, standing.memories[id_].scope)
+    }
+    if not unseen:
+        return standing
+    kept = {id_: each for id_, each in standing.memories.items() if id_ not in unseen}
+    return replace(standing, memories=kept)
+
+
+def reader_for(access: Access, scope: Scope) -> Scope:
+    """Who reads, for a write that names parts of an audience: the rest is the view's own."""
+    own = access.reader
+    return Scope(
+        scope.project or own.project, scope.agent or own.agent, scope.session or own.session
+    )
 
 
 def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:
@@ -407,7 +435,11 @@ def _kept(
     return Commit(
         puts=(Put(memory, wording, told.reasons), *(put for put, _ in replaced)),
         observations=(_observation(access, memory.id, wording, told, draft),),
-        links=tuple(Link(memory.id, source, "derived_from") for source in draft.derived_from),
+        links=tuple(
+            Link(memory.id, source, "derived_from")
+            for source in draft.derived_from
+            if source in standing.memories
+        ),
         entries=(kept, *(entry for _, entry in replaced)),
         conflicts=tuple(conflicts),
         receipts=(replace(receipt, block_id=kept.id),),

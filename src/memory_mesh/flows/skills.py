@@ -52,6 +52,7 @@ from memory_mesh.policy.writing.trust import authority, is_authoritative
 
 SkillChange = Callable[[Skill, datetime], Skill]
 DEEP = 100  # candidates of each leg
+MOST_PRUNED = 10_000  # skills that are looked at
 CATCH_UP = 32  # skills without a vector that one search embeds at most
 
 
@@ -158,7 +159,13 @@ def search(access: Access, query: str, scope: Scope, limit: int) -> list[SkillHi
 
 
 def listed(access: Access, query: SkillQuery) -> list[Skill]:
-    """Skills of a status, the newest first."""
+    """Skills of a status, the newest first; after one that the reader does not see none."""
+    if query.before is not None:
+        cursor = SkillQuery(
+            query.reader, 1, ids=(query.before,), statuses=frozenset(Status), across=query.across
+        )
+        if not _found(access, cursor):
+            return []
     return [candidate.skill for candidate in _found(access, query)]
 
 
@@ -178,7 +185,7 @@ def feedback(access: Access, skill_id: str, reader: Scope, *, success: bool) -> 
 
 def prune(access: Access, reader: Scope, threshold: float) -> Pruned:
     """Archive active skills whose reliability is strictly below the threshold."""
-    query = SkillQuery(reader, 10_000, below=threshold)
+    query = SkillQuery(reader, MOST_PRUNED, below=threshold)
     with access.ledger.read(access.namespace) as snapshot:
         doomed = snapshot.skills(query)
     archived = []
@@ -186,7 +193,9 @@ def prune(access: Access, reader: Scope, threshold: float) -> Pruned:
         why = f"its reliability fell below {threshold:g}"
         gone = _archive(access, candidate.skill.id, reader, Change("archive", why), threshold)
         archived += [gone] if gone is not None else []
-    return Pruned(threshold, tuple(archived), access.ledger.stats(access.namespace).skills)
+    with access.ledger.read(access.namespace) as snapshot:
+        kept = len(snapshot.skills(SkillQuery(reader, MOST_PRUNED)))
+    return Pruned(threshold, tuple(archived), kept)
 
 
 def review(access: Access, skill_id: str, reader: Scope, *, approve: bool, reason: str) -> Skill:

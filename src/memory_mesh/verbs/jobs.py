@@ -58,7 +58,7 @@ class JobVerbs(SystemMemoryVerbs):
         )
 
     def archive_project(
-        self, project: str | None = None, *, dry_run: bool = False
+        self, project: str | None = None, *, dry_run: bool = False, as_owner: bool = False
     ) -> list[JobReport]:
         """Consolidates the traces of a project, then archives them; nothing is deleted.
 
@@ -67,12 +67,13 @@ class JobVerbs(SystemMemoryVerbs):
 
         Options:
             dry_run: only report what would be done.
+            as_owner: show what is for others, too: every project, agent and session.
         """
         if not is_authoritative(self._kind):
             raise NotAllowed("only the user can archive a project")
         named = project or self._config.project
         stored = self._stored_scope(Scope(named)).project
-        self._check_has_traces(named, stored)
+        self._check_has_traces(named, stored, as_owner=as_owner)
         site = replace(self._site(dry_run=dry_run), only=lambda of: of.project == stored)
         shows = self._shows(Scope(named), ())
         first = flows.jobs.run(site, ["consolidate-traces"], shows=shows)
@@ -88,14 +89,16 @@ class JobVerbs(SystemMemoryVerbs):
         )
         return [*first, archived]
 
-    def _check_has_traces(self, named: str | None, stored: str | None) -> None:
-        """Raises NotFound for a project that has no traces, with the projects that have some."""
+    def _check_has_traces(self, named: str | None, stored: str | None, *, as_owner: bool) -> None:
+        """Raises NotFound for a project without traces; the owner hears which ones have some."""
         if stored is None:
             return
         known = flows.traces.projects(self._access(), self._now())
         if stored not in known:
-            listed = f"projects with traces: {', '.join(known)}" if known else "no project has any"
-            raise NotFound(f"there are no traces of a project {named!r}; {listed}")
+            said = f"there are no traces of a project {named!r}"
+            if as_owner:
+                said += f"; projects with traces: {', '.join(known)}" if known else "; none has any"
+            raise NotFound(said)
 
     def _site(self, *, dry_run: bool) -> "Site":
         from memory_mesh.policy.jobs import JobRules

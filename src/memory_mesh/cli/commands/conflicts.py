@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=int, default=50, metavar="N", help="maximum number listed (default: 50)"
     )
+    cli_options.add_as_owner(parser)
     parser.add_argument("--id", metavar="ID", help="the conflict to resolve")
     parser.add_argument(
         "--resolve",
@@ -37,7 +38,11 @@ def run(options: argparse.Namespace) -> int:
         if options.id:
             return _resolve(mesh, reader, options)
         found = mesh.conflicts(
-            pending=options.pending, decided=options.all, limit=options.limit, scope=reader
+            pending=options.pending,
+            decided=options.all,
+            limit=options.limit,
+            scope=reader,
+            as_owner=options.as_owner,
         )
     return output.answer(
         [_plain(conflict) for conflict in found],

@@ -11,7 +11,7 @@ EXAMPLE = "memory-mesh export-tables ./for-yamo"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("path", help="a new or empty folder")
+    parser.add_argument("path", help="a new or empty folder; it gets what is for anybody")
     parser.add_argument(
         "--include",
         metavar="STATUS",

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         if options.action == "list":
             reports = mesh.jobs()
         elif options.action == "archive-project":
-            reports = mesh.archive_project(reader.project, dry_run=options.dry_run)
+            reports = mesh.archive_project(reader.project, dry_run=options.dry_run, as_owner=True)
         else:
             reports = mesh.run_jobs(
                 options.names or None,

@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--source", metavar="NAME", help="everything from this source that waits for review"
     )
     parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+    cli_options.add_as_owner(parser)
     parser.add_argument(
         "--limit", type=int, default=100, metavar="N", help="maximum number listed (default: 100)"
     )
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
             return _show(mesh, reader, options)
         if options.id:
             return _decide(mesh, reader, options)
-        waiting = mesh.awaiting_review(limit=options.limit, scope=reader)
+        waiting = mesh.awaiting_review(limit=options.limit, scope=reader, as_owner=options.as_owner)
     return output.answer(
         [_plain(item) for item in waiting],
         f"[MemoryMesh] {len(waiting)} wait for review.",
@@ -87,7 +88,7 @@ def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """Prints one item in full, because a listing cuts texts off."""
-    waiting = mesh.awaiting_review(limit=_MAX_RESULTS, scope=reader)
+    waiting = mesh.awaiting_review(limit=_MAX_RESULTS, scope=reader, as_owner=options.as_owner)
     item = next((item for item in waiting if item.id == options.id), None)
     if item is None:
         raise NotFound(f"{options.id} does not wait for review. List what does: memory-mesh review")

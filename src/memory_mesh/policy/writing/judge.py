@@ -83,7 +83,7 @@ def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None
     memory = standing.memories.get(draft.origin.id) if draft.origin is not None else None
     if memory is None:
         return None
-    if memory.text == wording.text:
+    if memory.text == wording.text and audience.sees(draft.scope, memory.scope):
         return Known(memory, "it was imported before")
     return Refuse(f"the id {memory.id} is used by another memory in this store")
 
