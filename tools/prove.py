@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.faults import (  # noqa: E402  # the suites are found from the root
+    audience_leaking,
     consolidating,
     contradicting,
     crash,
@@ -283,6 +284,8 @@ SUITES: dict[str, Suite] = {
     ),
     "fuzzing": lambda folder, seed, progress: fuzzing.fuzz(
         folder, seed=seed, minutes=30, progress=progress
+    "leaks": lambda folder, seed, progress: audience_leaking.leaks(
+        folder, calls=10_000, seed=seed, progress=progress
     ),
     "graph-leaks": lambda folder, seed, progress: graph_leaking.leaks(
         folder, calls=10_000, seed=seed, progress=progress

@@ -36,8 +36,9 @@ from tests.faults.graph_world import (
 )
 from tests.faults.report import Progress, Report, Ticker, silent
 
-_ANY_ID = re.compile(r"\b[a-z_]+_\d{13}_[0-9a-f]{6}\b")
+_ANY_ID = re.compile(r"\b[a-z_]+_\d{13}_[0-9a-f]{6}\b|\btrace-\d{13}-[0-9a-f]{6}\b")
 _OF_STORE = {"seq", "position", "salt", "digest", "prev_hash", "hash", "fence", "version"}
+_OF_USE = {"uses", "last_used", "access_count", "last_accessed"}  # whoever used it
 _FIELDS: dict[type, tuple[str, ...]] = {}
 _TYPES = ("related", "follows", "depends_on", "similar", "part_of")
 

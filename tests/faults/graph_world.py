@@ -17,7 +17,7 @@ import math
 import random
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -39,7 +39,10 @@ _BEGUN = NOW - timedelta(days=90)
 _NOBODY = "nobody"  # the beginning of a project's name that no reader has
 _DIMENSION = 32
 _TYPES = ("related", "follows", "depends_on")
-_TOLD = ("memory", "slice", "claim", "guess", "lesson", "episode", "evolve", "update")
+_TOLD = (
+    "memory", "slice", "claim", "guess", "lesson", "episode", "evolve", "update",
+    "waiting", "trace", "trigger", "said",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Planted:
     packed: dict[str, list[str]] = field(default_factory=dict)  # labels that entered each prompt
     written: dict[str, int] = field(default_factory=dict)  # the last write of each namespace
     fillers: dict[str, str] = field(default_factory=dict)  # ids of what was written for nobody
+    more: "More" = field(default_factory=dict)  # how a suite writes steps of its own
 
     def id_of(self, label: str) -> str:
         """The id of a label; of one that was never written here, an id that nobody has."""
@@ -80,6 +84,9 @@ class Planted:
         """Takes note of an id; what was written for nobody has none that a reader could know."""
         nobody = (step.scope.project or "").startswith(_NOBODY)
         (self.fillers if nobody else self.ids)[label or step.label] = id_
+
+
+More = Mapping[str, Callable[[Planted, MemoryMesh, Step], None]]
 
 
 class Topical:
@@ -128,13 +135,17 @@ def planted(
     *,
     world: Planted | None = None,
     filled: bool = False,
+    more: More | None = None,
 ) -> Planted:
-    """Runs the plan: the whole world, or what a reader may see of it, with or without fillers."""
+    """Runs the plan: the whole world, or what a reader may see of it, with or without fillers.
+
+    `more` writes steps that are of a suite's own.
+    """
     clock = FrozenClock(_BEGUN)
     mesh = MemoryMesh(
         db_dir=folder, clock=clock, agent_id="none", session_days=0, custom_embedder=Topical()
     )
-    made = Planted(mesh)
+    made = Planted(mesh, more=more or {})
     for number, step in enumerate(steps):
         clock.set(_BEGUN + timedelta(hours=number))
         ours = _for_reader(step, reader, filled=filled)
@@ -218,6 +229,9 @@ def _for_reader(step: Step, reader: Scope | None, *, filled: bool) -> Step | Non
 def _write(made: Planted, step: Step) -> None:
     mesh = made.mesh.view(namespace=step.namespace, scope=_somebody(step.scope))
     ids = [made.id_of(label) for label in step.others]
+    if step.kind in made.more:
+        made.more[step.kind](made, mesh, step)
+        return
     match step.kind:
         case "slice":
             drafts = [{"content": _text(part), "scope": part.scope} for part in step.parts]

@@ -1,0 +1,386 @@
+"""The calls of audience_leaking.py: every reading method of every face, held against what.
+
+`uncovered` walks the public classes: a method that is neither asked here nor listed as one that
+writes is reported, and a test fails.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import memory_mesh
+from memory_mesh.compat.lane.memory_lane import MemoryLane
+from memory_mesh.compat.neolata.memory_graph import MemoryGraph
+from memory_mesh.conversation import MemoryContextManager
+from memory_mesh.errors import MeshError
+from memory_mesh.mirror.mirror import Mirror
+from memory_mesh.model import Scope, Skill
+from memory_mesh.sync import MemoryMesh
+from tests.faults import graph_leaking, graph_world
+from tests.faults.graph_leaking import Call
+from tests.faults.graph_world import HERE, NOW, Planted, Topical
+
+BARE, FILLED, WORDS = "bare", "filled", "words"  # what an answer is held against
+_STATUSES = ("quarantined", "superseded", "archived", "deleted")
+_PAGES = 3  # of a listing, at most
+
+
+@dataclass
+class Desk:
+    """What a reader has in one store beside its view: the faces over the same files."""
+
+    store: Planted
+    reader: Scope
+    opened: ExitStack
+    _graph: list[MemoryGraph] = field(default_factory=list)
+
+    @property
+    def mesh(self) -> MemoryMesh:
+        """The reader's view."""
+        return self.store.view(self.reader)
+
+    def graph(self) -> MemoryGraph:
+        """The graph face that reads as this reader."""
+        if not self._graph:
+            config = self.store.mesh.config
+            made = MemoryGraph(
+                db_dir=config.db_dir, namespace=HERE, project=self.reader.project,
+                agent_id=self.reader.agent, session=self.reader.session, session_days=0,
+                clock=self.store.mesh._opened().clock, custom_embedder=Topical(),
+            )  # fmt: skip
+            self.opened.callback(made.close)
+            self._graph.append(made)
+        return self._graph[0]
+
+
+@dataclass(frozen=True)
+class Asking(Call):
+    """One call, with the faces of its reader."""
+
+    desk: Desk
+
+    def limit(self) -> int:
+        """A small page, or all of it."""
+        return self.chance.choice((1, 2, 7, 100, 1_000))
+
+    def misspelt(self) -> str:
+        """A word that somebody stored, with one wrong letter."""
+        word = self._label("memory").split()[0]
+        self.named.discard(word)
+        return f"{word[:5]}y{word[6:]}"
+
+
+Ask = Callable[[Asking], object]
+
+
+def uncovered() -> list[str]:
+    """Public methods of the faces that are neither asked here nor listed as something else."""
+    asked = {name.split(" (")[0] for name in (*READS, *USES)}
+    listed = asked | set(OTHERS)
+    return [
+        f"{face}.{name}"
+        for face, kind in FACES.items()
+        for name, _ in inspect.getmembers(kind)
+        if not name.startswith("_") and f"{face}.{name}" not in listed
+    ]
+
+
+def _paged(page: Callable[[str | None], Any]) -> object:
+    """Up to three pages, each by the cursor of the one before."""
+    found, cursor = list[object](), None
+    for _ in range(_PAGES):
+        answer = page(cursor)
+        found.append(list(answer))
+        cursor = answer.cursor
+        if cursor is None:
+            break
+    return [found, cursor is None]
+
+
+def _blocks(call: Asking) -> object:
+    found, after, limit = list[object](), 0, call.limit()
+    for _ in range(_PAGES):
+        blocks = call.mesh.blocks(after_seq=after, limit=limit)
+        found.append(blocks)
+        if not blocks:
+            break
+        after = blocks[-1].seq or 0
+    return found
+
+
+def _get_all(call: Asking) -> object:
+    include = call.chance.sample(_STATUSES, call.chance.choice((0, 1, 4)))
+    limit = call.limit()
+    return _paged(lambda cursor: call.mesh.get_all(limit=limit, cursor=cursor, include=include))
+
+
+def _get_many(call: Asking) -> object:
+    kinds = ("memory", "claim", "waiting", "trace", "said", "lesson", "episode")
+    ids = [call.some(call.chance.choice(kinds)) for _ in range(5)]
+    return call.mesh.get_many(ids, as_of=NOW, include=_STATUSES)
+
+
+def _vectors(call: Asking) -> object:
+    found = call.mesh.vectors([call.some() for _ in range(9)], Topical().space)
+    names = {id_: label for label, id_ in call.store.ids.items()}
+    return sorted((names[id_], len(parts)) for id_, parts in found.items())
+
+
+def _skill_vectors(call: Asking) -> object:
+    any_skill = next(iter(call.mesh.list_skills(limit=1)), None)
+    if any_skill is None:
+        return None
+    asked: list[Skill] = [replace(any_skill, id=call.some("skill")) for _ in range(5)]
+    return len(call.mesh.skill_vectors(asked, Topical().space))
+
+
+def _list_skills(call: Asking) -> object:
+    before = call.some("skill") if call.chance.random() < 0.5 else None
+    return call.mesh.list_skills(limit=call.limit(), before=before, include=_STATUSES)
+
+
+def _misspelt(call: Asking) -> object:
+    hits = call.mesh.search(call.misspelt(), limit=100, keyword_only=True, use_cache=False)
+    return [sorted(hit.id for hit in hits), hits.explanation.note]
+
+
+def _conflicts(call: Asking) -> object:
+    pending, decided = call.chance.random() < 0.5, call.chance.random() < 0.5
+    return call.mesh.conflicts(limit=call.limit(), pending=pending, decided=decided)
+
+
+def _resolve(call: Asking) -> object:
+    """An error, in the same words for what is not visible and what does not exist."""
+    label = call.chance.choice(call.plan["waiting"])
+    call.named.add(label)
+    id_ = call.store.ids.get(f"{label} conflict", "conflict_1600000000000_000000")
+    if f"{label}" in graph_world.LABEL.findall(str(call.mesh.conflicts(limit=1_000))):
+        return None
+    if any(each.id == id_ for each in call.mesh.conflicts(limit=1_000, decided=True)):
+        return None  # it is the reader's: this would decide it
+    try:
+        return call.mesh.resolve_conflict(id_, "keep_both")
+    except MeshError as error:
+        return str(error).replace(id_, "ID")
+
+
+def _summary(call: Asking) -> object:
+    return call.mesh.summarise_episode(call.some("episode"), sentences=3)
+
+
+def _async(call: Asking) -> object:
+    """The async face of the same store: it is generated from the blocking one."""
+
+    async def ask() -> object:
+        config = call.store.mesh.config
+        async with memory_mesh.MemoryMesh(
+            db_dir=config.db_dir, namespace=HERE, project=call.desk.reader.project,
+            agent_id=call.desk.reader.agent, session=call.desk.reader.session, session_days=0,
+            clock=call.store.mesh._opened().clock, embedder="none", enable_yamo=False,
+        ) as mesh:  # fmt: skip
+            return [
+                await mesh.blocks(limit=7), await mesh.recalls(limit=7),
+                await mesh.conflicts(limit=7), await mesh.awaiting_review(limit=7),
+                await mesh.proposals(limit=7), await mesh.get_all(limit=7),
+            ]  # fmt: skip
+
+    return asyncio.run(ask())
+
+
+def _some_held(call: Asking) -> str:
+    return call.some(call.chance.choice(("memory", "claim", "guess", "waiting", "lesson")))
+
+
+def _graph_clusters(call: Asking) -> object:
+    return call.desk.graph().clusters(call.chance.randint(1, 4))
+
+
+def _manager(call: Asking) -> MemoryContextManager:
+    return MemoryContextManager(mesh=call.mesh)
+
+
+def _of_face(face: str, verbs: Mapping[str, tuple[Ask, str]]) -> dict[str, tuple[Ask, str]]:
+    return {f"{face}.{name}": verb for name, verb in verbs.items()}
+
+
+_OF_GRAPH_SUITE = {  # methods that graph_leaking.py has calls for
+    "links": "links", "traverse": "traverse", "path": "path", "clusters": "clusters",
+    "neighbourhood": "neighbourhood", "chain": "chain", "episodes": "episodes",
+    "episodes (about)": "episodes about", "episode": "episode", "context (start)": "start",
+    "context": "context", "search": "search", "explain": "explain", "explain (block)": "block",
+    "explain (why not)": "why not", "explain_injection": "injection",
+}  # fmt: skip
+
+FACES: Mapping[str, type] = {
+    "mesh": MemoryMesh,
+    "async": memory_mesh.MemoryMesh,
+    "graph": MemoryGraph,
+    "manager": MemoryContextManager,
+    "lane": MemoryLane,
+    "mirror": Mirror,
+}
+
+READS: Mapping[str, tuple[Ask, str]] = {
+    **{
+        f"mesh.{name}": (ask, FILLED if ranked else BARE)
+        for name, verb in _OF_GRAPH_SUITE.items()
+        for ask, ranked in [graph_leaking.VERBS[verb]]
+    },
+    **_of_face("mesh", {
+        "blocks": (_blocks, BARE),
+        "recalls": (lambda call: call.mesh.recalls(limit=call.limit()), FILLED),
+        "vectors": (_vectors, BARE),
+        "skill_vectors": (_skill_vectors, BARE),
+        "conflicts": (_conflicts, BARE),
+        "resolve_conflict (another's)": (_resolve, BARE),
+        "awaiting_review": (lambda call: call.mesh.awaiting_review(limit=call.limit()), BARE),
+        "proposals": (
+            lambda call: call.mesh.proposals(
+                limit=call.limit(), pending=call.chance.random() < 0.5
+            ),
+            BARE,
+        ),
+        "get": (lambda call: call.mesh.get(_some_held(call), as_of=NOW, include=_STATUSES), BARE),
+        "get_many": (_get_many, BARE),
+        "get_all": (_get_all, BARE),
+        "history": (lambda call: call.mesh.history(_some_held(call)), BARE),
+        "trust": (lambda call: call.mesh.trust(_some_held(call)), BARE),
+        "predicates": (lambda call: call.mesh.predicates(), BARE),
+        "supersessions": (lambda call: call.mesh.supersessions(call.some("claim")), BARE),
+        "summarise_episode": (_summary, BARE),
+        "search (misspelt)": (_misspelt, BARE),
+        "search_skills": (lambda call: call.mesh.search_skills(call.question()), WORDS),
+        "list_skills": (_list_skills, BARE),
+        "query_lessons": (
+            lambda call: call.mesh.query_lessons(call.question(), limit=call.limit()), FILLED,
+        ),
+        "query_lessons (all)": (lambda call: call.mesh.query_lessons(limit=call.limit()), BARE),
+        "get_memories_by_pattern": (
+            lambda call: call.mesh.get_memories_by_pattern(f"pattern {call._label('lesson')}"),
+            BARE,
+        ),
+        "find_relevant_memories": (
+            lambda call: call.mesh.find_relevant_memories(call.question()), BARE,
+        ),
+        "triggers": (lambda call: call.mesh.triggers(limit=call.limit()), BARE),
+        "traces": (
+            lambda call: _paged(lambda at: call.mesh.traces(limit=2, cursor=at)), BARE,
+        ),
+        "similar_tasks": (lambda call: call.mesh.similar_tasks(call.question()), FILLED),
+        "plan": (lambda call: call.mesh.plan(call.question()), FILLED),
+        "reflect": (
+            lambda call: call.mesh.reflect(topic=call.question(), store=False, lookback=5), FILLED,
+        ),
+        "format_results": (
+            lambda call: call.mesh.format_results(call.mesh.search(call.question())), FILLED,
+        ),
+        "stats": (lambda call: call.mesh.stats(), WORDS),
+        "jobs": (lambda call: call.mesh.jobs(), WORDS),
+        "verify": (lambda call: call.mesh.verify(), WORDS),
+        "namespaces": (lambda call: call.mesh.namespaces(), WORDS),
+        "users": (lambda call: call.mesh.users(), WORDS),
+        "get_cache_stats": (lambda call: call.mesh.get_cache_stats(), WORDS),
+        "distillation_due": (lambda call: call.mesh.distillation_due(), WORDS),
+        "experiences": (lambda call: call.mesh.experiences(), WORDS),
+        "search_experiences": (lambda call: call.mesh.search_experiences("ferry"), WORDS),
+        "experience_summary": (lambda call: call.mesh.experience_summary(), WORDS),
+    }),
+    **_of_face("async", {"blocks": (_async, BARE)}),
+    **_of_face("graph", {
+        "links": (lambda call: call.desk.graph().links(_some_held(call)), BARE),
+        "traverse": (lambda call: call.desk.graph().traverse(_some_held(call), 3), BARE),
+        "path": (lambda call: call.desk.graph().path(call.some(), call.some()), BARE),
+        "clusters": (_graph_clusters, BARE),
+        "explain_memory": (lambda call: call.desk.graph().explain_memory(_some_held(call)), BARE),
+        "explain_supersession": (
+            lambda call: call.desk.graph().explain_supersession(call.some("claim")), BARE,
+        ),
+        "episode": (lambda call: call.desk.graph().episode(call.some("episode")), BARE),
+        "summarize_episode": (
+            lambda call: call.desk.graph().summarize_episode(call.some("episode")), BARE,
+        ),
+        "episodes": (
+            lambda call: call.desk.graph().episodes(call.desk.reader.agent or "none"), BARE,
+        ),
+        "conflicts": (lambda call: call.desk.graph().conflicts(limit=call.limit()), BARE),
+        "pending_conflicts": (
+            lambda call: call.desk.graph().pending_conflicts(limit=call.limit()), BARE,
+        ),
+        "list_quarantined": (
+            lambda call: call.desk.graph().list_quarantined(limit=call.limit()), BARE,
+        ),
+        "search": (lambda call: call.desk.graph().search(None, call.question()), WORDS),
+        "search_many": (lambda call: call.desk.graph().search_many(None, [call.question()]), WORDS),
+        "hook_states": (lambda call: call.desk.graph().hook_states(), WORDS),
+    }),
+    **_of_face("lane", {"metadata": (
+        lambda call: MemoryLane(call.mesh).metadata(_some_held(call)), WORDS,
+    )}),
+    **_of_face("manager", {
+        "health_check": (lambda call: _manager(call).health_check(), WORDS),
+        "format_memories_for_prompt": (
+            lambda call: _manager(call).format_memories_for_prompt(
+                list(islice(call.mesh.get_all(limit=5), 5))
+            ),
+            WORDS,
+        ),
+    }),
+}  # fmt: skip
+
+USES: Mapping[str, tuple[Ask, str]] = {  # reading that counts as a use of what it shows
+    "mesh.get_trace": (lambda call: call.mesh.get_trace(call.some("trace")), BARE),
+    "mesh.build_agent_prompt": (
+        lambda call: call.mesh.build_agent_prompt("rower", task=call.question()), WORDS,
+    ),
+    "graph.context": (lambda call: call.desk.graph().context(None, call.question()), WORDS),
+    "manager.recall_memories": (
+        lambda call: [hit.id for hit in _manager(call).recall_memories(call.question())], FILLED,
+    ),
+    "manager.context": (lambda call: _manager(call).context(call.question()).text, WORDS),
+    "lane.find": (lambda call: MemoryLane(call.mesh).find(call.question()), WORDS),
+}  # fmt: skip
+
+COMMANDS: Sequence[Sequence[str]] = (
+    ["list"], ["search", "harbour ferry"], ["conflicts", "--all"], ["review"], ["lessons"],
+    ["list-skills"], ["search-skills", "harbour"], ["episode", "list"], ["trace", "list"],
+    ["trigger", "list"], ["clusters"], ["context", "harbour ferry"], ["jobs"], ["stats"],
+    ["verify"], ["namespaces"],
+)  # fmt: skip
+
+_WRITES = """
+    add add_many add_skill add_to_episode archive_project create_episode delete dispute distill
+    distill_lesson erase_experiences evolve ingest ingest_skill insert_heritage link log_experience
+    mark_superseded pin propose_delete propose_update prune_skills rate rebuild_index rebuild_terms
+    receive_lesson record_trace record_traces register_predicates reinforce remove_from_episode
+    resolve_conflict restore review review_source roll_experiences run_jobs synthesize undo_review
+    unlink update update_many update_skill_reliability upkeep write_memory_log
+    clear_cache close config folder for_user init view
+""".split()  # noqa: SIM905
+_GRAPH_WRITES = """
+    add_to_episode close create_episode dispute evolve off on reinforce remove_from_episode
+    resolve_conflict review_quarantine save store store_many wait_for_hooks
+""".split()  # noqa: SIM905
+_MIRROR = ("init", "path_of", "pull", "push", "resolve", "run", "stale", "status")  # writes files
+_ASYNC = [name for name, _ in inspect.getmembers(MemoryMesh) if not name.startswith("_")]
+
+# What writes, opens or closes; the async mesh has the methods of the blocking one and no other.
+OTHERS: Sequence[str] = (
+    *(f"mesh.{name}" for name in _WRITES),
+    *(f"async.{name}" for name in _ASYNC),
+    *(
+        f"graph.{name}"
+        for name in _GRAPH_WRITES
+    ),
+    *(f"lane.{name}" for name in ("store", "feedback")),
+    *(
+        f"manager.{name}"
+        for name in (
+            "capture_interaction", "dispose", "initialize", "last_refusal", "refusals",
+        )
+    ),
+    *(f"mirror.{name}" for name in _MIRROR),
+)  # fmt: skip
