@@ -230,10 +230,13 @@ class MemoryVerbs(View):
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
         """
+        sight = flows.explain.sight_of(self._lens(scope))
         with self._read() as snapshot:
-            versions = snapshot.history(memory_id)
-        reader = self._reader(scope)
-        return [version for version in versions if sees(reader, version.scope)]
+            return [
+                flows.explain.without_successor(snapshot, version, sight)
+                for version in snapshot.history(memory_id)
+                if sees(sight.scope, version.scope)
+            ]
 
     def update(
         self,
