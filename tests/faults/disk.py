@@ -18,6 +18,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from memory_mesh.compat.rfc11.reader import MeshHoldings
 from memory_mesh.engines.sinks.jsonl import JsonLinesSink
 from memory_mesh.errors import StoreError, StoreIsFull
 from memory_mesh.sync import MemoryMesh
@@ -313,7 +314,7 @@ def _unheard(here: Path) -> list[int]:
         except ValueError:
             continue  # a line cut off by the full disk; the block must be in a later one
     with MemoryMesh(db_dir=here / "store") as mesh:
-        blocks = mesh.blocks(limit=100_000)
+        blocks = [*MeshHoldings(mesh).blocks()]
     return [block.position or 0 for block in blocks if block.position not in heard]
 
 

@@ -215,7 +215,9 @@ def _interleaved(
         editor.end()
         for _ in range(2):
             _mirror(mesh, here, how).run()
-        ids = {id_ for block in mesh.blocks(limit=1_000) for id_ in block.entry.memories}
+        ids = {
+            id_ for block in mesh.blocks(limit=1_000, as_owner=True) for id_ in block.entry.memories
+        }
         versions = [one.text for id_ in ids for one in mesh.history(id_)]
         findings = [("findings", str(one)) for one in mesh.verify().findings]
     files = [
@@ -364,7 +366,9 @@ def _run_again(here: Path, updates: str) -> tuple[list[str], list[str]]:
             last = mirror.run()
         found = [f"open: {line.plain()}" for line in (*last.disagreements, *last.refused)]
         found += [f"late: {name}" for name, count in last.counts.items() for _ in range(count)]
-        ids = {id_ for block in mesh.blocks(limit=1_000) for id_ in block.entry.memories}
+        ids = {
+            id_ for block in mesh.blocks(limit=1_000, as_owner=True) for id_ in block.entry.memories
+        }
         for id_ in ids:
             versions = mesh.history(id_)
             texts = " | ".join(f"{one.status} {one.text}" for one in versions)

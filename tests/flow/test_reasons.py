@@ -140,6 +140,7 @@ def test_a_recall_record_holds_profile_and_scores_in_the_order_of_ranks(tmp_path
     assert block.entry.metadata == {
         "use": "search",
         "profile": "mesh",
+        "by": [],
         "scores": [round(1_000 * hit.score) for hit in hits],
     }
 

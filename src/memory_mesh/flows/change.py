@@ -286,6 +286,8 @@ def mark_superseded(access: Access, old_id: str, new_id: str) -> bool:
         old, new = standing.memories.get(old_id), standing.memories.get(new_id)
         if old is None or new is None or old.id == new.id:
             return Commit()
+        if not all(audience.sees(access.reader, memory.scope) for memory in (old, new)):
+            return Commit()
         if old.status is not Status.QUARANTINED or new.status is Status.DELETED:
             return Commit()
         put, entry = superseded(access, old, new, standing)

@@ -181,7 +181,7 @@ class Run:
         """Every write after a number: its number, the memories it changed, and its reason."""
         found: list[tuple[int, Sequence[str], str]] = []
         while True:
-            blocks = self.mesh.blocks(after_seq=after, limit=_PAGE)
+            blocks = self.mesh.blocks(after_seq=after, limit=_PAGE, as_owner=True)
             for block in blocks:
                 after = max(after, block.seq or 0)
                 why = block.entry.metadata.get("why")

@@ -61,9 +61,10 @@ class GraphView:
 
     def _whole(self, *, as_owner: bool = False) -> Lens:
         """Everything that this graph sees, for verbs that are given an id."""
-        session = {"session"} if self._mesh.config.session is None else set()
-        across = AUDIENCE if as_owner else self._across() | session
-        lens = self._mesh._lens(None, across=across)
+        across = self._across()
+        if across and self._mesh.config.session is None:
+            across |= {"session"}
+        lens = self._mesh._lens(None, across=AUDIENCE if as_owner else across)
         return replace(lens, statuses=translate.VISIBLE, any_validity=True)
 
     def _across(self) -> frozenset[str]:
