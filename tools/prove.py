@@ -48,6 +48,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     race,
     retaining,
     rolling,
+    side_doors,
     tamper,
     users,
     waiting,
@@ -204,6 +205,10 @@ def _leaking(folder: Path, seed: int, progress: Progress) -> Report:
     return leaking.leaks(folder, reads=10_000, seed=seed, memories=400, progress=progress)
 
 
+def _side_doors(folder: Path, seed: int, progress: Progress) -> Report:
+    return side_doors.run(folder, steps=20_000, seed=seed, progress=progress)
+
+
 def _poisoning(folder: Path, seed: int, progress: Progress) -> Report:
     report = poisoning.upward(folder / "upward", texts=3_000, seed=seed, progress=progress)
     return _joined(
@@ -278,6 +283,7 @@ SUITES: dict[str, Suite] = {
     "contradicting": _contradicting,
     "leaking": _leaking,
     "poisoning": _poisoning,
+    "side-doors": _side_doors,
     "packing": _packing,
     "explaining": lambda folder, seed, progress: explaining.explained(
         folder, cases=500, seed=seed, progress=progress
