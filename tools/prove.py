@@ -290,6 +290,7 @@ SUITES: dict[str, Suite] = {
     ),
     "fuzzing": lambda folder, seed, progress: fuzzing.fuzz(
         folder, seed=seed, minutes=30, progress=progress
+    ),
     "leaks": lambda folder, seed, progress: audience_leaking.leaks(
         folder, calls=10_000, seed=seed, progress=progress
     ),
