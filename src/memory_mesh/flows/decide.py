@@ -289,12 +289,17 @@ def sealed_values(said: Statement) -> list[str]:
 
 
 def _of_persons(said: Statement, marks: Sequence[str]) -> list[str]:
-    """Returns the words and the claim of a statement, each with every mark."""
-    found = [f"text:{recited.fingerprint(said.text).hex()}:{said.scope}"]
-    if said.claim is not None:
-        claim = said.claim
-        value = recited.fingerprint(claim.value).hex()
-        found.append(f"claim:{claim.subject}:{claim.predicate}:{value}:{said.scope}")
+    """Returns the words and the claim of a statement, each with every mark.
+
+    They stand there as they look, and as versions before migration 10 took them.
+    """
+    found: dict[str, None] = {}
+    for fingerprint in (recited.fingerprint, recited.fingerprint_before):
+        found[f"text:{fingerprint(said.text).hex()}:{said.scope}"] = None
+        if said.claim is not None:
+            claim = said.claim
+            value = fingerprint(claim.value).hex()
+            found[f"claim:{claim.subject}:{claim.predicate}:{value}:{said.scope}"] = None
     return [value + mark for value in found for mark in marks]
 
 

@@ -87,10 +87,10 @@ def clean(access: Access, draft: Draft) -> Clean:
     )
     draft = replace(draft, text=scrubbed.content)
     replaced = redacted_values(access, given, draft)
-    if draft.claim is None and access.read_claims and draft.lesson is None and draft.topic is None:
-        from memory_mesh.policy import claims
-
-        draft = replace(draft, claim=claims.read(draft.text, speaker=draft.speaker))
+    if draft.claim is not None or (
+        access.read_claims and draft.lesson is None and draft.topic is None
+    ):
+        draft = replace(draft, claim=_claim(draft))
     wording = tagged(word(draft.text, scrubbed.plain), draft.tags)
     left_out = scrubbed.removed
     if given.text.count("<") > draft.text.count("<"):
@@ -98,6 +98,17 @@ def clean(access: Access, draft: Draft) -> Clean:
     if replaced or left_out:
         wording = replace(wording, redacted=replaced, left_out=left_out)
     return draft, wording, scrubbed.chunks
+
+
+def _claim(draft: Draft) -> Claim | None:
+    """The claim that a draft states, under its keys, or the one that its text makes."""
+    from memory_mesh.policy import claims
+    from memory_mesh.policy.writing.speakers import first_person
+
+    if draft.claim is not None:
+        return claims.keyed(draft.claim)
+    speaker, we = first_person(draft)
+    return claims.read(draft.text, speaker=speaker, we=we)
 
 
 def redacted_values(

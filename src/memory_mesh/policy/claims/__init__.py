@@ -11,27 +11,36 @@ for a question to a person, never for an answer.
 """
 
 from memory_mesh.model import Claim
-from memory_mesh.policy.claims.claim import ANYTHING, stated
+from memory_mesh.policy.claims.claim import ANYTHING, key, keyed, stated
 from memory_mesh.policy.claims.comparison import Relation, compare
 from memory_mesh.policy.claims.normal import NORMALIZERS, normalised
 
 __all__ = [
     "NORMALIZERS",
+    "USER",
     "Claim",
     "Relation",
     "compare",
+    "keyed",
     "normalised",
     "predicates_of",
     "read",
     "stated",
 ]
 
+USER = "user"  # the subject of what the user says as "I"
 
-def read(text: str, *, speaker: str | None = None) -> Claim | None:
-    """Reads the claim of one short statement, or None; "I" is the speaker or the user."""
+
+def read(text: str, *, speaker: str | None = USER, we: bool = True) -> Claim | None:
+    """Reads the claim of one short statement, or None.
+
+    "I" is the speaker; without one, a text that says "I" makes no claim, nor one that says "we"
+    where that is not the user's team.
+    """
     from memory_mesh.policy.claims import reading
+    from memory_mesh.policy.claims.subjects import WE, Voice
 
-    return reading.read(text, speaker=speaker)
+    return reading.read(text, Voice(key(speaker or ""), WE if we else ""))
 
 
 def predicates_of(claim: Claim) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ earlier statement used is not known, so it is looked for under every predicate t
 from memory_mesh.model import Claim
 from memory_mesh.policy.claims import words
 from memory_mesh.policy.claims.claim import ANYTHING, key
-from memory_mesh.policy.claims.subjects import WE, Subject, subject_of
+from memory_mesh.policy.claims.subjects import WE, Subject, Voice, subject_of
 from memory_mesh.policy.claims.values import identifying
 
 _RENAMED = frozenset(("renamed", "rebranded"))
@@ -44,12 +44,12 @@ _VERBS = (
 )  # fmt: skip
 
 
-def change(parts: list[str], speaker: str) -> Claim | None:
+def change(parts: list[str], voice: Voice) -> Claim | None:
     """Reads a change of value, or None."""
     lower = [part.casefold().rstrip(",") for part in parts]
     if not words.UNSTATED.isdisjoint(lower) or not words.NEGATIONS.isdisjoint(lower):
         return None
-    return _left(parts, lower, speaker) or _changed(parts, lower, speaker)
+    return _left(parts, lower, voice) or _changed(parts, lower, voice)
 
 
 def predicates_of(claim: Claim) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def predicates_of(claim: Claim) -> tuple[str, ...]:
     return (claim.predicate, *(f"{claim.predicate} {place}" for place in _PLACES[1:]))
 
 
-def _left(parts: list[str], lower: list[str], speaker: str) -> Claim | None:
+def _left(parts: list[str], lower: list[str], voice: Voice) -> Claim | None:
     """Reads "left X and joined Y", "left X for Y"."""
     if "left" not in lower[1:]:
         return None
@@ -73,7 +73,7 @@ def _left(parts: list[str], lower: list[str], speaker: str) -> Claim | None:
     while gone and gone[-1].casefold() in ("and", "to"):
         gone = gone[:-1]
     value = _value(parts[turn + 1 :])
-    who = _subject(_without_auxiliaries(parts[:at]), speaker)
+    who = _subject(_without_auxiliaries(parts[:at]), voice)
     if who is None or not who.named or not gone or not value or not gone[0][:1].isupper():
         return None
     if not value[0][:1].isupper():
@@ -87,7 +87,7 @@ def _left(parts: list[str], lower: list[str], speaker: str) -> Claim | None:
     )
 
 
-def _changed(parts: list[str], lower: list[str], speaker: str) -> Claim | None:
+def _changed(parts: list[str], lower: list[str], voice: Voice) -> Claim | None:
     """Reads "S was raised [from X] to V", "S moved to V" and "we raised S [from X] to V"."""
     for at in range(1, len(parts) - 2):
         if lower[at] not in _CHANGED:
@@ -98,9 +98,9 @@ def _changed(parts: list[str], lower: list[str], speaker: str) -> Claim | None:
         passive = lower[at - 1] in _AUXILIARIES
         before = _without_auxiliaries(before)
         if thing:
-            who = _subject(thing, speaker) if _is_agent(before) else None
+            who = _subject(thing, voice) if _is_agent(before) else None
         elif passive or lower[at] in _ALONE:
-            who = _subject(before, speaker)
+            who = _subject(before, voice)
         else:
             return None
         if who is None or (_is_person(who) and not (passive or _is_measured(value))):
@@ -147,10 +147,10 @@ def _without_auxiliaries(before: list[str]) -> list[str]:
     return before
 
 
-def _subject(parts: list[str], speaker: str) -> Subject | None:
+def _subject(parts: list[str], voice: Voice) -> Subject | None:
     if not parts or parts[0].casefold() in words.OPENINGS:
         return None
-    return subject_of(parts, speaker)
+    return subject_of(parts, voice)
 
 
 def _is_agent(before: list[str]) -> bool:

@@ -3,12 +3,14 @@
 import unicodedata
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Claim
 
 MAX_KEY = 100  # characters of a subject and of a predicate
 MAX_VALUE = 1_000
 ANYTHING = "*"  # what a claim replaces that tells of a change but not of the old value
 ARTICLES = frozenset(("a", "an", "the", "our"))
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\u2032\uff07\u02b9", "'"))
 _JOINTS = str.maketrans(dict.fromkeys('_-./:`"\u201c\u201d\u2018(),[]{}<>*', " ") | {"\u2019": "'"})
 
 
@@ -20,21 +22,46 @@ def stated(subject: str, predicate: str, value: str, *, exclusive: bool = True) 
             raise InvalidInput(f"a claim needs a {name}")
         if len(text) > most:
             raise InvalidInput(f"the {name} of a claim is too long; the limit is {most} characters")
-    return Claim(
-        subject=key(subject) or subject.strip().casefold(),
-        predicate=key(predicate) or predicate.strip().casefold(),
-        value=value,
-        exclusive=exclusive,
-    )
+    return keyed(Claim(subject=subject, predicate=predicate, value=value, exclusive=exclusive))
+
+
+def keyed(claim: Claim) -> Claim:
+    """Returns the claim with the keys of its subject and predicate in their place."""
+    subject = key(claim.subject) or claim.subject.strip().casefold()
+    predicate = key(claim.predicate) or claim.predicate.strip().casefold()
+    if (subject, predicate) == (claim.subject, claim.predicate):
+        return claim
+    return replace(claim, subject=subject, predicate=predicate)
 
 
 def key(text: str) -> str:
-    """Returns the words of a phrase: casefolded, without articles, prepositions and punctuation."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    words = text.casefold().translate(_JOINTS).split()
+    """Returns the words of a phrase as they look: casefolded, without articles and punctuation.
+
+    Nothing that a reader cannot see makes two keys differ: `policy.text.looks` says what that is.
+    """
+    text = text.casefold() if text.isascii() and text.isprintable() else _folded(text)
+    words = text.translate(_JOINTS).split()
     return " ".join([word for word in map(_bare, words) if word and word not in ARTICLES])
 
 
+def _folded(text: str) -> str:
+    """Returns a text as it is seen, casefolded, with spaces for the punctuation of any script.
+
+    Small letters can look like ASCII where their capitals do not, so it is looked at twice.
+    """
+    from memory_mesh.policy.text.looks import as_seen  # most phrases are ASCII
+
+    seen = as_seen(as_seen(text.translate(_APOSTROPHES)).casefold())
+    return "".join([" " if _is_between(char) else char for char in seen])
+
+
+def _is_between(char: str) -> bool:
+    """True for a dash, a dot or a sign of another script; `_JOINTS` has those of ASCII."""
+    category = unicodedata.category(char)
+    return not char.isascii() and (category[0] in "PZ" or category == "Sm")
+
+
 def _bare(word: str) -> str:
-    return word.removesuffix("'s").strip("'!?;,")
+    while (bare := word.removesuffix("'s").strip("'!?;,")) != word:
+        word = bare
+    return word

@@ -3,7 +3,7 @@
 from memory_mesh.model import Claim
 from memory_mesh.policy.claims import words
 from memory_mesh.policy.claims.claim import ARTICLES, MAX_KEY, key
-from memory_mesh.policy.claims.subjects import subject_of
+from memory_mesh.policy.claims.subjects import Voice, subject_of
 from memory_mesh.policy.claims.values import identifying, qualified
 
 _MAX_KEY_WORDS = 6
@@ -16,13 +16,13 @@ _SPOKEN = frozenset(
 )
 
 
-def pair(line: str) -> Claim | None:
+def pair(line: str, voice: Voice) -> Claim | None:
     """Reads the claim of a key and its value; None for a remark, a log line or code."""
     name, value, assigned = _split(line)
     if not name or not value or not _short(name, value, assigned=assigned):
         return None
     parts = name.split()
-    who = subject_of(parts, "user")
+    who = subject_of(parts, voice)
     if who is None or "," in name:
         return None
     head = who.whole.rpartition(" ")[2] if not who.noun else who.head

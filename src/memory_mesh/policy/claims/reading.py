@@ -13,7 +13,7 @@ from memory_mesh.policy.claims import words
 from memory_mesh.policy.claims.claim import ANYTHING, MAX_KEY, key
 from memory_mesh.policy.claims.pairs import pair
 from memory_mesh.policy.claims.sentences import MAX_TEXT, Clause, clause, spoken, statement
-from memory_mesh.policy.claims.subjects import WE, Subject, subject_of
+from memory_mesh.policy.claims.subjects import WE, Subject, Voice, subject_of
 from memory_mesh.policy.claims.values import (
     describing,
     identifying,
@@ -24,16 +24,19 @@ from memory_mesh.policy.claims.values import (
     scale,
 )
 
-USER = "user"  # who says "I" when nobody is named
 _CHANGE_WORDS = frozenset(("to", "left", "Left"))  # without one, no change is told
 _MAX_VALUE = 15  # words; more is a story
 _MAX_SURE = 8  # words of a value we are certain of
 
 
-def read(text: str, *, speaker: str | None = None) -> Claim | None:
-    """Reads the claim of one short statement, or None; "I" is the speaker or the user."""
+def read(text: str, voice: Voice) -> Claim | None:
+    """Reads the claim of one short statement as it looks, or None."""
     if len(text) > MAX_TEXT:
         return None
+    if not text.isascii():
+        from memory_mesh.policy.text.looks import as_seen  # most statements are ASCII
+
+        text = as_seen(text)
     if "\n" in text.strip():
         from memory_mesh.policy.claims.snippets import snippet  # most texts are one line
 
@@ -41,22 +44,22 @@ def read(text: str, *, speaker: str | None = None) -> Claim | None:
     line = statement(text)
     if line is None:
         return None
-    if not text[0].isspace() and (found := pair(line)) is not None:
+    if not text[0].isspace() and (found := pair(line, voice)) is not None:
         return found
-    parts, who_speaks = spoken(line), key(speaker or "") or USER
+    parts = spoken(line)
     if parts and not _CHANGE_WORDS.isdisjoint(parts):
         from memory_mesh.policy.claims.changes import change  # most sentences tell of none
 
-        if (found := change(parts, who_speaks)) is not None:
+        if (found := change(parts, voice)) is not None:
             return found if _fits(found) else None
-    return _sentence(parts, who_speaks) if parts else None
+    return _sentence(parts, voice) if parts else None
 
 
-def _sentence(parts: list[str], speaker: str) -> Claim | None:
+def _sentence(parts: list[str], voice: Voice) -> Claim | None:
     """Reads the claim of subject, verb and rest."""
     if (cut := clause(parts)) is None or not cut.rest:
         return None
-    who = subject_of(cut.subject, speaker)
+    who = subject_of(cut.subject, voice)
     if who is None or _story(cut.rest):
         return None
     claim = _claim(cut, who)

@@ -12,6 +12,14 @@ _ASIDE = words.PREPOSITIONS | {"that", "where", "which", "who", "whose"}
 
 
 @dataclass(frozen=True, slots=True)
+class Voice:
+    """Who says "I" and "we" in a text; empty if it is not known, and then it makes no claim."""
+
+    one: str
+    many: str = WE
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """The subject of a statement; `noun` and `owner` if it belongs to something.
 
@@ -30,25 +38,25 @@ class Subject:
     vague: bool = False
 
 
-def subject_of(parts: list[str], speaker: str) -> Subject | None:
-    """Returns the subject that the words name; `speaker` replaces "I"."""
+def subject_of(parts: list[str], voice: Voice) -> Subject | None:
+    """Returns the subject that the words name, with who speaks in the place of "I" and "we"."""
     first = parts[0].casefold()
     if len(parts) == 1 and first in ("i", "me"):
-        return _named(speaker)
+        return _named(voice.one) if voice.one else None
     if first == "my":
-        return _owned(parts[1:], speaker)
+        return _owned(parts[1:], voice.one) if voice.one else None
     article = first in ("the", "our")
     indefinite = _indefinite(first, parts)
     body = parts[1:] if article or (indefinite and first != "one") else parts
     if not body:
         return None
     whole = key(" ".join(body))
-    if not whole:
+    if not whole or (whole in _US and not voice.many):
         return None
     owner, noun = ("", "") if indefinite else _of(body, article=article) or _possessed(body, "")
     head = _head(noun or whole)
     return Subject(
-        whole=WE if whole in _US else whole,
+        whole=voice.many if whole in _US else whole,
         owner=owner,
         noun=noun,
         head=head,

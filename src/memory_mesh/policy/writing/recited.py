@@ -1,6 +1,7 @@
 """Recognises text that was recalled from memory and is added again.
 
-A fingerprint leaves out case, spacing and punctuation. A text in the form that our own results and
+A fingerprint leaves out case, spacing, punctuation and what cannot be seen: no look-alike letter and
+no character without width makes another text of it. A text in the form that our own results and
 prompts have is taken apart into the memories it shows.
 """
 
@@ -8,6 +9,7 @@ from hashlib import sha256
 
 from memory_mesh.model import Channel, Draft
 from memory_mesh.model.trace import LABEL
+from memory_mesh.policy.text.looks import as_seen
 
 _SIZE = 16
 _SHOWN = ("--- MEMORY ", "[MEMORY CONTEXT]", "[ATTENTION DIRECTIVE]")
@@ -16,7 +18,18 @@ _REPEATING = {Channel.MCP, Channel.ASSISTANT, Channel.EXTRACTION}
 
 
 def fingerprint(text: str) -> bytes:
-    """Returns a digest of the text's words that ignores case, spacing and punctuation."""
+    """Returns a digest of the words as they look, without case, spacing and punctuation."""
+    if not text.isascii():
+        text = as_seen(as_seen(text).casefold())
+    return _digest(text)
+
+
+def fingerprint_before(text: str) -> bytes:
+    """Returns the fingerprint that versions before migration 10 made of a text."""
+    return _digest(text)
+
+
+def _digest(text: str) -> bytes:
     words = "".join(char if char.isalnum() else " " for char in text.casefold()).split()
     if not words:
         return b""

@@ -29,6 +29,7 @@ ROLES: Mapping[str, SourceKind] = {
     "tool": _TOOL, "function": _TOOL,
     "system": _SYSTEM, "developer": _SYSTEM,
 }  # fmt: skip
+_OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 _TOOL_NAMES = ("tool:", "tool/", "function:", "mcp__")
 
 
@@ -60,6 +61,20 @@ def kind_said(role: str | None, speaker: str | None) -> SourceKind | None:
         found.append(ROLES.get(_word(speaker), SourceKind.USER_EXPLICIT))
     known = [kind for kind in found if kind is not None]
     return lowest(known) if known else None
+
+
+def first_person(said: Statement) -> tuple[str | None, bool]:
+    """Returns who says "I" in a text, and whether its "we" is the user's team.
+
+    "I" is the speaker, else the user where the user speaks, else the page, file or agent that the
+    text comes from. None: nobody knows, and the text makes no claim about whoever wrote it.
+    """
+    from memory_mesh.policy.claims import USER  # few drafts are asked
+
+    by_user = said.source.kind in _OF_THE_USER or ROLES.get(_word(said.role or "")) is _USER
+    if said.speaker:
+        return said.speaker, by_user
+    return (USER if by_user else said.source.ref or said.source.agent), by_user
 
 
 def _kind_of(said: Statement, channel: Channel) -> SourceKind:

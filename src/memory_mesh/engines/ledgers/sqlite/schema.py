@@ -5,7 +5,7 @@ Lowest SQLite: 3.35 (FTS5 with the ascii tokenizer, RETURNING not needed, JSON f
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from memory_mesh.policy.writing import audit
 from memory_mesh.process.private import make_file
 
 LOWEST_SQLITE = (3, 35, 0)
-NEWEST = 9  # the number of the last migration
+NEWEST = 10  # the number of the last migration
 PAGE = 8192  # bytes; shrinks vector storage by a quarter against 4096
 _FOLDER = Path(__file__).parent / "migrations"
 
@@ -62,6 +62,8 @@ def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
 
 def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> None:
     """One step is one transaction, together with its number."""
+    for name, function in _FUNCTIONS.items():
+        db.create_function(name, 1, function, deterministic=True)
     db.execute("BEGIN IMMEDIATE")
     try:
         for statement in _statements(step.sql):
@@ -76,6 +78,26 @@ def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> Non
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
+
+
+def _claim_key(filed: str) -> str:
+    """The key under which today's version files a subject or a predicate."""
+    from memory_mesh.policy.claims.claim import key  # a new file has none
+
+    return key(filed) or filed
+
+
+def _echo(text: str) -> bytes | None:
+    """The fingerprint that today's version makes of a text."""
+    from memory_mesh.policy.writing.recited import fingerprint  # a new file has none
+
+    return fingerprint(text) or None
+
+
+_FUNCTIONS: dict[str, Callable[[str], str | bytes | None]] = {
+    "claim_key": _claim_key,
+    "echo_of": _echo,
+}  # that migrations call
 
 
 def _statements(script: str) -> list[str]:

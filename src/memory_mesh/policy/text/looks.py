@@ -1,0 +1,90 @@
+"""Folds a text to what a reader sees, so that two texts that look alike compare as equal.
+
+::
+
+    invisible characters ▶ removed      wide, mathematical and other forms of a letter ▶ the letter
+    a word with ASCII letters ▶ its look-alikes become ASCII      digits of any script ▶ 0 to 9
+    a word without ASCII letters ▶ ASCII if each of its letters looks like it, else as it is
+
+So a Cyrillic e in `user` is an `e`, while a Russian or Greek word equals itself, and is written
+in its own letters unless nobody could tell it from an ASCII word. An accent is seen: `é` is not
+`e`. Marks that a letter is not written with, such as a stroke over an `e`, are removed. ASCII
+itself is not folded: `l`, `I` and `1` stay three characters.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+
+_FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0"
+_SELECTORS = (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+_TAKE_NO_PLACE = dict.fromkeys((*map(ord, _FILLERS), *_SELECTORS))
+
+
+def as_seen(text: str) -> str:
+    """Returns the text as a reader sees it; capitals, punctuation and line ends stay; idempotent.
+
+    A line in ASCII is returned as it is.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = unicodedata.normalize("NFKC", without_unseen(text))
+    return "".join(map(_word_as_seen, _words(without_unseen(text))))
+
+
+def without_unseen(text: str) -> str:
+    """Returns the text without characters that take no place: joiners, selectors, directions."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.translate(_TAKE_NO_PLACE)
+    if text.isprintable():
+        return text
+    return "".join([char for char in text if char.isprintable() or char.isspace()])
+
+
+def _words(text: str) -> Iterator[str]:
+    """Cuts a text into runs of letters, digits, marks and signs, and what is between them."""
+    return ("".join(run) for _, run in groupby(text, _is_of_a_word))
+
+
+def _is_of_a_word(char: str) -> bool:
+    return char.isalnum() or unicodedata.category(char)[0] in "MS"
+
+
+def _word_as_seen(word: str) -> str:
+    if word.isascii():
+        return word
+    word = "".join([_digit(char) for char in word])
+    mixed = any(char.isascii() and char.isalpha() for char in word)
+    folded = word.translate(_look_alikes(nearly=mixed))
+    if not mixed and any(char.isalpha() and not char.isascii() for char in folded):
+        return word
+    return _without_stray_marks(unicodedata.normalize("NFC", folded))
+
+
+def _without_stray_marks(word: str) -> str:
+    """Returns the word without marks on an ASCII letter, which is written with none of them."""
+    kept: list[str] = []
+    plain = False
+    for char in word:
+        mark = unicodedata.category(char)[0] == "M"
+        if mark and plain:
+            continue
+        plain = char.isascii() if not mark else plain
+        kept.append(char)
+    return "".join(kept)
+
+
+def _digit(char: str) -> str:
+    return str(unicodedata.decimal(char)) if char.isdecimal() and not char.isascii() else char
+
+
+@cache
+def _look_alikes(*, nearly: bool) -> dict[int, str]:
+    from memory_mesh.policy.text._look_alikes import LOOK_ALIKES, NEARLY  # few texts need it
+
+    tables = (NEARLY, LOOK_ALIKES) if nearly else (LOOK_ALIKES,)
+    return {
+        ord(char): letter for table in tables for letter, chars in table.items() for char in chars
+    }
