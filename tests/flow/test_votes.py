@@ -40,9 +40,18 @@ def test_all_other_channels_together_move_a_rank_one_step_each_way(tmp_path):
             mesh.view(channel=channel).rate(stored, helpful=False)
         after = memory_of(mesh, stored)
         assert after.harmful == len(OTHERS)
-        assert after.usefulness == pytest.approx(0.55)
-        assert mesh.rate(stored, helpful=True).usefulness == pytest.approx(0.605)
+        assert after.usefulness == pytest.approx(1.1)  # none of them could have written it
+        assert mesh.rate(stored, helpful=False).usefulness == pytest.approx(0.55)
         assert mesh.verify().ok
+
+
+def test_all_other_channels_together_lower_what_they_could_have_written_one_step(mesh):
+    stored = str(mesh.view(channel=Channel.EXTRACTION).add("tea is hot").id)
+    for channel in OTHERS * 2:
+        mesh.view(channel=channel).rate(stored, helpful=False)
+    after = memory_of(mesh, stored)
+    assert after.harmful == 2 * len(OTHERS)
+    assert after.usefulness == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("helpful", [True, False])
@@ -57,7 +66,7 @@ def test_a_vote_leaves_a_block_that_says_what_it_was(mesh, helpful):
     assert [entry.memories for entry in blocks] == [(stored,)] * 3
     said = "helpful" if helpful else "harmful"
     assert [(entry.metadata["vote"], entry.metadata["moved"]) for entry in blocks] == [
-        (said, True), (said, True), (said, False),
+        (said, True), (said, helpful), (said, False),
     ]  # fmt: skip
     assert all("change;vote;" in (entry.wire or "") for entry in blocks)
     assert len(mesh.history(stored)) == 1  # a vote is no new version

@@ -265,7 +265,8 @@ def _weighed(query: Query, looked: recall.Looked, version: int) -> Stand | None:
         return Stand(above, fused, _NOTHING, candidates)
     order = models.order(looked.prepared.space, query.text)
     margins = forest.margins_of(table, order)
-    made = shares.of_margin(table, at, order, _trees(order), margins[at])
+    both = (forest.margins_alone(table, order)[at], margins[at])
+    made = shares.of_margin(table, at, order, _trees(order), both)
     if version in known:
         above, fused = known[version]
     else:

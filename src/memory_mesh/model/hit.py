@@ -59,6 +59,7 @@ class Placed:
     before: int | None = None
     after: int | None = None
     cosine: float | None = None
+    authority: int = 0  # place of trust.whose_words; 0 is the highest
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ PHRASES: Mapping[str, str] = {
     "line_cosine_mixed": "its meaning with what was said around it, once more",
     "usefulness": "votes on how useful it was",
     "below_nearest": "that only a guessed spelling found it",
+    "below_trusted": "that a more trusted memory answers as well",
     "rrf_keyword": "its place in the list by words",
     "rrf_vector": "its place in the list by meaning",
     "relevance": "its similarity",

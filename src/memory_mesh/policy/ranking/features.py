@@ -14,7 +14,7 @@ candidate of the question.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking.models import Traits
 from memory_mesh.policy.ranking.question import Reading, names_speaker
@@ -56,11 +56,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The features of all candidates, one row each, and their usefulness."""
+    """The features of all candidates, one row each, their usefulness, and whose words they are.
+
+    `authority` is 0 for the highest, `repeats` the share of words that repeat the question's;
+    both are empty where all candidates have one authority.
+    """
 
     versions: tuple[int, ...] = ()
     rows: tuple[tuple[float, ...], ...] = ()
     usefulness: tuple[float, ...] = ()
+    authority: tuple[int, ...] = ()
+    repeats: tuple[float, ...] = ()
 
     def told(self, position: int) -> dict[str, float]:
         """Returns the features of one candidate that are not 0."""
@@ -84,7 +90,16 @@ def table(evidence: Evidence) -> Table:
     columns |= _by_time(reading, rows)
     columns["session"] = _by_session(rows, columns)
     listed = tuple(zip(*(columns[name] for name in NAMES), strict=True))
-    return Table(tuple(at), listed, tuple(row.usefulness for row in rows))
+    found = Table(tuple(at), listed, tuple(row.usefulness for row in rows))
+    if all(row.authority == rows[0].authority for row in rows):
+        return found
+    from memory_mesh.policy.ranking.trusted import repeated  # most stores have one authority
+
+    return replace(
+        found,
+        authority=tuple(row.authority for row in rows),
+        repeats=tuple(repeated(row.terms, reading.terms) for row in rows),
+    )
 
 
 def _cosines(traits: Traits, rows: Sequence[Placed], covered: Column) -> Column | None:

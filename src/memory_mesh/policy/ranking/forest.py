@@ -52,6 +52,16 @@ def best(table: Table, limit: int, order: str) -> list[Fused]:
 
 def margins_of(table: Table, order: str) -> list[float]:
     """Returns the margin of each candidate: more is better."""
+    margins = margins_alone(table, order)
+    if not table.authority:
+        return margins
+    from memory_mesh.policy.ranking.trusted import below_trusted  # most stores have one authority
+
+    return below_trusted(margins, table)
+
+
+def margins_alone(table: Table, order: str) -> list[float]:
+    """Returns the margin of each candidate, whoever said it."""
     margin_of, line = _trees(order)[0], [_COLUMNS[name] for name in lines(order)]
     margins = [margin_of(*row) + sum(row[column] for column in line) for row in table.rows]
     if order != WORDS:

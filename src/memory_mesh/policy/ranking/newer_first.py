@@ -12,7 +12,7 @@ from memory_mesh.model import Conflict, Hit, Memory
 from memory_mesh.policy.audience import sees
 from memory_mesh.policy.ranking import updates
 from memory_mesh.policy.writing.persons import said_by_different
-from memory_mesh.policy.writing.trust import is_less_trusted
+from memory_mesh.policy.writing.trust import is_less_trusted, lowest, whose_words
 
 LOOKED_AT = 10  # hits among which one may update another
 
@@ -75,9 +75,11 @@ class _Order:
 
     def pair(self, newer: Memory, older: Memory, *, guessed: bool) -> None:
         """Takes note of one pair; `newer` goes above unless it is trusted less."""
-        weaker = is_less_trusted(newer, older)
-        upper, lower = (older, newer) if weaker else (newer, older)
-        self.above.setdefault(lower.id, []).append(upper.id)
+        own, theirs = whose_words(newer.source), whose_words(older.source)
+        lower = own is not theirs and lowest((own, theirs)) is own
+        weaker = lower or is_less_trusted(newer, older)
+        first, second = (older, newer) if weaker else (newer, older)
+        self.above.setdefault(second.id, []).append(first.id)
         if weaker:
             self._below.setdefault(older.id, []).append(newer.id)
         elif guessed:

@@ -5,7 +5,8 @@ profile                 shares
 ======================  ==============================================================
 mesh                    the features in the trees, two of them once more as they are
                         (`line_…`), votes of use (`usefulness`), and what a guessed
-                        spelling loses to the nearest by meaning (`below_nearest`)
+                        spelling loses to the nearest by meaning (`below_nearest`), a less
+                        trusted one to a more trusted that answers as well (`below_trusted`)
 rrf                     one term for each list
 composite               weight times part
 lane                    the similarity, then what each factor changes, one after another
@@ -37,17 +38,27 @@ class Shares:
 
 
 def of_margin(
-    table: Table, position: int, order: str, trees: Sequence[tree_shares.Node], margin: float
+    table: Table,
+    position: int,
+    order: str,
+    trees: Sequence[tree_shares.Node],
+    margins: tuple[float, float],
 ) -> Shares:
-    """Returns the shares of one candidate of profile mesh in its margin, given the trees."""
+    """Returns the shares of one candidate of profile mesh in its margin, given the trees.
+
+    `margins` is what it would have alone, and what it has among the others.
+    """
     row = dict(zip(NAMES, table.rows[position], strict=True))
     base, found = tree_shares.shares(trees, row)
     found |= {f"line_{name}": row[name] for name in forest.lines(order)}
     useful = forest.usefulness_share(table.usefulness[position])
-    below = margin - useful - base - sum(found.values())
+    alone, margin = margins
+    below = alone - useful - base - sum(found.values())
     found["usefulness"] = useful
     if below < -tree_shares.RESIDUE:  # a guessed spelling, put below the nearest by meaning
         found["below_nearest"] = below
+    if margin < alone:
+        found["below_trusted"] = margin - alone
     tree_shares.checked(base, found, margin)
     return Shares(*tree_shares.balanced(margin, found))
 

@@ -1,8 +1,8 @@
 """Recognises text that was recalled from memory and is added again.
 
-A fingerprint leaves out case, spacing, punctuation and what cannot be seen: no look-alike letter and
-no character without width makes another text of it. A text in the form that our own results and
-prompts have is taken apart into the memories it shows.
+A fingerprint leaves out case, spacing, punctuation and what cannot be seen: no look-alike letter
+and no character without width makes another text of it. A text in the form of our own results and
+prompts is taken apart into the memories it shows.
 """
 
 from hashlib import sha256

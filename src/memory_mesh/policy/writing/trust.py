@@ -26,6 +26,7 @@ AGED, YEAR_DAYS = 0.1, 365
 UNSUPPORTED = 3  # disputes without a word in favour that send a memory to review
 MEDIUM = 0.5  # the most importance that others than the user and the system can give
 _MOST_TRUSTED_FIRST = tuple(SourceKind)
+_BROUGHT = frozenset((SourceKind.TOOL_OUTPUT, SourceKind.DOCUMENT))
 _CEILINGS = {
     Channel.TOOL: SourceKind.TOOL_OUTPUT,
     Channel.FILE: SourceKind.DOCUMENT,
@@ -54,6 +55,16 @@ def authority(source: Source) -> SourceKind:
     from names, or from nothing at all, only weighs claims.
     """
     return source.kind if source.stated else ceiling(source.channel)
+
+
+def whose_words(source: Source) -> SourceKind:
+    """Returns what breaks a tie between two answers: whose words a memory holds.
+
+    That is its authority, or less where it is known to come from a page, a file or a tool.
+    """
+    return (
+        lowest((authority(source), source.kind)) if source.kind in _BROUGHT else authority(source)
+    )
 
 
 def may_change(writer: SourceKind, source: Source) -> bool:

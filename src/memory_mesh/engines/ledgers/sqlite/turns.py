@@ -7,9 +7,11 @@ not there at the next question, and who comes next to it takes its place.
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from memory_mesh.engines.ledgers.sqlite import rows, vectors
-from memory_mesh.model import Placed, Question
+from memory_mesh.model import Channel, Placed, Question, Source, SourceKind
+from memory_mesh.policy.writing.trust import whose_words
 
 Sight = tuple[str, str, list[object]]  # what a lens asks: tables, condition and its values
 Audience = tuple[str, list[object]]  # the part of it that says who may see a version
@@ -22,7 +24,8 @@ _BEGINS_NAME = (
 )
 _COLUMNS = (
     "v.number, t.terms, v.session, v.speaker, v.role, "
-    "coalesce(v.occurred_at, v.recorded_from), m.usefulness"
+    "coalesce(v.occurred_at, v.recorded_from), m.usefulness, "
+    "v.source_kind, v.channel, v.source_stated"
 )
 
 
@@ -91,5 +94,18 @@ def _beside(
 
 
 def _placed(row: rows.Row, beside: tuple[int | None, int | None], cosine: float | None) -> Placed:
-    number, terms, session, speaker, role, at, usefulness = row
-    return Placed(number, terms, session, speaker, role, at / 1e6, usefulness, *beside, cosine)
+    number, terms, session, speaker, role, at, usefulness, *source = row
+    return Placed(
+        number, terms, session, speaker, role, at / 1e6, usefulness, *beside, cosine,
+        _authority(*source),
+    )  # fmt: skip
+
+
+@cache
+def _authority(kind: str, channel: str, stated: int | None) -> int:
+    """The place of whose words they are in the order of source kinds."""
+    source = Source(SourceKind(kind), Channel(channel), stated=stated != 0)
+    return _ORDER.index(whose_words(source))
+
+
+_ORDER = tuple(SourceKind)  # most trusted first
