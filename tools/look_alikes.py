@@ -1,4 +1,4 @@
-"""Write policy/text/_look_alikes.py: letters that look like one of a to z, from Unicode's own list.
+"""Write formats/_look_alikes.py: letters that look like one of a to z, from Unicode's own list.
 
 The list is the file `confusables.json` of the package confusable_homoglyphs, which holds Unicode's
 confusables.txt (UTS 39). It is only needed to write the table anew::
@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
-TABLE = Path(__file__).resolve().parent.parent / "src/memory_mesh/policy/text/_look_alikes.py"
+TABLE = Path(__file__).resolve().parent.parent / "src/memory_mesh/formats/_look_alikes.py"
 DRAWN = re.compile(
     r"(?:LATIN LETTER SMALL CAPITAL|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER) ([A-Z])"
 )

@@ -282,7 +282,7 @@ def test_results_are_formatted_for_a_prompt(mesh):
         "\n"
         "[MEMORY CONTEXT]\n"
         f"--- MEMORY 1: {stored.id} [IMPORTANCE: 0.88] ---\n"
-        "Type: fact | Source: me\n"
+        "Type: fact | Source: me (trust: inference)\n"
         "tea is hot"
     )
 

@@ -66,7 +66,7 @@ def test_search_prints_the_text_of_the_rfc(cli: CommandLine) -> None:
         id=id_,
         score=f"{hits[0]['score']:.2f}",
         type="preference",
-        source="survey",
+        source="survey (trust: inference)",
         content=DARK,
     )
     assert (done.code, done.err) == (0, "")

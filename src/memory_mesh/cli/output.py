@@ -125,6 +125,7 @@ def described(memory: Memory) -> dict[str, Json]:
         "triggers": list(memory.triggers) or None,
         "source": memory.source.agent,
         "channel": memory.source.channel.value,
+        "trust": memory.source.kind.value,
         "uses": memory.uses,
         **{name: record.iso(time) for name, time in times.items() if time is not None},
         "metadata": memory.metadata or None,

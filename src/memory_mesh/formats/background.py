@@ -17,6 +17,8 @@ import re
 from collections.abc import Sequence
 
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.formats.imitations import ESCAPE, looks
+from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.prompt import harmless
 from memory_mesh.formats.terminal import safe_text
 
@@ -26,9 +28,8 @@ FAILURE_TAGS = frozenset(("failure", "failures"))
 MAX_CONTENT = 500  # characters of each memory
 _CUT = "..."
 _FENCE = "```"
-_OURS = re.compile(
-    r"^(\s*)(?=\*(?:Importance|Discovered by):|#{1,2} Background Knowledge)", re.IGNORECASE
-)
+_OURS = re.compile(r"importance ?:|discovered by ?:|background knowledge|warning: this failed")
+_HEADED = re.compile(r"\s*#{3}(?!#)")  # the title of another memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,13 @@ def _entry(memory: Background) -> str:
 
 
 def _content(text: str) -> str:
-    lines = safe_text(text).strip("\n").split("\n")
-    return "\n".join(_OURS.sub(r"\1\\", harmless(line)) for line in lines)
+    lines = (harmless(line) for line in safe_text(text).strip("\n").split("\n"))
+    return "\n".join(ESCAPE + line if _is_like_ours(line) else line for line in lines)
+
+
+def _is_like_ours(line: str) -> bool:
+    seen = as_seen(line)
+    return _HEADED.match(seen) is not None or _OURS.match(looks(line)) is not None
 
 
 def _line(text: str) -> str:

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats import trace_file
+from memory_mesh.formats.imitations import ESCAPE
+from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Memory, Skill
 from memory_mesh.model.record import iso, shown_type
 from memory_mesh.model.trace import Trace
 
 MARK = "<!-- Written by memory-mesh from its store; an edit here is overwritten. -->"
+_RULE = 3  # signs of a line across the page
 _LINE = 200  # characters of a memory in a list
 
 
@@ -60,7 +63,7 @@ def context_cache(memories: Sequence[Memory]) -> str:
 
 def learnings(memories: Sequence[Memory]) -> str:
     """Returns the learnings in full."""
-    texts = [f"{_cited(memory)}\n\n{safe_text(memory.text).strip()}" for memory in memories]
+    texts = [f"{_cited(memory)}\n\n{_whole(memory.text)}" for memory in memories]
     return _page("Learnings", ["\n\n---\n\n".join(texts)])
 
 
@@ -119,6 +122,20 @@ def _item(memory: Memory) -> str:
 
 def _cited(memory: Memory) -> str:
     return f"<!-- {memory.id}, {iso(memory.created)} -->"
+
+
+def _whole(text: str) -> str:
+    """The text without control characters; none of its lines parts it or cites another memory."""
+    lines = safe_text(text).strip().split("\n")
+    return "\n".join(ESCAPE + line if _is_like_ours(line) else line for line in lines)
+
+
+def _is_like_ours(line: str) -> bool:
+    """True for a rule across the page, a comment, or the heading of a page or a part of it."""
+    seen = as_seen(line).strip()
+    signs = seen.replace(" ", "")
+    ruled = len(signs) >= _RULE and signs[0] in "-*_" and not signs.strip(signs[0])
+    return ruled or seen.startswith(("<!--", "# ", "## "))
 
 
 def _line(text: str) -> str:

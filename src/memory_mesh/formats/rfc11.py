@@ -1,10 +1,17 @@
-"""Converts between our values and RFC-0011's metadata, and formats its result text."""
+"""Converts between our values and RFC-0011's metadata, and formats its result text.
 
+The source of a result says how far it is trusted, and a line of a memory that looks like one of the
+format's own gets a backslash before it.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Draft, Hit, Json, Kind
+from memory_mesh.formats.imitations import escaped, word
+from memory_mesh.model import Draft, Hit, Json, Kind, Memory
 from memory_mesh.model.record import shown_source, shown_type
 
 
@@ -46,15 +53,24 @@ def results(hits: Sequence[Hit]) -> str:
     for number, hit in enumerate(hits, start=1):
         lines += [
             f"--- MEMORY {number}: {hit.id} [IMPORTANCE: {hit.score:.2f}] ---",
-            _line(f"Type: {shown_type(hit.memory)} | Source: {shown_source(hit.memory)}"),
-            hit.content,
+            f"Type: {word(shown_type(hit.memory))} | Source: {_source(hit.memory)}",
+            escaped(hit.content, _ours()),
         ]
     return "\n".join(lines)
 
 
-def _line(text: str) -> str:
-    """Returns the text on one line, so that it cannot add a line that looks like ours."""
-    return " ".join(text.splitlines())
+def _source(memory: Memory) -> str:
+    """Returns who said it, and how far that is trusted."""
+    return f"{word(shown_source(memory))} (trust: {memory.source.kind})"
+
+
+@cache
+def _ours() -> re.Pattern[str]:
+    """The lines of the result text and of what the command line prints around it, as they look."""
+    return re.compile(
+        r"memory ?\d+ ?:|(?:attention directive|memory context|explanation|memorymesh) ?\]"
+        r"|align attention to entries|treat entries with|type ?:[^|]*\| ?source ?:"
+    )
 
 
 def _text(rest: dict[str, Json], name: str) -> str | None:

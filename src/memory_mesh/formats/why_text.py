@@ -7,9 +7,16 @@ from memory_mesh.model.why import Rank, Recorded, Version, Why
 
 
 def lines(why: Why) -> list[str]:
-    """Returns the lines of an explanation; texts of memories are cut by who prints them."""
-    numbers = list(_numbers(why))
-    return [*why.sentences, *(["", *numbers] if numbers else [])]
+    """Returns the lines of an explanation; texts of memories are cut by who prints them.
+
+    A reason or a name in them adds no line of its own.
+    """
+    numbers = [_line(number) for number in _numbers(why)]
+    return [*map(_line, why.sentences), *(["", *numbers] if numbers else [])]
+
+
+def _line(text: str) -> str:
+    return " ".join(text.splitlines()) if text else text
 
 
 def _numbers(why: Why) -> Iterator[str]:

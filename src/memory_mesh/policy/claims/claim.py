@@ -37,7 +37,7 @@ def keyed(claim: Claim) -> Claim:
 def key(text: str) -> str:
     """Returns the words of a phrase as they look: casefolded, without articles and punctuation.
 
-    Nothing that a reader cannot see makes two keys differ: `policy.text.looks` says what that is.
+    Nothing that a reader cannot see makes two keys differ: `formats.looks` says what that is.
     """
     text = text.casefold() if text.isascii() and text.isprintable() else _folded(text)
     words = text.translate(_JOINTS).split()
@@ -49,7 +49,7 @@ def _folded(text: str) -> str:
 
     Small letters can look like ASCII where their capitals do not, so it is looked at twice.
     """
-    from memory_mesh.policy.text.looks import as_seen  # most phrases are ASCII
+    from memory_mesh.formats.looks import as_seen  # most phrases are ASCII
 
     seen = as_seen(as_seen(text.translate(_APOSTROPHES)).casefold())
     return "".join([" " if _is_between(char) else char for char in seen])

@@ -34,7 +34,7 @@ def read(text: str, voice: Voice) -> Claim | None:
     if len(text) > MAX_TEXT:
         return None
     if not text.isascii():
-        from memory_mesh.policy.text.looks import as_seen  # most statements are ASCII
+        from memory_mesh.formats.looks import as_seen  # most statements are ASCII
 
         text = as_seen(text)
     if "\n" in text.strip():

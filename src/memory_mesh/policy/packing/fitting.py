@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.formats import pack_text
 from memory_mesh.formats.pack_text import Entry, Layout
-from memory_mesh.model import Kind, Memory
+from memory_mesh.model import Kind, Memory, SourceKind
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, Section
 from memory_mesh.model.record import shown_type
 from memory_mesh.policy.packing import choosing
@@ -15,6 +15,7 @@ from memory_mesh.policy.packing.worth import telling
 from memory_mesh.policy.scrub import tokens
 
 ONE_SHARE = 0.4  # of the budget that one memory may take; a longer one is cut
+_OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 LEAST_SHOWN = 40  # tokens that a memory may have, however small the budget
 
 
@@ -143,7 +144,7 @@ def _entry(rules: PackRules, one: Wanted, question: str | None) -> Entry:
     plain = memory.kind is Kind.FACT and memory.label is None
     kind = None if plain else shown_type(memory)
     if memory.lesson is not None:
-        kind = f"lesson, {memory.lesson.severity.value}"
+        kind = f"lesson of severity {memory.lesson.severity.value}"
     return Entry(
         memory.id,
         text,
@@ -151,6 +152,7 @@ def _entry(rules: PackRules, one: Wanted, question: str | None) -> Entry:
         memory.speaker or (memory.role if memory.role != "user" else None),
         kind,
         tuple(marks),
+        None if memory.source.kind in _OF_THE_USER else memory.source.kind.value,
         rules.count(memory.text) if rules.compact else 0,
     )
 

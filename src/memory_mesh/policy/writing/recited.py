@@ -7,9 +7,9 @@ prompts is taken apart into the memories it shows.
 
 from hashlib import sha256
 
+from memory_mesh.formats.looks import as_seen
 from memory_mesh.model import Channel, Draft
 from memory_mesh.model.trace import LABEL
-from memory_mesh.policy.text.looks import as_seen
 
 _SIZE = 16
 _SHOWN = ("--- MEMORY ", "[MEMORY CONTEXT]", "[ATTENTION DIRECTIVE]")

@@ -82,7 +82,7 @@ def _digit(char: str) -> str:
 
 @cache
 def _look_alikes(*, nearly: bool) -> dict[int, str]:
-    from memory_mesh.policy.text._look_alikes import LOOK_ALIKES, NEARLY  # few texts need it
+    from memory_mesh.formats._look_alikes import LOOK_ALIKES, NEARLY  # few texts need it
 
     tables = (NEARLY, LOOK_ALIKES) if nearly else (LOOK_ALIKES,)
     return {

@@ -5,9 +5,9 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
+from memory_mesh.formats._look_alikes import LOOK_ALIKES, NEARLY
+from memory_mesh.formats.looks import as_seen
 from memory_mesh.policy.claims.claim import key
-from memory_mesh.policy.text._look_alikes import LOOK_ALIKES, NEARLY
-from memory_mesh.policy.text.looks import as_seen
 from memory_mesh.policy.writing.recited import fingerprint
 
 SEEN_AS_USER = (
