@@ -134,6 +134,8 @@ def test_votes_through_the_graph_face_turn_no_order_round(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         own, other = mesh.add(TRUE).id, mesh.view(channel=Channel.WEB).add(FALSE).id
         before, blocks = _ids(mesh, QUESTION), mesh.stats().seq
+    assert own is not None
+    assert other is not None
     with memory_graph.create_memory(db_dir=tmp_path, channel=Channel.TOOL) as graph:
         for _ in range(6):
             graph.reinforce(other)

@@ -2,7 +2,19 @@
 
 import pytest
 
-from memory_mesh.model import Commit, Lens, Placed, Question, Scope, Status, Terms, Wanted
+from memory_mesh.model import (
+    Channel,
+    Commit,
+    Lens,
+    Placed,
+    Question,
+    Scope,
+    Source,
+    SourceKind,
+    Status,
+    Terms,
+    Wanted,
+)
 from memory_mesh.ports import Ledger
 from memory_mesh.testing.clock import FrozenClock
 from memory_mesh.testing.ledger_contract import SPACE, EmptyLedger, axis, change, found, put
@@ -62,10 +74,32 @@ class SearchContract(EmptyLedger):
         before, own, after = placed.values()
         assert own == Placed(
             own.version, "tea is hot", "s", "Ann", "user", moment.timestamp(), 1.0,
-            before.version, after.version,
+            before.version, after.version, authority=own.authority,
         )  # fmt: skip
         assert (before.before, before.after) == (None, own.version)
         assert (after.before, after.after) == (own.version, None)
+
+    def test_a_place_knows_whose_words_it_holds(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """The user's stand first; a page that the user handed in is a page."""
+        user = Source(SourceKind.USER_IMPLICIT, Channel.LIBRARY, stated=False)
+        page = Source(SourceKind.DOCUMENT, Channel.LIBRARY, stated=False)
+        agent = Source(SourceKind.INFERENCE, Channel.MCP, stated=False)
+        for order, source in enumerate((user, page, agent)):
+            put(
+                ledger,
+                f"mem_1_00000{order}",
+                f"tea {order}",
+                scope=HERE,
+                order=order,
+                source=source,
+            )
+        placed = around(ledger, "tea 1", Lens(clock.now(), HERE))
+        kinds = tuple(SourceKind)
+        assert [kinds[row.authority] for row in placed.values()] == [
+            SourceKind.USER_EXPLICIT,
+            SourceKind.DOCUMENT,
+            SourceKind.INFERENCE,
+        ]
 
     def test_a_place_knows_how_near_it_is(self, ledger: Ledger, clock: FrozenClock) -> None:
         """Neighbours too; what has no vector is not near and not far."""
