@@ -1,0 +1,313 @@
+"""Finds every regular expression of the source, and how it is used.
+
+The calls of `re` are read from the syntax tree. A pattern is evaluated in its module; one that is
+built inside a function is taken from what the function returns, and one that needs arguments from
+`_GIVEN`. A call whose pattern is found in none of these ways is an error: nothing is left out.
+"""
+
+import ast
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import memory_mesh
+
+_ROOT = Path(memory_mesh.__file__).parent
+_ALL = frozenset({"search", "match", "fullmatch", "finditer"})
+_AS = {"findall": "finditer", "sub": "finditer", "subn": "finditer", "split": "finditer"}
+_METHODS = _ALL | set(_AS)
+_CALLS = _METHODS | {"compile"}
+_DEPTH = 4  # how deep patterns stand in tables
+
+Pattern = re.Pattern[str] | re.Pattern[bytes]
+
+
+class NotCollected(Exception):
+    """A call of `re` whose pattern this module cannot find."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """One pattern of the source with the methods that are called on it."""
+
+    where: str
+    pattern: Pattern
+    methods: frozenset[str]
+
+
+def collected() -> list[Expression]:
+    """Returns every pattern of the source once, in the order of the files."""
+    found: dict[tuple[str | bytes, int], Expression] = {}
+    for name in _trees():
+        for each in _of_module(name):
+            key = (each.pattern.pattern, each.pattern.flags)
+            known = found.get(key)
+            methods = each.methods | (known.methods if known else frozenset())
+            found[key] = Expression(known.where if known else each.where, each.pattern, methods)
+    return [replace(each, methods=each.methods or _ALL) for each in found.values()]
+
+
+def _of_module(name: str) -> Iterator[Expression]:
+    module, tree = importlib.import_module(name), _trees()[name]
+    where = name.removeprefix("memory_mesh.")
+    for value in vars(module).values():
+        for pattern in _inside(value):
+            yield Expression(where, pattern, frozenset())
+    for call, function in _calls(tree):
+        place = f"{where}:{call.lineno}"
+        method = _method(call)
+        made = _patterns(call, function, module)
+        if not made:
+            raise NotCollected(f"{place}: say in tests/faults/pattern_sources.py how to build it")
+        if using := _using(name, function):
+            used = using[1]
+        else:
+            called = _AS.get(method, method)
+            bound = _binding(name, call)
+            used = _used(name, bound) if called == "compile" else frozenset({called})
+        for pattern in made:
+            yield Expression(place, pattern, used)
+
+
+def _patterns(
+    call: ast.Call, function: ast.FunctionDef | None, module: ModuleType
+) -> Sequence[Pattern]:
+    """The patterns that a call may have: evaluated, built by its function, or given."""
+    names = vars(module) | {"re": re} | _locals(function, module)
+    try:
+        flags = eval(_code(_flags(call)), names)  # noqa: S307  # our own source
+        said = [eval(_code(each), names) for each in _either(call.args[0])]  # noqa: S307
+        return [each if isinstance(each, re.Pattern) else re.compile(each, flags) for each in said]
+    except NameError:
+        pass
+    if function is None:
+        return list(_inside(getattr(module, _binding(module.__name__, call), None)))
+    if using := _using(module.__name__, function):
+        return recorded(using[0])
+    if function.args.args or function.args.kwonlyargs:
+        return []
+    return list(_inside(getattr(module, function.name)()))
+
+
+def _either(node: ast.expr) -> list[ast.expr]:
+    return [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
+
+
+def _using(
+    module: str, function: ast.FunctionDef | None
+) -> "tuple[Callable[[], None], frozenset[str]] | None":
+    where = f"{module.removeprefix('memory_mesh.')}.{function.name}" if function else ""
+    return (_USING[where][0], frozenset({_USING[where][1]})) if where in _USING else None
+
+
+def recorded(use: Callable[[], object]) -> list[Pattern]:
+    """Returns the patterns that are compiled while `use` runs."""
+    found, compiled = list[Pattern](), re._compile  # type: ignore[attr-defined]
+
+    def compile_and_keep(pattern: str | Pattern, flags: int) -> Pattern:
+        found.append(compiled(pattern, flags))
+        return found[-1]
+
+    re._compile = compile_and_keep  # type: ignore[attr-defined]
+    try:
+        use()
+    finally:
+        re._compile = compiled  # type: ignore[attr-defined]
+    return found
+
+
+def _locals(function: ast.FunctionDef | None, module: ModuleType) -> dict[str, object]:
+    """The names that a function binds to what can be told without its arguments."""
+    known: dict[str, object] = {}
+    for node in ast.walk(function) if function else ():
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            with suppress(NameError, TypeError, AttributeError, KeyError):
+                value = eval(_code(node.value), vars(module) | known)  # noqa: S307
+                known[node.targets[0].id] = value
+    return known
+
+
+def _flags(call: ast.Call) -> ast.expr:
+    said = [keyword.value for keyword in call.keywords if keyword.arg == "flags"]
+    at = {"compile": 1, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2}
+    place = at.get(_method(call), 99)
+    return said[0] if said else call.args[place] if len(call.args) > place else ast.Constant(0)
+
+
+def _code(node: ast.expr) -> object:
+    return compile(ast.fix_missing_locations(ast.Expression(node)), "<pattern>", "eval")
+
+
+def _inside(value: object, depth: int = _DEPTH) -> Iterator[Pattern]:
+    """Yields the compiled patterns in a value: tables, dataclasses and bound methods too."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(owner := getattr(value, "__self__", None), re.Pattern):
+        yield owner
+    elif depth and isinstance(value, Mapping):
+        for part in [*value.values()]:
+            yield from _inside(part, depth - 1)
+    elif depth and isinstance(value, list | tuple | set | frozenset):
+        for part in value:
+            yield from _inside(part, depth - 1)
+
+
+def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, ast.FunctionDef | None]]:
+    """Yields each call of `re` with the innermost function around it."""
+    around: list[tuple[ast.AST, ast.FunctionDef | None]] = [(tree, None)]
+    while around:
+        node, function = around.pop()
+        if isinstance(node, ast.Call) and _method(node) in _CALLS and _is_re(node):
+            yield node, function
+        inner = node if isinstance(node, ast.FunctionDef) else function
+        around += [(child, inner) for child in ast.iter_child_nodes(node)]
+
+
+def _is_re(call: ast.Call) -> bool:
+    function = call.func
+    return isinstance(function, ast.Attribute) and (
+        isinstance(function.value, ast.Name) and function.value.id == "re"
+    )
+
+
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+@cache
+def _bindings(module: str) -> dict[tuple[int, int], str]:
+    """The names under which compiled patterns are reached, by the place of the call."""
+    names: dict[tuple[int, int], str] = {}
+
+    def bind(value: ast.AST, name: str) -> None:
+        for part in ast.walk(value):
+            if isinstance(part, ast.Call):
+                names[part.lineno, part.col_offset] = name
+
+    for node in ast.walk(_trees()[module]):
+        if isinstance(node, ast.FunctionDef):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Return) and isinstance(inner.value, ast.Call):
+                    names[inner.value.lineno, inner.value.col_offset] = node.name
+    for node in _trees()[module].body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            bind(node.value, node.targets[0].id)
+    return names
+
+
+def _binding(module: str, call: ast.Call) -> str:
+    return _bindings(module).get((call.lineno, call.col_offset), "")
+
+
+def _used(module: str, name: str) -> frozenset[str]:
+    """The methods that are called on a name; every method where that cannot be told."""
+    modules = [module] if name.startswith("_") else list(_trees())
+    used = {method for each in modules for method in _uses(each).get(name, ())} if name else set()
+    return frozenset(used) or _ALL
+
+
+@cache
+def _uses(module: str) -> dict[str, set[str]]:
+    """The methods that a module calls on what a name holds or returns."""
+    used: dict[str, set[str]] = {}
+    for node in ast.walk(_trees()[module]):
+        if isinstance(node, ast.Attribute) and node.attr in _METHODS:
+            value = node.value.func if isinstance(node.value, ast.Call) else node.value
+            said = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+            used.setdefault(said, set()).add(_AS.get(node.attr, node.attr))
+    return used
+
+
+@cache
+def _trees() -> dict[str, ast.Module]:
+    """The syntax trees of the modules that use patterns."""
+    trees = {}
+    for name in _module_names():
+        text = Path(str(importlib.import_module(name).__file__)).read_text(encoding="utf-8")
+        if any(f".{method}" in text for method in _CALLS):
+            trees[name] = ast.parse(text)
+        if "from re import" in text or "import re as" in text:
+            raise NotCollected(f"{name}: write `import re`, so that its patterns are found")
+    return trees
+
+
+@cache
+def _module_names() -> tuple[str, ...]:
+    found = pkgutil.walk_packages([str(_ROOT)], "memory_mesh.")
+    return tuple(sorted(info.name for info in found if not info.name.endswith("__main__")))
+
+
+def _names() -> None:
+    from memory_mesh.policy.privacy import private_names as module
+
+    people = [("alice", "Alice Jones-Smith", "/home/alice"), ("joao", "João Ávila", "/Users/joao")]
+    people += [("yuki", "山田 太郎", "/home/yuki"), ("anna", "Анна Иванова", "C:\\Users\\anna")]
+    for account, name, home in people:
+        who = module.Person(accounts=(account,), full_names=(name,), homes=(home,), always=(name,))
+        module._rule(who)
+
+
+def _rules() -> None:
+    from memory_mesh.policy.privacy.scan import _Prepared
+    from memory_mesh.policy.privacy.table import RULES
+
+    for rule in RULES:
+        _Prepared(rule)._compiled()
+
+
+def _tongues() -> None:
+    from memory_mesh.policy.text.time_expressions import asian, european, languages
+
+    for name in [*asian.TONGUES, *european.TONGUES]:
+        languages._patterns.__wrapped__(name)
+
+
+def _phrases() -> None:
+    from memory_mesh.policy.learning import phrases
+
+    for value in vars(phrases).values():
+        if callable(made := getattr(value, "__wrapped__", None)):
+            made()
+
+
+def _secrets() -> None:
+    from memory_mesh.engines.http.masking import redacted
+
+    redacted("Bearer abcabcabc-abcabcabc-xyz", ["abcabcabc-abcabcabc-xyz", "aaaaaaaaaaaaaaaa"])
+
+
+def _cards() -> None:
+    from memory_mesh.policy.privacy import personal
+
+    personal.card("4242424242424242", 0, 16)
+    personal.rare_card("4242424242424242", 0, 16)
+
+
+def _asked_without_names() -> None:
+    from memory_mesh.policy.ranking import question
+
+    question._without("What did Anna say to Bob Smith?", {"anna", "bob smith", "bob"})
+
+
+def _placeholders() -> None:
+    from memory_mesh.policy.privacy.table import SCANNER
+
+    SCANNER._without_placeholders("[EMAIL]")
+
+
+_USING: Mapping[str, tuple[Callable[[], None], str]] = {
+    "engines.http.masking.redacted": (_secrets, "finditer"),
+    "policy.learning.phrases._any_of": (_phrases, "search"),
+    "policy.privacy.personal._card": (_cards, "fullmatch"),
+    "policy.privacy.private_names.__init__": (_names, "finditer"),
+    "policy.privacy.scan._compiled": (_rules, "finditer"),
+    "policy.privacy.scan._without_placeholders": (_placeholders, "finditer"),
+    "policy.ranking.question._without": (_asked_without_names, "finditer"),
+    "policy.text.time_expressions.languages._patterns": (_tongues, "finditer"),
+}
