@@ -63,7 +63,7 @@ class _Maker:
     def attacks(self) -> Iterator[Attack]:
         whole = self._example(self._parsed)
         for before, pump, wrong in islice(self._spots(self._parsed, ""), 2 * _MOST):
-            for after in dict.fromkeys((_WRONG, wrong)):
+            for after in dict.fromkeys((_WRONG, wrong, f"\n{_WRONG}")):
                 yield Attack(before, pump, after)
                 yield Attack("", pump, after)
             yield Attack("", before + pump, _WRONG)

@@ -9,7 +9,7 @@ import ast
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -65,7 +65,9 @@ def _of_module(name: str) -> Iterator[Expression]:
         made = _patterns(call, function, module)
         if not made:
             raise NotCollected(f"{place}: say in tests/faults/pattern_sources.py how to build it")
-        if using := _using(name, function):
+        if direct := _uses(name).get(f"{call.lineno}:{call.col_offset}"):
+            used = _alike(direct)
+        elif using := _using(name, function):
             used = using[1]
         else:
             called = _AS.get(method, method)
@@ -81,8 +83,8 @@ def _patterns(
     """The patterns that a call may have: evaluated, built by its function, or given."""
     names = vars(module) | {"re": re} | _locals(function, module)
     try:
-        flags = eval(_code(_flags(call)), names)  # noqa: S307  # our own source
-        said = [eval(_code(each), names) for each in _either(call.args[0])]  # noqa: S307
+        flags = eval(_code(_flags(call)), names)  # our own source
+        said = [eval(_code(each), names) for each in _either(call.args[0])]
         return [each if isinstance(each, re.Pattern) else re.compile(each, flags) for each in said]
     except NameError:
         pass
@@ -128,7 +130,7 @@ def _locals(function: ast.FunctionDef | None, module: ModuleType) -> dict[str, o
     for node in ast.walk(function) if function else ():
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             with suppress(NameError, TypeError, AttributeError, KeyError):
-                value = eval(_code(node.value), vars(module) | known)  # noqa: S307
+                value = eval(_code(node.value), vars(module) | known)
                 known[node.targets[0].id] = value
     return known
 
@@ -209,7 +211,19 @@ def _used(module: str, name: str) -> frozenset[str]:
     """The methods that are called on a name; every method where that cannot be told."""
     modules = [module] if name.startswith("_") else list(_trees())
     used = {method for each in modules for method in _uses(each).get(name, ())} if name else set()
-    return frozenset(used) or _ALL
+    return _alike(used or _loose(module)) or _ALL
+
+
+def _alike(methods: Iterable[str]) -> frozenset[str]:
+    return frozenset(_AS.get(method, method) for method in methods)
+
+
+@cache
+def _loose(module: str) -> frozenset[str]:
+    """The methods that a module calls on what is bound in its functions; texts too are split."""
+    bound = {*_bindings(module).values(), "re"}
+    others = [used for name, used in _uses(module).items() if name not in bound]
+    return frozenset(method for used in others for method in used if method != "split")
 
 
 @cache
@@ -220,7 +234,9 @@ def _uses(module: str) -> dict[str, set[str]]:
         if isinstance(node, ast.Attribute) and node.attr in _METHODS:
             value = node.value.func if isinstance(node.value, ast.Call) else node.value
             said = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
-            used.setdefault(said, set()).add(_AS.get(node.attr, node.attr))
+            if isinstance(node.value, ast.Call) and _is_re(node.value):
+                said = f"{node.value.lineno}:{node.value.col_offset}"
+            used.setdefault(said, set()).add(node.attr)
     return used
 
 
@@ -272,7 +288,8 @@ def _phrases() -> None:
     from memory_mesh.policy.learning import phrases
 
     for value in vars(phrases).values():
-        if callable(made := getattr(value, "__wrapped__", None)):
+        made = getattr(value, "__wrapped__", None)
+        if made and "_any_of" in made.__code__.co_names:
             made()
 
 

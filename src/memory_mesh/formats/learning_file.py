@@ -108,12 +108,12 @@ def _line(text: str) -> str:
 
 @cache
 def _headings() -> re.Pattern[str]:
-    return re.compile(r"#{1,2}\s+(.+)")
+    return re.compile(r"#{1,2}\s++(.+)")
 
 
 @cache
 def _markers() -> re.Pattern[str]:
-    return re.compile(r"(?:\d+[.)]|[-*])\s+")
+    return re.compile(r"\A(?:\d+[.)]|[-*])\s+")
 
 
 @cache

@@ -12,12 +12,12 @@ from memory_mesh.typed import TypeAlias
 Value: TypeAlias = "str | tuple[str, ...]"
 _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9_./()+,' -]*[A-Za-z0-9_/()+.])?\Z")
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
-_KEY = re.compile(r"([A-Za-z][A-Za-z0-9_ ]{0,39}?)\s*:(?:[ \t]+(.*))?\Z")
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9_ ]{0,39}?)\s*+:(?:[ \t]++(.*))?\Z")
 _BULLET = re.compile(
-    r"\s{0,3}(?:[-*]\s+)?\*\*([A-Za-z][A-Za-z0-9_ ]{0,39}?)\s*:?\*\*\s*:?\s*(.*)\Z"
+    r"\s{0,3}(?:[-*]\s++)?\*\*([A-Za-z][A-Za-z0-9_ ]{0,39}?)\s*+:?\*\*\s*+:?\s*+(.*)\Z"
 )
-_ITEM = re.compile(r"\s*[-*]\s+(.*)\Z")
-_HEADER = re.compile(r"[|>](?:([+-])?([1-9])?|([1-9])([+-])?)\s*(?:#.*)?\Z")
+_ITEM = re.compile(r"\s*+[-*]\s++(.*)\Z")
+_HEADER = re.compile(r"[|>](?:([+-])?([1-9])?|([1-9])([+-])?)\s*+(?:#.*)?\Z")
 _UNSEEN = re.compile(  # what YAML does not take as it is, or would break a line at
     r"[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )

@@ -111,8 +111,14 @@ def _rewrites() -> Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str
     bar = r"([|\uff5c])"  # some templates use the wide one
     return (
         (re.compile(rf"<{bar}([^<>|\uff5c]{{0,80}}){bar}>"), lambda m: f"< {m[1]}{m[2]}{m[3]} >"),
-        (re.compile(rf"<(?=[\s/<]*(?:{tags}|{turns})\b)", ignoring), lambda _: "&lt;"),
-        (re.compile(rf"\[(\s*/?\s*(?:{roles}|{ours})\s*)\]", ignoring), lambda m: f"({m[1]})"),
+        (  # read once from the first sign of a run: each < in it stands before the tag
+            re.compile(rf"(?<![\s/<])(?=[\s/]*+<)[\s/<]++(?=(?:{tags}|{turns})\b)", ignoring),
+            lambda m: m[0].replace("<", "&lt;"),
+        ),
+        (
+            re.compile(rf"\[(\s*+/?\s*+(?:{roles}|{ours})\s*+)\]", ignoring),
+            lambda m: f"({m[1]})",
+        ),
         (
             re.compile(rf"^([^\w\"]{{0,8}})({roles}|instructions?)([^\w\"]{{0,3}}:)", ignoring),
             lambda m: f'{m[1]}"{m[2]}"{m[3]}',

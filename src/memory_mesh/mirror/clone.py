@@ -15,7 +15,7 @@ _UNDER_WAY = {
 }
 _HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "FETCH_HEAD")
 _OBJECT_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
-_SHA256 = re.compile(r"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.MULTILINE)
+_SHA256 = re.compile(r"^[ \t]*+objectformat\s*+=\s*+sha256[ \t\r]*+$", re.IGNORECASE | re.MULTILINE)
 _MAX_SETTINGS = 1_000_000  # characters
 
 

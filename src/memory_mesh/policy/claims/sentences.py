@@ -99,10 +99,10 @@ def _opener() -> re.Pattern[str]:
 @cache
 def _aside() -> re.Pattern[str]:
     return re.compile(
-        r"(?:,| [-\u2013\u2014])\s+(?:so|in case|because|which|please|pls|just|but|though"
+        r"(?:,| [-\u2013\u2014])\s++(?:so|in case|because|which|please|pls|just|but|though"
         r"|don't|keep|as|ask|tag"
-        r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b.*$"
-        r"|\s+(?:these days|nowadays|at the moment|for the time being)[.!]*$",
+        r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b"
+        r"|(?<!\s)\s++(?:these days|nowadays|at the moment|for the time being)[.!]*$",
         re.IGNORECASE,
     )
 

@@ -16,9 +16,9 @@ from memory_mesh.policy.claims.claim import MAX_KEY, MAX_VALUE, key
 
 _MAX_LINES = 8
 _HEADER = re.compile(r"^(?:#|//|;|--)\s*(?P<said>\S.*)$|^(?P<section>\[[^\]]+\].*)$")
-_PLACE = re.compile(r"[\w-]+\.[a-z]{1,10}\b|/[\w.-]+|\.env\b", re.IGNORECASE)
+_PLACE = re.compile(r"[\w-]\.[a-z]{1,10}\b|/[\w.-]|\.env\b", re.IGNORECASE)
 _PARENT = re.compile(r"^[\w.\"'/*{},-]+:$")
-_SETTING = re.compile(r"^-?\s*(?P<name>[\w.\"'/-]+)\s*(?::\s+|\s*=\s*|\s+)(?P<value>\S.*)$")
+_SETTING = re.compile(r"^-?\s*+(?P<name>[\w.\"'/-]+)\s*+(?::\s++|=\s*+|(?<=\s))(?P<value>\S.*)$")
 
 
 def snippet(text: str) -> Claim | None:

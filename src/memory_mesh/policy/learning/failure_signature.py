@@ -156,10 +156,15 @@ def _story(note: list[Sentence]) -> str:
 
 def _plain_words(message: str, least: int = _MESSAGE_WORDS) -> list[str]:
     """Returns the words of a message without names, numbers, paths and what stands in brackets."""
-    bare = _details().sub(" ", message)
+    bare = _details().sub(" ", _without_signs(_quotes().sub(" ", message)))
     words = [word.strip(".,:;!?-").casefold() for word in bare.split()]
     kept = [word for word in words if word and word.replace("'", "").isalpha()]
     return kept[:least] if least else kept
+
+
+def _without_signs(message: str) -> str:
+    """The message without words that have a digit or a sign of paths, addresses and settings."""
+    return " ".join("" if _signs().search(word) else word for word in message.split())
 
 
 @cache
@@ -182,11 +187,11 @@ def _exceptions() -> re.Pattern[str]:
 def _codes() -> re.Pattern[str]:
     return re.compile(
         r"\b(?P<errno>E[A-Z]{4,14})\b|(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?|->|→|\breturn(?:s|"
-        r"ed))\s*:?\s*(?P<http>[45]\d\d)\b"
+        r"ed))\s*+:?\s*+(?P<http>[45]\d\d)\b"
         r"|\b(?P<status>[45]\d\d)\s+(?:Unauthorized|Forbidden|Not Found|Bad|Internal|Service|"
         r"Gateway|Method|Conflict|Gone|"
         r"Payload|Unprocessable|Request|Too Many)|\bexit(?:ed)?(?: with)?(?: (?:code|"
-        r"status))\s*:?\s*(?P<exit>\d{1,3})\b"
+        r"status))\s*+:?\s*+(?P<exit>\d{1,3})\b"
     )
 
 
@@ -197,9 +202,17 @@ def _humps() -> re.Pattern[str]:
 
 @cache
 def _details() -> re.Pattern[str]:
-    """Pattern of what differs between two cases of one failure."""
+    """Pattern of names that differ between two cases of one failure."""
+    return re.compile(r"\b\w+\.\w[\w.]*\b|(?<=\s)[A-Z][a-z]+\b|\b[a-z]+[A-Z]\w*")
+
+
+@cache
+def _quotes() -> re.Pattern[str]:
     return re.compile(
-        r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'|\([^()\n]*\)|\[[^\[\]\n]*\]|<[^<>\n]*>|"
-        r"\S*[\d_/\\@=]\S*|\b\w+\.\w[\w.]*\b|"
-        r"(?<=\s)[A-Z][a-z]+\b|\b[a-z]+[A-Z]\w*"
+        r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'|\([^()\n]*\)|\[[^\[\]\n]*\]|<[^<>\n]*>"
     )
+
+
+@cache
+def _signs() -> re.Pattern[str]:
+    return re.compile(r"[\d_/\\@=]")

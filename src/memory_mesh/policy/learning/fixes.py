@@ -14,6 +14,7 @@ from memory_mesh.policy.learning.note import Sentence
 from memory_mesh.policy.learning.verbs import base, gerund_base, is_base, past_base
 
 _MAX_REASON_CHARS = 240
+_LINK_AT_END = r"(?<![,;:\s])[,;:\s]++(?:(?:so|and|then|but|because)\s*+)?$"
 _REMARK = 3  # words of a last sentence that only comments
 _NO_FIX_WORDS = (
     "ack acknowledge add-on agree announce appear arrive ask be become begin believe blame "
@@ -263,7 +264,7 @@ def _states_effect(rest: str) -> bool:
 def _activated(text: str) -> str:
     """Returns `Key revoked, file ignored` as `Revoke key, ignore file`."""
     parts = []
-    for piece in re.split(r",\s+(?:and\s+)?|\s+and\s+", text.rstrip(" .!")):
+    for piece in re.split(r",\s++(?:and\s++)?|(?<!\s)\s++and\s++", text.rstrip(" .!")):
         words = piece.split()
         verb = past_base(words[-1]) if words else ""
         if not verb or len(words) < 2:  # noqa: PLR2004
@@ -277,7 +278,7 @@ def _activated(text: str) -> str:
 
 def _reason(best: _Fix, note: Sequence[Sentence]) -> str:
     """Returns why: the start of the sentence of the fix, else the nearest statement before it."""
-    own = re.sub(r"[,;:\s]+(?:so|and|then|but|because)?\s*$", "", best.rest).strip(" ,;:-")
+    own = re.sub(_LINK_AT_END, "", best.rest).strip(" ,;:-")
     if len(own.split()) >= 4 and not phrases.cures().search(own):  # noqa: PLR2004
         return _told(own)
     for one in reversed(note[: best.place]):
@@ -397,12 +398,15 @@ def _further() -> re.Pattern[str]:
 
 @cache
 def _effects() -> re.Pattern[str]:
-    return re.compile(r"(?:,|;|\s+-+|\s*—|\s*–|\s*→|\s*->|\s+and|\s+\()\s+", re.IGNORECASE)  # noqa: RUF001
+    return re.compile(
+        r"(?:[,;]|(?:(?<!\s)\s++)?+(?:—|–|→|->)|(?<!\s)\s++(?:-++|and|\())\s++",  # noqa: RUF001
+        re.IGNORECASE,
+    )
 
 
 @cache
 def _passives() -> re.Pattern[str]:
     return re.compile(
-        r"(?:[\w.`/-]+\s+){1,4}[a-z]+(?:ed|ten|en|set|"
-        r"put)(?:,\s+(?:and\s+)?(?:[\w.`/-]+\s+){1,4}[a-z]+(?:ed|ten|en|set|put))+\s*[.!]*$"
+        r"(?:[\w.`/-]++\s++){1,4}[a-z]+(?:ed|ten|en|set|"
+        r"put)(?:,\s++(?:and\s++)?+(?:[\w.`/-]++\s++){1,4}[a-z]+(?:ed|ten|en|set|put))+\s*[.!]*$"
     )

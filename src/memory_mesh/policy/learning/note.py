@@ -136,7 +136,7 @@ def _logs() -> re.Pattern[str]:
 def _errors() -> re.Pattern[str]:
     """Pattern of a sentence that is an error message."""
     return re.compile(
-        r"\W*(?:[\w.$]*(?:Error|Exception|Warning)\b:|fatal(?: error)?:|FATAL:|panic:|Uncaught )"
+        r"\W*+(?:[\w.$]*(?:Error|Exception|Warning)\b:|fatal(?: error)?:|FATAL:|panic:|Uncaught )"
     )
 
 

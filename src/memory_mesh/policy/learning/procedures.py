@@ -262,7 +262,8 @@ def _fences() -> re.Pattern[str]:
 def _joints() -> re.Pattern[str]:
     words = r"(?:and\s+)?(?:then|after\s+that|afterwards|next|finally|lastly)"
     return re.compile(
-        rf"(?:\s*[,;]\s*|\s+(?=and\s+(?:then|finally)\b)){words}\b,?\s*", re.IGNORECASE
+        rf"(?:(?:(?<!\s)\s++)?+[,;]\s*+|(?<!\s)\s++(?=and\s+(?:then|finally)\b)){words}\b,?\s*",
+        re.IGNORECASE,
     )
 
 

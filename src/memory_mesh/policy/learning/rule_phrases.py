@@ -124,7 +124,7 @@ def conditions() -> re.Pattern[str]:
 def duties() -> re.Pattern[str]:
     """Pattern of a modal phrase: group `who` is its subject, `modal` the phrase."""
     return re.compile(
-        r"(?P<who>[^,;]{1,120}?|)\s*\b(?P<modal>(?:really\s+|always\s+)?(?:must(?:n't)?|"
+        r"(?P<who>[^,;]{1,120}?|)\s*+\b(?P<modal>(?:really\s+|always\s+)?(?:must(?:n't)?|"
         r"should(?:n't)?|"
         r"needs?\s+to|need\s+not\s+to|ha(?:s|ve)\s+to|wants?\s+to|(?:'ve|'s|has|have)\s+got\s+to|"
         r"gotta|ought\s+to|shall|had\s+better|"
@@ -141,7 +141,7 @@ def duties() -> re.Pattern[str]:
 def needs() -> re.Pattern[str]:
     """Pattern of a statement that something needs or belongs: a rule for things."""
     return re.compile(
-        r"(?P<who>[^,;:]{2,80}?)\s+(?:always\s+|also\s+)?(?P<verb>needs?|requires?|belongs?|"
+        r"(?P<who>[^,;:]{2,80}?)\s++(?:always\s+|also\s+)?(?P<verb>needs?|requires?|belongs?|"
         r"deserves?|calls?\s+for)\s+"
         r"(?!to\b|more\s+time|some\s+time|time\b|help|investigat|further|another\s+look|"
         r"a\s+(?:closer\s+)?look|attention|"
@@ -278,7 +278,7 @@ def cures() -> re.Pattern[str]:
     return re.compile(
         r"\b(?:(?:fixed|solved|resolved|cured|sorted|repaired|got\s+(?:it|around\s+it)|"
         r"worked\s+around)\b[^.;:]{0,40}?\s+(?:by|with|via)"
-        r"|(?:the\s+|my\s+|our\s+|proper\s+|real\s+|actual\s+|working\s+)*(?:fix|solution|remedy|"
+        r"|(?:the\s+|my\s+|our\s+|proper\s+|real\s+|actual\s+|working\s+){0,4}(?:fix|solution|remedy|"
         r"cure|resolution|answer)"
         r"(?:\s+(?:here|for\s+(?:it|this|us|me)))?\s*(?:was|is|:|=|-|"
         r"turned\s+out\s+to\s+be)(?:\s+(?:simply|just))?(?:\s+to)?"
@@ -331,7 +331,7 @@ def finite() -> re.Pattern[str]:
 def trailing() -> re.Pattern[str]:
     """Pattern of the words that announce a rule at the end of a sentence."""
     return re.compile(
-        r",?\s+(?:and\s+)?(?:from\s+(?:now|here|today)(?:\s+on(?:wards?)?)?|next\s+time|"
+        r"(?:,|(?<![\s,]))\s++(?:and\s+)?(?:from\s+(?:now|here|today)(?:\s+on(?:wards?)?)?|next\s+time|"
         r"in\s+(?:the\s+)?future|going\s+forward|"
         r"as\s+of\s+(?:now|today)|henceforth|always|at\s+all\s+times|every\s+(?:single\s+)?time|"
         r"no\s+exceptions|"
@@ -344,7 +344,7 @@ def trailing() -> re.Pattern[str]:
 def helpers() -> re.Pattern[str]:
     """Pattern of `X solved it` and `X would have caught it`: group `how` names X."""
     return re.compile(
-        r"(?:(?P<how>[^,;:]{3,120}?)\s+(?:(?:finally\s+|then\s+|has\s+|have\s+)?(?:(?:fixed|"
+        r"(?:(?P<how>[^,;:]{3,120}?)\s++(?:(?:finally\s+|then\s+|has\s+|have\s+)?(?:(?:fixed|"
         r"solved|resolved|cured|stopped|"
         r"sorted)\s+(?:it|that|this|them|the|both|everything)|did\s+(?:it|the\s+trick)|"
         r"made\s+(?:it|them)\s+(?:work|pass|go\s+away)|(?:solves|fixes|prevents|stops|avoids|"
@@ -383,7 +383,7 @@ def wishes() -> re.Pattern[str]:
 def musts() -> re.Pattern[str]:
     """Pattern of `X is a must`: group `what` names X."""
     return re.compile(
-        r"(?P<what>[^,;:]{3,120}?)\s+(?:is|are)\s+(?:an?\s+(?:absolute\s+)?must|the\s+way(?:\s+to\s+go)?|"
-        r"not\s+optional|non-negotiable|not\s+negotiable)(?:\s+(?:here|now|for\s+\S+))?\s*[.!]*$",
+        r"(?P<what>[^,;:]{3,120}?)\s++(?:is|are)\s+(?:an?\s+(?:absolute\s+)?must|the\s+way(?:\s+to\s+go)?|"
+        r"not\s+optional|non-negotiable|not\s+negotiable)(?:\s+(?:here|now|for\s+\S++))?\s*[.!]*$",
         re.IGNORECASE,
     )

@@ -124,7 +124,7 @@ def _stated(place: int, sentence: Sentence, note: Sequence[Sentence]) -> _Found 
         )
         if told is not None:
             before = sentence.text[:start].rstrip(" ,;:-—–")  # noqa: RUF001
-            before = re.sub(r"[,\s]+(?:so|and|but|hence|therefore)$", "", before)
+            before = re.sub(r"(?<![,\s])[,\s]++(?:so|and|but|hence|therefore)$", "", before)
             reason = before if len(before.split()) >= ENOUGH_WORDS else ""
             return _Found(place, told[0], told[1], reason)
     if (
@@ -177,12 +177,13 @@ def _joints() -> re.Pattern[str]:
     )
     return re.compile(
         rf"(?:;|:|—|–|\s-+)\s+(?:so\s+|and\s+)?|,\s+(?:so|therefore|hence|thus)\s+(?:now\s+)?|"  # noqa: RUF001
-        rf"(?:,|,?\s+(?:so|and|but|hence))\s+(?=(?:{own})\b)|,\s+(?:so\s+)?(?=(?:use|check|keep|"
+        rf"(?:,|(?:,|(?<![\s,]))\s++(?:so|and|but|hence))\s+(?=(?:{own})\b)|"
+        rf",\s+(?:so\s+)?(?=(?:use|check|keep|"
         rf"pin|prefer|verify|quote|escape|"
         r"validate|test|treat|wrap|run|call|add|set|close|guard|give|store|read|look|ask)\s)|"
         r"\b(?:asked|told|instructed|reminded|wants|wanted)\s+(?:me|us|everyone|everybody|"
         r"the\s+team)\s+(?:to\s+)?(?=(?:always|never)\s)|"
-        r"\bthat's\s+why\s+|\s+→\s+|\s+->\s+",
+        r"\bthat's\s+why\s+|(?<!\s)\s++(?:→|->)\s+",
         re.IGNORECASE,
     )
 

@@ -326,14 +326,15 @@ def _arrows() -> re.Pattern[str]:
 @cache
 def _joints() -> re.Pattern[str]:
     return re.compile(
-        r"\s*(?:→|->|=>|;|\s/\s|,(?!\d)|\s-\s|\u2013|\u2014)\s*|\?\s+|\s+(?:and\s+)?then\s+",
+        r"(?:(?<!\s)\s++)?+(?:→|->|=>|;|,(?!\d)|\u2013|\u2014)\s*+|\?\s+"
+        r"|(?<!\s)\s++(?:/|-|(?:and\s+)?then)\s+",
         re.IGNORECASE,
     )
 
 
 @cache
 def _ands() -> re.Pattern[str]:
-    return re.compile(r"\s+and\s+", re.IGNORECASE)
+    return re.compile(r"(?<!\s)\s++and\s+", re.IGNORECASE)
 
 
 @cache

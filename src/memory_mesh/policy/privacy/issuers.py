@@ -15,9 +15,9 @@ _EDGE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
 
 def private_key(text: str, start: int, stop: int) -> Span | None:
     """Finds a whole key block, or as much of a truncated one as looks like a key."""
-    end = text.find("-----END", stop)
     following = text.find("-----BEGIN", stop)
-    if end >= 0 and (following < 0 or end < following):
+    end = text.find("-----END", stop, following if following >= 0 else len(text))
+    if end >= 0:
         close = text.find("-----", end + 8)
         return start, close + 5 if 0 <= close <= end + 60 else end + 8
     while line := re.compile(_KEY_LINE).match(text, stop):

@@ -10,9 +10,9 @@ _FILE = (
     r"|lock|log|csv|eml|msg|vcf|docx?|xlsx?|tar|gz)\Z"
 )
 _L = r"A-Za-z0-9À-ɏ\u0300-\u052f\u1e00-\u1eff"  # Latin, Greek and Cyrillic, marks apart or not
-_LOCAL = rf"[{_L}_%+-](?:[{_L}._%+'-]*[{_L}_%+-])?\Z"
+_LOCAL = rf"[{_L}_%+-](?:[{_L}._%+'-]{{0,62}}[{_L}_%+-])?\Z"
 _MARKS = r"\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0e7f"  # written over and under letters
-_ANY_LOCAL = rf"[\w{_MARKS}.%+-]+\Z"
+_ANY_LOCAL = rf"[\w{_MARKS}.%+-]{{1,64}}\Z"
 _AT = r"(?:\\?@|%40|&#64;|&#[xX]40;|&commat;)"
 _MACHINES = frozenset(("git", "hg", "svn"))  # git@host:path is where code lies
 # The length of an account number by its country, from the IBAN registry.
@@ -42,7 +42,7 @@ _ORDER = (
 )
 _RESOLVERS = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"))
 _VERSION = (
-    r"(?i)(?:\bv|version|release|build|firmware|driver|assembly\w*|upgrade[ds]?(?: to)?)"
+    r"(?i)(?:\bv|version|release|build|firmware|driver|assembly\w{0,24}|upgrade[ds]?(?: to)?)"
     r"[\"':=> ]{0,3}\Z|(?:[=~<>!]=|[~^]) ?\Z"
 )
 

@@ -11,7 +11,8 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|«[^»\n]{1,500}»|(?<!\w)'[^'\n]{1,500}'(?!\w)"
 )
-_NAMED = re.compile(r"(?:[^\s/\\@]*(?:://|[/\\]|@)\S*?|[^\s\d]*\d{3,}\S*?)(?=[.!?,;:]*(?:\s|\Z))")
+_NAMING = re.compile(r"[/\\@]|\d{3}")  # in a path, an address or a number
+_WORD = re.compile(r"\S+")
 _POLITE = re.compile(
     r"(?i)\A(?:(?:hi|hello|hey|ok|okay|please|now|then|so|and|also|just|kindly|thanks|well)\b[\s,!.]*"
     r"|(?:can|could|would|will) you\b\s*|i(?:'d| would) like (?:you )?to\b\s*"
@@ -76,13 +77,20 @@ def kept_value(value: Json, goal: str, kept: str) -> Json:
 
 def summary(goal: str) -> str:
     """Returns the first words that say what is to be done, without quotes, code, paths, numbers."""
-    bare = _NAMED.sub("…", _QUOTED.sub("…", _CODE.sub("…", goal)))
+    bare = _WORD.sub(_unnamed, _QUOTED.sub("…", _CODE.sub("…", goal)))
     for sentence in re.split(r"(?<=[.!?。！？])\s+|\n+", bare):  # noqa: RUF001 - of other scripts
         words = _POLITE.sub("", sentence.strip()).split()
         if sum(any(letter.isalpha() for letter in word) for word in words) > 1:
             cut = " ".join(words[:SUMMARY_WORDS]).strip(" ,;:-–—")  # noqa: RUF001 - dashes
             return cut[:200]
     return f"{category(goal)} task"
+
+
+def _unnamed(found: re.Match[str]) -> str:
+    """Replaces a word that names something by a sign, and keeps the punctuation after it."""
+    word = found[0]
+    core = word.rstrip(".!?,;:")
+    return f"…{word[len(core) :]}" if _NAMING.search(core) else word
 
 
 def category(goal: str) -> str:

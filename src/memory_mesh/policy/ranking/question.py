@@ -98,7 +98,7 @@ def _without(text: str, names: Collection[str]) -> str:
     alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     pattern = rf"(?<!\w)(?:{alternatives})(?:['\u2019]s)?(?!\w)"
     left = re.sub(pattern, " ", text, flags=re.IGNORECASE)
-    return re.sub(r"\s+([?.,!;:])", r"\1", re.sub(r"\s+", " ", left)).strip() or text
+    return re.sub(r"(?<!\s)\s++(?=[?.,!;:])", "", re.sub(r"\s+", " ", left)).strip() or text
 
 
 @lru_cache(maxsize=1)

@@ -15,39 +15,39 @@ _LEAST_NOISE = 8  # characters; `{{x}}` on its own may be meant
 _MAX_BOILERPLATE_CHARS = 300  # characters of a line of boilerplate
 _STRUCTURE = re.compile(r"[ \t]*(?:#|[-*+\u2022][ \t]|\d+[.)][ \t]|\||>)").match
 _NAME = r"(?-i:[A-Z0-9][\w.&'\u2019-]*|and|of|the|by|&)"
-_YEARS = r"\d{4}(?:\s*[-\u2013,]\s*\d{4})?"
+_YEARS = r"\d{4}(?:\s*+[-\u2013,]\s*+\d{4})?"
 _SIGN = r"(?:\u00a9|\(c\))"
 _DATE = (
-    r"(?:\d[\d.:/T+-]*(?:st|nd|rd|th|Z)?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed"
-    r"|thu|fri|sat|sun)[a-z]*|at|am|pm|utc|gmt)"
+    r"(?:\d(?:[\d.:/+-]|T(?=\d))*+(?:st|nd|rd|th|Z)?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+    r"|mon|tue|wed|thu|fri|sat|sun)[a-z]*+|at|am|pm|utc|gmt)"
 )
 _COMPANY = r"(?:inc|ltd|llc|gmbh|corp|foundation|contributors)"
-_MENU = r"\s*[\w&' -]{1,30}"
+_MENU = r"\s*+[\w&'-][\w&' -]{0,29}+"
 _BOILERPLATE = {
     "copyright notice": (
-        rf"(?:copyright\s*)?{_SIGN}\s*{_YEARS}(?:[\s,]+{_NAME}){{0,8}}[.,]?",
+        rf"(?:copyright\s*+)?{_SIGN}\s*+{_YEARS}(?:[\s,]++{_NAME}){{0,8}}[.,]?",
         (
-            rf"(?:(?:copyright\s*)?{_SIGN}?\s*(?:{_YEARS})?(?:[\s,]+{_NAME}){{0,8}}[.,]?\s*)?"
+            rf"(?:(?:copyright)?(?:\s*+{_SIGN})?(?:\s*+{_YEARS})?(?:[\s,]++{_NAME}){{0,8}}[.,]?\s*+)?"
             r"all rights reserved\.?"
         ),
-        rf"copyright\s+{_YEARS}(?:(?:\s+{_NAME}){{0,5}}\s+{_COMPANY})?\.?",
+        rf"copyright\s++{_YEARS}(?:(?:\s++{_NAME}){{0,5}}\s++{_COMPANY})?\.?",
     ),
     "navigation": (
-        rf"home(?:\s*\|{_MENU}){{1,12}}",
-        rf"home(?:\s*[>\u203a\u00bb/]{_MENU}){{2,12}}",
+        rf"home(?:\s*+\|{_MENU}){{1,12}}",
+        rf"home(?:\s*+[>\u203a\u00bb/]{_MENU}){{2,12}}",
         r"(?:navigation|(?:main )?menu|sidebar|breadcrumbs?)\s*:?",
         r"(?:jump|skip) to (?:section|(?:the )?(?:main )?content|navigation|search|top)\.?",
         r"back to top|table of contents:?",
     ),
     "date of a page": (
         (
-            rf"(?:page )?last (?:updated|modified)(?:\s*:\s*|\s+on\s+)"
-            rf"{_DATE}(?:[\s,.]+{_DATE}){{0,7}}\.?"
+            rf"(?:page )?last (?:updated|modified)(?:\s*+:\s*+|\s++on\s++)"
+            rf"{_DATE}(?:(?:[\s,.]++|(?<=\.)){_DATE}){{0,7}}\.?"
         ),
     ),
     "link to a policy": (
-        rf"(?:cookie|privacy) (?:policy|settings|notice)(?:\s*[|\u00b7]{_MENU}){{0,8}}\.?",
-        rf"terms (?:of (?:service|use)|and conditions)(?:\s*[|\u00b7]{_MENU}){{1,8}}",
+        rf"(?:cookie|privacy) (?:policy|settings|notice)(?:\s*+[|\u00b7]{_MENU}){{0,8}}\.?",
+        rf"terms (?:of (?:service|use)|and conditions)(?:\s*+[|\u00b7]{_MENU}){{1,8}}",
     ),
     "notice of cookies": (
         (

@@ -32,6 +32,7 @@ _POLITE = (
 )
 FULL = 3  # terms of a sentence that stands for itself
 _PUNCTUATION = ".,:;!?()[]\"'`*"
+_NEAR = 200  # characters before a full stop that are looked at
 _WRAPPED = 60  # characters: a line as long as that was broken by an editor, not by its writer
 
 
@@ -106,9 +107,12 @@ def _carried_on(before: str, line: str) -> bool:
 
 def _split(unit: str) -> Iterator[str]:
     start = 0
-    closed = [found.span() for found in _code().finditer(unit)]
+    closed = _code().finditer(unit)
+    code = next(closed, None)
     for found in _ends().finditer(unit):
-        if any(low < found.start() < high for low, high in closed):
+        while code and code.end() <= found.start():
+            code = next(closed, None)
+        if code and code.start() < found.start():
             continue
         if not _is_end(unit, start, found):
             continue
@@ -123,19 +127,20 @@ def _is_end(unit: str, start: int, found: re.Match[str]) -> bool:
     mark = found[0]
     if mark[0] in "。！？｡؟।":
         return True
-    after = unit[found.end() :].lstrip()
-    if not after:
+    following = _sign().search(unit, found.end())
+    if following is None:
         return True
-    if after[0].islower() or after[0] in ",;":
+    after = following[0]
+    if after.islower() or after in ",;":
         return False
     if mark != ".":
         return True
-    words = unit[start : found.start()].split()
+    words = unit[max(start, found.start() - _NEAR) : found.start()].split()
     last = words[-1].lstrip("([\"'“‘").casefold() if words else ""
     if last in _ABBREVIATIONS:
-        return last in _MAY_END and after[0].isupper()
+        return last in _MAY_END and after.isupper()
     if last in _NUMBERED:
-        return not after[0].isdigit()
+        return not after.isdigit()
     if last.isdigit():
         return len(words) > 1  # 1. opens a list
     return not (len(last) == 1 and last.isalpha())  # J. Smith
@@ -143,7 +148,12 @@ def _is_end(unit: str, start: int, found: re.Match[str]) -> bool:
 
 @cache
 def _ends() -> re.Pattern[str]:
-    return re.compile(r"[.!?…]+[\"'”’)\]»]*(?=\s|$)|[。！？｡؟।]+[」』”’)）»]*")
+    return re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]»]*+(?=\s|$)|[。！？｡؟।]+[」』”’)）»]*")
+
+
+@cache
+def _sign() -> re.Pattern[str]:
+    return re.compile(r"\S")
 
 
 @cache

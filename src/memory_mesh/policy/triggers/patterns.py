@@ -32,8 +32,8 @@ _SIGNS = re.compile(
   | \w\{\d+(?:,\d*)?\}               # counted
   | \w\?\w | ^\S*\w\?$               # optional; at the end of a sentence it asks
   | \w\.\w                           # any one character
-  | \(\?[:imsUP=!<>] | \([^()]*\|[^()]*\)  # groups
-  | \w\[[^\]]+\] | \[[^\]]+\]\w | \[[^\]]*(?:\w-\w|\^)[^\]]*\]
+  | \(\?[:imsUP=!<>] | \([^()|]*+\|[^()]*+\)  # groups
+  | \w\[[^\[\]]++\] | \[[^\[\]]++\]\w | \[(?=[^\[\]]*+\])[^\[\]]*?(?:\w-\w|\^)
   | ^\^ | \$$
     """,
     re.VERBOSE,
