@@ -44,6 +44,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     mirroring_git,
     namespaces,
     packing,
+    patterns,
     poisoning,
     race,
     retaining,
@@ -309,6 +310,7 @@ SUITES: dict[str, Suite] = {
         folder, share=1.0, seed=seed, progress=progress
     ),
     "rolling": _rolling,
+    "patterns": lambda _folder, seed, progress: patterns.linear(seed=seed, progress=progress),
     "triggers": lambda _folder, seed, progress: evil_patterns.linear(seed=seed, progress=progress),
     "crash-points": lambda folder, seed, progress: crashpoints.crash_enumerated(
         folder, seed=seed, progress=progress

@@ -2,8 +2,8 @@
 
 import random
 import re
-import re._constants as op  # type: ignore[import-untyped]
-import re._parser as parser  # type: ignore[import-untyped]
+import re._constants as op  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -128,9 +128,9 @@ class _Maker:
 
     def _example(self, items: Items, *, at_random: bool = False) -> str:
         """A string that the items match, as far as that can be told without trying."""
-        return "".join(self._one(kind, value, at_random) for kind, value in items)
+        return "".join(self._one(kind, value, at_random=at_random) for kind, value in items)
 
-    def _one(self, kind: Any, value: Any, at_random: bool) -> str:
+    def _one(self, kind: Any, value: Any, *, at_random: bool) -> str:
         if kind in _SINGLE:
             chars = self._chars(kind, value)
             return self.numbers.choice(chars) if at_random else chars[0]
@@ -209,7 +209,7 @@ def _takes(kind: Any, value: Any, sign: str) -> bool:
     if kind is op.ANY:
         return sign != "\n"
     if kind is op.NOT_LITERAL:
-        return ord(sign) != value
+        return bool(ord(sign) != value)
     members: Items = list(value)
     negated = bool(members) and members[0][0] is op.NEGATE
     return any(_member(part, sign) for part in members[negated:]) != negated
@@ -218,7 +218,7 @@ def _takes(kind: Any, value: Any, sign: str) -> bool:
 def _member(part: tuple[Any, Any], sign: str) -> bool:
     kind, value = part
     if kind is op.LITERAL:
-        return ord(sign) == value
+        return bool(ord(sign) == value)
     if kind is op.RANGE:
         return bool(value[0] <= ord(sign) <= value[1])
     named = {

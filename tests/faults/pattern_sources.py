@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 import memory_mesh
 
@@ -41,7 +41,8 @@ class Expression:
     methods: frozenset[str]
 
 
-def collected() -> list[Expression]:
+@cache
+def collected() -> tuple[Expression, ...]:
     """Returns every pattern of the source once, in the order of the files."""
     found: dict[tuple[str | bytes, int], Expression] = {}
     for name in _trees():
@@ -50,7 +51,7 @@ def collected() -> list[Expression]:
             known = found.get(key)
             methods = each.methods | (known.methods if known else frozenset())
             found[key] = Expression(known.where if known else each.where, each.pattern, methods)
-    return [replace(each, methods=each.methods or _ALL) for each in found.values()]
+    return tuple(replace(each, methods=each.methods or _ALL) for each in found.values())
 
 
 def _of_module(name: str) -> Iterator[Expression]:
@@ -142,8 +143,9 @@ def _flags(call: ast.Call) -> ast.expr:
     return said[0] if said else call.args[place] if len(call.args) > place else ast.Constant(0)
 
 
-def _code(node: ast.expr) -> object:
-    return compile(ast.fix_missing_locations(ast.Expression(node)), "<pattern>", "eval")
+def _code(node: ast.expr) -> CodeType:
+    whole = ast.fix_missing_locations(ast.Expression(node))
+    return compile(whole, "<pattern>", "eval")
 
 
 def _inside(value: object, depth: int = _DEPTH) -> Iterator[Pattern]:
