@@ -21,12 +21,11 @@ from memory_mesh.model import (
     PredicateSchema,
     Scope,
     Source,
-    SourceKind,
     Status,
 )
 from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.audience import AUDIENCE, lens_of
-from memory_mesh.policy.writing.trust import ceiling, is_authoritative, lowered
+from memory_mesh.policy.writing.trust import ceiling, is_authoritative
 from memory_mesh.ports import Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
 from memory_mesh.typed import TYPE_CHECKING, Self
@@ -216,16 +215,13 @@ class View:
 
     def _spoken(self, draft: Draft) -> Draft:
         """A ready draft, never above this view's ceiling; one without a kind gets its writer's."""
-        from memory_mesh.policy.writing.speakers import with_kind  # reads make no draft
+        from memory_mesh.policy.writing.speakers import bounded  # reads make no draft
 
         if draft.origin is not None and draft.origin.kept is not None:
-            if self._channel is Channel.IMPORT or is_authoritative(self._kind):
-                return draft  # the importer has checked its seal
+            if is_authoritative(self._kind):
+                return draft
             draft = replace(draft, origin=replace(draft.origin, kept=None))
-        if draft.source.kind is SourceKind.USER_IMPLICIT:
-            return with_kind(draft, draft.source.channel)
-        kind = lowered(draft.source.kind, self._channel)
-        return replace(draft, source=replace(draft.source, kind=kind))
+        return bounded(draft, self._channel)
 
     def _own_scope(self, scope: Scope | None) -> Scope:
         """The scope of a write: as stated, else this view's project and session."""

@@ -672,17 +672,23 @@ class MemoryMesh:
 
     async def delete(
         self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
-    ) -> None:
+    ) -> Proposal | None:
         """Deletes a memory: it is hidden at once and can be restored for 30 days.
+
+        If it comes from a more trusted source than this channel may change, nothing is deleted: the
+        wish is recorded as a proposal, which is returned and waits for `review`.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
             reason: the reason, stored in the audit block.
         """
-        await self._threads.run(self._sync.delete, memory_id, scope=scope, reason=reason)
+        return await self._threads.run(self._sync.delete, memory_id, scope=scope, reason=reason)
 
     async def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Restores a deleted memory with the status it had.
+        """Restores a deleted memory with the status it had; what took its place gives way.
+
+        Beside a more trusted memory that it contradicts it waits for review. A channel that does
+        not speak for the user restores only what such a channel deleted.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
@@ -1026,7 +1032,7 @@ class MemoryMesh:
         )
 
     async def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
-        """Stores a skill from a ready draft, as importers make them."""
+        """Stores a skill from a ready draft, as importers make them; never above the ceiling."""
         return await self._threads.run(self._sync.add_skill, draft)
 
     async def search_skills(
@@ -1090,6 +1096,8 @@ class MemoryMesh:
     ) -> Reliability:
         """Reports whether a skill worked; its reliability changes by +0.10 or -0.20, within 0 to 1.
 
+        A channel moves no skill of a more trusted source; the use is counted.
+
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
         """
@@ -1099,6 +1107,8 @@ class MemoryMesh:
 
     async def prune_skills(self, threshold: float = 0.3, *, scope: Scope | None = None) -> Pruned:
         """Archives active skills whose reliability is below the threshold.
+
+        A channel leaves those of more trusted sources.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.

@@ -5,9 +5,8 @@ change leaves a block with its reason.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
 
-from memory_mesh.errors import InvalidInput, NotAllowed, NotFound, NotRestorable
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry, reasons_of
@@ -44,25 +43,27 @@ from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted, guesses, keys_of
 from memory_mesh.policy.writing.heritage import cut_to
+from memory_mesh.policy.writing.holding import may_alter
 from memory_mesh.policy.writing.judge import taught_already
-from memory_mesh.policy.writing.limits import MEMORY_CHARS, RESTORABLE_DAYS
+from memory_mesh.policy.writing.limits import MEMORY_CHARS
 from memory_mesh.policy.writing.persons import persons
 from memory_mesh.policy.writing.trust import (
     allowed_importance,
     authority,
     is_authoritative,
     lowest,
-    may_change,
 )
 from memory_mesh.policy.writing.votes import may_move, voted
 
 _LESS_TRUSTED = (
-    "the memory comes from a more trusted source than this channel may change; propose the change "
-    "(propose_update, or update --propose), or add what you know as a memory of its own"
+    "the memory comes from a more trusted source than this channel may change, or the user pinned "
+    "it or let it in; propose the change (propose_update, or update --propose; propose_delete, or "
+    "delete --propose), or add what you know as a memory of its own"
 )
+_PINS = "only the user can pin or unpin a memory"
 _EMPTY = "a memory cannot be updated to an empty text; delete it instead"
 _SAME = "two of the changes are about the same; make them one after the other"
-_REJECTED = "this value was rejected in review; undo the review with undo_review to store it"
+REJECTED = "this value was rejected in review; undo the review with undo_review to store it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +170,6 @@ def _altering(
     """How an update changes a memory, inside the limits of the channel."""
 
     def altered(old: Memory) -> Memory:
-        if not may_change(access.kind, old.source):
-            raise NotAllowed(_LESS_TRUSTED)
         new = _bounded(redact_statement(access, alter(old)), access.kind)
         if worded is None:
             return new
@@ -205,8 +204,8 @@ def _trace_labels(access: Access, ids: Sequence[str]) -> dict[str, str]:
 def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
     """Pins or unpins a memory."""
     change = Change("pin", "pinned by the caller" if pinned else "unpinned by the caller")
-    if pinned and not is_authoritative(access.kind):
-        raise NotAllowed("only the user can pin a memory")
+    if not is_authoritative(access.kind):
+        raise NotAllowed(_PINS)
     return _change(access, memory_id, reader, change, lambda old: replace(old, pinned=pinned))
 
 
@@ -223,24 +222,6 @@ def delete(
         lambda old: replace(old, status=Status.DELETED),
         also=also,
     )
-
-
-def restore(access: Access, memory_id: str, reader: Scope, also: Also | None = None) -> Memory:
-    """Bring a deleted memory back with the status it had."""
-
-    def decide(standing: Standing) -> Commit:
-        old = standing.memories.get(memory_id)
-        if old is None or not audience.sees(reader, old.scope):
-            raise NotFound
-        if old.status is not Status.DELETED or standing.at - old.recorded_from > timedelta(
-            days=RESTORABLE_DAYS
-        ):
-            raise NotRestorable
-        before = standing.history(memory_id)[-2]
-        new = replace(old, status=before.status, recorded_from=standing.at)
-        return _changed(access, standing, old, new, Change("restore", "restored by the caller"))
-
-    return _commit_change(access, memory_id, decide, also)
 
 
 def rate(access: Access, memory_id: str, lens: Lens, *, helpful: bool) -> Memory:
@@ -260,7 +241,7 @@ def rate(access: Access, memory_id: str, lens: Lens, *, helpful: bool) -> Memory
         entry = change_entry(access, standing, memory_id, Change("vote", f"rated {kind}"), said)
         return Commit(counted=(new,), entries=(entry,), after=new)
 
-    return _commit_change(access, memory_id, decide)
+    return commit_change(access, memory_id, decide)
 
 
 def inherit(access: Access, memory_id: str, reader: Scope, chain: Heritage, depth: int) -> Memory:
@@ -290,11 +271,18 @@ def mark_superseded(access: Access, old_id: str, new_id: str) -> bool:
             return Commit()
         if old.status is not Status.QUARANTINED or new.status is Status.DELETED:
             return Commit()
+        check_may_alter(access, old, standing)
         put, entry = superseded(access, old, new, standing)
         return Commit(puts=(put,), entries=(entry,))
 
     done = access.ledger.commit(access.namespace, Wanted(ids=(old_id, new_id)), decide)
     return bool(done.puts)
+
+
+def check_may_alter(access: Access, memory: Memory, standing: Standing) -> None:
+    """Raises NotAllowed if this channel may not change a memory."""
+    if not may_alter(access.kind, memory, standing.history):
+        raise NotAllowed(_LESS_TRUSTED)
 
 
 def _change(
@@ -308,7 +296,7 @@ def _change(
 ) -> Memory:
     """One memory's next version, decided on what it is inside the transaction."""
     decide = _deciding(access, memory_id, reader, change, alter)
-    return _commit_change(access, memory_id, decide, also)
+    return commit_change(access, memory_id, decide, also)
 
 
 def _deciding(
@@ -324,14 +312,15 @@ def _deciding(
         old = standing.memories.get(memory_id)
         if old is None or old.status is Status.DELETED or not audience.sees(reader, old.scope):
             raise NotFound
-        return _changed(
+        check_may_alter(access, old, standing)
+        return changed(
             access, standing, old, replace(alter(old), recorded_from=standing.at), change
         )
 
     return decide
 
 
-def _commit_change(
+def commit_change(
     access: Access,
     memory_id: str,
     decide: Callable[[Standing], Commit],
@@ -350,15 +339,24 @@ def _commit_change(
     return after
 
 
-def _changed(
-    access: Access, standing: Standing, old: Memory, new: Memory, change: Change
+def changed(
+    access: Access,
+    standing: Standing,
+    old: Memory,
+    new: Memory,
+    change: Change,
+    *,
+    contradicts: bool = False,
 ) -> Commit:
-    """The new version and its block; nothing at all when nothing differs."""
+    """The new version and its block; nothing at all when nothing differs.
+
+    It is refused if it contradicts an active memory, unless `contradicts` says that is settled.
+    """
     new = replace(new, status_today=new.status)
     said = any(getattr(old, name) != getattr(new, name) for name in _TRUTH)
     said = said or persons(old) != persons(new)
-    others = _others(new, standing) if said and new.status is Status.ACTIVE else None
-    if others is not None:
+    others = others_beside(new, standing) if said and new.status is Status.ACTIVE else None
+    if others is not None and not contradicts:
         _refuse_untrue(access, new, others)
     differing: list[Json] = [
         name
@@ -369,6 +367,8 @@ def _changed(
     if not differing:
         return Commit(after=old)
     metadata: dict[str, Json] = {"changed": differing}
+    if new.status is Status.DELETED and not is_authoritative(access.kind):
+        metadata["by"] = access.kind.value  # who may restore it
     if new.text == old.text:  # a text that new tags find is stored anew: as of before, the old ones
         wording = retagged(old, new.tags) if new.tags != old.tags else None
     elif (wording := change.wording) is not None:
@@ -412,7 +412,7 @@ def _stands_for(memory: Memory) -> tuple[object, ...]:
     return said, memory.scope, persons(memory)
 
 
-def _others(new: Memory, standing: Standing) -> Standing:
+def others_beside(new: Memory, standing: Standing) -> Standing:
     """What stands beside the changed memory: claims on the same, lessons of the same pattern."""
     claim, lesson = new.claim, new.lesson
     if standing.claimed is None or (claim is None and lesson is None):
@@ -425,7 +425,7 @@ def _others(new: Memory, standing: Standing) -> Standing:
 def _refuse_untrue(access: Access, new: Memory, standing: Standing) -> None:
     """Refuses a change that brings back a rejected value or contradicts an active memory."""
     if rejected(access, new, standing):
-        raise InvalidInput(_REJECTED)
+        raise InvalidInput(REJECTED)
     against = [*contradicted(new, standing), *taught_already(new, standing)]
     if against:
         raise InvalidInput(

@@ -17,7 +17,7 @@ from memory_mesh.flows.blocks import (
     reasons_of,
     refusal_entry,
 )
-from memory_mesh.flows.prepare import Worded, retagged
+from memory_mesh.flows.prepare import Worded
 from memory_mesh.flows.scene import Scene
 from memory_mesh.model import (
     BY_RULE,
@@ -25,7 +25,6 @@ from memory_mesh.model import (
     Conflict,
     Draft,
     Entry,
-    Json,
     Keep,
     Kept,
     Known,
@@ -41,8 +40,6 @@ from memory_mesh.model import (
     Resolution,
     Rival,
     Scope,
-    Source,
-    SourceKind,
     Standing,
     Statement,
     Status,
@@ -57,8 +54,8 @@ from memory_mesh.policy.writing.trust import (
     allowed_importance,
     authority,
     ceiling,
+    derived_source,
     is_authoritative,
-    lowest,
 )
 from memory_mesh.typed import Any, TypeAlias
 
@@ -139,7 +136,8 @@ def decide(
                 raise
             part, settled = refused(access, draft, str(error), standing), None
         parts.append(part)
-        kept.append(None if part.receipts[0].outcome is Outcome.MERGED else settled)
+        known = part.receipts[0].outcome is Outcome.MERGED and not part.relinked
+        kept.append(None if known else settled)
         scene.take(draft, wording, part, settled)
     return Commit(
         puts=_each_once(put for part in parts for put in part.puts),
@@ -148,6 +146,8 @@ def decide(
         entries=tuple(entry for part in parts for entry in part.entries),
         receipts=tuple(receipt for part in parts for receipt in part.receipts),
         conflicts=tuple(conflict for part in parts for conflict in part.conflicts),
+        reread=tuple(id_ for part in parts for id_ in part.reread),
+        relinked=tuple(id_ for part in parts for id_ in part.relinked),
     )
 
 
@@ -229,7 +229,9 @@ def _settle(
             receipt = replace(Receipt.of(memory, Outcome.MERGED, reason), again=True)
             return Commit(receipts=(receipts.known(receipt, draft, wording, memory),)), None
         case Merge(into):
-            return _merged(access, (draft, wording), into, standing)
+            from memory_mesh.flows.merge import merged  # a new text needs none of it
+
+            return merged(access, (draft, wording), into, standing)
         case Repeat(seen):
             from memory_mesh.policy.writing import receipts
 
@@ -324,19 +326,10 @@ def on_record(
 
 
 def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) -> Memory:
-    """The draft as a memory of this moment; what is derived has the trust of its sources."""
-    stated = {name: getattr(draft, name) for name in _STATED}
-    parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
-    bound = lowest((authority(draft.source), *(authority(parent.source) for parent in parents)))
-    if parents:
-        stated["source"] = derived_source(draft.source, [one.source for one in parents], bound)
-    if access.heritage_depth is not None and draft.heritage is None:
-        chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
-        stated["heritage"] = heritage.grown(chains, draft.extra, access.heritage_depth)
+    """The draft as a memory of this moment."""
+    stated = stated_fields(access, draft, standing)
     if draft.origin is not None:
         stated |= {"uses": draft.origin.uses, "last_used": draft.origin.last_used}
-    stated["importance"] = allowed_importance(bound, draft.importance)
-    stated["pinned"] = draft.pinned and is_authoritative(bound)
     if draft.origin is not None and draft.origin.kept is not None:
         stated |= _brought_along(draft, draft.origin.kept, standing)
     prefix = "mem" if draft.topic is None else "reflect"
@@ -350,57 +343,20 @@ def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) ->
     )
 
 
-def derived_source(own: Source, sources: Sequence[Source], bound: SourceKind) -> Source:
-    """The source of what is derived: the least trusted kind, and the authority of `bound`."""
-    kind = lowest((own.kind, *(source.kind for source in sources)))
-    return replace(own, kind=kind, stated=bound is not ceiling(own.channel))
-
-
-def _merged(
-    access: Access, worded: Worded, into: Memory, standing: Standing
-) -> tuple[Commit, Memory]:
-    """A text that is stored already: observed once more, with the tags and keys that it adds."""
-    from memory_mesh.policy.writing import merging, receipts  # a new text needs none of them
-    from memory_mesh.policy.writing.contradictions import as_believed, said_again
-
-    draft, wording = worded
-    found = merging.merged(into, draft, as_believed(draft, standing).source.kind)
-    reason = f"the same memory is stored as {into.id}"
-    metadata: dict[str, Json] = {"not_taken": dict(found.aside)} if found.aside else {}
-    after = found.memory
-    if after is not into:
-        after = replace(after, recorded_from=standing.at)
-        metadata["changed"] = [
-            name
-            for name in ("tags", "triggers", "extra")
-            if getattr(into, name) != getattr(after, name)
-        ]
-    again = said_again(draft, after, standing) if after.claim is not None else []
-    receipt = replace(
-        Receipt.of(after, Outcome.MERGED, reason),
-        newer_than=tuple(rival.memory.id for rival in again),
-    )
-    receipt = receipts.merged(receipt, draft, wording, into, found, again=again)
-    told = Told(Outcome.MERGED, receipts.recorded(receipt, into.text))
-    entry = change_entry(
-        access, standing, into.id, Change("merge", reason), metadata | told.metadata
-    )
-    changed = Put(after, _found_by(after, into, wording), told.reasons)
-    return Commit(
-        conflicts=tuple(on_record(access, after, rival, standing) for rival in again),
-        puts=(changed,) if after is not into else (),
-        observations=(_observation(access, into.id, wording, told, draft),),
-        entries=(entry,),
-        receipts=(replace(receipt, block_id=entry.id),),
-    ), after
-
-
-def _found_by(after: Memory, into: Memory, wording: Wording) -> Wording | None:
-    """The wording that new tags find, with the vectors of the repeated text."""
-    new = retagged(into, after.tags) if after.tags != into.tags else None
-    if new is None or wording.text != into.text:
-        return new
-    return replace(new, space=wording.space, vectors=wording.vectors, spans=wording.spans)
+def stated_fields(access: Access, draft: Draft, standing: Standing) -> dict[str, Any]:
+    """What a memory has from its draft; what is derived has the trust of its sources."""
+    stated = {name: getattr(draft, name) for name in _STATED}
+    parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
+    source = derived_source(draft.source, [one.source for one in parents])
+    bound = authority(source)
+    if access.heritage_depth is not None and draft.heritage is None:
+        chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
+        stated["heritage"] = heritage.grown(chains, draft.extra, access.heritage_depth)
+    return stated | {
+        "source": source,
+        "importance": allowed_importance(bound, draft.importance),
+        "pinned": draft.pinned and is_authoritative(bound),
+    }
 
 
 def _brought_along(draft: Draft, kept: Kept, standing: Standing) -> dict[str, Any]:
@@ -439,7 +395,7 @@ def _kept(
     kept = kept_entry(access, memory, worded, standing, told)
     return Commit(
         puts=(Put(memory, wording, told.reasons), *(put for put, _ in replaced)),
-        observations=(_observation(access, memory.id, wording, told, draft),),
+        observations=(observation(access, memory.id, wording, told, draft),),
         links=tuple(
             Link(memory.id, source, "derived_from")
             for source in draft.derived_from
@@ -501,7 +457,7 @@ def superseded(access: Access, old: Memory, new: Memory, standing: Standing) -> 
     return Put(closed, None, reasons_of(entry)), entry
 
 
-def _observation(
+def observation(
     access: Access, memory_id: str, wording: Wording, told: Told, draft: Draft
 ) -> Observation:
     """Records who said it; only the user's channels may state another origin."""

@@ -22,7 +22,6 @@ from memory_mesh.model import (
 from memory_mesh.policy import audience
 
 MAX_CONFLICTS = 100  # conflicts of one memory that a decision on it settles
-WAITING = frozenset({Status.QUARANTINED, Status.DISPUTED})
 
 
 def seen(standing: Standing, memory_id: str, reader: Scope, *, deleted: bool = False) -> Memory:

@@ -14,6 +14,7 @@ from memory_mesh.flows import decide as flows_decide
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decisions import seen
+from memory_mesh.flows.links import check_may_link
 from memory_mesh.flows.prepare import Worded
 from memory_mesh.flows.recall import find
 from memory_mesh.flows.remember import remember
@@ -57,7 +58,7 @@ def create(access: Access, draft: Draft, ids: Sequence[str], lens: Lens) -> Epis
 
     def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
         for id_ in members:
-            seen(standing, id_, lens.scope)
+            check_may_link(access, seen(standing, id_, lens.scope))
         commit = flows_decide.decide(access, worded, standing)
         made = commit.receipts[0].id
         links = () if made is None else tuple(Link(id_, made, PART_OF) for id_ in members)
@@ -77,11 +78,11 @@ def change(
     members = _members(ids)
 
     def decide(standing: Standing) -> Commit:
-        _check(seen(standing, episode_id, lens.scope))
+        check_may_link(access, _check(seen(standing, episode_id, lens.scope)))
         for id_ in members:
             if id_ == episode_id:
                 raise InvalidInput("an episode cannot be a part of itself")
-            seen(standing, id_, lens.scope, deleted=not add)
+            check_may_link(access, seen(standing, id_, lens.scope, deleted=not add))
         links = tuple(Link(id_, episode_id, PART_OF) for id_ in members)
         said: dict[str, Json] = {"link": PART_OF, "memories": list(members)}
         done = Change("link", "added to the episode") if add else Change("unlink", "taken away")

@@ -184,7 +184,10 @@ def _kept(access: Access, found: Reflection) -> Reflection:
     if found.by_llm:
         source = Source(SourceKind.INFERENCE, Channel.ASSISTANT, agent=access.agent)
     else:
-        source = Source(lowest(memory.source.kind for memory in used), agent=access.agent)
+        kinds = (memory.source.kind for memory in used)
+        source = Source(
+            lowest((access.kind, *kinds)), agent=access.agent
+        )  # the topic is the caller's
     draft = Draft(
         text=found.text,
         scope=_audience(used),

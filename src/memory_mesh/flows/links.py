@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, NotAllowed
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decisions import seen
-from memory_mesh.model import Commit, Json, Lens, Link, Scope, Standing, Status, Wanted
+from memory_mesh.model import Commit, Json, Lens, Link, Memory, Scope, Standing, Status, Wanted
+from memory_mesh.policy.writing.trust import may_change
 
 MOST_LINKS = 1_000  # of one memory that are read
 
@@ -27,6 +28,15 @@ def unlink(access: Access, wanted: Link, reader: Scope, reason: str) -> bool:
     return True
 
 
+def check_may_link(access: Access, memory: Memory) -> None:
+    """Raises NotAllowed if this channel may not change what a memory is linked to."""
+    if not may_change(access.kind, memory.source):
+        raise NotAllowed(
+            f"{memory.id} comes from a more trusted source than this channel may change, so this "
+            "channel links nothing to it and takes no link of it away; ask the user to do it"
+        )
+
+
 def links(access: Access, memory_id: str, lens: Lens, types: Sequence[str] = ()) -> list[Link]:
     """The links from and to a memory whose two ends the lens sees, oldest first."""
     lens = replace(lens, statuses=frozenset(Status) - {Status.DELETED}, any_validity=True)
@@ -39,7 +49,7 @@ def _changed(access: Access, wanted: Link, reader: Scope, change: Change, *, pre
 
     def decide(standing: Standing) -> Commit:
         for id_ in (wanted.source, wanted.target):
-            seen(standing, id_, reader, deleted=present)
+            check_may_link(access, seen(standing, id_, reader, deleted=present))
         said: dict[str, Json] = {"target": wanted.target, "link": wanted.type}
         entry = change_entry(access, standing, wanted.source, change, said)
         if present:

@@ -16,6 +16,7 @@ from memory_mesh.flows.access import Access, unused_id
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decisions import seen
 from memory_mesh.flows.prepare import redact, redact_details, redact_source
+from memory_mesh.flows.restore import restore
 from memory_mesh.model import (
     Commit,
     Json,
@@ -191,7 +192,7 @@ def undo(access: Access, asked: Proposal, reader: Scope) -> Proposal:
             access.namespace, wanted, lambda standing: decide(standing, lambda _: Commit())
         )
     elif asked.verb is ProposedVerb.DELETE:
-        change.restore(access, asked.memory, reader, also)
+        restore(access, asked.memory, reader, also)
     else:
         change.update(
             access,

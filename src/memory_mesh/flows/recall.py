@@ -34,6 +34,7 @@ from datetime import datetime
 from memory_mesh import log
 from memory_mesh.errors import InvalidInput, StoreIsFull
 from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.flows import rivals
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import recall_entry, use_entry
 from memory_mesh.flows.late_vectors import CATCH_UP_CHARS, CATCH_UP_TEXTS, catch_up
@@ -96,7 +97,7 @@ class Found:
     hits: list[Hit]
     below: Mapping[str, float]  # scores of the first `limit` that min_relevance left out, by id
     guesses: list[Conflict]
-    brought: list[Memory]  # named by a guess, and not among the hits
+    brought: list[Memory]  # named by a guess, or rivals of a hit, and not among the hits
     read_as: Mapping[str, Sequence[str]]
     explanation: Explanation
     may_be_kept: bool = False
@@ -324,20 +325,21 @@ def least_score(query: Query, best: Sequence[Fused]) -> float:
 def _guesses(
     snapshot: Snapshot, lens: Lens, hits: Sequence[Hit]
 ) -> tuple[list[Conflict], list[Memory]]:
-    """Returns the guesses that order the hits, and the memories they name that were not found."""
+    """Returns the guesses that order the hits, and memories that may stand above, not found."""
     shown = dict.fromkeys(hit.id for hit in hits)
     found = snapshot.guesses(list(shown), MOST_GUESSES) if shown else []
     guesses = [guess for guess in found if _known_by(guess, lens)]
     wanted = [id_ for guess in guesses for id_ in (guess.new, guess.existing)]
     missing = [id_ for id_ in dict.fromkeys(wanted) if id_ not in shown]
-    return guesses, snapshot.get(missing, lens) if missing else []
+    brought = snapshot.get(missing, lens) if missing else []
+    return guesses, brought + rivals.brought(snapshot, lens, [hit.memory for hit in hits])
 
 
 def below_newer(snapshot: Snapshot, lens: Lens, memories: Sequence[Memory]) -> list[Hit]:
     """Returns memories that no search found, each below the newest statement that updates it."""
     hits = [Hit(memory, 0.0, {}) for memory in memories]
     guesses, brought = _guesses(snapshot, lens, hits)
-    if not guesses:
+    if not guesses and not brought:
         return hits
     from memory_mesh.policy.ranking import newer_first
 
@@ -375,7 +377,8 @@ def _cut(
 
 def _newest_first(query: Query, hits: list[Hit], found: Found) -> list[Hit]:
     """Returns the hits, each below the newest statement that updates it, found or not."""
-    if len(hits) < 2 and not found.guesses:  # noqa: PLR2004  # nothing to put in order
+    few = len(hits) < 2  # noqa: PLR2004
+    if few and not found.guesses and not found.brought:  # nothing to put in order
         return hits
     from memory_mesh.policy.ranking import newer_first  # a write has no use for it
 

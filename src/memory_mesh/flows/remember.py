@@ -98,7 +98,7 @@ def _news(access: Access, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool
 
 
 def _is_news(draft: Draft, wording: Wording, standing: Standing) -> bool:
-    """True for a new text, and for a stored one that new tags write anew."""
+    """True for a new text, and for a stored one that is written anew."""
     try:
         verdict = judge(draft, wording, standing)
     except IdempotencyConflict:  # the transaction says what becomes of it
@@ -107,9 +107,9 @@ def _is_news(draft: Draft, wording: Wording, standing: Standing) -> bool:
         case Keep():
             return True
         case Merge(into):
-            from memory_mesh.policy.writing.merging import trusted_enough
+            from memory_mesh.policy.writing.merging import is_news
 
-            return trusted_enough(into, draft.source.kind) and not {*draft.tags} <= {*into.tags}
+            return is_news(into, draft, standing)
         case _:
             return False
 

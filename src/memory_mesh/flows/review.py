@@ -14,7 +14,6 @@ from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decide import on_record, superseded
 from memory_mesh.flows.decisions import (
     MAX_CONFLICTS,
-    WAITING,
     after,
     decided,
     resolved,
@@ -41,6 +40,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted
+from memory_mesh.policy.writing.holding import WAITING
 from memory_mesh.policy.writing.judge import taught_already
 from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import (

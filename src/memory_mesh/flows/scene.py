@@ -50,6 +50,8 @@ class Scene:
                 self._forget(put.memory)
         if settled is None:
             return
+        if part.relinked:  # it has another text now
+            self._forget(settled)
         if draft.key is not None:
             self._keys[draft.key] = Seen(wording.hash, part.receipts[0].outcome, settled)
         self._memories[settled.id] = settled

@@ -48,7 +48,7 @@ from memory_mesh.policy.ranking import skills
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.limits import SKILL_CHARS
 from memory_mesh.policy.writing.receipts import redaction
-from memory_mesh.policy.writing.trust import authority, is_authoritative
+from memory_mesh.policy.writing.trust import authority, is_authoritative, may_change
 
 SkillChange = Callable[[Skill, datetime], Skill]
 DEEP = 100  # candidates of each leg
@@ -170,12 +170,17 @@ def listed(access: Access, query: SkillQuery) -> list[Skill]:
 
 
 def feedback(access: Access, skill_id: str, reader: Scope, *, success: bool) -> Reliability:
-    """Count one use of a skill and whether it worked."""
+    """Counts one use of a skill and whether it worked.
+
+    A channel moves the reliability of what it could have written itself; else it counts the use.
+    """
 
     def alter(skill: Skill, at: datetime) -> Skill:
         if skill.status is Status.QUARANTINED:
             raise InvalidInput(f"{skill_id} waits for review and cannot be rated yet")
-        reliability = learning_reliability.relied(skill.reliability, success=success)
+        reliability = skill.reliability
+        if may_change(access.kind, skill.source):
+            reliability = learning_reliability.relied(reliability, success=success)
         return replace(skill, reliability=reliability, uses=skill.uses + 1, last_used=at)
 
     worked = "worked" if success else "failed"
@@ -184,10 +189,14 @@ def feedback(access: Access, skill_id: str, reader: Scope, *, success: bool) -> 
 
 
 def prune(access: Access, reader: Scope, threshold: float) -> Pruned:
-    """Archive active skills whose reliability is strictly below the threshold."""
+    """Archives active skills whose reliability is strictly below the threshold.
+
+    A channel that does not speak for the user leaves those of more trusted sources.
+    """
     query = SkillQuery(reader, MOST_PRUNED, below=threshold)
     with access.ledger.read(access.namespace) as snapshot:
-        doomed = snapshot.skills(query)
+        found = snapshot.skills(query)
+    doomed = [one for one in found if may_change(access.kind, one.skill.source)]
     archived = []
     for candidate in doomed:
         why = f"its reliability fell below {threshold:g}"

@@ -9,7 +9,6 @@ from memory_mesh.flows.blocks import Change, change_entry, reasons_of
 from memory_mesh.flows.decide import superseded
 from memory_mesh.flows.decisions import (
     MAX_CONFLICTS,
-    WAITING,
     after,
     decided,
     resolved,
@@ -29,6 +28,7 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.policy.writing.contradictions import contradicted
+from memory_mesh.policy.writing.holding import WAITING
 
 _HIDING = frozenset({Resolution.SUPERSEDE, Resolution.REJECT})  # one of the two is out of sight
 _REVIEWED = frozenset({Status.ACTIVE, Status.ARCHIVED})

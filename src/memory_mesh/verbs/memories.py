@@ -4,14 +4,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh import flows
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, NotAllowed
 from memory_mesh.model import (
+    Channel,
     Claim,
     Draft,
     Heritage,
     Kind,
     Memory,
     Page,
+    Proposal,
+    ProposedVerb,
     Receipt,
     Scope,
     SourceKind,
@@ -29,6 +32,7 @@ from memory_mesh.policy.arguments import (
 from memory_mesh.policy.audience import sees
 from memory_mesh.policy.writing.drafts import DETAILS, alteration
 from memory_mesh.policy.writing.metadata import check_metadata
+from memory_mesh.policy.writing.trust import is_authoritative
 from memory_mesh.verbs.users import names_no_user
 from memory_mesh.view import View
 
@@ -145,6 +149,12 @@ class MemoryVerbs(View):
             return self._drafted(item)
         except InvalidInput as error:
             return error
+
+    def _add_vouched(self, drafts: Sequence[Draft]) -> list[Receipt]:
+        """Stores memories of the user's own export, whose seals the importer has checked."""
+        if self._channel is not Channel.IMPORT and not is_authoritative(self._kind):
+            return self.add_many(drafts)
+        return flows.remember.remember_each(self._access(), drafts)
 
     def get(
         self,
@@ -343,22 +353,36 @@ class MemoryVerbs(View):
 
     def delete(
         self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
-    ) -> None:
+    ) -> Proposal | None:
         """Deletes a memory: it is hidden at once and can be restored for 30 days.
+
+        If it comes from a more trusted source than this channel may change, nothing is deleted: the
+        wish is recorded as a proposal, which is returned and waits for `review`.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
             reason: the reason, stored in the audit block.
         """
-        flows.change.delete(self._access(), memory_id, self._reader(scope), reason)
+        access, reader = self._access(), self._reader(scope)
+        try:
+            flows.change.delete(access, memory_id, reader, reason)
+        except NotAllowed:
+            delete = ProposedVerb.DELETE
+            return flows.proposals.propose(
+                access, delete, memory_id, reader, {}, source=self._source(), reason=reason
+            )
+        return None
 
     def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
-        """Restores a deleted memory with the status it had.
+        """Restores a deleted memory with the status it had; what took its place gives way.
+
+        Beside a more trusted memory that it contradicts it waits for review. A channel that does
+        not speak for the user restores only what such a channel deleted.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        return flows.change.restore(self._access(), memory_id, self._reader(scope))
+        return flows.restore.restore(self._access(), memory_id, self._reader(scope))
 
     def mark_superseded(self, memory_id: str, *, by: str) -> bool:
         """Marks an imported memory that waits for review as superseded by another one.

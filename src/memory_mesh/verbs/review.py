@@ -203,7 +203,6 @@ class ReviewVerbs(ProposalVerbs):
             reason: the reason, stored in the audit block.
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        self._may_decide()
         return self._resolve(conflict_id, self._reader(scope), resolution, reason)
 
     def chain(self, memory_id: str, *, scope: Scope | None = None) -> list[Memory]:
@@ -223,6 +222,7 @@ class ReviewVerbs(ProposalVerbs):
         return flows.review.waiting(self._access(), lens, check_limit(limit))
 
     def _decide_on(self, memory_id: str, reader: Scope, *, approve: bool, reason: str) -> Memory:
+        self._may_decide()
         said = check_text(reason, "reason")
         return flows.review.review(self._access(), memory_id, reader, approve=approve, reason=said)
 
@@ -243,6 +243,7 @@ class ReviewVerbs(ProposalVerbs):
     def _resolve(
         self, conflict_id: str, reader: Scope, resolution: Resolution | str, reason: str
     ) -> Conflict:
+        self._may_decide()
         if resolution not in DECISIONS:
             raise InvalidInput(f"resolution must be one of: {', '.join(DECISIONS)}")
         said = check_text(reason, "reason")

@@ -49,13 +49,14 @@ class SkillVerbs(View):
         return self.add_skill(self._skill_draft(yamo_text, metadata, ref, scope))
 
     def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
-        """Stores a skill from a ready draft, as importers make them."""
+        """Stores a skill from a ready draft, as importers make them; never above the ceiling."""
         from memory_mesh.policy.writing.ready import check_ready
+        from memory_mesh.policy.writing.trust import bounded_source
 
         check_ready(draft)
-        return flows.skills.ingest(
-            self._access(), replace(draft, scope=self._stored_scope(draft.scope))
-        )
+        source = bounded_source(draft.source, self._channel)
+        scope = self._stored_scope(draft.scope)
+        return flows.skills.ingest(self._access(), replace(draft, scope=scope, source=source))
 
     def search_skills(
         self, query: str, *, limit: int = 10, scope: Scope | None = None
@@ -124,6 +125,8 @@ class SkillVerbs(View):
     ) -> Reliability:
         """Reports whether a skill worked; its reliability changes by +0.10 or -0.20, within 0 to 1.
 
+        A channel moves no skill of a more trusted source; the use is counted.
+
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
         """
@@ -133,6 +136,8 @@ class SkillVerbs(View):
 
     def prune_skills(self, threshold: float = 0.3, *, scope: Scope | None = None) -> Pruned:
         """Archives active skills whose reliability is below the threshold.
+
+        A channel leaves those of more trusted sources.
 
         Options:
             scope: who reads; by default the project, agent and session of this mesh.

@@ -1,11 +1,12 @@
 """The system memory: what executions of all projects and users say together, without texts."""
 
 from memory_mesh import flows, log
-from memory_mesh.errors import InvalidInput, MeshError
+from memory_mesh.errors import InvalidInput, MeshError, NotAllowed
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.policy.arguments import check_limit, check_text
 from memory_mesh.policy.privacy import masked
+from memory_mesh.policy.writing.trust import is_authoritative
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
 
@@ -86,6 +87,8 @@ class SystemMemoryVerbs(View):
             everything: remove all of them.
             reason: the reason, stored in the audit block.
         """
+        if not is_authoritative(self._kind):
+            raise NotAllowed("only the user can erase experiences")
         if (project is None) != everything:
             raise InvalidInput("say what to erase: either project=… or everything=True")
         access, files = self._system(always=True)

@@ -142,7 +142,7 @@ def _memories(
         for part in _apart(drafts):
             kept = [draft for draft in part if draft.origin is not None and draft.origin.kept]
             others = [draft for draft in part if draft.origin is None or not draft.origin.kept]
-            outcomes += importer.store(own.mesh, kept) if kept else []
+            outcomes += importer.store(own.mesh, kept, vouched=True) if kept else []
             outcomes += importer.store(own.documents, others) if others else []
         yield len(batch), outcomes
 

@@ -8,11 +8,12 @@ from memory_mesh.fastdataclass import dataclass
 from memory_mesh.flows.jobs.discovery import ALONE, TRACE
 from memory_mesh.flows.jobs.site import Site, under
 from memory_mesh.flows.prepare import embedder_failed
-from memory_mesh.model import Memory, Scope, Space, Status
+from memory_mesh.model import Memory, Scope, SourceKind, Space, Status
 from memory_mesh.model.trace import LEARNING_LABEL, trace_of
 from memory_mesh.policy.learning import learning_record
 from memory_mesh.policy.learning.learning_record import LearningRecord
 from memory_mesh.policy.learning.trace_groups import Goal, Group, goal_of, nearest
+from memory_mesh.policy.writing.trust import standing_of
 
 LEARNING = "learning/"
 ALONES = 1_000  # traces left alone, the newest of an audience, that new ones are compared with
@@ -30,9 +31,11 @@ class Known:
 class Entry:
     """One group: its learning if there is one, and the traces that no learning holds yet."""
 
-    def __init__(self, group: Group, known: Known | None, members: list[str]) -> None:
-        """Keeps a group as it was read; traces are added to it."""
-        self.group, self.known, self.members = group, known, members
+    def __init__(
+        self, group: Group, known: Known | None, members: list[str], rank: SourceKind
+    ) -> None:
+        """Keeps a group as it was read; traces of the same rank are added to it."""
+        self.group, self.known, self.members, self.rank = group, known, members, rank
 
 
 class Book:
@@ -57,19 +60,26 @@ class Book:
         for one in learnings:
             own = tuple(goals[id_] for id_ in one.record.exemplars if id_ in goals)
             if own:
-                entry = Entry(Group(own, one.record.count), one, [])
+                rank = standing_of(one.memory.source)
+                entry = Entry(Group(own, one.record.count), one, [], rank)
                 self._entries[one.memory.scope].append(entry)
         for memory in singles:
-            entry = Entry(Group((goals[memory.id],)), None, [memory.id])
+            rank = standing_of(memory.source)
+            entry = Entry(Group((goals[memory.id],)), None, [memory.id], rank)
             self._entries[memory.scope].append(entry)
 
-    def add(self, scope: Scope, goal: Goal) -> Entry:
-        """Returns the group that a trace belongs to, with the trace in it."""
-        entries = self._entries[scope]
+    def add(self, trace: Memory, goal: Goal) -> Entry:
+        """Returns the group that a trace belongs to, with the trace in it.
+
+        A learning has traces of one rank: none of a lower channel changes what the user's say.
+        """
+        rank = standing_of(trace.source)
+        entries = [entry for entry in self._entries[trace.scope] if entry.rank is rank]
         where = nearest(goal, [entry.group for entry in entries])
         if where is None:
-            entries.append(Entry(Group((goal,)), None, [goal.id]))
-            return entries[-1]
+            made = Entry(Group((goal,)), None, [goal.id], rank)
+            self._entries[trace.scope].append(made)
+            return made
         entry = entries[where]
         entry.group = entry.group.joined(goal)
         entry.members.append(goal.id)

@@ -78,7 +78,7 @@ def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
     book.open({memory.scope for memory in traces})
     touched: dict[int, tuple[Scope, Entry]] = {}
     for memory in traces:
-        entry = book.add(memory.scope, goals[memory.id])
+        entry = book.add(memory, goals[memory.id])
         touched[id(entry)] = (memory.scope, entry)
     entries = list(touched.values())
     plans = [_plan(site, *pair) for pair in entries if pair[1].known or len(pair[1].members) > 1]

@@ -39,6 +39,7 @@ from memory_mesh.policy.learning import learning_record
 from memory_mesh.policy.learning.learning_record import LearningRecord, execution_of
 from memory_mesh.policy.learning.trace_groups import Goal, likeness
 from memory_mesh.policy.retention import Action, Record
+from memory_mesh.policy.writing.trust import standing_of
 
 
 def due(site: Site, action: Action) -> list[tuple[Known, str]]:
@@ -64,7 +65,7 @@ def consolidate_again(site: Site) -> Slices:
         like = [
             other
             for other in left
-            if other.memory.scope == one.memory.scope and _alike(one, other, goals)
+            if _of_one_writer(one.memory, other.memory) and _alike(one, other, goals)
         ]
         if like:
             left = [other for other in left if other not in like]
@@ -80,6 +81,12 @@ def consolidate_again(site: Site) -> Slices:
         }
         site.commit(Wanted(states=tuple(marks)), partial(_marked, marks), marks)
         yield []
+
+
+def _of_one_writer(one: Memory, other: Memory) -> bool:
+    """True if both are for one audience, and equally the user's word or that of a lower channel."""
+    same = standing_of(one.source) is standing_of(other.source)
+    return same and one.scope == other.scope
 
 
 def compress(site: Site) -> Slices:

@@ -31,7 +31,7 @@ from memory_mesh.model import (
 from memory_mesh.model.job import JobStep
 from memory_mesh.policy.learning import learning_record, trace_learnings
 from memory_mesh.policy.learning.learning_record import LearningRecord
-from memory_mesh.policy.writing.trust import authority, lowest
+from memory_mesh.policy.writing.trust import derived_source
 
 DERIVED = "derived_from"
 
@@ -161,13 +161,12 @@ def next_version(
     """A learning with another text; it is trusted no more than those that it now holds, too."""
     (old, parents), (draft, wording) = grown, worded
     sources = [parent.source for parent in parents]
-    bound = lowest((authority(old.source), *map(authority, sources)))
     new = replace(
         old,
         text=wording.text,
         extra={**old.extra, **draft.extra},
         confidence=draft.confidence,
-        source=flows_decide.derived_source(old.source, sources, bound),
+        source=derived_source(old.source, sources),
         recorded_from=standing.at,
     )
     said: dict[str, Json] = {

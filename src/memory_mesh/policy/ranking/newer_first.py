@@ -2,19 +2,26 @@
 
 A guess hides nothing. Of two memories that a rule read as an old and a new statement, the newer
 comes above the older, found or not; directly below it if its source is trusted less. Of two
-that contradict each other for different audiences, the narrower comes first in the same way.
+claims that contradict each other for different audiences, `current` says which comes first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Conflict, Hit, Memory
+from memory_mesh.model import Channel, Conflict, Hit, Memory
 from memory_mesh.policy.audience import sees
 from memory_mesh.policy.ranking import updates
 from memory_mesh.policy.writing.persons import said_by_different
-from memory_mesh.policy.writing.trust import is_less_trusted, lowest, whose_words
+from memory_mesh.policy.writing.trust import (
+    dominates,
+    is_less_trusted,
+    lowest,
+    outranks,
+    whose_words,
+)
 
 LOOKED_AT = 10  # hits among which one may update another
+_NAMES_PROJECTS = frozenset({Channel.CLI, Channel.HOOK})  # after the current work tree
 
 
 def place(
@@ -52,8 +59,8 @@ def _paired(
     order = _Order({hit.id: hit for hit in hits}, memories, lifts=question is not None)
     for newer, older in _updates(hits, guesses, memories):
         order.pair(newer, older, guessed=True)
-    for narrow, wide in _across(hits):
-        order.pair(narrow, wide, guessed=False)
+    for upper, lower in _rivals(hits, memories):
+        order.put(upper, lower, near=is_less_trusted(lower, upper))
     for newer, older in _likely(question, hits) if question is not None else ():
         if not order.knows(newer, older):
             order.pair(newer, older, guessed=False)
@@ -72,33 +79,44 @@ class _Order:
         self._below: dict[str, list[str]] = {}
         self._newer: dict[str, str] = {}
         self._seen: set[str] = set()
+        self._begun: set[str] = set()  # and not placed yet
 
     def pair(self, newer: Memory, older: Memory, *, guessed: bool) -> None:
         """Takes note of one pair; `newer` goes above unless it is trusted less."""
         own, theirs = whose_words(newer.source), whose_words(older.source)
-        lower = own is not theirs and lowest((own, theirs)) is own
-        weaker = lower or is_less_trusted(newer, older)
-        first, second = (older, newer) if weaker else (newer, older)
-        self.above.setdefault(second.id, []).append(first.id)
-        if weaker:
-            self._below.setdefault(older.id, []).append(newer.id)
-        elif guessed:
+        lower_words = own is not theirs and lowest((own, theirs)) is own
+        weaker = lower_words or is_less_trusted(newer, older)
+        upper, lower = (older, newer) if weaker else (newer, older)
+        self.put(upper, lower, near=weaker)
+        if guessed and not weaker:
             self._newer.setdefault(older.id, newer.id)
+
+    def put(self, upper: Memory, lower: Memory, *, near: bool) -> None:
+        """Takes note of which stands above; `near`: the lower one follows it directly."""
+        self.above.setdefault(lower.id, []).append(upper.id)
+        if near:
+            self._below.setdefault(upper.id, []).append(lower.id)
 
     def knows(self, one: Memory, other: Memory) -> bool:
         """True if the two are in an order already."""
         return other.id in self.above.get(one.id, ()) or one.id in self.above.get(other.id, ())
 
     def emit(self, memory_id: str, score: float) -> None:
-        """Places a memory once, behind what stands above it, before what stands below it."""
+        """Places a memory once, behind what stands above it, before what stands below it.
+
+        What is to follow several memories waits for the last of them.
+        """
         if memory_id in self._seen:
             return
         self._seen.add(memory_id)
+        self._begun.add(memory_id)
         for upper in self.above.get(memory_id, ()):
             self.emit(upper, score)
         self.placed.append(self._hit(memory_id, score))
+        self._begun.discard(memory_id)
         for lower in self._below.get(memory_id, ()):
-            self.emit(lower, score)
+            if self._begun.isdisjoint(_reached(lower, self.above)):
+                self.emit(lower, score)
 
     def _hit(self, memory_id: str, score: float) -> Hit:
         hit = self._hits.get(memory_id)
@@ -129,7 +147,7 @@ def _updates(
 
 
 def _reached(start: str, after: Mapping[str, Sequence[str]]) -> list[str]:
-    """Returns everything that updates a memory, directly or through others."""
+    """Returns everything that updates a memory or stands above it, directly or through others."""
     found: dict[str, None] = {}
     waiting = list(after.get(start, ()))
     while waiting:
@@ -158,34 +176,74 @@ def _is_later(one: Memory, other: Memory) -> bool:
     """True if one may update the other: it is newer, no less useful, of the same audience."""
     if one.scope != other.scope or said_by_different(one, other):
         return False
-    if one.usefulness < other.usefulness:  # by vote
-        return False
+    return one.usefulness >= other.usefulness and _after(one, other)  # by vote
+
+
+def _after(one: Memory, other: Memory) -> bool:
+    """True if one is newer: it happened later, or it was stored later."""
     if one.occurred_at is not None and other.occurred_at is not None:
         return one.occurred_at > other.occurred_at
     return one.created > other.created
 
 
-def _across(hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
-    """Returns pairs of hits, narrow and wide audience, that contradict each other."""
-    about: dict[tuple[str, str], list[Memory]] = {}
-    for hit in hits:
-        if (claim := hit.memory.claim) is not None:
-            about.setdefault((claim.subject, claim.predicate), []).append(hit.memory)
-    return [
-        (one, other)
-        for memories in about.values()
-        for one in memories
-        for other in memories
-        if one.scope != other.scope
-        and not said_by_different(one, other)
-        and sees(one.scope, other.scope)
-        and _opposed(one, other)
+def current(narrow: Memory, wide: Memory) -> tuple[Memory, Memory]:
+    """Returns two claims that contradict each other, the current one first.
+
+    The narrower audience comes first, unless its trust is lower. The command line names a project
+    by itself, and a library call may name none: of the same user's two words the newer is first.
+    """
+    if is_less_trusted(narrow, wide):
+        return wide, narrow
+    if _project_by_itself(narrow, wide) and not dominates(narrow.source, wide.source):
+        return (wide, narrow) if _after(wide, narrow) else (narrow, wide)
+    return narrow, wide
+
+
+def _project_by_itself(narrow: Memory, wide: Memory) -> bool:
+    """True if the audiences differ by a project alone, which nobody chose for the narrower one."""
+    one, other = narrow.scope, wide.scope
+    alike = (one.agent, one.session) == (other.agent, other.session)
+    own = _NAMES_PROJECTS
+    return alike and narrow.source.channel in own and wide.source.channel not in own
+
+
+def _rivals(hits: Sequence[Hit], memories: Mapping[str, Memory]) -> list[tuple[Memory, Memory]]:
+    """Returns pairs that contradict each other by a claim, the current one first.
+
+    A memory that is no hit is only brought along to stand above one.
+    """
+    shown = {hit.id for hit in hits}
+    about: dict[tuple[str, str], dict[str, Memory]] = {}
+    for memory in (*(hit.memory for hit in hits), *memories.values()):
+        if (claim := memory.claim) is not None:
+            about.setdefault((claim.subject, claim.predicate), {})[memory.id] = memory
+    found = [
+        current(one, other)
+        for group in about.values()
+        if len(group) > 1
+        for one in group.values()
+        for other in group.values()
+        if _compete(one, other) and _opposed(one, other)
     ]
+    return [(upper, lower) for upper, lower in found if lower.id in shown]
+
+
+def _compete(one: Memory, other: Memory) -> bool:
+    """True if one is for a narrower audience, or neither is and one is trusted less."""
+    if one.id == other.id or said_by_different(one, other):
+        return False
+    within, around = sees(one.scope, other.scope), sees(other.scope, one.scope)
+    return within if within is not around else outranks(other.source, one.source)
 
 
 def _opposed(one: Memory, other: Memory) -> bool:
     if one.claim is None or other.claim is None:
         return False
-    from memory_mesh.policy.claims import Relation, compare  # few hits are of two audiences
+    from memory_mesh.policy.claims import Relation, compare  # few hits are rivals
+    from memory_mesh.policy.writing.contradictions import as_compared
 
-    return compare(one.claim, other.claim) is Relation.CONFLICT
+    ours = as_compared(one.claim, one.source, other.source)
+    theirs = as_compared(other.claim, other.source, one.source)
+    found = compare(ours, theirs)
+    unsure = dominates(one.source, other.source) or dominates(other.source, one.source)
+    return found is Relation.CONFLICT or (found is Relation.UNSURE and unsure)

@@ -22,14 +22,24 @@ from memory_mesh.model import (
     Resolution,
     Rival,
     Scope,
+    Source,
     Standing,
     Statement,
     Status,
     Verdict,
 )
 from memory_mesh.policy.claims import Relation, compare, normalised, predicates_of
+from memory_mesh.policy.writing.holding import may_alter
 from memory_mesh.policy.writing.persons import said_by_different
-from memory_mesh.policy.writing.trust import BASE, is_less_trusted, lowest, trust_of
+from memory_mesh.policy.writing.trust import (
+    BASE,
+    ceiling,
+    derived_source,
+    dominates,
+    is_less_trusted,
+    outranks,
+    trust_of,
+)
 
 MAX_GUESSES = 16  # older memories that one memory is recorded as newer than, the newest ones
 _DEFAULT = PredicateSchema()
@@ -137,9 +147,10 @@ def updates(said: Statement, memory: Memory, standing: Standing) -> bool:
 
 def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
     """Returns how two claims on one subject and predicate relate, without regard to trust."""
-    other = memory.claim
-    if other is None or not overlap(said, memory) or said_by_different(said, memory):
+    if memory.claim is None or not overlap(said, memory) or said_by_different(said, memory):
         return Relation.BESIDE
+    claim = as_compared(claim, said.source, memory.source)
+    other = as_compared(memory.claim, memory.source, said.source)
     if normalised(claim.value, schema.normalize) == normalised(other.value, schema.normalize):
         stated = not (claim.read or other.read)
         return Relation.SAME if stated and true_together(memory, said) else Relation.BESIDE
@@ -150,6 +161,16 @@ def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSc
         return Relation.CONFLICT if both else Relation.BESIDE
     found = compare(claim, other, normalize=schema.normalize)
     return Relation.BESIDE if found is Relation.SAME else found
+
+
+def as_compared(claim: Claim, own: Source, other: Source) -> Claim:
+    """The claim as it is compared with one of another source.
+
+    That it is one of many counts only against what its own channel could have written.
+    """
+    if claim.exclusive or claim.read or not dominates(other, own):
+        return claim
+    return replace(claim, exclusive=True)
 
 
 def _guessed(said: Statement, memory: Memory, standing: Standing) -> bool:
@@ -182,7 +203,7 @@ def _weighed(
         guessed = tuple(_guess(draft, memory, standing) for memory in _newest(updated, standing))
     beside = (*guessed, *unsure)
     if found:
-        return _decided(draft, schema, found, new, beside)
+        return _decided(draft, schema, found, beside, standing)
     if guessed:
         return Keep(reason=_ordered(guessed), against=beside)
     if not unsure:
@@ -191,14 +212,19 @@ def _weighed(
 
 
 def _decided(
-    draft: Draft, schema: PredicateSchema, found: list[Rival], new: float, beside: tuple[Rival, ...]
+    draft: Draft,
+    schema: PredicateSchema,
+    found: list[Rival],
+    beside: tuple[Rival, ...],
+    standing: Standing,
 ) -> Keep:
     """Decides a stated conflict by trust: the draft replaces all it contradicts, or none."""
     if schema.conflict_policy is ConflictPolicy.KEEP_BOTH:
         both = tuple(replace(rival, resolution=Resolution.KEEP_BOTH) for rival in found)
         return Keep(reason="stored beside the memory it contradicts", against=(*both, *beside))
-    stronger = [rival for rival in found if _stands(rival, new)]
-    newer = [rival for rival in found if _is_newer(rival, draft, new)]
+    held = [rival for rival in found if not _may_replace(draft, rival.memory, standing)]
+    stronger = [rival for rival in found if rival in held or _stands(draft, rival, standing)]
+    newer = [rival for rival in found if _is_newer(rival, draft, standing)]
     if schema.conflict_policy is ConflictPolicy.REQUIRE_REVIEW:
         return Keep(Status.QUARANTINED, (), "its predicate requires review", tuple(found))
     if not stronger and not newer:
@@ -206,7 +232,7 @@ def _decided(
         old = tuple(rival.memory for rival in found)
         return Keep(supersedes=old, reason="stored; it replaces the memory it contradicts",
                     against=(*superseded, *beside))  # fmt: skip
-    if draft.keep_active:
+    if draft.keep_active and not held:
         return Keep(
             reason="stored, although it contradicts a more trusted memory", against=tuple(found)
         )
@@ -255,13 +281,12 @@ def _trust_in(said: Statement, standing: Standing) -> float:
 
 
 def as_believed(said: Statement, standing: Standing) -> Statement:
-    """Returns the statement with the source kind of its least trusted parent."""
+    """Returns the statement with the trust of its least trusted parent."""
     derived = said.derived_from if isinstance(said, Draft) else ()
     parents = [standing.memories[id_] for id_ in derived if id_ in standing.memories]
     if not parents:
         return said
-    kind = lowest((said.source.kind, *(parent.source.kind for parent in parents)))
-    return replace(said, source=replace(said.source, kind=kind))
+    return replace(said, source=derived_source(said.source, [one.source for one in parents]))
 
 
 def _rival(
@@ -270,20 +295,28 @@ def _rival(
     return Rival(memory, new, trust_of(memory, standing.at), f"{prefix}{_words(said, memory)}")
 
 
-def _stands(rival: Rival, new: float) -> bool:
+def _may_replace(draft: Draft, memory: Memory, standing: Standing) -> bool:
+    """True if the caller's channel may take the place of a memory, whatever the draft says."""
+    return may_alter(ceiling(draft.source.channel), memory, standing.history)
+
+
+def _stands(draft: Draft, rival: Rival, standing: Standing) -> bool:
     """True if the memory is trusted more, or would be if it were not for its age."""
-    memory = rival.memory
+    memory, believed = rival.memory, as_believed(draft, standing)
+    if dominates(believed.source, memory.source):
+        return False
+    new = BASE[believed.source.kind]
     if BASE[memory.source.kind] <= new:
         return rival.old_trust > new
     return trust_of(memory, memory.created) > new
 
 
-def _is_newer(rival: Rival, draft: Draft, new: float) -> bool:
+def _is_newer(rival: Rival, draft: Draft, standing: Standing) -> bool:
     """True if the memory is at least as trusted and newer than an imported draft."""
     memory, origin = rival.memory, draft.origin
-    return (
-        origin is not None and origin.created < memory.created and BASE[memory.source.kind] >= new
-    )
+    if origin is None or origin.created >= memory.created:
+        return False
+    return not outranks(as_believed(draft, standing).source, memory.source)
 
 
 def _words(newer: Statement, older: Statement) -> str:

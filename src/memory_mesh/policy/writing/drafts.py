@@ -23,8 +23,8 @@ from memory_mesh.policy.arguments import check_share, check_text, member, moment
 from memory_mesh.policy.users import refuse_user_option
 from memory_mesh.policy.writing.limits import MAX_TRIGGER_CHARS, MAX_TRIGGERS
 from memory_mesh.policy.writing.metadata import check_metadata
-from memory_mesh.policy.writing.speakers import with_kind
-from memory_mesh.policy.writing.trust import lowered
+from memory_mesh.policy.writing.speakers import stated_through, with_kind
+from memory_mesh.policy.writing.trust import dominates, lowered
 from memory_mesh.typed import Any
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
@@ -137,8 +137,7 @@ def alteration(
         _check_validity(draft.valid_from, draft.valid_until)
         draft = _spoken_again(draft, memory, details)
         if text is not None or details.keys() & {"claim", "source_kind"}:
-            kind = lowered(draft.source.kind, channel)
-            draft = replace(draft, source=replace(draft.source, kind=kind))
+            draft = _through(draft, channel, anew="source_kind" not in details)
         carried = {name: getattr(draft, name) for name in _CARRIED}
         return replace(memory, text=memory.text if text is None else text, **carried)
 
@@ -176,6 +175,18 @@ def _spoken_again(draft: Draft, memory: Memory, details: Mapping[str, object]) -
     if named == _named(memory) or not any(named):
         return draft
     return with_kind(draft, memory.source.channel)
+
+
+def _through(draft: Draft, channel: Channel, *, anew: bool) -> Draft:
+    """What says something else now, believed no further than its channel.
+
+    Words that come by a channel above that of the memory are that channel's from now on.
+    """
+    words = Source(channel=channel, agent=draft.source.agent, ref=draft.source.ref, stated=False)
+    if anew and dominates(words, draft.source):
+        return with_kind(replace(draft, source=words), channel)
+    kind = lowered(draft.source.kind, channel)
+    return replace(draft, source=replace(draft.source, kind=kind))
 
 
 def _overruled(stated: Draft, draft: Draft) -> list[str]:
@@ -222,7 +233,7 @@ def _claimed(draft: Draft, fitted: Mapping[str, Any], given: object) -> dict[str
     from memory_mesh.policy import claims
 
     if isinstance(given, Claim):
-        return {"claim": claims.keyed(given)}
+        return {"claim": stated_through(claims.keyed(given), draft.source.channel)}
     if not isinstance(given, Mapping):
         raise InvalidInput("claim must be a Claim, or a mapping with subject, predicate and value")
     said = {_CLAIM_WORDS.get(str(key), str(key)): value for key, value in given.items()}

@@ -16,9 +16,10 @@ from memory_mesh.model.trace import LABEL as TRACE, LEARNING_LABEL
 from memory_mesh.policy.claims import predicates_of
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.writing.contradictions import overlap, schema_for, updates
+from memory_mesh.policy.writing.holding import may_alter
 from memory_mesh.policy.writing.persons import said_by_different
 from memory_mesh.policy.writing.trust import (
-    is_authoritative,
+    dominates,
     is_less_trusted,
     may_change,
     trust,
@@ -49,7 +50,8 @@ def hindrance(said: Draft, old: Memory, writer: SourceKind, standing: Standing) 
     """Why a text may not take the place of a memory; None if it may."""
     if is_less_trusted(said, old):
         return f"its source ({old.source.kind}) is trusted more than {said.source.kind}"
-    if trust_of(old, standing.at) > trust(said.source.kind):
+    confirmed = trust_of(old, standing.at) > trust(said.source.kind)
+    if confirmed and not dominates(said.source, old.source):
         return "others confirmed it, so it is trusted more"
     if _several(said, old, standing):
         return "both values can be true at once"
@@ -60,8 +62,8 @@ def hindrance(said: Draft, old: Memory, writer: SourceKind, standing: Standing) 
         )
     if not may_change(writer, old.source):
         return "it comes from a more trusted source than this channel may change"
-    if old.pinned and not is_authoritative(writer):
-        return "the user pinned it"
+    if not may_alter(writer, old, standing.history):
+        return "the user pinned it or let it in"
     return None
 
 

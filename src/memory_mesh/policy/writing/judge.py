@@ -34,6 +34,7 @@ from memory_mesh.policy.writing import recited
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
 from memory_mesh.policy.writing.trust import (
     authority,
+    dominates,
     is_authoritative,
     lowest,
 )
@@ -155,6 +156,8 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
     ]
     active = [memory for memory in same if memory.status is Status.ACTIVE]
     for memory in active if trusted else same:
+        if trusted and dominates(draft.source, memory.source):
+            continue  # let in from a lower source: the more trusted one takes its place
         if memory.lesson is not None and memory.lesson.confidence >= lesson.confidence:
             return Known(memory, f"{memory.id} teaches the same with at least the same confidence")
     if trusted:

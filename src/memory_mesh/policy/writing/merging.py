@@ -1,16 +1,17 @@
 """What a repeated text adds to the stored memory: new tags, triggers and metadata keys. Pure.
 
-Only a source that is trusted at least as much as the stored memory adds anything. A stored value is
-never replaced by a merge: that takes an update.
+Only a source that is trusted as much as the stored memory adds anything. A stored value is not
+replaced by that: it takes an update, or a source that is trusted more (flows/merge.py).
 """
 
 from collections.abc import Mapping
 
 from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.model import Draft, Json, Memory, SourceKind
+from memory_mesh.model import Draft, Json, Memory, Source, Standing
 from memory_mesh.policy.users import USER_WORDS
+from memory_mesh.policy.writing.holding import may_alter
 from memory_mesh.policy.writing.limits import MAX_TRIGGERS
-from memory_mesh.policy.writing.trust import lowest
+from memory_mesh.policy.writing.trust import ceiling, outranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Merged:
     """The stored memory after a merge, what was added to it, and what was not."""
 
     memory: Memory
+    instead: bool = False  # it has the words and details of a more trusted source now
     added: tuple[str, ...] = ()  # tags, triggers and metadata keys, in words
     refused: tuple[str, ...] = ()  # the same of a source that is trusted less
     kept: tuple[tuple[str, Json, Json], ...] = ()  # key, stored value, given value
@@ -25,8 +27,18 @@ class Merged:
     aside: Mapping[str, Json] = {}  # what only the block of the merge holds
 
 
-def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
-    """Adds new tags and keys of a draft to the memory, if `kind` is trusted enough for that."""
+def reason(into: Memory, found: Merged) -> str:
+    """Says in the receipt what became of a memory that was said again."""
+    if not found.instead:
+        return f"the same memory is stored as {into.id}"
+    return (
+        f"the same memory was stored as {into.id} from {into.source.kind}; this source is more "
+        "trusted, so the memory has its words from now on"
+    )
+
+
+def merged(into: Memory, draft: Draft, *, adds: bool) -> Merged:
+    """Adds new tags and keys of a draft to the memory, if its source may add anything."""
     tags = tuple(tag for tag in dict.fromkeys(draft.tags) if tag not in into.tags)
     called = tuple(each for each in draft.triggers if each not in into.triggers)
     room = max(0, MAX_TRIGGERS - len(into.triggers))
@@ -45,9 +57,9 @@ def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
         *(f"metadata {key}" for key in news),
     )
     others = {key: value for key, _, value in kept}
-    if not trusted_enough(into, kind):
+    if not adds:
         aside = _aside(draft, into, others | news | whose, tags=tags, triggers=called)
-        return Merged(into, (), names, kept, tuple(whose), aside)
+        return Merged(into, refused=names, kept=kept, whose=tuple(whose), aside=aside)
     new = into
     if names:
         new = replace(
@@ -57,12 +69,21 @@ def merged(into: Memory, draft: Draft, kind: SourceKind) -> Merged:
             extra={**into.extra, **news},
         )
     aside = _aside(draft, into, others | whose, triggers=over)
-    return Merged(new, names, (), kept, tuple(whose), aside)
+    return Merged(new, added=names, kept=kept, whose=tuple(whose), aside=aside)
 
 
-def trusted_enough(into: Memory, kind: SourceKind) -> bool:
-    """True if a source of this kind may add to the memory."""
-    return lowest((kind, into.source.kind)) is into.source.kind
+def may_add(into: Memory, source: Source, standing: Standing) -> bool:
+    """True if a source may add to the memory: it is trusted as much, and nobody holds it."""
+    if outranks(into.source, source):
+        return False
+    return may_alter(ceiling(source.channel), into, standing.history)
+
+
+def is_news(into: Memory, draft: Draft, standing: Standing) -> bool:
+    """True if a repeat writes the text of the memory anew: in its own words, or with new tags."""
+    if outranks(draft.source, into.source):
+        return True
+    return may_add(into, draft.source, standing) and not {*draft.tags} <= {*into.tags}
 
 
 def _aside(

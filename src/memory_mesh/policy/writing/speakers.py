@@ -16,8 +16,14 @@ from collections.abc import Mapping
 from functools import cache
 
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Channel, Draft, SourceKind, Statement
-from memory_mesh.policy.writing.trust import ceiling, is_authoritative, lowered, lowest
+from memory_mesh.model import Channel, Claim, Draft, SourceKind, Statement
+from memory_mesh.policy.writing.trust import (
+    bounded_source,
+    ceiling,
+    is_authoritative,
+    lowered,
+    lowest,
+)
 
 _USER, _SYSTEM = SourceKind.USER_EXPLICIT, SourceKind.SYSTEM
 _MODEL, _TOOL = SourceKind.INFERENCE, SourceKind.TOOL_OUTPUT
@@ -49,6 +55,28 @@ def with_kind(
         draft.source, kind=lowered(kind, channel), channel=channel, stated=stated is not None
     )
     return replace(draft, source=source)
+
+
+def bounded(draft: Draft, channel: Channel) -> Draft:
+    """A ready draft as a view of this channel may say it; one without a kind gets its writer's."""
+    source = bounded_source(draft.source, channel)
+    if draft.source.kind is SourceKind.USER_IMPLICIT:
+        spoken = with_kind(replace(draft, source=source), source.channel).source
+        most = ceiling(draft.source.channel)
+        source = replace(spoken, kind=lowest((spoken.kind, most)))
+    return replace(draft, source=source, claim=stated_through(draft.claim, channel))
+
+
+def stated_through(claim: Claim | None, channel: Channel) -> Claim | None:
+    """A ready claim; one that does not come from the user is a stated one, with its own keys.
+
+    A caller cannot say that its claim was only read from a text, or that it is not certain.
+    """
+    if claim is None or is_authoritative(ceiling(channel)):
+        return claim
+    from memory_mesh.policy import claims
+
+    return claims.stated(claim.subject, claim.predicate, claim.value, exclusive=claim.exclusive)
 
 
 def kind_said(role: str | None, speaker: str | None) -> SourceKind | None:

@@ -48,6 +48,16 @@ def lowered(stated: SourceKind, channel: Channel) -> SourceKind:
     return lowest((stated, ceiling(channel)))
 
 
+def bounded_source(source: Source, channel: Channel) -> Source:
+    """A ready source as a view of this channel may state it.
+
+    The channel is the view's own, unless that speaks for the user and the source names a lower one.
+    """
+    own = source.channel if is_authoritative(ceiling(channel)) else channel
+    kind = lowest((source.kind, ceiling(own), ceiling(source.channel)))
+    return replace(source, kind=kind, channel=own)
+
+
 def authority(source: Source) -> SourceKind:
     """Returns what importance, pin, lessons, skills, review and delete go by.
 
@@ -70,6 +80,34 @@ def whose_words(source: Source) -> SourceKind:
 def may_change(writer: SourceKind, source: Source) -> bool:
     """True if a writer with this ceiling may change a memory of this source, or dispute it."""
     return lowest((authority(source), writer)) is authority(source)
+
+
+def dominates(one: Source, other: Source) -> bool:
+    """True if neither the channel nor the authority of `other` could have written `one`."""
+    return not any(may_change(kind, one) for kind in (ceiling(other.channel), authority(other)))
+
+
+def outranks(one: Source, other: Source) -> bool:
+    """True if a source is trusted more than another: by its channel, else by its kind."""
+    if dominates(one, other) or dominates(other, one):
+        return dominates(one, other)
+    return BASE[one.kind] > BASE[other.kind]
+
+
+def derived_source(own: Source, sources: Iterable[Source]) -> Source:
+    """The source of what is derived: the least trusted kind, and the least authority."""
+    others = list(sources)
+    if not others:
+        return own
+    bound = lowest(map(authority, (own, *others)))
+    kind = lowest((own.kind, *(source.kind for source in others)))
+    return replace(own, kind=kind, stated=bound is not ceiling(own.channel))
+
+
+def standing_of(source: Source) -> SourceKind:
+    """Returns whose word a source is, for what is made of several: the user's, or one below."""
+    own = source.kind in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT, SourceKind.SYSTEM}
+    return SourceKind.USER_EXPLICIT if own else source.kind
 
 
 def as_stored_before(source: Source, role: str | None, speaker: str | None) -> Source:
@@ -95,8 +133,10 @@ def is_authoritative(kind: SourceKind) -> bool:
 
 def is_less_trusted(newer: Statement, older: Statement) -> bool:
     """True if the newer of two statements comes from a less trusted source, or is disputed."""
-    if BASE[newer.source.kind] != BASE[older.source.kind]:
-        return BASE[newer.source.kind] < BASE[older.source.kind]
+    if outranks(older.source, newer.source):
+        return True
+    if outranks(newer.source, older.source):
+        return False
     if not isinstance(newer, Memory):
         return False
     votes = truth_votes(newer)
