@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import inspect
 import io
+import math
 import os
 import random
 import re
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -27,6 +29,7 @@ from datetime import timedelta
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import memory_mesh
 from memory_mesh.cli import main as cli, parsing
@@ -36,7 +39,7 @@ from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.conversation import MemoryContextManager
 from memory_mesh.errors import MeshError
 from memory_mesh.mirror import Mirror
-from memory_mesh.model import Channel, Scope
+from memory_mesh.model import Channel, Embedding, Scope, Space
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from memory_mesh.traces import files as trace_files
@@ -51,6 +54,7 @@ _ID = re.compile(r"\b([a-z]+)(?:_[a-z]+)?[_-]\d{10,16}[_-][0-9a-f]{6}\b|\bexp_\d
 _PATHS = {"PATH", "FILE", "DIR", "FOLDER"}
 _KEPT = 40  # values of a type, and ids of a kind, that are remembered
 _SLOW = 10.0  # seconds
+_SPACE = Space("test", "hashing", "1", 16, 256)
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,24 @@ def fuzz(
     return report
 
 
+class _Hashing:
+    """An embedder by words: the same words, the same direction."""
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
+        """One vector for each text."""
+        return Embedding(_SPACE, tuple((self._vector(text),) for text in texts))
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def _vector(self, text: str) -> bytes:
+        found = [0.0] * _SPACE.dimension
+        for word in text.lower().split() or [""]:
+            found[crc32(word.encode()) % len(found)] += 1.0
+        length = math.hypot(*found)
+        return array("f", [part / length for part in found]).tobytes()
+
+
 class _World:
     """One store and everything that can be called on it."""
 
@@ -123,6 +145,7 @@ class _World:
             clock=self._clock,
             project="p",
             system_memory=self._dice.random() < 0.5,
+            custom_embedder=_Hashing() if self._dice.random() < 0.5 else None,
         )
 
     def _roots(self, stack: ExitStack, mesh: MemoryMesh) -> dict[str, Sequence[object]]:

@@ -91,6 +91,8 @@ class SystemMemoryVerbs(View):
             raise NotAllowed("only the user can erase experiences")
         if (project is None) != everything:
             raise InvalidInput("say what to erase: either project=… or everything=True")
+        if project is not None:
+            check_text(project, "project")
         access, files = self._system(always=True)
         name = None if project is None else self._logged_as(access, files, project)
         return flows.system_memory.erase(
