@@ -4,12 +4,13 @@ import json
 import logging
 import os
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from memory_mesh.cli.main import run
 from memory_mesh.compat.lane.import_ import bring_in_lane
+from memory_mesh.compat.lane.memory_lane import MemoryLane
 from memory_mesh.compat.rfc11.import_ import bring_in
 from memory_mesh.errors import IdempotencyConflict, InvalidInput
 from memory_mesh.mirror import Mirror
@@ -17,8 +18,9 @@ from memory_mesh.model import Draft, Outcome, Scope, SkillDraft, Source, Space
 from memory_mesh.model.memory import Origin
 from memory_mesh.model.trace import Trace
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.traces.files import import_files
+from memory_mesh.traces.files import export_files, import_files
 from tests import tables
+from tests.flow.angles import Angles
 from tests.flow.test_lane import written
 
 GOOD_SKILL = "---\nname: deploy\nintent: to deploy\n---\nPush the tag.\n"
@@ -322,3 +324,32 @@ def test_a_memory_file_with_brackets_or_any_bytes_in_its_name_stops_only_itself(
 def test_a_draft_is_checked_only_where_a_caller_made_it(mesh):
     draft = Draft(text="tea is hot", tags=("a",), extra={"n": 2**70})
     assert mesh.add_many([replace(draft, order=2**62)])[0].outcome is Outcome.STORED
+
+
+def test_an_id_from_elsewhere_is_never_taken_for_a_place_in_the_batch(tmp_path, clock):
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
+        mesh.add_many([Draft(text="The printer hums at 30", origin=Origin("#", MADE))])
+        receipt = mesh.add("The printer rattles at 31")
+        assert [link.target for link in mesh.links(str(receipt.id))] == ["#"]
+
+
+def test_a_newer_statement_that_came_along_has_a_decay_in_memory_lane_too(tmp_path, clock):
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
+        lane = MemoryLane(mesh)
+        said = {"memory_type": "learning"}
+        lane.store("Ann lives in Rome", said)
+        clock.advance(timedelta(days=1))
+        lane.store("Ann lives in Oslo", said)
+        found = lane.find("Rome", limit=1)
+    assert "Ann lives in Oslo" in {each.content for each in found}
+    assert all(0 < each.decay_factor <= 1 for each in found)
+
+
+def test_a_trace_that_no_file_can_hold_is_not_exported(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("x")
+    for bad in (Trace("x", trace_id="../../x"), Trace("x\udc80")):
+        with pytest.raises(InvalidInput):
+            export_files([bad], tmp_path / "traces")
+    with pytest.raises(InvalidInput, match="cannot be a folder"):
+        export_files([], file)

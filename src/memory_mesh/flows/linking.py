@@ -38,7 +38,7 @@ from memory_mesh.ports import Snapshot
 NEWEST = 4_096  # vectors that a write compares; words find candidates among the older ones
 SLICE = 64  # vectors that upkeep looks up at a time
 UPKEEP_SECONDS = 60.0  # after which upkeep begins no further slice
-_MATE = "#"  # before the place of a draft of the same slice, which has no id yet
+_MATE = "\0"  # before the place of a draft of the same slice; no id holds it
 
 
 def with_similar(access: Access, worded: Sequence[Worded]) -> list[Worded]:

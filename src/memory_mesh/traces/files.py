@@ -83,7 +83,7 @@ def export_files(traces: Iterable[Trace], folder: Path) -> list[str]:
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be a folder for traces: {error.strerror}") from error
     changed: list[str] = []
-    for trace in traces:
+    for trace in [trace_with(one, {}) for one in traces]:
         path = folder / f"{trace.trace_id.replace(':', '_')}.md"
         data = trace_file.render(trace).encode("utf-8")
         if not path.is_symlink() and path.is_file() and path.read_bytes() == data:

@@ -11,7 +11,7 @@ from memory_mesh.compat.lane import entities as slugs, translate, translate as w
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Hit, Json, Memory, Receipt, Scope, Status
-from memory_mesh.policy.ranking import profiles
+from memory_mesh.policy.ranking import lane, profiles
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any
 
@@ -149,7 +149,9 @@ def _about(entities: Sequence[str]) -> str | None:
 
 
 def _result(hit: Hit, now: datetime) -> LaneResult:
-    decay = hit.parts["decay_factor"]
+    decay = hit.parts.get("decay_factor")
+    if decay is None:  # a newer statement that came along unasked has no parts
+        decay = lane.decay(hit.memory, now)
     return LaneResult(
         id=hit.id,
         content=hit.content,
