@@ -278,31 +278,9 @@ def rejected(access: Access, said: Statement, standing: Standing) -> bool:
     asked, seal = standing.tombstoned, access.seal
     if asked is None or seal is None:
         return False
-    from memory_mesh.policy.writing.persons import asked_for  # where something was rejected
+    from memory_mesh.policy.writing.rejections import asked_values  # where something was rejected
 
-    return any(asked(seal(value)) for value in _of_persons(said, asked_for(said)))
-
-
-def sealed_values(said: Statement) -> list[str]:
-    """Returns what the tombstones of a rejected memory are made of."""
-    from memory_mesh.policy.writing.persons import rejected_for
-
-    return _of_persons(said, rejected_for(said))
-
-
-def _of_persons(said: Statement, marks: Sequence[str]) -> list[str]:
-    """Returns the words and the claim of a statement, each with every mark.
-
-    They stand there as they look, and as versions before migration 10 took them.
-    """
-    found: dict[str, None] = {}
-    for fingerprint in (recited.fingerprint, recited.fingerprint_before):
-        found[f"text:{fingerprint(said.text).hex()}:{said.scope}"] = None
-        if said.claim is not None:
-            claim = said.claim
-            value = fingerprint(claim.value).hex()
-            found[f"claim:{claim.subject}:{claim.predicate}:{value}:{said.scope}"] = None
-    return [value + mark for value in found for mark in marks]
+    return any(asked(seal(value)) for value in asked_values(said))
 
 
 def on_record(

@@ -6,7 +6,6 @@ from memory_mesh.errors import NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry, reasons_of
-from memory_mesh.flows.decide import sealed_values
 from memory_mesh.model import (
     Commit,
     Conflict,
@@ -20,6 +19,7 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.policy import audience
+from memory_mesh.policy.writing.rejections import sealed_values
 
 MAX_CONFLICTS = 100  # conflicts of one memory that a decision on it settles
 

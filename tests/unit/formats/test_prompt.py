@@ -108,7 +108,10 @@ def test_code_and_plain_text_come_out_as_they_went_in(text: str) -> None:
 
 def test_a_heading_names_the_id_the_type_the_day_and_the_relevance() -> None:
     lines = prompt.fenced([hit("dark themes", 0.834)]).split("\n")
-    assert lines[2:4] == ["[1] mem_1 · global · 2026-01-01 · trust: user_implicit · relevance 0.83", "| dark themes"]
+    assert lines[2:4] == [
+        "[1] mem_1 · global · 2026-01-01 · trust: user_implicit · relevance 0.83",
+        "| dark themes",
+    ]
     plain = prompt.fenced([hit("dark themes")], FormatOptions(include_scores=False))
     assert "relevance" not in plain
 
