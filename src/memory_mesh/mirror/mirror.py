@@ -154,7 +154,7 @@ class Mirror:
         path = place(store, self.folder, config.namespace, config.project)
         make_folder(path.parent)
         authors = self._authors or Authors.of_folder(self.folder, store / FOLDER)
-        with locked(path.with_suffix(".lock")):
+        with locked(path.with_suffix(".lock"), seconds=config.lock_wait_seconds):
             state = State(path)
             try:
                 run = Run(

@@ -19,6 +19,7 @@ from memory_mesh.errors import StoreError
 from memory_mesh.fastdataclass import dataclass, fields
 from memory_mesh.mirror.scan import Stamp
 from memory_mesh.process.private import make_file, make_folder
+from memory_mesh.process.waits import USUAL_SECONDS
 from memory_mesh.typed import Any, Self
 
 FOLDER = "mirrors"
@@ -280,7 +281,7 @@ def mirrored(store: Path) -> list[str]:
 
 def _opened(path: Path) -> sqlite3.Connection:
     make_file(path)
-    db = sqlite3.connect(path, isolation_level=None, timeout=60, check_same_thread=False)
+    db = sqlite3.connect(path, isolation_level=None, timeout=USUAL_SECONDS, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = OFF")
