@@ -49,8 +49,11 @@ class Cancellation:
 
 
 def until(seconds: float) -> float:
-    """The moment, in monotonic seconds, at which a wait of at most so many ends in this call."""
-    if cancelled():
+    """The moment, in monotonic seconds, at which a wait of at most so many ends in this call.
+
+    It has passed where nothing is to be waited for.
+    """
+    if seconds <= 0 or cancelled():
         return 0.0
     end = time.monotonic() + min(seconds, threading.TIMEOUT_MAX / 2)
     limit = _limit.get()

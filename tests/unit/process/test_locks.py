@@ -121,6 +121,16 @@ def test_a_lock_that_nobody_wants_any_more_is_let_go(path, stopped):
         assert lock._held is None
 
 
+def test_who_does_not_wait_takes_no_place_in_the_queue(path):
+    lock = FairLock(path)
+    with FairLock(path).held(), pytest.raises(StoreIsBusy), lock.held(0.0):
+        raise AssertionError
+    assert lock._asking is None
+    with FairLock(path).held(), waits.at_most(0.0), pytest.raises(StoreIsBusy), lock.held():
+        raise AssertionError
+    assert lock._asking is None
+
+
 def test_threads_are_served_in_order_of_arrival(path):
     lock, order = FairLock(path), []
 
@@ -205,18 +215,22 @@ def test_close_ends_the_waits_and_waits_itself_for_a_thread_that_holds(path):
 
 
 def test_an_interrupted_wait_leaves_the_queue(path):
-    def ring(_number, _frame):
+    def interrupt(_number, _frame):
         raise KeyboardInterrupt
 
-    lock, before = FairLock(path), signal.signal(signal.SIGALRM, ring)
+    def ring():
+        eventually(lambda: waiting(lock) == 1)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR2)
+
+    lock, before = FairLock(path), signal.signal(signal.SIGUSR2, interrupt)
     try:
         with FairLock(path).held():
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            threading.Thread(target=ring).start()
             with pytest.raises(KeyboardInterrupt), lock.held(PATIENT):
                 raise AssertionError
             assert not waiting(lock)
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGUSR2, before)
     with lock.held(PATIENT):
         assert lock._held is not None
 
