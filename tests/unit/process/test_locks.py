@@ -220,7 +220,7 @@ def test_an_interrupted_wait_leaves_the_queue(path):
 
     def ring():
         eventually(lambda: waiting(lock) == 1)
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR2)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR2)
 
     lock, before = FairLock(path), signal.signal(signal.SIGUSR2, interrupt)
     try:
