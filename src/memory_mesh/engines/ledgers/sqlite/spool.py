@@ -24,7 +24,7 @@ from memory_mesh import log
 from memory_mesh.engines.ledgers.sqlite import noted_lines, rows, states
 from memory_mesh.engines.ledgers.sqlite.noted import Noted, tell_lost
 from memory_mesh.errors import StoreIsBusy
-from memory_mesh.process import locks
+from memory_mesh.process import locks, private
 
 MOST_BYTES = 1 << 20
 _STATE = "spool"  # the value that names the batches taken from the file that is there
@@ -37,7 +37,7 @@ def append(path: Path, noted: Sequence[Noted]) -> None:
     batch = os.urandom(8).hex()
     lines = [noted_lines.line(batch, one) for one in noted]
     kept = 0
-    with suppress(OSError), _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as descriptor:
+    with suppress(OSError), _opened(path, os.O_RDWR | os.O_APPEND, make=True) as descriptor:
         end = os.fstat(descriptor).st_size
         whole = not end or _last_byte(descriptor, end) == b"\n"
         data, fitting = _newest(lines, MOST_BYTES - end - 1)
@@ -107,13 +107,16 @@ def waiting(path: Path) -> dict[str, int]:
 
 
 @contextmanager
-def _opened(path: Path, flags: int, seconds: float | None = None) -> Iterator[int]:
+def _opened(
+    path: Path, flags: int, seconds: float | None = None, *, make: bool = False
+) -> Iterator[int]:
     """The spool under its own lock; without seconds, a holder that does not let go is ignored.
 
     A process may be stopped while it reads the spool: whoever ends meanwhile still appends.
     """
     while True:
-        descriptor = os.open(path, flags | _FLAGS, 0o600)
+        flags |= _FLAGS
+        descriptor = private.open_file(path, flags) if make else os.open(path, flags)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(f"{path} is not a plain file")
