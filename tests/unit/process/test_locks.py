@@ -97,7 +97,7 @@ def test_what_stands_in_the_file_is_not_believed_when_it_is_no_signature(path):
 
 def test_a_caller_that_gave_up_leaves_its_place_to_the_next(path, stopped):
     lock = FairLock(path)
-    with pytest.raises(StoreIsBusy), lock.held(0.02):
+    with pytest.raises(StoreIsBusy), lock.held(1.0):
         raise AssertionError
     asking = lock._asking
     assert asking is not None
