@@ -31,12 +31,29 @@
 """
 
 
+def repeated(given: object, chars: int = 40) -> str:
+    """The beginning of what a caller gave, for a message: masked first, then cut.
+
+    Half a secret is none to the rules that would find the whole.
+    """
+    if isinstance(given, str):
+        return repr(_masked(given)[:chars])
+    try:
+        return _masked(repr(given))[:chars]
+    except ValueError:  # Python prints no number of thousands of digits
+        return "a huge number"
+
+
 class MeshError(Exception):
     """memory-mesh could not do what was asked."""
 
     def __init__(self, message: str | None = None) -> None:
-        """Use the class's docstring as the default message."""
-        super().__init__(message or (self.__doc__ or "").strip())
+        """Use the class's docstring as the default message; no message holds a secret.
+
+        Many messages repeat what the caller gave, so all of them are masked here, where every one
+        of them passes.
+        """
+        super().__init__(_masked(message) if message else (self.__doc__ or "").strip())
 
 
 class InvalidInput(MeshError):
@@ -169,3 +186,9 @@ class StorageFailed(StoreError):
 
 class Closed(MeshError):
     """This MemoryMesh is closed. Open a new one."""
+
+
+def _masked(text: str) -> str:
+    from memory_mesh.policy.privacy import masked  # log.py and this import against the layers
+
+    return masked(text)

@@ -35,7 +35,7 @@ def warn_once(kind: str, message: str) -> None:
     _warned.add(kind)
     import logging
 
-    logging.getLogger(NAME).warning("memory-mesh: %s", message)
+    logging.getLogger(NAME).warning("memory-mesh: %s", _masked(message))
 
 
 def started() -> float:
@@ -64,7 +64,13 @@ def _record(level: int, event: str, facts: dict[str, object]) -> None:
     logger = _listening(level)
     if logger is not None:
         pairs = " ".join(f"{name}={value}" for name, value in facts.items())
-        logger.log(level, "%s %s", event, pairs)
+        logger.log(level, "%s %s", event, _masked(pairs))
+
+
+def _masked(text: str) -> str:
+    from memory_mesh.policy.privacy import masked  # with that of errors.py against the layers
+
+    return masked(text)
 
 
 def _listening(level: int) -> "logging.Logger | None":

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, repeated
 from memory_mesh.typed import Any, TypeVar
 
 MAX_RESULTS = 1_000  # things one call may return
@@ -29,11 +29,8 @@ def options_given(
 
 
 def shown(value: object) -> str:
-    """The beginning of a value for a message; Python prints no number of thousands of digits."""
-    try:
-        return repr(value)[:80]
-    except ValueError:
-        return "a huge number"
+    """The beginning of a value for a message."""
+    return repeated(value, 80)
 
 
 def check_limit(limit: int, name: str = "limit") -> int:
@@ -57,7 +54,8 @@ def moment(name: str, value: object) -> datetime | None:
             parsed = datetime.fromisoformat(value)
         except ValueError:
             raise InvalidInput(
-                f"{name} must be an ISO 8601 time such as 2026-03-01T12:00:00Z, not {value[:40]!r}"
+                f"{name} must be an ISO 8601 time such as 2026-03-01T12:00:00Z, "
+                f"not {repeated(value)}"
             ) from None
         value = parsed.replace(tzinfo=UTC) if "T" not in value and " " not in value else parsed
     if not isinstance(value, datetime) or value.tzinfo is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, repeated
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.policy.arguments import shown
 from memory_mesh.policy.packing import counting
@@ -49,7 +49,7 @@ def budget(max_tokens: object, window: object) -> int:
 def format_of(word: object) -> str:
     """The format, if it is one of ours."""
     if word not in FORMATS:
-        raise InvalidInput(f"format must be one of: {', '.join(FORMATS)}; not {word!r:.40}")
+        raise InvalidInput(f"format must be one of: {', '.join(FORMATS)}; not {repeated(word)}")
     return str(word)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, repeated
 from memory_mesh.fastdataclass import replace
 from memory_mesh.formats import rfc11
 from memory_mesh.model import (
@@ -156,7 +156,9 @@ def importance(value: object) -> float:
         return IMPORTANCE[value]
     if isinstance(value, str):
         words = ", ".join(IMPORTANCE)
-        raise InvalidInput(f"importance must be 0 to 1, or one of {words}, not {value!r:.80}")
+        raise InvalidInput(
+            f"importance must be 0 to 1, or one of {words}, not {repeated(value, 80)}"
+        )
     return check_share(value, "importance")
 
 

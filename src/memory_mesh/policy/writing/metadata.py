@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, repeated
 from memory_mesh.model import Json
 from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.writing.limits import (
@@ -59,7 +59,7 @@ def _key(key: object, path: str) -> str:
 def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
     if depth > METADATA_DEPTH:
         raise InvalidInput(
-            f"metadata is nested deeper than {METADATA_DEPTH} levels at {path[:80]!r}"
+            f"metadata is nested deeper than {METADATA_DEPTH} levels at {repeated(path, 80)}"
         )
     if isinstance(value, str):
         budget.spend(len(value))

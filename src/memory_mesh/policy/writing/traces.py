@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, repeated
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
 from memory_mesh.policy.arguments import check_text, member, moment, shown
@@ -55,7 +55,7 @@ def check_trace_id(value: object) -> str:
     if not _trace_id().fullmatch(text):
         raise InvalidInput(
             f"a trace_id is like trace-1767225600000-0a1b2c: trace-, a time and a random part, of "
-            f"letters, digits and .:_+- only; not {text[:60]!r}"
+            f"letters, digits and .:_+- only; not {repeated(text, 60)}"
         )
     return text
 
