@@ -237,5 +237,13 @@ class View:
         """The scope as the ledger holds it: names are redacted like any other text."""
         return prepare.redact_scope(self._redactor(), scope)
 
+    def _redacted(self, text: str) -> str:
+        """A text as it would be stored, for what is made of it before it is."""
+        return prepare.redact_with(self._redactor(), text)
+
+    def _stored_id(self, id_: str) -> str:
+        """An id of another store as it would be stored."""
+        return prepare.redact_identity(self._redactor(), id_)
+
     def _redactor(self) -> Redactor | None:
         return self._opened().redactor(self._config.namespace)

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, repeated
 from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
-from memory_mesh.flows.prepare import clean, embed
+from memory_mesh.flows.prepare import clean, embed, redact, redact_conflict
 from memory_mesh.model import (
     Commit,
     Conflict,
@@ -73,8 +73,8 @@ def _refuse_known(access: Access, ids: Sequence[str]) -> None:
     twice = [id_ for id_ in ids if taken[id_] > 1]
     if twice:
         raise InvalidInput(
-            f"the storage has the id {twice[0]!r:.100} twice; an id belongs to one memory of one "
-            "agent. Give one of them another id"
+            f"the storage has the id {repeated(twice[0], 100)} twice; an id belongs to one memory "
+            "of one agent. Give one of them another id"
         )
 
 
@@ -121,7 +121,7 @@ def _observed(
     name = f"{source.channel}:{access.agent}"
     if is_authoritative(ceiling(source.channel)):
         name = source.ref or source.agent or name
-    names = list(origins) or [name]
+    names = [redact(access, each) for each in origins] or [name]
     return [
         Observation(memory.id, wording.hash, outcome, name, reasons=(REASON,)) for name in names
     ]
@@ -135,7 +135,9 @@ def _join(access: Access, links: Sequence[Link], conflicts: Sequence[Conflict]) 
         return Commit(
             links=tuple(links),
             conflicts=tuple(
-                each if each.id else replace(each, id=access.ids.draw("conflict"))
+                redact_conflict(access, each)
+                if each.id
+                else replace(redact_conflict(access, each), id=access.ids.draw("conflict"))
                 for each in conflicts
             ),
             entries=(change_entry(access, standing, about, _CHANGE, {}),),

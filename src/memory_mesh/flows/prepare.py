@@ -20,6 +20,7 @@ from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.model import (
     Claim,
+    Conflict,
     Draft,
     Heritage,
     Indexed,
@@ -167,6 +168,14 @@ def redact_details(access: Access, given: Mapping[str, Json]) -> dict[str, Json]
     if access.redactor is None:
         return dict(given)
     texts = {name: value for name, value in given.items() if not isinstance(value, int | float)}
+    if isinstance(claim := texts.get("claim"), Mapping):
+        about = (claim.get("subject"), claim.get("predicate"))
+        values = {
+            name: _redact_value(access.redactor, claim[name], *about)
+            for name in ("value", "replaces")
+            if name in claim
+        }
+        texts["claim"] = {**claim, **values}
     found = access.redactor.json(texts)
     return dict(given) | dict(found) if isinstance(found, Mapping) else {}
 
@@ -174,6 +183,12 @@ def redact_details(access: Access, given: Mapping[str, Json]) -> dict[str, Json]
 def redact_source(access: Access, source: Source) -> Source:
     """A source without personal data and secrets in its names."""
     return source if access.redactor is None else _redact_source(access.redactor, source)
+
+
+def redact_conflict(access: Access, conflict: Conflict) -> Conflict:
+    """A conflict of another store without personal data and secrets in its reasons."""
+    reason, why = redact(access, conflict.reason), redact(access, conflict.why)
+    return replace(conflict, reason=reason, why=why)
 
 
 def goal_as_kept(access: Access, goal: str) -> str:
@@ -198,7 +213,7 @@ def redact_scope(redactor: Redactor | None, scope: Scope) -> Scope:
 def redact_statement(access: Access, said: Said) -> Said:
     """Everything around a text that may hold personal data; `clean` redacts the text itself."""
     if (redactor := _redactor_for(access, said)) is None:
-        return said
+        return _keyed(said)
     changed: dict[str, Any] = {
         name: redact_with(redactor, getattr(said, name))
         for name in ("label", "speaker", "role", "skill")
@@ -221,7 +236,10 @@ def redact_statement(access: Access, said: Said) -> Said:
         for name in ("topic", "quarantine"):
             changed[name] = redact_with(redactor, getattr(said, name))
         changed["notes"] = tuple(redactor.text(note) for note in said.notes)
-    return replace(said, **changed)
+        changed["derived_from"] = tuple(redactor.identity(id_) for id_ in said.derived_from)
+        if said.origin is not None:  # ids of another store are words of others
+            changed["origin"] = replace(said.origin, id=redactor.identity(said.origin.id))
+    return _keyed(replace(said, **changed))
 
 
 def _redactor_for(access: Access, said: Draft | Memory) -> Redactor | None:
@@ -261,6 +279,9 @@ def redact_skill(access: Access, draft: SkillDraft) -> SkillDraft:
         metadata=metadata if isinstance(metadata, Mapping) else {},
         scope=redact_scope(redactor, draft.scope),
         source=_redact_source(redactor, draft.source),
+        origin=None
+        if draft.origin is None
+        else replace(draft.origin, id=redactor.identity(draft.origin.id)),
     )
 
 
@@ -286,11 +307,36 @@ def _redact_source(redactor: Redactor, source: Source) -> Source:
 
 
 def _redact_claim(redactor: Redactor, claim: Claim) -> Claim:
+    """A claim in its words; its subject and predicate say what a value is.
+
+    It is folded later: "password: X" is a secret, and the key "password x" is none.
+    """
     changed: dict[str, Any] = {
-        name: redact_with(redactor, getattr(claim, name))
-        for name in ("subject", "predicate", "value", "replaces")
+        name: redact_with(redactor, getattr(claim, name)) for name in ("subject", "predicate")
     }
+    for name in ("value", "replaces"):
+        changed[name] = _redact_value(
+            redactor, getattr(claim, name), claim.subject, claim.predicate
+        )
     return replace(claim, **changed)
+
+
+def _redact_value(redactor: Redactor, value: Json, *about: Json) -> Json:
+    """A value of a claim; X is a password where the claim is about one."""
+    for name in about:
+        if isinstance(value, str) and isinstance(name, str):
+            found = redactor.json({name: value})
+            value = next(iter(found.values())) if isinstance(found, Mapping) else None
+    return value
+
+
+def _keyed(said: Said) -> Said:
+    """A changed memory with its claim under its keys; `clean` looks up those of a draft."""
+    if said.claim is None or isinstance(said, Draft):
+        return said
+    from memory_mesh.policy.claims import keyed  # few texts are claims
+
+    return replace(said, claim=keyed(said.claim))
 
 
 def _redact_lesson(redactor: Redactor, lesson: Lesson) -> Lesson:

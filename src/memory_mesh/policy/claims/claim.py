@@ -15,14 +15,18 @@ _JOINTS = str.maketrans(dict.fromkeys('_-./:`"\u201c\u201d\u2018(),[]{}<>*', " "
 
 
 def stated(subject: str, predicate: str, value: str, *, exclusive: bool = True) -> Claim:
-    """Builds a caller's claim; InvalidInput names the part that is empty or too long."""
+    """Builds a caller's claim in its words; InvalidInput names the part that is empty or too long.
+
+    Its words are folded by `keyed` once they are redacted: a key hides from the rules what they
+    would find in the words.
+    """
     parts = (("subject", subject, MAX_KEY), ("predicate", predicate, MAX_KEY))
     for name, text, most in (*parts, ("value", value, MAX_VALUE)):
         if not text.strip():
             raise InvalidInput(f"a claim needs a {name}")
         if len(text) > most:
             raise InvalidInput(f"the {name} of a claim is too long; the limit is {most} characters")
-    return keyed(Claim(subject=subject, predicate=predicate, value=value, exclusive=exclusive))
+    return Claim(subject=subject, predicate=predicate, value=value, exclusive=exclusive)
 
 
 def keyed(claim: Claim) -> Claim:

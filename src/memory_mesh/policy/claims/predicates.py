@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Cardinality, ConflictPolicy, DedupPolicy, PredicateSchema
-from memory_mesh.policy.claims import NORMALIZERS, stated
+from memory_mesh.policy.claims import NORMALIZERS, keyed, stated
 from memory_mesh.typed import TypeVar
 
 Member = TypeVar("Member", bound=StrEnum)
@@ -36,7 +36,7 @@ def schema_of(name: str, given: PredicateSchema | Mapping[str, str]) -> Predicat
 
 def predicate_key(name: str) -> str:
     """Returns the key under which a predicate's schema is looked up."""
-    return stated("x", name, "x").predicate
+    return keyed(stated("x", name, "x")).predicate
 
 
 def _member(name: str, kind: type[Member], value: str) -> Member:

@@ -235,7 +235,7 @@ def _claimed(draft: Draft, fitted: Mapping[str, Any], given: object) -> dict[str
     from memory_mesh.policy import claims
 
     if isinstance(given, Claim):
-        return {"claim": stated_through(claims.keyed(given), draft.source.channel)}
+        return {"claim": stated_through(given, draft.source.channel)}
     if not isinstance(given, Mapping):
         raise InvalidInput("claim must be a Claim, or a mapping with subject, predicate and value")
     said = {_CLAIM_WORDS.get(str(key), str(key)): value for key, value in given.items()}

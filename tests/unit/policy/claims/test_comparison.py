@@ -9,6 +9,7 @@ from memory_mesh.policy.claims import (
     Claim,
     Relation,
     compare,
+    keyed,
     normalised,
     read,
     stated,
@@ -198,12 +199,13 @@ def test_a_caller_s_claim_is_checked(subject, predicate, value, fault):
 
 
 def test_a_caller_s_claim_meets_what_was_read():
-    claim = stated("Peru", "Capital", "Lima")
+    claim = keyed(stated("Peru", "Capital", "Lima"))
     assert (claim.subject, claim.predicate, claim.read) == ("peru", "capital", False)
     said = read("The capital of Peru is Lima")
     assert said is not None
     assert compare(said, claim) is SAME
-    assert stated("!", "?", "v").subject == "!"
+    assert keyed(stated("!", "?", "v")).subject == "!"
+    assert stated("Peru", "Capital", "Lima").subject == "Peru"  # redacted before it is folded
 
 
 @pytest.mark.parametrize(
