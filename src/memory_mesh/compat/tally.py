@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Draft
+from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
 from memory_mesh.sync import MemoryMesh
 
@@ -71,7 +72,7 @@ class Importer:
         if len(self.refusals) < MOST_REFUSALS:
             unnamed = id_ in (None, "") and place is not None
             named = f"row {self._read + place + 1}" if unnamed and place is not None else str(id_)
-            self.refusals.append((named, reason))
+            self.refusals.append((masked(named), masked(reason)))
         return "refused"
 
 

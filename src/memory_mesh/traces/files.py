@@ -9,6 +9,7 @@ from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.formats import trace_file
 from memory_mesh.model import Channel, Outcome, Receipt, Scope, SourceKind
 from memory_mesh.model.trace import Trace
+from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.writing.traces import content_id, trace_with
 from memory_mesh.policy.writing.trust import lowered
 from memory_mesh.process.durable_files import write_atomically
@@ -72,7 +73,7 @@ def import_traces(
     return Imported(
         tuple(_ids(receipt for _, receipt in pairs if not receipt.again)),
         tuple(_ids(receipt for _, receipt in pairs if receipt.again)),
-        (*faults, *refused),
+        tuple((masked(name), masked(why)) for name, why in (*faults, *refused)),
     )
 
 

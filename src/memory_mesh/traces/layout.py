@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.formats import file_names, project_memory
 from memory_mesh.model import Memory, Scope
 from memory_mesh.model.trace import LABEL, LEARNING_LABEL, Trace
@@ -53,6 +53,7 @@ def write_layout(
     """
     reader = scope or Scope(mesh.config.project or None)
     title = _title(root, name, reader.project or "default")
+    title = replace(title, name=mesh._redacted(title.name))  # noqa: SLF001  # files for git
     folder = root / "projects" / file_names.slug(title.name)
     _refuse_links(root, folder)
     _refuse_another(folder, title)

@@ -200,7 +200,7 @@ class TraceVerbs(SystemMemoryVerbs):
         )
         from memory_mesh.policy.learning.planning import plan_of  # most calls plan nothing
 
-        return plan_of(goal, traces, learned, many)
+        return plan_of(self._redacted(goal), traces, learned, many)
 
     def _similar(
         self,

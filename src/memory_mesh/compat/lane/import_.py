@@ -19,7 +19,7 @@ from pathlib import Path
 from memory_mesh.compat.lane import translate
 from memory_mesh.compat.tally import Importer, Progress
 from memory_mesh.errors import InvalidInput, NotFound, StoreIsDamaged
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
 from memory_mesh.sync import MemoryMesh
 
@@ -56,25 +56,38 @@ def _bring_batches(
 ) -> Iterator[tuple[int, list[str]]]:
     """How many rows each batch has and what became of them; `closed` gets the superseded ones."""
     for batch in _batches(path):
-        rows, refused = _readable(batch, importer)
+        rows, refused = _readable(mesh, batch, importer)
         closed += [(_id(row), row.superseded_by) for row in rows if row.superseded_by is not None]
         yield len(batch), refused + _stored(mesh, rows, importer)
 
 
 def _readable(
-    batch: Sequence[translate.Row], importer: Importer
+    mesh: MemoryMesh, batch: Sequence[translate.Row], importer: Importer
 ) -> tuple[list[translate.LaneRow], list[str]]:
     """The rows that can be taken, each id once, and the outcomes of the others."""
     found: dict[str, translate.LaneRow] = {}
     refused = list[str]()
     for place, row in enumerate(batch):
         try:
-            read = translate.read_row(row)
+            read = _as_stored(mesh, translate.read_row(row))
         except InvalidInput as error:
             refused.append(importer.refuse(row.get("id"), str(error), place))
         else:
             found[_id(read)] = read
     return list(found.values()), refused
+
+
+def _as_stored(mesh: MemoryMesh, row: translate.LaneRow) -> translate.LaneRow:
+    """The row under the ids it will have, without words that the other store took from secrets."""
+    draft, later = row.draft, row.superseded_by
+    if draft.origin is not None:
+        draft = replace(draft, origin=replace(draft.origin, id=mesh._stored_id(draft.origin.id)))
+    text = mesh._redacted(draft.text)
+    if text != draft.text:
+        draft = replace(draft, extra={**draft.extra, **translate.words_of(text, draft.extra)})
+    return replace(
+        row, draft=draft, superseded_by=None if later is None else mesh._stored_id(later)
+    )
 
 
 def _batches(path: Path) -> Iterator[list[translate.Row]]:

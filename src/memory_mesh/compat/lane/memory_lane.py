@@ -11,6 +11,7 @@ from memory_mesh.compat.lane import entities as slugs, translate, translate as w
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Hit, Json, Memory, Receipt, Scope, Status
+from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.ranking import lane, profiles
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any
@@ -64,7 +65,8 @@ class MemoryLane:
         self, content: str, metadata: Mapping[str, object], *, scope: Scope | None = None
     ) -> Receipt:
         """Keep a memory under its `memory_type`; its entities are found in the text as well."""
-        kept, details = words.details(content, metadata)
+        said = self._mesh._redacted(check_text(content, "content"))  # its keywords are stored too
+        kept, details = words.details(said, metadata)
         if scope is not None:
             details["scope"] = scope
         return self._mesh.add(content, kept, **details)

@@ -137,6 +137,16 @@ def read_row(row: Row) -> LaneRow:
     return LaneRow(draft, successor, helpful, harmful)
 
 
+def words_of(text: str, extra: Mapping[str, Json]) -> dict[str, Json]:
+    """The words that Memory Lane takes from a text, in place of those that `extra` has."""
+    slugs = _texts(extra.get("entity_slugs") or ())
+    found = {
+        "auto_tags": json.dumps(list(tags.auto_tags(text, slugs))),
+        "keywords": " ".join(tags.keywords(text)),
+    }
+    return {name: found[name] for name in found if name in extra}
+
+
 def metadata(
     memory: Memory,
     now: datetime,

@@ -150,11 +150,11 @@ class GraphView:
 
     def _changed(self, memory: Memory, before: Mapping[str, Status], reason: str) -> None:
         """What follows a vote or a decision on a memory, given the statuses before it."""
-        now = self._statuses(memory.id)
+        now, said = self._statuses(memory.id), self._mesh._redacted(reason)
         self._settle(
             memory.scope.agent,
             [
-                Happened(_EVENT_OF[status], id_, reason)
+                Happened(_EVENT_OF[status], id_, said)
                 for id_, status in now.items()
                 if status in _EVENT_OF and before.get(id_, Status.ACTIVE) is not status
             ],

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from memory_mesh import log
 from memory_mesh.compat.neolata.model import GraphEvent, HookState
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, repeated
 from memory_mesh.policy.privacy import masked
 from memory_mesh.process import forks
 from memory_mesh.typed import Protocol, TypeAlias
@@ -102,7 +102,9 @@ def checked_events(events: Iterable[str]) -> tuple[str, ...]:
     names = (events,) if isinstance(events, str) else tuple(events)
     for name in names:
         if name not in EVENTS:
-            raise InvalidInput(f"there is no event {name!r:.80}; there are {', '.join(EVENTS)}")
+            raise InvalidInput(
+                f"there is no event {repeated(name, 80)}; there are {', '.join(EVENTS)}"
+            )
     return names
 
 
