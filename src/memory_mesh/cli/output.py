@@ -60,6 +60,13 @@ def unbroken(text: str) -> str:
     return " ".join(safe_text(text, keep_newlines=False).split())
 
 
+def named(text: object) -> str:
+    """Returns what the user typed, such as a path, on one line and without a secret in it."""
+    from memory_mesh.policy.privacy import masked
+
+    return masked(unbroken(str(text)))
+
+
 def hint(text: str) -> None:
     """Prints a hint to standard error, on a terminal only."""
     if sys.stderr is not None and sys.stderr.isatty():

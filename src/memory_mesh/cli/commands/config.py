@@ -7,6 +7,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.config import Config
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
+from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh config"
@@ -47,5 +48,7 @@ def _shown(name: str, config: Config) -> Json:
     if name in _SECRETS and value is not None:
         return "***"
     if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return [str(item) for item in value] if isinstance(value, tuple) else str(value)
+        return masked(value) if isinstance(value, str) else value
+    if isinstance(value, tuple):
+        return [masked(str(item)) for item in value]
+    return masked(str(value))

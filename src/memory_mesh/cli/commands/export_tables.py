@@ -32,6 +32,6 @@ def run(options: argparse.Namespace) -> int:
     return output.answer(
         {"memories": done.memories, "skills": done.skills, "blocks": done.blocks},
         f"[MemoryMesh] Exported {done.memories} memories, {done.skills} skills and "
-        f"{done.blocks} blocks to {options.path}.",
+        f"{done.blocks} blocks to {output.named(options.path)}.",
         as_json=options.json,
     )

@@ -119,10 +119,11 @@ def _write(around: Neighbourhood, drawn: str, options: argparse.Namespace) -> in
         )
     write_atomically(path, drawn.encode())
     count = len(around.memories)
-    told = f"[MemoryMesh] Drew {count} {'memory' if count == 1 else 'memories'} to {path}."
+    drew = f"Drew {count} {'memory' if count == 1 else 'memories'}"
+    told = f"[MemoryMesh] {drew} to {output.named(path)}."
     if around.more:
         told += f" {around.more} more within reach are not drawn (--limit, at most {_MOST})."
-    return output.answer({**_plain(around), "path": str(path)}, told, as_json=options.json)
+    return output.answer({**_plain(around), "path": output.named(path)}, told, as_json=options.json)
 
 
 def _plain(around: Neighbourhood) -> dict[str, Json]:

@@ -128,13 +128,13 @@ def _mark(folder: Path, path: Path) -> None:
 def _stale(mirror: Mirror, *, as_json: bool) -> int:
     found = mirror.stale()
     plain: list[Json] = [
-        {"id": one.memory, "file": one.path, "source": one.source, "why": one.words}
+        {"id": one.memory, "file": masked(one.path), "source": masked(one.source), "why": one.words}
         for one in found
     ]
     return output.answer(
         plain,
         f"[MemoryMesh] {_counted(len(found), 'memories')} may be outdated.",
-        *(f"{one.path}: its source {one.source} {one.words}" for one in found),
+        *(masked(f"{one.path}: its source {one.source} {one.words}") for one in found),
         as_json=as_json,
     )
 
@@ -152,7 +152,7 @@ def _report(report: Report, folder: Path, *, as_json: bool) -> int:
     counted = ", ".join(_counted(count, name) for name, count in report.counts.items())
     would = "would be " if report.dry and counted else ""
     files = _counted(report.files, "files")
-    output.say(f"[MemoryMesh] {folder}: {files}; {would}{counted or 'no change'}.")
+    output.say(f"[MemoryMesh] {output.named(folder)}: {files}; {would}{counted or 'no change'}.")
     for kind, words in _SAID.items():
         lines = getattr(report, kind)
         for line in lines[:_SHOWN]:

@@ -70,7 +70,7 @@ def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) ->
     done = mesh.review_source(options.source, approve=options.approve, reason=reason, scope=reader)
     return output.answer(
         [_state(memory) for memory in done],
-        f"[MemoryMesh] {_verdict(options)} {len(done)} from {options.source}.",
+        f"[MemoryMesh] {_verdict(options)} {len(done)} from {output.named(options.source)}.",
         as_json=options.json,
     )
 

@@ -211,8 +211,10 @@ def _export(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int
         sys.stdout.write(trace_file.render_all(list(traces)))
         return 0
     changed = export_files(traces, Path(target))
-    line = f"[MemoryMesh] Wrote {len(changed)} trace files to {output.unbroken(target)}."
-    return output.answer({"folder": target, "written": list(changed)}, line, as_json=options.json)
+    line = f"[MemoryMesh] Wrote {len(changed)} trace files to {output.named(target)}."
+    return output.answer(
+        {"folder": output.named(target), "written": list(changed)}, line, as_json=options.json
+    )
 
 
 def _layout(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
@@ -225,8 +227,11 @@ def _layout(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int
     parts = ("written", "unchanged", "removed", "kept")
     counts = ", ".join(f"{len(getattr(done, part))} {part}" for part in parts)
     return output.answer(
-        {"folder": done.folder, **{part: list(getattr(done, part)) for part in parts}},
-        f"[MemoryMesh] {output.unbroken(done.folder)}: {counts}.",
+        {
+            "folder": output.named(done.folder),
+            **{part: list(getattr(done, part)) for part in parts},
+        },
+        f"[MemoryMesh] {output.named(done.folder)}: {counts}.",
         *(f"[MemoryMesh] Not ours, left as it is: {path}" for path in done.kept),
         as_json=options.json,
     )
