@@ -45,6 +45,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     namespaces,
     packing,
     patterns,
+    planting,
     poisoning,
     race,
     retaining,
@@ -286,6 +287,7 @@ SUITES: dict[str, Suite] = {
     "poisoning": _poisoning,
     "side-doors": _side_doors,
     "packing": _packing,
+    "secrets": lambda folder, _seed, progress: planting.planted(folder, progress=progress),
     "explaining": lambda folder, seed, progress: explaining.explained(
         folder, cases=500, seed=seed, progress=progress
     ),
