@@ -100,7 +100,8 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.Namespace:
     """Refuses `--option=--`: argparse takes it for the end of the options and gives no value."""
     for action in parser._actions:  # noqa: SLF001  # argparse lists them nowhere else
-        if action.nargs is None and getattr(options, action.dest, None) == []:
+        given = getattr(options, action.dest, None)
+        if action.nargs is None and given == [] != action.default:
             parser.error(f"{'/'.join(action.option_strings) or action.dest} needs a value")
     return options
 
