@@ -16,7 +16,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "memory_mesh"
 COMMITTING = ("flows/", "engines/", "testing/")
-REDACTING = ("flows/prepare.py", "process/redactor.py", "policy/privacy/")
+REDACTING = (
+    "flows/prepare.py",
+    "flows/redact_parts.py",  # of prepare alone
+    "process/redactor.py",
+    "policy/privacy/",
+)
 HANDING_OVER = (*REDACTING, "store.py", "view.py")
 LEDGERS = "engines/ledgers/"
 SPEAKING_SQL = (

@@ -18,14 +18,20 @@ from memory_mesh import log
 from memory_mesh.errors import EmbeddingError, MeshError, TextRefused
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
+from memory_mesh.flows.redact_parts import (
+    redact_claim,
+    redact_heritage,
+    redact_lesson,
+    redact_markup,
+    redact_origin,
+    redact_value,
+)
 from memory_mesh.model import (
     Claim,
     Conflict,
     Draft,
-    Heritage,
     Indexed,
     Json,
-    Lesson,
     Memory,
     Query,
     Scope,
@@ -50,7 +56,6 @@ Named = TypeVar("Named", str, str | None)
 Worded: TypeAlias = tuple[Draft, Wording]
 Clean: TypeAlias = "tuple[Draft, Wording, tuple[Chunk, ...]]"
 Vectors = tuple[Space, tuple[bytes, ...], tuple[Span | None, ...]]
-_MARKUP = frozenset("*_`<&[\\~")
 _FORMS = ("html", "htm", "md", "markdown", "document")
 _REASON_CHARS = 300  # of an embedder's error that a warning shows
 _REFUSED_TEXT = "the embedder does not take this text; keywords find it"
@@ -171,7 +176,7 @@ def redact_details(access: Access, given: Mapping[str, Json]) -> dict[str, Json]
     if isinstance(claim := texts.get("claim"), Mapping):
         about = (claim.get("subject"), claim.get("predicate"))
         values = {
-            name: _redact_value(access.redactor, claim[name], *about)
+            name: redact_value(access.redactor, claim[name], *about)
             for name in ("value", "replaces")
             if name in claim
         }
@@ -182,7 +187,7 @@ def redact_details(access: Access, given: Mapping[str, Json]) -> dict[str, Json]
 
 def redact_source(access: Access, source: Source) -> Source:
     """A source without personal data and secrets in its names."""
-    return source if access.redactor is None else _redact_source(access.redactor, source)
+    return source if access.redactor is None else redact_origin(access.redactor, source)
 
 
 def redact_conflict(access: Access, conflict: Conflict) -> Conflict:
@@ -219,18 +224,18 @@ def redact_statement(access: Access, said: Said) -> Said:
         for name in ("label", "speaker", "role", "skill")
     }
     changed["scope"] = redact_scope(redactor, said.scope)
-    changed["source"] = _redact_source(redactor, said.source)
+    changed["source"] = redact_origin(redactor, said.source)
     changed["tags"] = tuple(redactor.text(tag) for tag in said.tags)
     if said.triggers:
         changed["triggers"] = tuple(redactor.text(pattern) for pattern in said.triggers)
     if said.extra:
         changed["extra"] = redactor.json(dict(said.extra))
     if said.claim is not None:
-        changed["claim"] = _redact_claim(redactor, said.claim)
+        changed["claim"] = redact_claim(redactor, said.claim)
     if said.lesson is not None:
-        changed["lesson"] = _redact_lesson(redactor, said.lesson)
+        changed["lesson"] = redact_lesson(redactor, said.lesson)
     if said.heritage is not None:
-        changed["heritage"] = _redact_heritage(redactor, said.heritage)
+        changed["heritage"] = redact_heritage(redactor, said.heritage)
     if isinstance(said, Draft):
         changed["key"] = redact_identity(redactor, said.key)
         for name in ("topic", "quarantine"):
@@ -275,59 +280,14 @@ def redact_skill(access: Access, draft: SkillDraft) -> SkillDraft:
     metadata = redactor.json(dict(draft.metadata))
     return replace(
         draft,
-        text=_redact_markup(redactor, draft.text),
+        text=redact_markup(redactor, draft.text),
         metadata=metadata if isinstance(metadata, Mapping) else {},
         scope=redact_scope(redactor, draft.scope),
-        source=_redact_source(redactor, draft.source),
+        source=redact_origin(redactor, draft.source),
         origin=None
         if draft.origin is None
         else replace(draft.origin, id=redactor.identity(draft.origin.id)),
     )
-
-
-def _redact_markup(redactor: Redactor, value: str) -> str:
-    """A text as it was but for personal data, also where markup hides it."""
-    from memory_mesh.policy import scrub
-
-    kept = redactor.text(value)
-    if not _MARKUP.intersection(kept):
-        return kept
-    shown = (chunk.text for chunk in scrub.chunks_of(kept))
-    if all(redactor.text(text) == text for text in shown):
-        return kept
-    return scrub.scrub(kept, scrub.IN_MESH, redact=redactor.text).content
-
-
-def _redact_source(redactor: Redactor, source: Source) -> Source:
-    return replace(
-        source,
-        agent=redact_identity(redactor, source.agent),
-        ref=redact_identity(redactor, source.ref),
-    )
-
-
-def _redact_claim(redactor: Redactor, claim: Claim) -> Claim:
-    """A claim in its words; its subject and predicate say what a value is.
-
-    It is folded later: "password: X" is a secret, and the key "password x" is none.
-    """
-    changed: dict[str, Any] = {
-        name: redact_with(redactor, getattr(claim, name)) for name in ("subject", "predicate")
-    }
-    for name in ("value", "replaces"):
-        changed[name] = _redact_value(
-            redactor, getattr(claim, name), claim.subject, claim.predicate
-        )
-    return replace(claim, **changed)
-
-
-def _redact_value(redactor: Redactor, value: Json, *about: Json) -> Json:
-    """A value of a claim; X is a password where the claim is about one."""
-    for name in about:
-        if isinstance(value, str) and isinstance(name, str):
-            found = redactor.json({name: value})
-            value = next(iter(found.values())) if isinstance(found, Mapping) else None
-    return value
 
 
 def _keyed(said: Said) -> Said:
@@ -337,30 +297,6 @@ def _keyed(said: Said) -> Said:
     from memory_mesh.policy.claims import keyed  # few texts are claims
 
     return replace(said, claim=keyed(said.claim))
-
-
-def _redact_lesson(redactor: Redactor, lesson: Lesson) -> Lesson:
-    changed: dict[str, Any] = {
-        name: None if (value := getattr(lesson, name)) is None else _redact_markup(redactor, value)
-        for name in (
-            "error_pattern",
-            "applies_to",
-            "rule",
-            "situation",
-            "oversight",
-            "fix",
-            "inverse",
-        )
-    }
-    return replace(lesson, **changed)
-
-
-def _redact_heritage(redactor: Redactor, heritage: Heritage) -> Heritage:
-    changed: dict[str, Any] = {
-        name: tuple(redactor.text(link) for link in getattr(heritage, name))
-        for name in ("intents", "hypotheses", "rationales")
-    }
-    return replace(heritage, **changed)
 
 
 def word(text: str, plain: str) -> Wording:
