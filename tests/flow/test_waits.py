@@ -255,6 +255,7 @@ def test_what_has_begun_is_not_ended_by_a_cancellation(tmp_path):
     with ledger.read("default") as snapshot:
         found = snapshot.standing(Wanted(states=("cancelled",))).states
     assert found == {"cancelled": "and written"}
+    assert not waits.cancelled()  # that was one call
     ledger.close()
 
 

@@ -33,8 +33,11 @@ class Cancellation:
 
     def run(self, call: Callable[[], T]) -> T:
         """Calls a function whose waits this ends."""
-        _cancellation.set(self)
-        return call()
+        before = _cancellation.set(self)
+        try:
+            return call()
+        finally:
+            _cancellation.reset(before)
 
     @contextmanager
     def heard_by(self, event: threading.Event) -> Iterator[None]:
