@@ -189,9 +189,11 @@ def test_a_learning_is_trusted_no_more_than_its_traces(mesh: MemoryMesh) -> None
     record_login(mesh, 2)
     (id_,) = mesh.run_jobs(JOB)[0].steps[0].ids
     record_login(agent, 2)
-    mesh.run_jobs(JOB)
-    found = mesh.get(id_)
+    (other,) = mesh.run_jobs(JOB)[0].steps[0].ids
+    own, found = mesh.get(id_), mesh.get(other)
+    assert own is not None
     assert found is not None
+    assert own.source.kind is SourceKind.USER_IMPLICIT
     assert found.source.kind is SourceKind.INFERENCE
 
 

@@ -31,10 +31,10 @@ def reason(into: Memory, found: Merged) -> str:
     """Says in the receipt what became of a memory that was said again."""
     if not found.instead:
         return f"the same memory is stored as {into.id}"
-    return (
-        f"the same memory was stored as {into.id} from {into.source.kind}; this source is more "
-        "trusted, so the memory has its words from now on"
-    )
+    kind = f"it counts as {found.memory.source.kind} from now on, not as {into.source.kind}"
+    if found.memory.text == into.text:
+        return f"the same memory is stored as {into.id}; {kind}"
+    return f"the same is stored as {into.id}; your source is more trusted: {kind}, in your words"
 
 
 def merged(into: Memory, draft: Draft, *, adds: bool) -> Merged:
