@@ -131,11 +131,11 @@ def _whole(text: str) -> str:
 
 
 def _is_like_ours(line: str) -> bool:
-    """True for a rule across the page, a comment, or the heading of a page or a part of it."""
+    """True for a rule across the page and a comment, which tell one memory from the next."""
     seen = as_seen(line).strip()
     signs = seen.replace(" ", "")
     ruled = len(signs) >= _RULE and signs[0] in "-*_" and not signs.strip(signs[0])
-    return ruled or seen.startswith(("<!--", "# ", "## "))
+    return ruled or seen.startswith("<!--")
 
 
 def _line(text: str) -> str:
