@@ -51,6 +51,7 @@ class Desk:
                 db_dir=config.db_dir, namespace=HERE, project=self.reader.project,
                 agent_id=self.reader.agent, session=self.reader.session, session_days=0,
                 clock=self.store.mesh._opened().clock, custom_embedder=Topical(),
+                enable_yamo=False,
             )  # fmt: skip
             self.opened.callback(made.close)
             self._graph.append(made)

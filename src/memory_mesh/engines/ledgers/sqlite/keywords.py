@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from memory_mesh.policy.text.spelling import Other
 
 Visible = Callable[[Sequence[int]], Iterable[tuple[int, int]]]  # texts -> (text, version)
+Holds = Callable[[str, str], bool]  # whether a visible text of a table matches an expression
 Scored = tuple[int, float]  # a text and its BM25, higher is better
 
 _BATCH = 100  # candidates checked at a time, at least
 _RECENT = 1_000  # where every word is common, the newest texts that hold all of them are ranked
 _HEARD = 4  # common words that add to the score; the more common ones would add next to nothing
-_CHECKED_AT_ONCE = 64  # texts with a word, the newest first, that are checked for this reader
-_MAX_CHECKED_TEXTS = 10_000  # if none of these is visible, the reader does not know the word
 _MISREAD = 3  # words of one question that are looked for among the stored ones
 _CLOSE = 4  # words that may stand between the words of one name
 
@@ -57,11 +56,14 @@ def match(
     limit: int,
     visible: Visible,
     *,
-    literal: bool = False,
+    holds: Holds | None = None,
 ) -> Matches:
-    """The best versions among the visible ones, from best to worst."""
+    """The best versions among the visible ones, from best to worst.
+
+    Without `holds` every word means itself.
+    """
     texts = db.execute("SELECT max(number) FROM text").fetchone()[0] or 0
-    meanings = _meanings(db, tables, terms, texts, None if literal else visible)
+    meanings = _meanings(db, tables, terms, texts, holds)
     postings = {term: meaning.postings for term, meaning in meanings.items()}
     chosen = term_budget.select(terms, postings, texts)
     candidates = _candidates(db, tables, chosen, meanings, limit)
@@ -86,7 +88,7 @@ def _meanings(
     tables: Sequence[str],
     terms: Sequence[str],
     texts: int,
-    visible: Visible | None,
+    holds: Holds | None,
 ) -> dict[str, Meaning]:
     """Each term with its other names; one that nobody knows with what it may be misspelt for.
 
@@ -94,59 +96,31 @@ def _meanings(
     """
     from memory_mesh.policy.text import aliases  # a write has no use for them
 
-    also = {} if visible is None else aliases.expand(terms)
+    also = {} if holds is None else aliases.expand(terms)
+
+    def known(expression: str) -> bool:
+        return holds is not None and any(holds(table, expression) for table in tables)
+
     found: dict[str, Meaning] = {}
     misread = 0
     for term in terms:
         meaning = Meaning(_quoted(term), _postings(db, tables, _quoted(term), texts))
-        if visible is not None and term in also:
-            known = [each for each in also[term] if _holds(db, tables, _name(each), visible)]
-            meaning = _with_others(db, tables, meaning, known, texts)
+        if term in also:
+            there = [each for each in also[term] if known(_name(each))]
+            meaning = _with_others(db, tables, meaning, there, texts)
         if (
-            visible is not None
+            holds is not None
             and misread < _MISREAD
             and term.isalpha()
-            and _unknown(db, tables, meaning, visible)
+            and not (meaning.postings and known(meaning.expression))
         ):
             from memory_mesh.engines.ledgers.sqlite import vocabulary
 
             misread += 1
-            near = vocabulary.nearby(db, tables, term, _seen_by(db, tables, visible))
+            near = vocabulary.nearby(db, tables, term, lambda word: known(_quoted(word)))
             meaning = _with_others(db, tables, meaning, near, texts)
         found[term] = meaning
     return found
-
-
-def _unknown(
-    db: sqlite3.Connection, tables: Sequence[str], meaning: Meaning, visible: Visible
-) -> bool:
-    """True if no text that this reader sees contains the word; hidden texts do not count."""
-    return not meaning.postings or not _holds(db, tables, meaning.expression, visible)
-
-
-def _seen_by(
-    db: sqlite3.Connection, tables: Sequence[str], visible: Visible
-) -> Callable[[str], bool]:
-    """How to ask whether a text that this reader sees contains a word."""
-    return lambda word: _holds(db, tables, _quoted(word), visible)
-
-
-def _holds(
-    db: sqlite3.Connection, tables: Sequence[str], expression: str, visible: Visible
-) -> bool:
-    """True if a text that this reader sees matches; most often the newest one does."""
-    for table in tables:
-        holders = db.execute(
-            f"SELECT rowid FROM {table} WHERE {table} MATCH ? "  # noqa: S608  # own names only
-            f"ORDER BY rowid DESC LIMIT {_MAX_CHECKED_TEXTS}",
-            (expression,),
-        )
-        many = 1
-        while texts := holders.fetchmany(many):
-            if any(visible([text for (text,) in texts])):
-                return True
-            many = _CHECKED_AT_ONCE
-    return False
 
 
 def _with_others(

@@ -167,6 +167,7 @@ def _cursor(cursor: str | None) -> int | None:
 
 
 _LIVE = frozenset({Status.ACTIVE})
+_MAX_CHECKED_TEXTS = 10_000  # if none of these is visible, the reader does not know their word
 
 
 class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
@@ -193,7 +194,8 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
         """The best versions by keyword among those the lens sees."""
         present = lens.as_of is None and lens.statuses == _LIVE
         tables = ("live",) if present else ("live", "rest")
-        return keywords.match(self._db, tables, terms, limit, self._visible(lens), literal=literal)
+        holds = None if literal else self._holds(lens)
+        return keywords.match(self._db, tables, terms, limit, self._visible(lens), holds=holds)
 
     def near(self, question: Question, lens: Lens) -> Nearest:
         """The best versions by meaning, exact above the body that the question may ask."""
@@ -266,6 +268,21 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
     def schemas(self) -> dict[str, PredicateSchema]:
         """Every registered predicate."""
         return sqlite_conflicts.schemas(self._db)
+
+    def _holds(self, lens: Lens) -> keywords.Holds:
+        """How to ask whether a text that the lens sees matches; most often the first one does."""
+        source, condition, values = sight(lens)
+
+        def holds(table: str, expression: str) -> bool:
+            found = self._db.execute(
+                f"SELECT 1 FROM (SELECT rowid AS matching FROM {table} WHERE {table} MATCH ? "  # noqa: S608
+                f"LIMIT {_MAX_CHECKED_TEXTS}) CROSS JOIN {source} WHERE v.text = matching "
+                f"AND {condition} LIMIT 1",
+                [expression, *values],
+            )
+            return found.fetchone() is not None
+
+        return holds
 
     def _visible(self, lens: Lens) -> Callable[[Sequence[int]], list[tuple[int, int]]]:
         """The check every candidate passes: texts to (text, the version that the lens sees)."""
