@@ -23,7 +23,7 @@ import time
 import traceback
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count, islice
@@ -79,7 +79,7 @@ def fuzz(
     report = Report({"rounds": 0, "calls": 0, "answered": 0, "refused": 0, "verified": 0})
     report.figures |= {"outside MeshError": 0, "findings": 0, "slower than 10 s": 0}
     end = None if minutes is None else time.monotonic() + minutes * 60
-    ticker, verbs = Ticker(progress, rounds or 0), set[str]()
+    ticker, verbs, answered = Ticker(progress, rounds or 0), set[str](), set[str]()
     faults: dict[str, int] = {}
     for number in count() if rounds is None else range(rounds):
         if end is not None and time.monotonic() > end:
@@ -88,9 +88,11 @@ def fuzz(
             world = _World(home, seed + number, report, faults)
             world.run(steps, end)
             verbs |= world.called
+            answered |= world.answered
         report.count("rounds")
         ticker.tick(number + 1, f"rounds, {report.figures['calls']} calls, {len(faults)} faults")
     report.figures["methods and commands"] = len(verbs)
+    report.figures["never answered"] = sorted(verbs - answered)
     report.figures["distinct faults"] = len(faults)
     return report
 
@@ -122,6 +124,7 @@ class _World:
         self._values = Values(self._dice, self._known, home / "sandbox")
         self._clock = FrozenClock(NOW)
         self.called: set[str] = set()
+        self.answered: set[str] = set()
 
     def run(self, steps: int, end: float | None) -> None:
         """Makes the calls one after another, and verifies at intervals."""
@@ -129,8 +132,11 @@ class _World:
             mesh = stack.enter_context(self._opened())
             roots = self._roots(stack, mesh)
             runner = stack.enter_context(asyncio.Runner())
-            fellow = memory_mesh.MemoryMesh(db_dir=self._home / "store", clock=self._clock)
+            fellow = memory_mesh.MemoryMesh(
+                db_dir=self._home / "store", clock=self._clock, project="p", system_memory=True
+            )
             stack.callback(lambda: runner.run(fellow.close()))
+            self._plant(roots["mesh"])
             for step in range(steps):
                 if end is not None and time.monotonic() > end:
                     break
@@ -168,6 +174,35 @@ class _World:
             "conversation": [MemoryContextManager(mesh=mesh)],
             "functions": [rawko, trace_files],
         }
+
+    def _plant(self, views: Sequence[Any]) -> None:
+        """A small story, so that the first calls already find something of every kind."""
+        mesh, claim = views[0], {"subject": "ann", "predicate": "lives_in"}
+        web = mesh.view(channel=Channel.WEB)
+        first = mesh.add("Ann lives in Rome", claim=claim | {"value": "Rome"})
+        lesson = {
+            "situation": "a deploy", "oversight": "the date", "fix": "a new token",
+            "applicable_scope": "deploys", "error_pattern": "the token had expired",
+            "preventative_rule": "refresh it first", "severity": "high",
+        }  # fmt: skip
+        planted = (
+            lambda: first,
+            lambda: web.add("Ann lives in Oslo", claim=claim | {"value": "Oslo"}),
+            lambda: mesh.add_many(WORDS),
+            mesh.conflicts,
+            lambda: mesh.create_episode("The printer", ids=[str(first.id)]),
+            lambda: web.propose_update(str(first.id), "Ann lives in Paris"),
+            lambda: mesh.ingest_skill("name: deploy\nintent: to deploy\n"),
+            lambda: web.ingest_skill("name: release\nintent: to release\n").skill,
+            mesh.list_skills,
+            lambda: mesh.distill_lesson(lesson),
+            lambda: mesh.record_trace("Ship the release", plan="Tag it, then push it."),
+            lambda: mesh.context("Where is the printer?", max_tokens=500),
+            mesh.awaiting_review,
+        )
+        for act in planted:
+            with suppress(MeshError):
+                self._harvest(act(), 0)
 
     def _pass_time(self) -> None:
         if self._dice.random() < 0.1:
@@ -241,6 +276,7 @@ class _World:
         try:
             self._harvest(call.act(), 0)
             self._report.count("answered")
+            self.answered.add(call.name)
         except MeshError:
             self._report.count("refused")
         except Exception as error:  # noqa: BLE001  # that is what it looks for
@@ -270,12 +306,17 @@ class _World:
             for finding in view.verify().findings:
                 self._report.broken("findings", f"seed {self._seed} step {step}: {finding}")
 
+    def _read(self, text: str) -> None:
+        """Remembers the ids in a text, and a text that is a block."""
+        if text.startswith("agent:") and "\n" in text:
+            _keep(self._known.texts, text)
+        for match in islice(_ID.finditer(text), 20):
+            _keep(self._known.ids.setdefault(match[1] or "exp", []), match[0])
+
     def _harvest(self, value: object, depth: int) -> None:
         """Remembers the ids and values of an answer for later calls."""
         if isinstance(value, str):
-            for match in islice(_ID.finditer(value), 20):
-                ids = self._known.ids.setdefault(match[1] or "exp", [])
-                _keep(ids, match[0])
+            self._read(value)
         elif isinstance(value, Mapping) and depth < 4:
             for key, item in islice(value.items(), 20):
                 self._harvest(key, depth + 1)

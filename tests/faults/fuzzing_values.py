@@ -59,6 +59,7 @@ ODD_OBJECTS: tuple[object, ...] = (
     {"a": {"b": 1}}, {1: 2}, {"__proto__": 1}, NOW, date(2026, 1, 1), {"x"}, ("a", "b"), 10**5_000,
 )  # fmt: skip
 _ITEMS = ("content", "metadata", "id", "merge", "reason", *DETAILS)
+_METADATA = ("tags", "type", "user_id", "x", "source", "memory_type", "memory_type", "status")
 _CLAIM = ("subject", "predicate", "value", "exclusive", "scope", "sessionId", "validFrom")
 
 
@@ -120,6 +121,8 @@ class Values:
         """A text that suits the argument's name, or an odd one."""
         if self.dice.random() < self.odd:
             return self.dice.choice(ODD_TEXTS)
+        if name == "wire_format" and self.known.texts:
+            return self.dice.choice(self.known.texts)
         if name in _SPOKEN:
             return self.dice.choice(_SPOKEN[name])
         if name.endswith(("id", "ids", "id_")) or name in _NAMING:
@@ -132,8 +135,11 @@ class Values:
 
     def id_of(self, name: str) -> str:
         """The id of something that was seen, mostly of the kind that the name asks for."""
-        wanted = next((kind for word, kind in _KINDS.items() if word in name), "mem")
-        ids = self.known.ids.get(wanted, [])
+        kind, prefix = next((two for word, two in _KINDS.items() if word in name), ("", "mem"))
+        seen = [
+            one for each, many in self.known.values.items() if each.__name__ == kind for one in many
+        ]
+        ids = [str(getattr(one, "id", "")) for one in seen] or self.known.ids.get(prefix, [])
         if not ids or self.dice.random() < 0.15:
             ids = [id_ for each in self.known.ids.values() for id_ in each]
         return self.dice.choice(ids) if ids else self.dice.choice(ODD_TEXTS)
@@ -172,7 +178,7 @@ class Values:
         if name in {"items", "changes"} and self.dice.random() < 0.9:
             chosen = [*chosen, "content" if name == "items" else "id"]
         if not keys or self.dice.random() < 0.1:
-            chosen = [*chosen, *self.dice.sample(("tags", "type", "user_id", "x", "source"), 2)]
+            chosen = [*chosen, *self.dice.sample(_METADATA, 2)]
         return {key: self._stated(key) for key in chosen}
 
     def _stated(self, key: str) -> object:
@@ -261,9 +267,10 @@ _PLAIN: dict[object, Callable[[Values, str], object]] = {
     os.PathLike[str]: lambda values, _: values.path(),
     NotGiven: lambda _values, _name: NOT_GIVEN,
 }
-_KINDS = {
-    "conflict": "conflict", "skill": "skill", "trace": "trace", "proposal": "prop",
-    "episode": "ep", "experience": "exp", "before": "exp", "pattern": "pattern",
+_KINDS = {  # the value with such an id, and how the id begins
+    "conflict": ("Conflict", "conflict"), "skill": ("Skill", "skill"), "trace": ("", "trace"),
+    "proposal": ("Proposal", "prop"), "episode": ("Episode", "mem"), "before": ("", "exp"),
+    "experience": ("", "exp"), "waiting": ("Proposal", "mem"), "injection": ("", "inj"),
 }  # fmt: skip
 _NAMING = {"by", "target", "source", "derived_from", "supersedes", "ids", "before"}
 _SAID = {
@@ -285,9 +292,10 @@ _SPOKEN: dict[str, Sequence[str]] = {
     "profile": ("mesh", "lane", "rfc11", "neolata"),
     "format": ("markdown", "xml", "json", "plain"),
     "status": ("success", "failure", "partial", "active"),
-    "resolution": ("keep_both", "keep_new", "keep_existing", "supersede", "newer_than"),
+    "resolution": ("keep_both", "supersede", "reject", "newer_than"),
     "names": ("consolidate-traces", "archive", "compress", "retention"),
     "triggers": ("deploy|release", "^when .* fails$", "printer", "(a|b)c+"),
+    "memory_type": ("learning", "decision", "preference"),
     "predicate": ("lives_in", "port", "likes"),
     "subject": ("ann", "user", "service"),
     "order_by": ("severity", "confidence", "created_at"),
