@@ -42,3 +42,17 @@ def test_a_rejected_change_is_not_proposed_again(cli: CommandLine) -> None:
     again = cli(*change, "--propose")
     assert again.code == 1
     assert f"{asked} says the same and was rejected: wrong" in again.out
+
+
+def test_what_an_agents_shell_deletes_of_the_users_is_proposed(cli: CommandLine) -> None:
+    id_ = cli.stored("The office closes at six.")
+    agent = CommandLine(cli.home, variables={"CLAUDECODE": "1"})
+    asked = agent("delete", "--id", id_)
+    assert asked.code == 0
+    assert asked.out.startswith("[MemoryMesh] Proposed prop_")
+    assert "six" in cli("get", "--id", id_).out
+    cli("delete", "--id", id_)
+    refused = agent("restore", "--id", id_)
+    assert (refused.code, refused.out) == (1, "")
+    assert f"memory-mesh restore --id {id_}" in refused.err
+    assert cli("restore", "--id", id_).code == 0
