@@ -201,7 +201,8 @@ def _changes(say: Say, targets: Targets) -> Iterator[object]:
     yield [{"id": say("id").said, "content": "x"}]
 
 
-def _skills(say: Say, _: Targets) -> Iterator[str]:
+def skill_texts(say: Say, _: Targets) -> Iterator[str]:
+    """Skills with secrets, one of which cannot be read."""
     head = f"name: {say('name').said}\nintent: mail {say('intent').said}\n"
     yield f"---\n{head}note: {say('note').said}\n---\n1. write to {say('step').said}\n"
     yield f"---\nname: [{say('broken').said}\n---\n"
@@ -257,7 +258,7 @@ def _settings_of_agents(say: Say, _: Targets) -> Iterator[object]:
 
 
 def _skill_drafts(say: Say, targets: Targets) -> Iterator[object]:
-    text = next(_skills(say, targets))
+    text = next(skill_texts(say, targets))
     extra: dict[str, object] = {"note": say("extra").said, "password": say("named").value}
     source = Source(agent=say("agent").said, ref=say("ref").said)
     yield SkillDraft(text=text, metadata=extra, scope=scope_of(say), source=source)  # type: ignore[arg-type]
@@ -298,7 +299,7 @@ _SHAPES: dict[str, Callable[[Say, Targets], Iterator[object]]] = {
     "context": _failures,
     "items": _items,
     "changes": _changes,
-    "yamo_text": _skills,
+    "yamo_text": skill_texts,
     "schemas": _schemas,
     "predicates": _schemas,
     "predicate_schemas": _schemas,

@@ -18,7 +18,8 @@ from unittest.mock import patch
 
 from memory_mesh import config
 from memory_mesh.cli import main, parsing
-from tests.faults.secret_shapes import Say, lesson_words
+from tests.faults.planted import KINDS
+from tests.faults.secret_shapes import Say, Targets, lesson_words, skill_texts
 from tests.faults.secrets import Walk
 
 _ID = "mem_1767225600000_0a1b2c"
@@ -223,13 +224,41 @@ def _written(walk: Walk, folder: Path, kind: str) -> Iterator[tuple[str, list[st
     yield "ingest-skill", ["ingest-skill", "--file", str(skill)]
     said = say("trace import")
     trace = folder / "traces" / f"{_file_name(said('file name').alone)}.md"
-    trace.write_text(_trace(said))
+    trace.write_text(_trace(said, kind))
     yield "trace import", ["trace", "import", str(folder / "traces")]
     said = say("import-lane")
     path = folder / f"{_file_name(said('file name').alone)}.db"
-    _lane_file(path, _lane_rows(said))
+    _lane_file(path, _lane_rows(said, kind))
     yield "import-lane", ["import-lane", str(path)]
     yield "import-lane anew", ["import-lane", str(path), "--json"]
+    if walk.every == 1:  # LanceDB takes seconds to load
+        said = say("import-tables")
+        tables = _tables(folder / _file_name(said("file name").alone), said, kind)
+        yield "import-tables", ["import-tables", str(tables)]
+        yield "import-tables anew", ["import-tables", str(tables), "--json"]
+
+
+def _tables(folder: Path, say: Say, kind: str) -> Path:
+    """Tables of @yamo/memory-mesh with a secret in every text."""
+    from tests import tables
+
+    meta = {"note": say("note").said, "type": say("type").said, "source": say("source").said,
+            "tags": [say("tag").said], "password": say("named").value}  # fmt: skip
+    names = ("session_id", "agent_id", "memory_type", "source_skill_id")
+    promoted = {name: say(name).said for name in names}
+    first = 10 * KINDS.index(kind)  # ids of its own
+    rows = [
+        tables.entry(first + 1, f"write {say('content').said}", meta, **promoted),
+        tables.entry(first + 2, "an id with a secret", {}, id=say("id").said),
+        tables.entry(first + 3, "metadata that is none", {}) | {"metadata": say("broken").said},
+    ]
+    text = next(skill_texts(say, Targets()))
+    skills = [
+        tables.skill(first + 1, say("name of a skill").said, text, {"note": say("of it").said})
+    ]
+    return tables.write(
+        folder, memory_entries=(tables.V2, rows), synthesized_skills=(tables.SKILLS, skills)
+    )
 
 
 def _file_name(text: str) -> str:
@@ -247,24 +276,24 @@ def _note(path: Path, say: Say) -> None:
     path.write_text(f"---\n{head}{listed}importance: high\n---\n\n{body}")
 
 
-def _trace(say: Say) -> str:
+def _trace(say: Say, kind: str) -> str:
     words = lesson_words(say)
     lines = "\n".join(f"- {value}" for value in words.values() if isinstance(value, str))
     return (
-        f"---\ntrace_id: trace-1-a\ngoal: {say('goal').said}\nstatus: success\n"
+        f"---\ntrace_id: trace-1-{kind}\ngoal: {say('goal').said}\nstatus: success\n"
         f"tools_used: [{say('tool').alone}]\n---\n\n# {say('title').said}\n\n"
         f"## Plan\n{say('plan').said}\n\n## Steps\n{lines}\n\n"
         f"## Learnings\n- {say('learned').said}\n"
     )
 
 
-def _lane_rows(say: Say) -> list[dict[str, str]]:
+def _lane_rows(say: Say, kind: str) -> list[dict[str, str]]:
     value = say("content").value
     meta = {"memory_type": "learning", "note": say("note").said, "source_chunk": say("chunk").said}
     known = {"content": f"write {say('content').said} soon", "collection": say("collection").said}
     return [
         known | {
-            "id": "row-1",
+            "id": f"row-{kind}",
             "metadata": json.dumps(meta),
             "tags": json.dumps([say("tag").said]),
             "auto_tags": json.dumps([value.lower(), *value.lower().split(".")]),
