@@ -32,6 +32,8 @@ from tests.faults.graph_leaking import Seat
 from tests.faults.graph_world import HERE, Planted, Step, Topical
 from tests.faults.report import Progress, Report, Ticker, silent
 
+_EMBEDDER = "MEMORY_MESH_EMBEDDER"
+
 
 def leaks(
     folder: Path,
@@ -54,7 +56,8 @@ def leaks(
         for number in range(calls):
             used = number >= calls * 9 // 10  # what counts as a use comes last: it shows
             names = list(audience_calls.USES) if used else quiet
-            name = names[number % len(names)] if number < len(names) else chance.choice(names)
+            drawn = chance.choice(names)
+            name = names[number % len(names)] if used or number < len(names) else drawn
             asked.ask(chance.choice(seats), name, chance.random())
             ticker.tick(number + 1, "calls")
         for seat in seats:
@@ -162,13 +165,24 @@ def _on_the_command_line(asked: _Asked, seat: Seat, chance: random.Random) -> No
             options += [f"--{part}", name]
     for words in (*COMMANDS, ["get", "--id", some], ["history", "--id", some], ["explain", some]):
         asked.report.count("commands")
-        out = io.StringIO()
-        os.environ["MEMORY_MESH_EMBEDDER"] = "none"
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            code = run_command([*words, *options])
-        assert code in {0, 1}, out.getvalue()  # 1: it is not there, for this reader
+        code, told = _run([*words, *options])
+        assert code in {0, 1}, told  # 1: it is not there, for this reader
         named = {label for label, id_ in seat.world.ids.items() if id_ == some}
-        asked.look(seat, f"memory-mesh {' '.join(words)}", out.getvalue(), named)
+        asked.look(seat, f"memory-mesh {' '.join(words)}", told, named)
+
+
+def _run(words: Sequence[str]) -> tuple[int, str]:
+    """A command without an embedder: its exit code, and all that it prints."""
+    before, out = os.environ.get(_EMBEDDER), io.StringIO()
+    os.environ[_EMBEDDER] = "none"
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = run_command(words)
+        return code, out.getvalue()
+    finally:
+        os.environ.pop(_EMBEDDER)
+        if before is not None:
+            os.environ[_EMBEDDER] = before
 
 
 def _in_files(asked: _Asked, seat: Seat, folder: Path) -> None:

@@ -21,9 +21,9 @@ def test_a_new_reading_method_would_be_noticed(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_random_calls_over_every_face_are_answered_as_if_the_unseen_had_never_been(tmp_path):
-    report = audience_leaking.leaks(tmp_path, calls=300, seed=SEED, memories=40, readers=2)
+    report = audience_leaking.leaks(tmp_path, calls=180, seed=SEED, memories=32, readers=2)
     report.holds()
-    assert report.figures["calls"] == 300
+    assert report.figures["calls"] == 180
     assert all(
         report.figures[f"by {name}"] for name in (*audience_calls.READS, *audience_calls.USES)
     )

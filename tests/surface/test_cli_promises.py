@@ -123,3 +123,14 @@ def test_an_import_says_whether_it_is_the_users_own_export(cli: CommandLine) -> 
     for name, weight in weights.items():
         (memory,) = json.loads(cli("list", "--namespace", name, "--json").out)["memories"]
         assert memory["importance"] == weight
+
+
+def test_the_owner_lists_what_waits_in_every_project(cli: CommandLine) -> None:
+    with MemoryMesh(db_dir=cli.store, project="shop") as mesh:
+        for kind, value in (("user_explicit", "red"), ("inference", "blue")):
+            claim = {"subject": "door", "predicate": "colour", "value": value}
+            mesh.add(f"the door is {value}", claim=claim, source_kind=kind)
+    for command in ("conflicts", "review"):
+        assert cli(command, "--json").out == "[]\n"
+        assert "door" in cli(command, "--as-owner").out
+        assert "door" in cli(command, "--project", "shop").out
