@@ -89,7 +89,7 @@ class Values:
             needed = parameter.default is parameter.empty
             if not needed and self.dice.random() > self._wanted(name):
                 continue
-            value = self.value(parameter.annotation, name)
+            value = self.value(parameter.annotation, self._meant(function, name))
             if parameter.kind is parameter.VAR_POSITIONAL or (
                 needed and parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not named
             ):
@@ -97,6 +97,10 @@ class Values:
             else:
                 named[name] = value
         return places, named
+
+    def _meant(self, function: Callable[..., object], name: str) -> str:
+        """The name of an argument, where the method says more than the name."""
+        return _MEANT.get(function.__name__, name) if name in {"id", "memory_id"} else name
 
     def _wanted(self, name: str) -> float:
         return 0.1 if name in {"scope", "reader", "as_of", "valid_at", "filter", "cursor"} else 0.15
@@ -136,10 +140,9 @@ class Values:
     def id_of(self, name: str) -> str:
         """The id of something that was seen, mostly of the kind that the name asks for."""
         kind, prefix = next((two for word, two in _KINDS.items() if word in name), ("", "mem"))
-        seen = [
-            one for each, many in self.known.values.items() if each.__name__ == kind for one in many
-        ]
-        ids = [str(getattr(one, "id", "")) for one in seen] or self.known.ids.get(prefix, [])
+        seen = [many for each, many in self.known.values.items() if each.__name__ == kind]
+        ids = [str(getattr(one, "id", "")) for many in seen for one in many]
+        ids = ids or self.known.ids.get(prefix, [])
         if not ids or self.dice.random() < 0.15:
             ids = [id_ for each in self.known.ids.values() for id_ in each]
         return self.dice.choice(ids) if ids else self.dice.choice(ODD_TEXTS)
@@ -271,6 +274,10 @@ _KINDS = {  # the value with such an id, and how the id begins
     "conflict": ("Conflict", "conflict"), "skill": ("Skill", "skill"), "trace": ("", "trace"),
     "proposal": ("Proposal", "prop"), "episode": ("Episode", "mem"), "before": ("", "exp"),
     "experience": ("", "exp"), "waiting": ("Proposal", "mem"), "injection": ("", "inj"),
+}  # fmt: skip
+_MEANT = {
+    "review": "waiting_id", "undo_review": "waiting_id", "update_skill_reliability": "skill_id",
+    "explain_injection": "injection_id",
 }  # fmt: skip
 _NAMING = {"by", "target", "source", "derived_from", "supersedes", "ids", "before"}
 _SAID = {
