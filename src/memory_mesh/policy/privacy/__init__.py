@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from memory_mesh.policy.privacy.scan import Scanner, Taken
 
 __all__ = [
+    "OPTIONAL",
     "RULES",
     "Check",
     "Finder",
     "Found",
     "Redactor",
     "Rule",
+    "kinds",
     "masked",
     "mentioned",
     "redacted",
@@ -34,6 +36,7 @@ _LONGEST_KEY = 64  # the end of a longer key says enough
 _GENERAL = frozenset(("value", "val"))  # keys that say nothing; a name beside them does
 _WHOLE = str.maketrans({'"': "'", "\n": "_", "\\": "/"})  # a value is read to its end
 RULES: tuple[Rule, ...]
+OPTIONAL: dict[str, Rule]
 
 
 class Redactor:
@@ -154,12 +157,23 @@ def user_rules(
     return read(settings)
 
 
-def __getattr__(name: str) -> object:
-    if name != "RULES":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from memory_mesh.policy.privacy.table import RULES
+def kinds(names: Sequence[str]) -> tuple[Rule, ...]:
+    """Returns the rules of kinds that are replaced on request; InvalidInput names an unknown one."""
+    from memory_mesh.policy.privacy.optional import kinds as asked_for
 
-    return RULES
+    return asked_for(names)
+
+
+def __getattr__(name: str) -> object:
+    if name == "RULES":
+        from memory_mesh.policy.privacy.table import RULES
+
+        return RULES
+    if name == "OPTIONAL":
+        from memory_mesh.policy.privacy.optional import OPTIONAL
+
+        return OPTIONAL
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def mentioned(text: str, names: Sequence[Rule]) -> bool:

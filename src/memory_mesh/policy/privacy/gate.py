@@ -8,17 +8,21 @@ is one no rule is tried on, and the rules need not even be loaded.
 import re
 
 ENOUGH_DIGITS = 6  # the fewest in any number a rule knows
+FEW_DIGITS = 2  # the fewest in a secret that only its surroundings give away
 LONG_WORD = 50  # the shortest token that has neither prefix nor hint
 _CLOSE = rf"[0-9](?:[^0-9]{{0,6}}[0-9]){{{ENOUGH_DIGITS - 1}}}"
 NEUTRAL = "\ue000"  # stands for what no rule may touch
 
 HINTS = (
     "@", "%40", "&#64;", "&#x40;", "&commat;", "://", "curl", "bearer", "authorization", "pass",
-    "pwd", "pw=", 'pw"', "pw'", "secret", "token", "api_key",
+    "pw", "psw", "mdp", "secret", "token", "api_key",
     "apikey", "api-key", "api key", "access_key", "accesskey", "access-key", "access key",
     "account_key", "accountkey", "private_key", "privatekey", "signing_key", "encryption_key",
-    "auth_key", "credential", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord",
-    "密码", "密碼", "口令", "密钥", "令牌", "パスワード", "비밀번호", "пароль", "sig=",
+    "auth_key", "preshared", "master_key", "master key", "license key", "licence key",
+    "license_key", "credential", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord",
+    "ww:", "clave:", "haslo", "hasło", "heslo", "losenord", "lösenord", "adgangskode", "salasana",
+    "sifre", "şifre", "parola", "mật khẩu", "kata sandi", "密码", "密碼", "口令", "密钥", "令牌",
+    "パスワード", "비밀번호", "비번", "암호", "पासवर्ड", "סיסמ", "كلمة ال", "κωδικός", "парол", "sig=",
     "private key", "eyj", "akia", "asia", "abia", "acca", "aiza", "gocspx-", "ya29.", "1//0",
     "q~", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-",
     "glptt-", "glsoat-", "glcbt-", "glft-", "glimt-", "glagent-", "xox", "xapp-",
@@ -28,7 +32,30 @@ HINTS = (
     "lin_api_", "figd_", "glsa_", "nrak-", "pmak-", "pul-", "sntryu_", "sntrys_", "sbp_",
     "rubygems_", "dckr_pat_", "dp.pt.", "pscale_tkn_", "pscale_oauth_", "atatt3",
     "age-secret-key-1",
+    " -p", " -a", " -w", " -u", " -b", "rabbitmqctl", "/user:", "net user", "freerdp",
+    "from-literal", "identified ", "masterauth", "aws_s", "oracle:", "sqlplus", "sudo ",
+    "cryptsetup", "wifi:", "phrase", "mnemonic", "seed words", "cookie", "sessid", "sessionid",
+    "_session", "_sess", "rack.session", "koa.sess", "session.id", "connect.sid", "aspnetcore",
+    "aspxauth", "__secure-", "__host-", "logged_in_", "express.sid",
 )  # fmt: skip
+DIGITS_HINTS = (  # asked of a text that has a few digits
+    " / ", "login", "log in", "log-in", "logon", "sign in", "sign-in", "creds", "zugang", "anmeld",
+    "identifiant", "connexion", "acceso", "accesso", "acesso", "inlog", "admin:",
+    "root:", "guest:", "istrator:", "sa:", "wifi", "wi-fi", "wlan", "w-lan",
+    "ssid", "hotspot", "wpa", "psk", "guest net", "recovery key", "backup key", "notfall",
+    "wiederherstellung", "digo ", "digos ", "codic", "pin ", "pin:", "pin=", 'pin"', "pin'", "pin_",
+    "pin-", "puk", "geheimzahl", "логин", "доступ", "учетка", "учётка", "ログイン", "アカウント",
+    "账号", "帳號", "登录", "登入", "로그인", "계정", "无线", "無線", "ワイファイ", "와이파이", "вайфай", "вай-фай",
+    "восстановления", "恢复代码", "备用代码", "リカバリーコード", "복구 코드", "pin码", "pin番号",
+    "pinコード", "暗証番号", "门禁码", "門禁碼", "пин", "핀번호",
+)  # fmt: skip
+DOORS = (  # what makes the word code one for a secret
+    "door", "gate", "alarm", "entry", "entrance", "access", "unlock", "safe", "lock", "keypad",
+    "lobby", "pairing", "verification", "confirmation", "security", "tür", "zugangs", "zutritts",
+    "entsperr", "freischalt", "bestätigungs", "sicherheits", "2fa", "mfa", "sms", "sim",
+)  # fmt: skip
+LISTS = ("recovery", "backup", "scratch", "emergency", "rescue", "reset", "2fa", "mfa")
+_CODES = (*DOORS, *LISTS, "code de", "codes de", "code d'", "digicode", "passcode", "pincode")
 
 _FOLDS = dict(zip(range(0xFF01, 0xFF5F), range(0x21, 0x7F), strict=True))
 _ZEROS = (
@@ -49,6 +76,13 @@ _UNSEEN = (
 )  # fmt: skip
 _WITHOUT_UNSEEN: dict[int, None] = dict.fromkeys(_UNSEEN)
 
+_WIDE = tuple(hint for hint in HINTS if not hint.isascii())
+_MARKED: dict[str, list[str]] = {mark: [] for mark in "_@&%~=.:/-"}
+_PLAIN: list[str] = []
+for _hint in HINTS:  # a mark that a text lacks spares all hints that have it
+    if _hint.isascii():
+        _MARKED.get(next((mark for mark in _MARKED if mark in _hint), ""), _PLAIN).append(_hint)
+
 
 def fold(text: str) -> str:
     """Replaces wide digits, dashes, quotes and spaces by ASCII, character by character."""
@@ -65,7 +99,10 @@ def visible(folded: str) -> tuple[str, list[int] | None]:
 def suspicious(text: str) -> bool:
     """True if a rule may match; False is certain for the built-in rules."""
     folded = text if text.isascii() else fold(text).translate(_WITHOUT_UNSEEN)
-    return has_number(folded) or has_long_word(folded) or has_hint(folded.lower())
+    if has_number(folded) or has_long_word(folded):
+        return True
+    lowered = folded.lower()
+    return has_hint(lowered) or (has_few_digits(folded) and has_spoken_hint(lowered))
 
 
 def has_number(folded: str) -> bool:
@@ -77,6 +114,11 @@ def has_number(folded: str) -> bool:
     return dotted or (digits > 0 and folded.count(":") >= 2)  # noqa: PLR2004 - the same
 
 
+def has_few_digits(folded: str) -> bool:
+    """True for as many digits as a PIN or a chosen password has."""
+    return sum(map(folded.count, "0123456789")) >= FEW_DIGITS
+
+
 def has_long_word(folded: str) -> bool:
     """True for a dotted word that is too long to be written by hand."""
     if folded.count(".") < 2:  # noqa: PLR2004 - the token has three parts
@@ -86,7 +128,20 @@ def has_long_word(folded: str) -> bool:
 
 def has_hint(lowered: str) -> bool:
     """True if the text has one of the words or marks that occur with secrets."""
-    for hint in HINTS:  # noqa: SIM110 - a third faster than any()
+    for hint in _PLAIN:  # noqa: SIM110 - a third faster than any()
         if hint in lowered:
             return True
-    return False
+    for mark, hints in _MARKED.items():
+        if mark in lowered:
+            for hint in hints:
+                if hint in lowered:
+                    return True
+    return not lowered.isascii() and any(hint in lowered for hint in _WIDE)
+
+
+def has_spoken_hint(lowered: str) -> bool:
+    """True if the text has a word that introduces a login, a PIN or a code."""
+    for hint in DIGITS_HINTS:  # noqa: SIM110 - as above
+        if hint in lowered:
+            return True
+    return "code" in lowered and any(word in lowered for word in _CODES)

@@ -3,30 +3,39 @@
 import re
 from collections.abc import Iterator
 
+from memory_mesh.policy.privacy.chosen import chosen, strong
 from memory_mesh.policy.privacy.rule import Rule, Span
 
 _SHORTEST, _LONGEST, _VARIED, _RANDOM = 6, 500, 3, 20
 _PLAIN = frozenset(("string", "required", "optional", "hidden", "bearer", "number", "invalid"))
 _WORDS = (
-    r"pass(?:word|wd|phrase|code)|(?:db|user|admin|root|smtp|mail|ftp|redis|mysql|pg|ssh|http|proxy)_pass"
-    r"|(?<![a-z_])(?:pass|pw)(?==|[\"']\s{0,3}[:=])|passwort|kennwort|mot de passe|contraseña|senha"
-    r"|wachtwoord|пароль|pwd|secret(?:[ _-]?(?:access)?[ _-]?key)?(?:[ _-]base)?|token"
-    r"|(?:api|access|account|auth|private|signing|encryption)[ _-]?key|credentials?"
-    r"|密码|密碼|口令|密钥|令牌|パスワード|비밀번호"
+    r"pass(?:word|wd|phrase|code|wort|ord(?![a-z]))"
+    r"|(?:db|user|admin|root|smtp|mail|ftp|redis|mysql|pg|ssh|http|proxy)_pass"
+    r"|(?<![a-z_])(?:pass|pw)(?==|[\"']\s{0,3}[:=])|(?<![a-z0-9_-])(?:pw|mdp|psw|pswd)(?![a-z0-9_])"
+    r"|(?<![a-z])(?:pass|ww|clave)(?=:\s)(?<!-\spass)(?<!_pass)|kennwort|mot de passe|contrase[ñn]a|senha|wachtwoord"
+    r"|has[lł]o(?![a-z])|heslo(?![a-z])|l[öo]senord|adgangskode|salasana|[şs]ifre(?![a-z])|parola(?![a-z])"
+    r"|mật khẩu|kata sandi|парол[ья]|pwd|secret(?:[ _-]?(?:access)?[ _-]?key)?(?:[ _-]base)?|token"
+    r"|(?:api|access|account|auth|private|signing|encryption|preshared|master|license|licence)[ _-]?key"
+    r"|credentials?|密码|密碼|口令|密钥|令牌|パスワード|비밀번호|비번|암호|पासवर्ड|סיסמ[הא]|كلمة (?:المرور|السر)|κωδικός"
 )
-_ABOUT = r"(?:\s(?:for|of|on|to)\s[^\n.:=]{1,40}?)?"
+_OF = r"(?:for|of|on|to|in|at|für|fuer|von|vom|zum|zur|am|im|de|du|del|della|di|para|pour|per|do|da|van|voor|для|от|на|к)"
+_ABOUT = rf"(?:\s{_OF}\s[^\n.:=]{{1,40}}?|\s\([^()\n]{{1,40}}\))"
 _SAID = (
     r"[\\\"'`\]*]{0,3}(?:\s{0,3}(?:=>|:=|={1,3}|:)(?:\*\*)?\s{0,3}|>(?=[^<>\n]{6,200}</)"
-    r"|\s{0,2}[是为為は]\s{0,2}:?\s{0,2}"
-    rf"|{_ABOUT}\s(?:is|was|to|es|est|ist|é)(?:\s(?:now|(?:re)?set to|changed to))?"
-    r"(?:\s?:)?\s{1,3}|\s)"
+    r"|\s{0,2}[是为為は]\s{0,2}:?\s{0,2}|\s\|\s{1,20}(?=[^\s|]{6,64}\s{0,20}\|)"
+    r"|,?\s{1,20}[\"']?value[\"']?\s{0,2}[:=]\s{0,3}"
+    rf"|{_ABOUT}?\s(?:is|was|to|es|est|ist|é|è|lautet|war|era|är|er|jest)(?:\s(?:now|jetzt|(?:re)?set to|changed to))?"
+    rf"(?:\s?:)?\s{{1,3}}|{_ABOUT}\s{{0,2}}[:=]\s{{0,3}}|\s)"
 )
 _HINTS = (
-    "pass", "pwd", "secret", "token", "api_key", "apikey", "api-key", "api key", "access_key",
-    "accesskey", "access-key", "access key", "account_key", "accountkey", "private_key",
-    "privatekey", "signing_key", "encryption_key", "auth_key", "credential", "kennwort",
-    "mot de passe", "contrase", "senha", "wachtwoord", "密码", "密碼", "口令", "密钥", "令牌",
-    "パスワード", "비밀번호", "пароль", "pw=", 'pw"', "pw'",
+    "pass", "pwd", "pw", "mdp", "psw", "secret", "token", "api_key", "apikey", "api-key", "api key",
+    "access_key", "accesskey", "access-key", "access key", "account_key", "accountkey",
+    "private_key", "privatekey", "private key", "signing_key", "encryption_key", "auth_key",
+    "preshared", "master_key", "master key", "license key", "licence key", "license_key",
+    "credential", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "ww:", "clave:",
+    "haslo", "hasło", "heslo", "losenord", "lösenord", "adgangskode", "salasana", "sifre", "şifre",
+    "parola", "mật khẩu", "kata sandi", "密码", "密碼", "口令", "密钥", "令牌", "パスワード",
+    "비밀번호", "비번", "암호", "पासवर्ड", "סיסמ", "كلمة ال", "κωδικός", "парол",
 )  # fmt: skip
 _STANDS_FOR_ONE = (
     r"(?i)\$[{(].*|\$[a-z_]\w*|\{.*\}|<.*>|\[.*\]|%\(.*|%[a-z_]+%|%s|\*+|x+|\.{3}.*"
@@ -43,11 +52,19 @@ _ATTRIBUTE = (
 )
 _TYPE = r"(?:str|string|int|bool|bytes|float)\d*\??;?"
 _BARE = rf"[!#-&*+\--:=?-Z^_a-z~|{_LETTERS}]{{6,}}"
+# a sign that ends a value, unless more of it follows that is no other name and value
+_MORE = re.compile(r"(?:[,;()<>][!#-&*+\-.0-9?-Z^_a-z~]{1,40}){1,3}(?=[,;.]?(?:\s|\Z))")
 _COMPARED = r"[=!]=\s{0,3}[\"'`]?\Z"
 _VARIABLE = r"[A-Za-z_]\w*"
 _QUERY = r"[?&][\w.-]{0,40}=\Z"
 _JUST_WORDS = rf"(?:{_WORDS})[\"'`\\\]]*\s"
 _FLAG = r"--[a-zA-Z-]{0,20}\Z"
+_LOOSE = re.compile(r"\s\S.*[:=]\s*\Z|\|\s*\Z", re.DOTALL)  # words between a secret's and its value
+_USER = re.compile(
+    r"(?i)(?<![a-z])(?:user|username|usr|login|account|benutzer\w*|utilisateur|identifiant|usuario|usuário"
+    r"|utente|gebruiker|пользователь|логин|admin|root|wifi|ssid|connect|用户|用戶|账号|ユーザー|사용자)(?![a-z])"
+    r"[^\n]{0,48}\Z"
+)
 _QUOTES, _BRACKETS = ('"', "'", "`"), ("(", "[", "{", "<")
 
 
@@ -58,12 +75,14 @@ def secret(text: str, start: int, stop: int) -> Span | None:
     quoted = text[first : first + 1] in _QUOTES
     first += quoted
     if not quoted and _goes_on(text, start, spoken):
-        return None
+        return _beside_a_name(text, start, stop, spoken)
     last = _end(text, first, quoted=quoted)
     value = text[first:last]
     if len(value) < _SHORTEST or len(set(value)) < _VARIED or re.fullmatch(_STANDS_FOR_ONE, value):
         return None
     if re.fullmatch(_TYPE, value) or (value.isdigit() and "token" in spoken):
+        return None
+    if _LOOSE.search(spoken) and not (quoted or chosen(value)):
         return None
     if not quoted and _is_code(text, (start, stop), value, text[last : last + 2]):
         return None
@@ -74,6 +93,17 @@ def secret(text: str, start: int, stop: int) -> Span | None:
     else:
         meant = _deliberate(text, (start, stop), value, quoted=quoted)
     return (first, _uncut(text, first, last)) if meant else None
+
+
+def _beside_a_name(text: str, start: int, stop: int, spoken: str) -> Span | None:
+    """Returns the span of a value right behind a word for a password, beside a user's name."""
+    if not re.match("pass|pw|mdp|kennwort|mot de passe|contrase|senha|wachtwoord", spoken):
+        return None
+    last = _end(text, stop, quoted=False)
+    value = text[stop:last]
+    named = _USER.search(text, max(0, start - 64), start)
+    meant = chosen(value) if named else strong(value) and "=" not in value
+    return (stop, last) if meant and text[last : last + 1] not in _BRACKETS else None
 
 
 def _is_code(text: str, said: Span, value: str, following: str) -> bool:
@@ -102,8 +132,10 @@ def _end(text: str, first: int, *, quoted: bool) -> int:
     if not run:
         return first
     in_query = re.search(_QUERY, text[max(0, first - 48) : first])
-    value = run[0].partition("&")[0] if in_query else run[0]
-    return first + len(value.rstrip(".,:;"))
+    if in_query:
+        return first + len(run[0].partition("&")[0].rstrip(".,:;"))
+    more = _MORE.match(text, first + len(run[0]), first + _LONGEST)
+    return first + len((run[0] + (more[0] if more else "")).rstrip(".,:;"))
 
 
 def _closing(text: str, first: int) -> int:

@@ -1,4 +1,4 @@
-"""Rules for e-mail and IP addresses, phones, cards and accounts."""
+"""Rules for e-mail and IP addresses and accounts."""
 
 import re
 
@@ -23,23 +23,7 @@ _IBAN_LENGTHS = (
     "MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 SC31 "
     "SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30"
 )
-# Who issues a card shows in its first digits, and fixes how long it is.
-_ISSUERS = (
-    r"4(?:\d{15}|\d{18})"
-    r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"
-    r"|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|35\d{14}"
-    r"|(?:6011|64[4-9]\d|65\d\d|62\d\d|81[0-7]\d)\d{12}|62\d{15,17}|220[0-4]\d{12}|508[5-9]\d{12}"
-)
-_RARE_ISSUERS = r"4\d{12}|(?:2131|1800)\d{11}|(?:50[0-9]{2}|5[6-9]\d\d|6[0-9]{3}|0604)\d{8,15}"
 _LOGIN = r"://[^\s/@]{0,64}:\Z"
-_CARD_WORDS = (
-    "card", "cc", "visa", "maestro", "jcb", "karte", "carte", "tarjeta", "carta", "cartão",
-    "信用卡", "银行卡", "カード", "카드", "карт",
-)  # fmt: skip
-_ORDER = (
-    r"(?i)(?<![a-z])(?:order|ticket|invoice|tracking)(?: ?(?:number|no\.?|nr\.?|id|code))?"
-    r"(?: is| was)?[ :=#]{1,3}\Z"
-)
 _RESOLVERS = frozenset(("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"))
 _VERSION = (
     r"(?i)(?:\bv|version|release|build|firmware|driver|assembly\w{0,24}|upgrade[ds]?(?: to)?)"
@@ -64,33 +48,6 @@ def email(text: str, start: int, stop: int) -> Span | None:
     if text[start - 1 : start] == ":" and re.search(_LOGIN, text[max(0, start - 80) : start]):
         return None  # the end of a URL's login, which has a rule of its own
     return start, stop
-
-
-def card(text: str, start: int, stop: int) -> Span | None:
-    """Returns the span of a card number with an issuer's prefix, length and Luhn check digit.
-
-    A number that is introduced as an order, ticket, invoice or tracking number is none, unless a
-    word for a card stands near by.
-    """
-    if re.search(_ORDER, text[max(0, start - 32) : start]):
-        near = text[max(0, start - 48) : stop + 24].lower()
-        if not any(word in near for word in _CARD_WORDS):
-            return None
-    return _card(text, start, stop, _ISSUERS)
-
-
-def rare_card(text: str, start: int, stop: int) -> Span | None:
-    """Returns the span of a short or old card number, whose form other numbers share."""
-    return _card(text, start, stop, _RARE_ISSUERS)
-
-
-def _card(text: str, start: int, stop: int, issuers: str) -> Span | None:
-    from stdnum import luhn
-
-    digits = re.sub(r"\D", "", text[start:stop])
-    if start > 1 and text[start - 1] in ".," and text[start - 2].isdigit():
-        return None
-    return (start, stop) if re.fullmatch(issuers, digits) and luhn.is_valid(digits) else None
 
 
 def iban(text: str, start: int, stop: int) -> Span | None:
@@ -151,42 +108,6 @@ PERSONAL = (
         check=iban,
         why="the length of its country and the check digits, in groups or without, in either case",
         example="GB33BUKB20201555555555",
-    ),
-    Rule(
-        name="card",
-        label="CARD",
-        gate="number",
-        pattern=(
-            r"[0-9](?<![0-9A-Za-z].)(?<![0-9][.-].)(?:[ -]?[0-9]){13,18}(?![ -]?[0-9]|[A-Za-z])"
-        ),
-        check=card,
-        why="an issuer's first digits and length, and Luhn's check digit",
-        example="4111 1111 1111 1111",
-    ),
-    Rule(
-        name="card",
-        label="CARD",
-        gate="number",
-        pattern=r"[0-9](?<![0-9A-Za-z_].)(?:[ -]?[0-9]){11,18}(?![ -]?[0-9]|[A-Za-z_])",
-        check=rare_card,
-        hints=_CARD_WORDS,
-        context="|".join(_CARD_WORDS).replace("cc", "(?<![a-z])cc(?![a-z])"),
-        why="Maestro, 13-digit Visa and 15-digit JCB, near a word for a card",
-        example="card 4222222222222",
-    ),
-    Rule(
-        name="card",
-        label="CARD",
-        gate="number",
-        pattern=(
-            r"[0-9](?<![0-9A-Za-z_].)[0-9]{3}"
-            r"(?:(?:[ \t]{1,3}|[._/-]|\s{0,2}\n[ \t>]{0,4})[0-9]{4}){3}(?![0-9A-Za-z_])"
-        ),
-        check=card,
-        hints=_CARD_WORDS,
-        context="|".join(_CARD_WORDS).replace("cc", "(?<![a-z])cc(?![a-z])"),
-        why="four groups apart by dots, tabs or a line's end, near a word for a card",
-        example="card 4111.1111.1111.1111",
     ),
     Rule(
         name="ip",

@@ -1,14 +1,17 @@
-"""Rules for phone numbers: international by form, national by the words nearby.
+"""Rules for phone numbers: international by form, national by the words or the country nearby.
 
 The matcher of phonenumbers wants one country and spaces between words; here the candidates are
 found by form, next to any script, and phonenumbers says which of them can be dialled.
 """
 
 import re
+from collections.abc import Sequence
 
+from memory_mesh.fastdataclass import replace
+from memory_mesh.policy.privacy.countries import named
 from memory_mesh.policy.privacy.rule import Rule, Span
 
-_FEWEST, _MOST = 7, 15
+_FEWEST, _MOST, _NEAR = 7, 15, 80
 _WORDS = (
     r"(?i)(?:(?<![a-z])(?:(?:tele|i|smart|cell)?phones?(?: (?:no|nr|number))?|tel|cell|fax|sms|gsm"
     r"|mobil(?:e|nummer|telefon)?|whats\s?app|telegram|signal|viber|handy|rufnummer|festnetz"
@@ -23,8 +26,22 @@ _VERBS = (
     r"(?: (?:me|him|her|us|them|you|back|home|the \w{1,12})){0,2}"
     r"(?: (?:at|on|to|under|via))?:? {0,2}\Z"
 )
+_VERBS_ABROAD = (
+    r"(?i)(?:(?<![a-zà-ÿ])(?:an(?:zu)?rufen|rückruf|ruf(?:t|en)?|erreichbar|erreichen|durchwahl|appel(?:er|ez|le)?"
+    r"|rappel(?:er|ez)?|joindre|joignable|llam(?:ar|a|ad|e)|ll[aá]mame|marcar|chiamare|chiama(?:mi|te)?"
+    r"|ligar|ligue|bel(?:len)?|ring(?:e|a)?|dzwoni[cć]|zadzwo[nń]|callback|call-back|hotline|helpdesk"
+    r"|after-hours|on-call|switchboard|reception|extension)|позвон\w*|звон\w*|拨打|致电|連絡先)"
+    r"(?P<gap>[^0-9\n]{0,30})\Z"
+)
 _AFTER = r"(?i)[ -]{1,2}(?:office|fax|mobile|cell|phone)(?![a-z])"
 _EXTENSION = r"(?i)\s?(?:x|ext\.?)\s?\d{1,6}\Z"
+_ANOTHER_THING = (
+    r"(?i)(?:(?<![a-z])(?:orders?|tickets?|invoices?|tracking|build|job|version|commit|serial|sku|ean|id"
+    r"|ref(?:erence)?|account|konto|kto|blz|rechnung\w*|auftrag\w*|bestell\w*|commande|facture|pedido"
+    r"|factura|ordine|fattura|siret|siren|nif|cif|vat|ust-?id\w*|hrb|postcode|zip|plz|lat|lon)"
+    r"(?:[ -]?(?:number|no\.?|nr\.?|id))?[ :=#.]{0,4}|[#$€£¥@_=/]\s?)\Z"
+)
+_COUNTED = r"(?i)\s?(?:€|\$|£|eur|usd|gbp|ms|s|sec|kb|mb|gb|rows?|users?|people|tokens?|%|km|m²|zeilen)(?![a-z])"
 _NOT_A_PHONE = (
     r"(?:19|20)\d\d[-./ ]?(?:0[1-9]|1[0-2])[-./ ]?(?:0[1-9]|[12]\d|3[01])(?:\D.*)?"  # a date
     r"|(?:0?[1-9]|[12]\d|3[01])[./-](?:0?[1-9]|1[0-2])[./-](?:19|20)\d\d(?:\D.*)?"
@@ -52,7 +69,45 @@ def phone(text: str, start: int, stop: int) -> Span | None:
         return start, stop
     if said and not re.fullmatch(_NOT_A_PHONE, value):
         return start, stop
-    return (start, stop) if _american(value) else None
+    if _american(value) or _at_home(text, start, stop):
+        return start, stop
+    return None
+
+
+def national(country: str) -> Rule:
+    """Builds the rule for numbers as they are dialled within one country."""
+
+    def check(text: str, start: int, stop: int) -> Span | None:
+        start, stop = _balanced(text, start, stop)
+        dialled = text[start] in "(0" and _is_national(text, start, stop, (country,))
+        return (start, stop) if dialled else None
+
+    return replace(
+        PHONES[0],
+        check=check,
+        why=f"a number as it is dialled within {country}, the country of the locale",
+        example="",
+    )
+
+
+def _at_home(text: str, start: int, stop: int) -> bool:
+    """True for a number as it is dialled in a country that the text names nearby."""
+    before, after = text[max(0, start - _NEAR) : start], text[stop : stop + _NEAR]
+    regions = named(f"{before} {after}")
+    return bool(regions) and _is_national(text, start, stop, regions)
+
+
+def _is_national(text: str, start: int, stop: int, regions: Sequence[str]) -> bool:
+    value, before = text[start:stop], text[max(0, start - 60) : start]
+    if re.fullmatch(_NOT_A_PHONE, value) or re.search(_ANOTHER_THING, before):
+        return False
+    if re.match(_COUNTED, text[stop : stop + 16]):
+        return False
+    called = value[0] in "(0" or re.search(_VERBS_ABROAD, before)
+    thousands = re.fullmatch(r"[0-9]{1,3}(?:[ .][0-9]{3})+", value)
+    if not called and (value.isdigit() or thousands):
+        return False
+    return any(_valid(value, region) for region in regions)
 
 
 def _balanced(text: str, start: int, stop: int) -> Span:
@@ -69,6 +124,8 @@ def _said(text: str, start: int, value: str) -> bool:
     before = text[max(0, start - 60) : start]
     if re.search(_VERBS, before):
         return True
+    if value[0] in "(0" and not value.isdigit() and re.search(_VERBS_ABROAD, before):
+        return True
     word = re.search(_WORDS, before)
     if not word:
         return False
@@ -83,7 +140,7 @@ def _links(gap: str) -> bool:
 def _american(value: str) -> bool:
     """True for the three groups of a North American number."""
     form = r"(?:1[-. ])?(?:\([2-9]\d\d\) ?|[2-9]\d\d([-. ]))[2-9]\d\d[-. ]\d{4}"
-    return bool(re.fullmatch(form, re.sub(_EXTENSION, "", value))) and _valid(value)
+    return bool(re.fullmatch(form, re.sub(_EXTENSION, "", value))) and _valid(value, "US")
 
 
 def _possible(number: str) -> bool:
@@ -95,11 +152,11 @@ def _possible(number: str) -> bool:
         return False
 
 
-def _valid(number: str) -> bool:
+def _valid(number: str, region: str) -> bool:
     import phonenumbers
 
     try:
-        return phonenumbers.is_valid_number(phonenumbers.parse(number, "US"))
+        return phonenumbers.is_valid_number(phonenumbers.parse(number, region))
     except phonenumbers.NumberParseException:
         return False
 
@@ -117,7 +174,7 @@ PHONES = (
         check=phone,
         why=(
             "a + and a number possible in its country; North American groups; any number"
-            " beside a word for a phone"
+            " beside a word for a phone; one that is valid in a country named nearby"
         ),
         example="+44 20 7946 0958",
     ),

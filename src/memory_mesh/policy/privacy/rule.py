@@ -7,7 +7,7 @@ from memory_mesh.typed import Literal, Protocol, TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 Check: TypeAlias = Callable[[str, int, int], Span | None]
-Gate: TypeAlias = Literal["open", "number", "long word"]
+Gate: TypeAlias = Literal["open", "number", "digits", "long word"]
 
 
 class Hit(Protocol):
@@ -16,6 +16,17 @@ class Hit(Protocol):
     def span(self) -> Span:
         """Returns start and end of the match."""
         ...
+
+
+class Place:
+    """A hit of a finder that is no pattern."""
+
+    def __init__(self, start: int, stop: int) -> None:
+        self._span = (start, stop)
+
+    def span(self) -> Span:
+        """Returns start and end of the hit."""
+        return self._span
 
 
 class Finder(Protocol):

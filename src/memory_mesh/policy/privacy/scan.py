@@ -9,7 +9,14 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.policy.privacy.gate import NEUTRAL, fold, has_long_word, has_number, visible
+from memory_mesh.policy.privacy.gate import (
+    NEUTRAL,
+    fold,
+    has_few_digits,
+    has_long_word,
+    has_number,
+    visible,
+)
 from memory_mesh.policy.privacy.rule import Finder, Rule, Span
 
 BEFORE, AFTER = 48, 24  # how far a context word may stand from its number
@@ -37,7 +44,12 @@ class Scanner:
         """Returns the matches in the order of the text."""
         seen, places = visible(fold(text))
         folded = self._without_placeholders(seen)
-        gates = {"open": True, "number": has_number(folded), "long word": has_long_word(folded)}
+        gates = {
+            "open": True,
+            "number": has_number(folded),
+            "digits": has_few_digits(folded),
+            "long word": has_long_word(folded),
+        }
         lowered, taken = folded.lower(), list[Taken]()
         for prepared in self._rules:
             if gates[prepared.rule.gate] and prepared.hinted(lowered):

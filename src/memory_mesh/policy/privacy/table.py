@@ -1,5 +1,8 @@
 """All built-in rules in the order they are tried: the longest and most certain first."""
 
+from memory_mesh.policy.privacy.cards import CARDS
+from memory_mesh.policy.privacy.commands import COMMANDS
+from memory_mesh.policy.privacy.cookies import COOKIES
 from memory_mesh.policy.privacy.identities import IDENTITIES
 from memory_mesh.policy.privacy.issuers import ISSUERS, PRIVATE_KEYS
 from memory_mesh.policy.privacy.logins import LOGINS, URL_LOGINS
@@ -7,13 +10,18 @@ from memory_mesh.policy.privacy.personal import PERSONAL
 from memory_mesh.policy.privacy.phones import PHONES
 from memory_mesh.policy.privacy.rule import Rule
 from memory_mesh.policy.privacy.scan import Scanner
+from memory_mesh.policy.privacy.spoken import SPOKEN
 
 RULES: tuple[Rule, ...] = (
     *PRIVATE_KEYS,
     *URL_LOGINS,
     *ISSUERS,
+    *COMMANDS,
     *LOGINS,
+    *COOKIES,
+    *SPOKEN,
     *PERSONAL,
+    *CARDS,
     *IDENTITIES,
     *PHONES,
 )

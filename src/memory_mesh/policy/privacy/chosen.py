@@ -1,0 +1,42 @@
+"""Tells a value that somebody chose as a secret from the words and numbers of a sentence."""
+
+import re
+
+_SHORTEST, _STRONG, _VARIED = 6, 8, 4
+_SIGN = r"[A-Za-z0-9][!@#$%^&*+=?~]|[!@#$%^&*+=?~][A-Za-z0-9]"
+_ENDS = (
+    r"py|pyi|js|mjs|ts|tsx|jsx|rs|go|rb|c|h|cc|cpp|hpp|cs|java|kt|sh|ps1|sql|md|txt|json|ya?ml|toml"
+    r"|ini|cfg|conf|env|log|csv|tsv|xml|html?|s?css|png|jpe?g|gif|svg|pdf|zip|gz|tgz|tar|bz2|xz|whl"
+    r"|lock|pem|crt|key|pub|db|sqlite|proto|tf|ipynb|com|org|net|io|dev|local|internal"
+)
+_OTHER = re.compile(
+    r"(?i)v?[0-9]+(?:\.[0-9]+)+[\w.+-]*"  # a version
+    r"|[0-9][0-9.,]*[a-z%µ°]{0,8}|[a-z]{1,3}[0-9]{1,2}|[0-9]+-[a-z]+"  # a number and its unit
+    r"|[0-9]{1,4}[-/.:][0-9]{1,2}[-/.:tz0-9+]*"  # a date or a time
+    rf"|[\w.@/\\-]+\.(?:{_ENDS})"
+    r"|[~./\\].*|[a-z][a-z0-9+.-]*://.*|[\w.+-]+@[\w-]+\.[\w.-]+|(?:[\w.-]+/){2,}[\w.-]*"
+    r"|\$.*|%.*|<.*|\{.*|\[.*|.*[(){}<>].*"
+    r"|(?:sha|md|aes|rsa|utf|ucs|iso|base|argon|pbkdf|oauth|oidc|tls|ssl|ipv|rfc|http|https|ed|log"
+    r"|win|windows|ubuntu|debian|arm|amd|mp|gpt|claude|llama|python|node|java|php|mysql|postgres"
+    r"|postgresql|redis|web|level|step|phase|part|page|line|row|node|host|server|srv|web|db|box|team"
+    r"|user|admin|test|option|field|rule|key|slot|case|room|version|build|release|sprint|week|day)"
+    r"[-_]?[0-9][0-9a-z.-]*"
+    r"|bcrypt.*|scrypt.*|1password.*|keepass.*|bitwarden.*|lastpass.*|[0-9]fa|[a-z]{1,10}-[0-9]{1,6}"
+)
+
+
+def chosen(value: str) -> bool:
+    """True for letters with digits or signs among them that are no name of another thing."""
+    if len(value) < _SHORTEST or len(set(value)) < _VARIED or not re.search("[A-Za-z]", value):
+        return False
+    if not re.search("[0-9]", value) and not re.search(_SIGN, value):
+        return False
+    return not _OTHER.fullmatch(value)
+
+
+def strong(value: str) -> bool:
+    """True if a value needs no more than a word for a secret beside it to be one."""
+    if len(value) < _STRONG or not chosen(value) or not re.search("[0-9]", value):
+        return False
+    mixed = bool(re.search("[a-z]", value)) and bool(re.search("[A-Z]", value))
+    return mixed or bool(re.search(_SIGN, value)) or len(re.findall("[0-9]", value)) > 1

@@ -1,0 +1,302 @@
+"""Rules for secrets as people write them down: logins, wifi codes, PINs, recovery codes, chats."""
+
+import re
+from collections.abc import Iterator
+
+from memory_mesh.policy.privacy.chosen import chosen, strong
+from memory_mesh.policy.privacy.gate import DOORS, LISTS
+from memory_mesh.policy.privacy.rule import Place, Rule, Span
+
+IS = (
+    r"(?:is|are|was|=|->|→|ist|sind|war|lautet|lauten|est|sont|es|son|era|è|é|são|sono|jest|är|er|on"
+    r"|будет|это|是|为|為|は|は、)"
+)
+OF = (
+    r"(?:for|of|on|to|at|in|from|you|we|with|für|fuer|von|vom|zu|zum|zur|am|an|im|der|des|beim|de|du"
+    r"|des|d'|del|della|dello|di|para|pour|per|do|da|no|na|van|voor|till|för|til|до|для|от|на|к|в|із)"
+)
+_BARE = r"[^\s\"'`,;|<>]{4,128}"
+_FIRST = re.compile(rf"[\"'`]?(?P<value>{_BARE})")
+_TRAILING = ".,:;!?)]}*"
+_NAME = r"[A-Za-z_][\w.@+\\-]{0,63}"
+_NEAR = 100  # how far behind its word a code may stand
+_LOGIN_WORDS = (
+    r"log[ -]?ins?|logon|sign[ -]?in|creds?|credentials|zugang|zugangsdaten|anmeldung|anmeldedaten"
+    r"|identifiants?|connexion|acceso|credenciales|accesso|credenziali|acesso|inlog|inloggen"
+    r"|логин|доступ|учетка|учётка"
+)
+_LOGIN_HINTS = (
+    "login", "log in", "log-in", "logon", "sign in", "sign-in", "creds", "credential", "zugang", "anmeld",
+    "identifiant", "connexion", "acceso", "accesso", "acesso", "inlog", "логин", "доступ",
+    "учетка", "учётка", "ログイン", "アカウント", "账号", "帳號", "登录", "登入", "로그인", "계정",
+)  # fmt: skip
+_USER_WORDS = (
+    r"user(?:name)?s?|accounts?|access|auth|admin|benutzer(?:name)?|konto|utilisateur|compte|acc[eè]s"
+    r"|usuario|cuenta|utente|usu[aá]rio|conta|gebruiker|пользователь"
+)
+_WIFI_HINTS = (
+    "wifi", "wi-fi", "wlan", "w-lan", "ssid", "hotspot", "wpa", "psk", "guest net", "无线", "無線",
+    "ワイファイ", "와이파이", "вайфай", "вай-фай",
+)  # fmt: skip
+_WIFI_CODE = re.compile(
+    r"(?i)(?P<kind>\s/\s|[:=]|(?:^|\W)(?:is|ist|est|es|è|é|är|lautet|key|code|pass\w*|pw|pwd|psk"
+    r"|schl[uü]ssel|clave|contrase[nñ]a|senha|cl[eé]|mdp|chiave|sleutel|klucz|ключ|пароль|код)"
+    r"(?:\s{0,2}[:=])?|密码|密碼|是|は|:)[\"'`]?\s{0,3}[\"'`]?(?P<value>[^\s\"'`,;|<>/]{8,63})"
+)
+_CODES = (
+    rf"(?:{'|'.join(DOORS)})[ -]?code|digicode|geheimzahl|passcode|puk"
+    r"|code (?:de |d')?(?:la |l')?(?:porte|portail|alarme|entrée|immeuble)"
+    r"|c[oó]digo (?:de |del )?(?:la )?(?:puerta|alarma|acceso|entrada|porta|alarme)"
+    r"|codice (?:porta|allarme|di accesso)|暗証番号|门禁码|門禁碼|пин(?:-?код)?|핀번호"
+)
+_PIN = (
+    r"(?:(?<![A-Za-z0-9_])(?:PIN|pin|Pin)(?:[ _-]?(?i:codes?|number|nummer|no\.?|num|kod|код)|码|番号"
+    rf"|コード)?|(?<![a-z0-9])(?i:{_CODES}))(?![A-Za-z])"
+)
+_SHOWN_PIN = (
+    r"(?<![A-Za-z0-9_])(?:PIN|(?i:(?:door|gate|entry|entrance|keypad|lobby|unlock|tür)[ -]?code|puk"
+    r"|digicode|passcode))\s"
+)
+_PIN_HINTS = (
+    "pin ", "pin:", "pin=", 'pin"', "pin'", "pin_", "pin-", "pin码", "pin番号", "pinコード",
+    "pincode", "puk", *(f"{door}{gap}code" for door in DOORS for gap in ("", " ", "-")),
+    "digicode", "geheimzahl", "passcode", "code de", "code d'", "código ", "codigo ", "codice ",
+    "暗証番号", "门禁码", "門禁碼", "пин", "핀번호",
+)  # fmt: skip
+_DIGITS = r"(?P<value>[0-9]{4,8}(?:(?<=[0-9]{4})[#*])?|[0-9]{3} [0-9]{3})"
+_DIGITS_END = (
+    r"(?![0-9A-Za-z_]|[-./:,][0-9]|\s?(?:ms|sec|min|seconds?|minutes?|hours?|days?|times|digits?"
+    r"|characters?|chars?|bytes?|[kmg]b|px|rows?|users?|errors?|tokens?|entries|items|%|°))"
+)
+_RECOVERY = (
+    r"(?i)(?:recovery|backup|back-up|scratch|emergency|rescue|reset|wiederherstellungs?|notfall"
+    r"|2fa|mfa)[ -]?(?:codes?|keys?|schl[uü]ssel)|codes? de (?:secours|r[eé]cup[eé]ration|sauvegarde)"
+    r"|c[oó]digos? de (?:recuperaci[oó]n|respaldo|recupera[cç][aã]o|backup)"
+    r"|codici di (?:recupero|backup)|код\w* восстановления|恢复代码|备用代码|リカバリーコード|복구 코드"
+)
+_RECOVERY_HINTS = (
+    *(f"{kind}{gap}code" for kind in LISTS for gap in (" ", "-", "")),
+    "recovery key", "backup key", "notfall", "wiederherstellung", "code de ", "codes de ",
+    "digo de ", "digos de ", "codici di ", "восстановления", "恢复代码", "备用代码",
+    "リカバリーコード", "복구 코드",
+)  # fmt: skip
+_ONE_CODE = re.compile(
+    r"(?<![\w-])(?:[0-9A-Za-z]{4,12}(?:-[0-9A-Za-z]{3,12}){1,9}|[0-9]{4} [0-9]{4}(?! ?[0-9])"
+    r"|[0-9A-Za-z]{8,24})(?![\w-])"
+)
+
+
+class _Codes:
+    """Finds every code of a list behind a word for recovery codes."""
+
+    _compiled: re.Pattern[str] | None = None
+
+    def finditer(self, text: str, /) -> Iterator[Place]:
+        if self._compiled is None:
+            self._compiled = re.compile(_RECOVERY)
+        end = 0
+        for word in self._compiled.finditer(text):
+            at = max(end, word.end())
+            for code in _list_of_codes(text, at):
+                end = code[1]
+                yield Place(*code)
+
+
+def _list_of_codes(text: str, at: int) -> Iterator[Span]:
+    """Yields the codes from a position on, until other words follow."""
+    limit = at + 60
+    while code := _ONE_CODE.search(text, at, min(len(text), limit + 80)):
+        if code.start() > limit:
+            return
+        at = code.end()
+        if _is_code(code[0]):
+            yield code.span()
+            limit = at + 8
+
+
+def _is_code(value: str) -> bool:
+    digits = len(re.findall("[0-9]", value))
+    if re.fullmatch(r"(?:19|20)[0-9]{2}-[0-9]{2}.*|[A-Za-z]+-?[0-9]{1,3}", value):
+        return False
+    return digits > 1 and (len(value) > 8 or digits == 8)  # noqa: PLR2004 - eight digits, or more
+
+
+def login_line(text: str, start: int, stop: int) -> Span | None:
+    """Returns the span of a password behind the name it belongs to."""
+    last = start + len(text[start:stop].rstrip(_TRAILING))
+    value = text[start:last]
+    spaced = text[start - 1 : start] in {" ", '"', "'", "`"}
+    beside = text[max(0, start - 4) : start].strip(" \"'`")
+    if value.isdigit():
+        return (start, last) if beside == "/" and spaced and 4 <= len(value) <= 8 else None  # noqa: PLR2004 - as long as a PIN
+    if beside[-1:] in {"/", "|"} and spaced:
+        return (start, last) if chosen(value) else None
+    return (start, last) if strong(value) and "/" not in value else None
+
+
+def wifi(text: str, start: int, stop: int) -> Span | None:
+    """Returns the span of the code that is said behind a word for a wireless network."""
+    tail = text[stop : stop + _NEAR]
+    for said in _WIFI_CODE.finditer(tail):
+        kind = said["kind"].strip().lower()
+        line = "\n" not in tail[: said.start()]
+        last = said.start("value") + len(said["value"].rstrip(_TRAILING))
+        value = tail[said.start("value") : last]
+        if not line and kind in {"/", ":", "=", "is", "ist", "est", "es", "è", "é"}:
+            continue
+        loose = kind in {":", "="}
+        if (strong(value) and not re.match("[A-Z]{2,}[0-9]", value)) if loose else chosen(value):
+            return stop + said.start("value"), stop + last
+    return None
+
+
+def pin(text: str, start: int, stop: int) -> Span | None:
+    """Returns the span of a PIN; None for digits that stand in for one."""
+    return (start, stop) if len(set(text[start:stop])) > 1 else None
+
+
+def answer(text: str, start: int, stop: int) -> Span | None:
+    """Returns the span of a value that answers a question for a secret."""
+    last = start + len(text[start:stop].rstrip(_TRAILING))
+    return (start, last) if strong(text[start:last]) else None
+
+
+SPOKEN = (
+    Rule(
+        name="secret",
+        label="SECRET",
+        gate="digits",
+        hints=_LOGIN_HINTS,
+        pattern=(
+            rf"(?i:(?<![a-z])(?:{_LOGIN_WORDS})|ログイン|アカウント|账号|帳號|登录|登入|로그인|계정)"
+            rf"(?:[^\n:=/]{{0,30}}?\s{{0,2}}[:=]\s{{0,3}}|\s{IS}\s{{1,2}}|\s{{1,2}}(?=[\"'`A-Za-z]))"
+            rf"[\"'`]?{_NAME}[\"'`]?(?:\s{{1,3}}[/|·,;–-]\s{{1,3}}|[/:|]|,\s)[\"'`]?(?P<value>{_BARE})"
+        ),
+        check=login_line,
+        why="what stands behind the name of a login",
+        example="login: admin / kestrel-Quay-22",
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        gate="digits",
+        hints=(" / ",),
+        pattern=(
+            rf"(?i:(?<![a-z])(?:{_USER_WORDS}))(?:[^\n:=/]{{0,30}}?\s{{0,2}}[:=]\s{{0,3}}|\s{IS}\s|\s)"
+            rf"[\"'`]?{_NAME}[\"'`]? / [\"'`]?(?P<value>{_BARE})"
+        ),
+        check=login_line,
+        why="what stands behind the name of an account and a stroke",
+        example="user: deploy / kestrel-Quay-22",
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        gate="digits",
+        hints=("admin:", "root:", "guest:", "istrator:", "sa:", " / "),
+        pattern=(
+            r"(?<![\w/.@-])(?:admin|administrator|root|guest|sa|superuser)"
+            rf"(?:\s/\s|:|\s:\s)(?P<value>{_BARE})"
+        ),
+        check=answer,
+        why="what stands behind the name of an administrator",
+        example="admin:Kestrel-Quay-22",
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        gate="digits",
+        hints=_WIFI_HINTS,
+        pattern=(
+            r"(?i:(?<![a-z0-9])(?:wi-?fi|w-?lan|ssid|hotspot|wpa[23]?|psk|guest net(?:work)?)(?![a-z]))"
+            "|无线|無線|ワイファイ|와이파이|(?i:вай-?фай)"
+        ),
+        check=wifi,
+        why="the code of a wireless network",
+        example="wifi: Otterbox / plum-cactus-81",
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        hints=("wifi:",),
+        pattern=r"(?i:wifi:)[^\n]{0,100}?(?<![A-Za-z])P:(?P<value>[^;\n]{8,63});",
+        why="the code in the text of a wifi's QR code",
+        example="WIFI:T:WPA;S:Otterbox;P:plum cactus;;",
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        gate="digits",
+        hints=_RECOVERY_HINTS,
+        pattern=_Codes(),
+        why="every code of a list of recovery or backup codes",
+        example="recovery codes: 3f9a1-c07de b81d4-92e6f",
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        hints=("phrase", "mnemonic", "seed words"),
+        pattern=(
+            r"(?i:(?:seed|recovery|mnemonic|wallet|backup)(?: recovery)? ?(?:phrase|words)|mnemonic)"
+            r"[^\n:=]{0,30}?(?:[:=]|\sis)\s{0,3}[\"'`]?(?P<value>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?![a-z])"
+        ),
+        why="the twelve to twenty-four words of a wallet",
+        example="seed phrase: " + " ".join(["orbit", "lantern", "mustard"] * 4),
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        hints=("passphrase", "passphras"),
+        pattern=(
+            r"(?i:passphrase)(?:[^\n:=.]{0,40}?)(?:\s{0,2}[:=]|\sis)\s{1,3}"
+            r"(?P<value>[a-z]{3,12}(?: (?!(?:must|the|and|for|with|from|that|you|will|can|not|are|was|has"
+            r"|should)\b)[a-z0-9]{2,12}){3,9})(?=[.!]?(?:\n|\Z))"
+        ),
+        why="a passphrase of at least four words that ends its line",
+        example="the passphrase is orbit lantern mustard kestrel",
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        gate="digits",
+        hints=("pw", "pass", "mdp", "kennwort", "contrase", "clave", "senha", "пароль", "login"),
+        pattern=(
+            r"(?i:pw|pass|passw(?:or[dt]|d)|mdp|kennwort|mot de passe|contrase[ñn]a|clave|senha|пароль|login)"
+            r"(?![a-z])[^\n?]{0,60}\?[ \t]{0,3}\r?\n[^\n]{0,60}?"
+            r"(?P<value>[^\s\"'`,;|<>]{8,64})(?=[\"'`.!]{0,2}[ \t]{0,3}(?:\r?\n|\Z))"
+        ),
+        check=answer,
+        why="the last word of the line that answers a question for a password",
+        example="rob: its corkscrew77Lemon …",
+    ),
+    Rule(
+        name="pin",
+        label="PIN",
+        gate="digits",
+        hints=_PIN_HINTS,
+        pattern=(
+            rf"(?:{_SHOWN_PIN}|{_PIN}(?:[\"'`]?\s{{0,2}}[:=＝：]\s{{0,3}}[\"'`]?"
+            rf"|(?:\s{OF}\s[^\n.:=0-9]{{1,48}}?|\s?\([^()\n]{{1,40}}\))?"
+            rf"(?:\s{{0,2}}[:=]\s{{0,3}}|\s{IS}\s(?:now\s|currently\s|jetzt\s|still\s)?)[\"'`]?"
+            rf"|\s(?:was |got |has been )?(?:re)?(?:set|changed|geändert|gesetzt)\s(?:to|auf)\s"
+            rf"|[是为為は]\s?))"
+            rf"{_DIGITS}{_DIGITS_END}"
+        ),
+        check=pin,
+        why="four to eight digits called a PIN, a passcode or the code of a door",
+        example="The PIN is 4821",
+    ),
+    Rule(
+        name="pin",
+        label="PIN",
+        gate="digits",
+        hints=("pin",),
+        pattern=(
+            rf"(?<![\w.,:/#-])(?P<value>[0-9]{{4,8}})\s(?:{IS}|as|als|como|comme)\s"
+            r"(?i:the\s|a\s|my\s|your\s|our\s|die\s|der\s|le\s|el\s|il\s)?(?:\w{1,16}\s)?PIN(?![A-Za-z])"
+        ),
+        check=pin,
+        why="four to eight digits said to be a PIN",
+        example="4821 is the PIN",
+    ),
+)
