@@ -9,6 +9,9 @@ _ENDS = (
     r"|ini|cfg|conf|env|log|csv|tsv|xml|html?|s?css|png|jpe?g|gif|svg|pdf|zip|gz|tgz|tar|bz2|xz|whl"
     r"|lock|pem|crt|key|pub|db|sqlite|proto|tf|ipynb|com|org|net|io|dev|local|internal"
 )
+_VERSION = re.compile(
+    r"(?i)v[0-9]+(?:\.[0-9]+)+[\w.+-]*|(?:sha|md|aes|rsa|utf|base|argon|pbkdf|oauth|ed|hs|rs|es)-?[0-9]{1,5}(?:id)?"
+)
 _OTHER = re.compile(
     r"(?i)v?[0-9]+(?:\.[0-9]+)+[\w.+-]*"  # a version
     r"|[0-9][0-9.,]*[a-z%µ°]{0,8}|[a-z]{1,3}[0-9]{1,2}|[0-9]+-[a-z]+"  # a number and its unit
@@ -21,8 +24,15 @@ _OTHER = re.compile(
     r"|postgresql|redis|web|level|step|phase|part|page|line|row|node|host|server|srv|web|db|box|team"
     r"|user|admin|test|option|field|rule|key|slot|case|room|version|build|release|sprint|week|day)"
     r"[-_]?[0-9][0-9a-z.-]*"
-    r"|bcrypt.*|scrypt.*|1password.*|keepass.*|bitwarden.*|lastpass.*|[0-9]fa|[a-z]{1,10}-[0-9]{1,6}"
+    r"|bcrypt.*|scrypt.*|1password.*|keepass.*|bitwarden.*|lastpass.*|[0-9]fa|[a-z]{1,4}-[0-9]{1,4}"
+    r"|(?:iphone|ipad|pixel|galaxy|macbook|thinkpad|raspberry)-?[0-9].*"
+    r"|(?-i:[A-Z]{2,10}-?[0-9]{1,6}[A-Z]{0,3})"
 )
+
+
+def is_version(value: str) -> bool:
+    """True for a version, or the name of a method with its number, as in sha256."""
+    return bool(_VERSION.fullmatch(value))
 
 
 def chosen(value: str) -> bool:

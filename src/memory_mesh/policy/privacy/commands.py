@@ -39,7 +39,7 @@ _COMMANDS = (
     (r"kubectl|oc", r"--from-literal[= ][\"']?[\w.-]{1,60}=", "from-literal", "kubectl create secret generic pg --from-literal=pg=tX93-mangrove"),
 )  # fmt: skip
 _STATEMENTS = (
-    (r"(?i:identified (?:with [\w']{1,40} )?by )", "identified ", "IDENTIFIED BY 'tX93-mangrove'"),
+    (r"(?i:identified (?:with [\w']{1,40} )?by )(?=[\"'])", "identified ", "IDENTIFIED BY 'tX93-mangrove'"),
     (r"(?<![\w.-])(?:requirepass|masterauth) ", "requirepass", "requirepass tX93-mangrove"),
     (r"(?<![\w.-])masterauth ", "masterauth", "masterauth tX93-mangrove"),
     (r"(?i:\b(?:set|alter|create|with)(?: \w{1,40}){0,3} password(?: for \S{1,60})?(?: =)? (?=[\"']))", "password", "WITH PASSWORD 'tX93-mangrove'"),

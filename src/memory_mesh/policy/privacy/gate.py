@@ -43,7 +43,7 @@ DIGITS_HINTS = (  # asked of a text that has a few digits
     "identifiant", "connexion", "acceso", "accesso", "acesso", "inlog", "admin:",
     "root:", "guest:", "istrator:", "sa:", "wifi", "wi-fi", "wlan", "w-lan",
     "ssid", "hotspot", "wpa", "psk", "guest net", "recovery key", "backup key", "notfall",
-    "wiederherstellung", "digo ", "digos ", "codic", "pin ", "pin:", "pin=", 'pin"', "pin'", "pin_",
+    "wiederherstellung", "digo ", "digos ", "codic", " pin", "pin ", "pin:", "pin=", 'pin"', "pin'", "pin_",
     "pin-", "puk", "geheimzahl", "логин", "доступ", "учетка", "учётка", "ログイン", "アカウント",
     "账号", "帳號", "登录", "登入", "로그인", "계정", "无线", "無線", "ワイファイ", "와이파이", "вайфай", "вай-фай",
     "восстановления", "恢复代码", "备用代码", "リカバリーコード", "복구 코드", "pin码", "pin番号",

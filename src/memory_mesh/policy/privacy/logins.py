@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from memory_mesh.policy.privacy.chosen import chosen, strong
+from memory_mesh.policy.privacy.chosen import chosen, is_version, strong
 from memory_mesh.policy.privacy.rule import Rule, Span
 
 _SHORTEST, _LONGEST, _VARIED, _RANDOM = 6, 500, 3, 20
@@ -23,7 +23,7 @@ _ABOUT = rf"(?:\s{_OF}\s[^\n.:=]{{1,40}}?|\s\([^()\n]{{1,40}}\))"
 _SAID = (
     r"[\\\"'`\]*]{0,3}(?:\s{0,3}(?:=>|:=|={1,3}|:)(?:\*\*)?\s{0,3}|>(?=[^<>\n]{6,200}</)"
     r"|\s{0,2}[是为為は]\s{0,2}:?\s{0,2}|\s\|\s{1,20}(?=[^\s|]{6,64}\s{0,20}\|)"
-    r"|,?\s{1,20}[\"']?value[\"']?\s{0,2}[:=]\s{0,3}"
+    r"|['’]s\s|,?\s{1,20}[\"']?value[\"']?\s{0,2}[:=]\s{0,3}"
     rf"|{_ABOUT}?\s(?:is|was|to|es|est|ist|é|è|lautet|war|era|är|er|jest)(?:\s(?:now|jetzt|(?:re)?set to|changed to))?"
     rf"(?:\s?:)?\s{{1,3}}|{_ABOUT}\s{{0,2}}[:=]\s{{0,3}}|\s)"
 )
@@ -51,7 +51,7 @@ _ATTRIBUTE = (
     r"|creds|auth|session|props|state|vault|var|local|module)\.[\w.]+"
 )
 _TYPE = r"(?:str|string|int|bool|bytes|float)\d*\??;?"
-_BARE = rf"[!#-&*+\--:=?-Z^_a-z~|{_LETTERS}]{{6,}}"
+_BARE = rf"[!#-&*+\--:=?-Z^_a-z~|{_LETTERS}]+"
 # a sign that ends a value, unless more of it follows that is no other name and value
 _MORE = re.compile(r"(?:[,;()<>][!#-&*+\-.0-9?-Z^_a-z~]{1,40}){1,3}(?=[,;.]?(?:\s|\Z))")
 _COMPARED = r"[=!]=\s{0,3}[\"'`]?\Z"
@@ -59,7 +59,8 @@ _VARIABLE = r"[A-Za-z_]\w*"
 _QUERY = r"[?&][\w.-]{0,40}=\Z"
 _JUST_WORDS = rf"(?:{_WORDS})[\"'`\\\]]*\s"
 _FLAG = r"--[a-zA-Z-]{0,20}\Z"
-_LOOSE = re.compile(r"\s\S.*[:=]\s*\Z|\|\s*\Z", re.DOTALL)  # words between a secret's and its value
+_LOOSE = re.compile(r"\s\S.*[:=]\s*\Z|\|\s*\Z|'s\s\Z", re.DOTALL)  # words between a secret's and its value
+_WEAK = re.compile(r"(?:pass|ww|clave)(?=:)|credential")  # words that name other things, too
 _USER = re.compile(
     r"(?i)(?<![a-z])(?:user|username|usr|login|account|benutzer\w*|utilisateur|identifiant|usuario|usuário"
     r"|utente|gebruiker|пользователь|логин|admin|root|wifi|ssid|connect|用户|用戶|账号|ユーザー|사용자)(?![a-z])"
@@ -84,10 +85,13 @@ def secret(text: str, start: int, stop: int) -> Span | None:
         return None
     if _LOOSE.search(spoken) and not (quoted or chosen(value)):
         return None
+    if not quoted and (is_version(value) or (_WEAK.match(spoken) and not strong(value))):
+        return None
     if not quoted and _is_code(text, (start, stop), value, text[last : last + 2]):
         return None
     if re.search("[0-9]", value):
-        meant = " " not in value or "phrase" in spoken
+        flagged = spoken.endswith("=") and re.search(_FLAG, text[max(0, start - 24) : start])
+        meant = " " not in value or "phrase" in spoken or bool(quoted and flagged)
     elif "token" in spoken and re.search(_COMPARED, spoken):
         meant = False  # as a parser asks what it reads
     else:

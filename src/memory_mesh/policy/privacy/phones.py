@@ -33,7 +33,10 @@ _VERBS_ABROAD = (
     r"|after-hours|on-call|switchboard|reception|extension)|позвон\w*|звон\w*|拨打|致电|連絡先)"
     r"(?P<gap>[^0-9\n]{0,30})\Z"
 )
-_AFTER = r"(?i)[ -]{1,2}(?:office|fax|mobile|cell|phone)(?![a-z])"
+_AFTER = (
+    r"(?i)[ -]{1,2}(?:office|fax|mobile|cell|phone|(?:is|was) (?:the|my|our|his|her|their|your)"
+    r" (?:\w{1,16} )?(?:line|number|phone|mobile|cell|extension|office))(?![a-z])"
+)
 _EXTENSION = r"(?i)\s?(?:x|ext\.?)\s?\d{1,6}\Z"
 _ANOTHER_THING = (
     r"(?i)(?:(?<![a-z])(?:orders?|tickets?|invoices?|tracking|build|job|version|commit|serial|sku|ean|id"
@@ -60,7 +63,7 @@ def phone(text: str, start: int, stop: int) -> Span | None:
     if value[0] == "+" or value.startswith("(+"):
         added = value.startswith("+ ") and value[2:].isdigit()  # one number plus another
         return (start, stop) if not added and _possible(f"+{digits}") else None
-    said = _said(text, start, value) or bool(re.match(_AFTER, text[stop : stop + 12]))
+    said = _said(text, start, value) or bool(re.match(_AFTER, text[stop : stop + 40]))
     if (
         digits.startswith("00")
         and (said or len(value) > len(digits))
@@ -124,7 +127,8 @@ def _said(text: str, start: int, value: str) -> bool:
     before = text[max(0, start - 60) : start]
     if re.search(_VERBS, before):
         return True
-    if value[0] in "(0" and not value.isdigit() and re.search(_VERBS_ABROAD, before):
+    verb = None if value.isdigit() else re.search(_VERBS_ABROAD, before)
+    if verb and (value[0] in "(0" or not re.search(r"[^\W\d_]{4,}", verb["gap"])):
         return True
     word = re.search(_WORDS, before)
     if not word:

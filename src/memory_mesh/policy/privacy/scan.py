@@ -38,7 +38,7 @@ class Scanner:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = [_Prepared(rule) for rule in rules]
         labels = sorted({rule.label for rule in rules}, key=len, reverse=True)
-        self._placeholder = rf"\[(?:{'|'.join(labels)})(?:_[0-9a-f]{{8}})?\]"
+        self._placeholder = rf"\[(?:{'|'.join(labels)})(?:_[0-9a-f]{{8,12}})?\]"
 
     def find(self, text: str) -> list[Taken]:
         """Returns the matches in the order of the text."""

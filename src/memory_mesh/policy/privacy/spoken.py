@@ -19,6 +19,7 @@ _BARE = r"[^\s\"'`,;|<>]{4,128}"
 _FIRST = re.compile(rf"[\"'`]?(?P<value>{_BARE})")
 _TRAILING = ".,:;!?)]}*"
 _NAME = r"[A-Za-z_][\w.@+\\-]{0,63}"
+_COLONS = 2  # as many are in a line of /etc/passwd
 _NEAR = 100  # how far behind its word a code may stand
 _LOGIN_WORDS = (
     r"log[ -]?ins?|logon|sign[ -]?in|creds?|credentials|zugang|zugangsdaten|anmeldung|anmeldedaten"
@@ -41,10 +42,10 @@ _WIFI_HINTS = (
 _WIFI_CODE = re.compile(
     r"(?i)(?P<kind>\s/\s|[:=]|(?:^|\W)(?:is|ist|est|es|è|é|är|lautet|key|code|pass\w*|pw|pwd|psk"
     r"|schl[uü]ssel|clave|contrase[nñ]a|senha|cl[eé]|mdp|chiave|sleutel|klucz|ключ|пароль|код)"
-    r"(?:\s{0,2}[:=])?|密码|密碼|是|は|:)[\"'`]?\s{0,3}[\"'`]?(?P<value>[^\s\"'`,;|<>/]{8,63})"
+    r"(?:\s{0,2}[:=])?|密码|密碼|是|は|:|\s\()[\"'`]?\s{0,3}(?:\"(?P<quoted>[^\"\n]{8,63})\"|[\"'`]?(?P<value>[^\s\"'`,;|<>/]{8,63}))"
 )
 _CODES = (
-    rf"(?:{'|'.join(DOORS)})[ -]?code|digicode|geheimzahl|passcode|puk"
+    rf"(?:{'|'.join(DOORS)})[ -]?code|digicode|geheimzahl|passcode|puk|code (?:for|of|to) (?:the )?(?:door|gate|alarm|safe|lock|entrance|garage|keypad)"
     r"|code (?:de |d')?(?:la |l')?(?:porte|portail|alarme|entrée|immeuble)"
     r"|c[oó]digo (?:de |del )?(?:la )?(?:puerta|alarma|acceso|entrada|porta|alarme)"
     r"|codice (?:porta|allarme|di accesso)|暗証番号|门禁码|門禁碼|пин(?:-?код)?|핀번호"
@@ -54,13 +55,13 @@ _PIN = (
     rf"|コード)?|(?<![a-z0-9])(?i:{_CODES}))(?![A-Za-z])"
 )
 _SHOWN_PIN = (
-    r"(?<![A-Za-z0-9_])(?:PIN|(?i:(?:door|gate|entry|entrance|keypad|lobby|unlock|tür)[ -]?code|puk"
+    r"(?<![A-Za-z0-9_])(?:PIN|(?i:pin[ -]?code|пин(?:-?код)?|(?:door|gate|entry|entrance|keypad|lobby|unlock|tür)[ -]?code|puk"
     r"|digicode|passcode))\s"
 )
 _PIN_HINTS = (
     "pin ", "pin:", "pin=", 'pin"', "pin'", "pin_", "pin-", "pin码", "pin番号", "pinコード",
     "pincode", "puk", *(f"{door}{gap}code" for door in DOORS for gap in ("", " ", "-")),
-    "digicode", "geheimzahl", "passcode", "code de", "code d'", "código ", "codigo ", "codice ",
+    "digicode", "geheimzahl", "code for", "code of", "code to", "passcode", "code de", "code d'", "código ", "codigo ", "codice ",
     "暗証番号", "门禁码", "門禁碼", "пин", "핀번호",
 )  # fmt: skip
 _DIGITS = r"(?P<value>[0-9]{4,8}(?:(?<=[0-9]{4})[#*])?|[0-9]{3} [0-9]{3})"
@@ -116,7 +117,7 @@ def _list_of_codes(text: str, at: int) -> Iterator[Span]:
 
 def _is_code(value: str) -> bool:
     digits = len(re.findall("[0-9]", value))
-    if re.fullmatch(r"(?:19|20)[0-9]{2}-[0-9]{2}.*|[A-Za-z]+-?[0-9]{1,3}", value):
+    if re.fullmatch(r"(?:19|20)[0-9]{2}-?[0-9]{2}.*|[A-Za-z]+-?[0-9]{1,3}", value):
         return False
     return digits > 1 and (len(value) > 8 or digits == 8)  # noqa: PLR2004 - eight digits, or more
 
@@ -139,12 +140,18 @@ def wifi(text: str, start: int, stop: int) -> Span | None:
     tail = text[stop : stop + _NEAR]
     for said in _WIFI_CODE.finditer(tail):
         kind = said["kind"].strip().lower()
+        if said["quoted"] and re.search("[0-9]", said["quoted"]) and kind[:1] in "=:pk":
+            return stop + said.start("quoted"), stop + said.end("quoted")
+        if said["quoted"]:
+            continue
         line = "\n" not in tail[: said.start()]
         last = said.start("value") + len(said["value"].rstrip(_TRAILING))
         value = tail[said.start("value") : last]
         if not line and kind in {"/", ":", "=", "is", "ist", "est", "es", "è", "é"}:
             continue
-        loose = kind in {":", "="}
+        loose = kind in {":", "=", "("}
+        if re.match(r"\w+=", value):
+            continue
         if (strong(value) and not re.match("[A-Z]{2,}[0-9]", value)) if loose else chosen(value):
             return stop + said.start("value"), stop + last
     return None
@@ -158,7 +165,8 @@ def pin(text: str, start: int, stop: int) -> Span | None:
 def answer(text: str, start: int, stop: int) -> Span | None:
     """Returns the span of a value that answers a question for a secret."""
     last = start + len(text[start:stop].rstrip(_TRAILING))
-    return (start, last) if strong(text[start:last]) else None
+    value = text[start:last]
+    return (start, last) if strong(value) and value.count(":") < _COLONS else None
 
 
 SPOKEN = (
@@ -208,7 +216,7 @@ SPOKEN = (
         gate="digits",
         hints=_WIFI_HINTS,
         pattern=(
-            r"(?i:(?<![a-z0-9])(?:wi-?fi|w-?lan|ssid|hotspot|wpa[23]?|psk|guest net(?:work)?)(?![a-z]))"
+            r"(?i:(?<![a-z0-9])(?:wi-?fi|w-?lan|ssid|hotspot|wpa[23]?|psk|guest net(?:work)?)(?![a-z0-9]))"
             "|无线|無線|ワイファイ|와이파이|(?i:вай-?фай)"
         ),
         check=wifi,
@@ -249,8 +257,8 @@ SPOKEN = (
         hints=("passphrase", "passphras"),
         pattern=(
             r"(?i:passphrase)(?:[^\n:=.]{0,40}?)(?:\s{0,2}[:=]|\sis)\s{1,3}"
-            r"(?P<value>[a-z]{3,12}(?: (?!(?:must|the|and|for|with|from|that|you|will|can|not|are|was|has"
-            r"|should)\b)[a-z0-9]{2,12}){3,9})(?=[.!]?(?:\n|\Z))"
+            r"(?P<value>(?!must|the |see |not |never |ask)[a-z]{3,12}(?: (?!(?:must|the|and|for|with|from|that"
+            r"|you|will|can|not|are|was|has|have|be|is|should|when|by|of|to|in|on|it|at|or|as)\b)[a-z0-9]{2,12}){3,9})(?=[.!]?(?:\n|\Z))"
         ),
         why="a passphrase of at least four words that ends its line",
         example="the passphrase is orbit lantern mustard kestrel",
@@ -277,7 +285,7 @@ SPOKEN = (
         pattern=(
             rf"(?:{_SHOWN_PIN}|{_PIN}(?:[\"'`]?\s{{0,2}}[:=＝：]\s{{0,3}}[\"'`]?"
             rf"|(?:\s{OF}\s[^\n.:=0-9]{{1,48}}?|\s?\([^()\n]{{1,40}}\))?"
-            rf"(?:\s{{0,2}}[:=]\s{{0,3}}|\s{IS}\s(?:now\s|currently\s|jetzt\s|still\s)?)[\"'`]?"
+            rf"(?:\s{{0,2}}[:=]\s{{0,3}}|\s{IS}:?\s(?:now\s|currently\s|jetzt\s|still\s)?)[\"'`]?"
             rf"|\s(?:was |got |has been )?(?:re)?(?:set|changed|geändert|gesetzt)\s(?:to|auf)\s"
             rf"|[是为為は]\s?))"
             rf"{_DIGITS}{_DIGITS_END}"
