@@ -12,7 +12,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,11 +104,10 @@ def _runs(secret: str) -> list[str]:
 
 def _show(text: DeveloperText) -> None:
     redactor = WITH_OPTIONS if text.opt_in else ALWAYS
-    say: Callable[[str], None] = lambda what: print(f"{text.id} {what}: {redactor.text(text.text)!r}")  # noqa: E731
-    for secret in missed(text, redactor):
-        say(f"MISSED {secret!r}")
-    if spoiled(text, redactor):
-        say("CHANGED")
+    found = [f"missed {secret!r}" for secret in missed(text, redactor)]
+    found += ["changed"] if spoiled(text, redactor) else []
+    for what in found:
+        print(f"{text.id} {what}: {redactor.text(text.text)!r}")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ _ENVIRONMENT = {
     "reranker_chars": "MEMORY_MESH_RERANKER_CHARS",
     "reranker_timeout": "MEMORY_MESH_RERANKER_TIMEOUT",
     "redact": "MEMORY_MESH_REDACT",
+    "privacy_kinds": "MEMORY_MESH_PRIVACY_KINDS",
+    "phone_country": "MEMORY_MESH_PHONE_COUNTRY",
     "own_names": "MEMORY_MESH_OWN_NAMES",
     "raw_input": "MEMORY_MESH_RAW_INPUT",
     "system_memory": "MEMORY_MESH_SYSTEM_MEMORY",
@@ -82,6 +84,7 @@ _OWN_NAMES = ("traces", "all", "off")
 _RAW_INPUT = ("scrub", "summarise", "drop")
 _WRITTEN = {  # in the file
     "privacy_rules": "[[privacy.rules]]",
+    "privacy_kinds": "[privacy] kinds",
     "predicates": "[predicates.NAME]",
     "injection": "[injection.AGENT]",
 }
@@ -138,6 +141,8 @@ class Config:
     reranker_timeout: float = 2.0
     redact: bool = True
     privacy_rules: tuple[Mapping[str, object], ...] = ()
+    privacy_kinds: tuple[str, ...] = ()
+    phone_country: str = ""
     private_names: tuple[str, ...] = ()
     own_names: str = "traces"
     raw_input: str = "scrub"
@@ -223,6 +228,14 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
         "Sequence[Mapping[str, object]] | None",
         "rules of your own for what to replace",
     ),
+    "privacy_kinds": (
+        "str | Sequence[str] | None",
+        "further kinds to replace: street_address, birth_date",
+    ),
+    "phone_country": (
+        "str | None",
+        "whose national phone numbers to replace; else the locale's",
+    ),
     "private_names": ("str | Sequence[str] | None", "names to replace by stable ids in every text"),
     "own_names": (
         "str | None",
@@ -277,7 +290,14 @@ def load(
     if environment.get(CONFIG_FILE) and not path.is_file():
         raise InvalidInput(f"{CONFIG_FILE} names {path}, and there is no such file")
     layers: list[tuple[str, Mapping[str, object]]] = [
-        ("default", {"db_dir": folder, "models_dir": folder / "models"}),
+        (
+            "default",
+            {
+                "db_dir": folder,
+                "models_dir": folder / "models",
+                "phone_country": _country_of_locale(environment),
+            },
+        ),
         (f"file {path}", _from_file(path)),
         ("environment", _from_environment(environment)),
         ("option", {key: value for key, value in (stated or {}).items() if value is not None}),
@@ -340,15 +360,16 @@ def _flat(path: Path, values: dict[str, object]) -> dict[str, object]:
     privacy = values.pop("privacy")
     if not isinstance(privacy, dict):
         raise InvalidInput(
-            f"file {path}, privacy: must contain tables, each under [[privacy.rules]]"
+            f"file {path}, privacy: must be a table: kinds, and rules under [[privacy.rules]]"
         )
-    if strange := sorted(set(privacy) - {"rules"}):
+    if strange := sorted(set(privacy) - {"rules", "kinds"}):
         raise InvalidInput(
-            f"file {path}, privacy: unknown key {strange[0]!r}; the only key is rules"
+            f"file {path}, privacy: unknown key {strange[0]!r}; the keys are kinds and rules"
         )
-    if "rules" in privacy and "privacy_rules" in values:
-        raise InvalidInput(f"file {path}: set either [[privacy.rules]] or privacy_rules, not both")
-    return values | {f"privacy_{key}": rules for key, rules in privacy.items()}
+    for key in privacy:
+        if (name := f"privacy_{key}") in values:
+            raise InvalidInput(f"file {path}: set either {_WRITTEN[name]} or {name}, not both")
+    return values | {f"privacy_{key}": value for key, value in privacy.items()}
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
@@ -388,6 +409,8 @@ def _fitted(name: str, value: object) -> object:
     readers: dict[str, Callable[[object], object]] = {
         "skill_directories": _paths,
         "privacy_rules": _rules,
+        "privacy_kinds": _kinds,
+        "phone_country": _country,
         "predicates": _named_tables,
         "private_names": _names,
         "own_names": _where_names,
@@ -425,6 +448,35 @@ def _rules(value: object) -> tuple[Mapping[str, object], ...]:
 
     user_rules(value)
     return tuple(value)
+
+
+def _kinds(value: object) -> tuple[str, ...]:
+    kinds = value.replace(",", " ").split() if isinstance(value, str) else value
+    if not isinstance(kinds, Sequence) or not all(isinstance(kind, str) for kind in kinds):
+        raise InvalidInput(f"must be a kind or a list of kinds, not {value!r}")
+    if kinds:
+        from memory_mesh.policy import privacy
+
+        privacy.kinds(kinds)
+    return tuple(kinds)
+
+
+def _country(value: object) -> str:
+    if isinstance(value, str) and (not value or _is_country(value)):
+        return value.upper()
+    raise InvalidInput(f"must be the two letters of a country, such as DE, not {value!r}")
+
+
+def _country_of_locale(environment: Mapping[str, str]) -> str:
+    """Returns the country that the locale names, such as DE of de_DE.UTF-8; else nothing."""
+    names = ("LC_ALL", "LC_TELEPHONE", "LANG")
+    stated = next((environment[name] for name in names if environment.get(name)), "")
+    country = stated.partition(".")[0].partition("@")[0].rpartition("_")[2]
+    return country if "_" in stated and _is_country(country) else ""
+
+
+def _is_country(value: str) -> bool:
+    return len(value) == 2 and value.isascii() and value.isalpha()  # noqa: PLR2004 - two letters
 
 
 def _names(value: object) -> tuple[str, ...]:

@@ -135,7 +135,14 @@ class OpenStore:
             found = self._redactors.pop((namespace, own), None)
             if found is None:
                 names = self._name_rules(own=own) if own or config.private_names else None
-                found = StoreRedactor(namespace, self.folder, config.privacy_rules, names)
+                found = StoreRedactor(
+                    namespace,
+                    self.folder,
+                    config.privacy_rules,
+                    names,
+                    kinds=config.privacy_kinds,
+                    country=config.phone_country,
+                )
             self._redactors[namespace, own] = found  # the last one is the most recently used
             if len(self._redactors) > KEPT_REDACTORS:
                 del self._redactors[next(iter(self._redactors))]

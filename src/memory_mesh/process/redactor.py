@@ -37,10 +37,18 @@ class StoreRedactor:
         folder: Path,
         rules: Sequence[Mapping[str, object]] = (),
         names: "Callable[[], Sequence[Rule]] | None" = None,
+        *,
+        kinds: Sequence[str] = (),
+        country: str = "",
     ) -> None:
-        """Keep the settings; `names` gives the rules for the user's names when first needed."""
+        """Keep the settings; `names` gives the rules for the user's names when first needed.
+
+        `kinds` are replaced on request; `country` is the one whose phone numbers need no prefix.
+        """
         self._namespace, self._folder = namespace, folder
         self._settings, self._find_names = rules, names
+        self._kinds, self._country = kinds, country
+        self._always = bool(rules or kinds)
         self._names: Sequence[Rule] = ()
         self._redactor: Redactor | None = None
         self._without_names: Redactor | None = None
@@ -49,20 +57,20 @@ class StoreRedactor:
 
     def text(self, value: str) -> str:
         """The text with a placeholder for each personal datum or secret."""
-        if not self._settings and not self._may_match(value):
+        if not self._always and not self._may_match(value):
             return value
         return self._loaded().text(value)
 
     def identity(self, value: str) -> str:
         """The same for what identifies a project, an agent or a file: names are kept in it."""
-        if not self._settings and not privacy.suspicious(value):
+        if not self._always and not privacy.suspicious(value):
             return value
         self._loaded()
         return value if self._without_names is None else self._without_names.text(value)
 
     def json(self, value: Json) -> Json:
         """The same for every text within a value."""
-        if not self._settings and not any(map(self._may_match, _texts(value))):
+        if not self._always and not any(map(self._may_match, _texts(value))):
             return value
         return self._loaded().json(value)
 
@@ -85,13 +93,15 @@ class StoreRedactor:
                 from memory_mesh.process import keys
 
                 own = privacy.user_rules(self._settings) if self._settings else ()
+                own += privacy.kinds(self._kinds) if self._kinds else ()
                 key = keys.key_for(self._folder)
                 if self._find_names is not None:
                     self._names, self._find_names = self._find_names(), None
-                plain = privacy.Redactor(key, self._namespace, own)
+                country, namespace = self._country, self._namespace
+                plain = privacy.Redactor(key, namespace, own, country=country)
                 self._without_names = plain
                 self._redactor = (
-                    privacy.Redactor(key, self._namespace, own, self._names)
+                    privacy.Redactor(key, namespace, own, self._names, country=country)
                     if self._names
                     else plain
                 )

@@ -89,6 +89,8 @@ def create_memory(
     reranker_timeout: float | None = None,
     redact: bool | None = None,
     privacy_rules: Sequence[Mapping[str, object]] | None = None,
+    privacy_kinds: str | Sequence[str] | None = None,
+    phone_country: str | None = None,
     private_names: str | Sequence[str] | None = None,
     own_names: str | None = None,
     raw_input: str | None = None,
@@ -161,6 +163,8 @@ def create_memory(
         reranker_timeout: seconds after which a search ignores the reranker (default 2.0).
         redact: replace personal data and secrets before storing (default True).
         privacy_rules: rules of your own for what to replace.
+        privacy_kinds: further kinds to replace: street_address, birth_date.
+        phone_country: whose national phone numbers to replace; else the locale's (default '').
         private_names: names to replace by stable ids in every text.
         own_names: where your own names are replaced: traces, all or off (default 'traces').
         raw_input: what traces keep of a goal: scrub, summarise or drop (default 'scrub').
@@ -246,6 +250,8 @@ class MemoryGraph(
         reranker_timeout: float | None = None,
         redact: bool | None = None,
         privacy_rules: Sequence[Mapping[str, object]] | None = None,
+        privacy_kinds: str | Sequence[str] | None = None,
+        phone_country: str | None = None,
         private_names: str | Sequence[str] | None = None,
         own_names: str | None = None,
         raw_input: str | None = None,
@@ -318,6 +324,8 @@ class MemoryGraph(
             reranker_timeout: seconds after which a search ignores the reranker (default 2.0).
             redact: replace personal data and secrets before storing (default True).
             privacy_rules: rules of your own for what to replace.
+            privacy_kinds: further kinds to replace: street_address, birth_date.
+            phone_country: whose national phone numbers to replace; else the locale's (default '').
             private_names: names to replace by stable ids in every text.
             own_names: where your own names are replaced: traces, all or off (default 'traces').
             raw_input: what traces keep of a goal: scrub, summarise or drop (default 'scrub').

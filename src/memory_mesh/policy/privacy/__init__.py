@@ -40,13 +40,22 @@ OPTIONAL: dict[str, Rule]
 
 
 class Redactor:
-    """Redacts texts for one namespace: `extra` rules before the built-in ones, `names` after."""
+    """Redacts texts for one namespace: `extra` rules before the built-in ones, `names` after.
+
+    Phone numbers of the `country`, two capital letters, need neither prefix nor words beside them.
+    """
 
     def __init__(
-        self, key: bytes, namespace: str, extra: Sequence[Rule] = (), names: Sequence[Rule] = ()
+        self,
+        key: bytes,
+        namespace: str,
+        extra: Sequence[Rule] = (),
+        names: Sequence[Rule] = (),
+        *,
+        country: str = "",
     ) -> None:
         self._key, self._namespace = key, namespace.encode()
-        self._extra, self._names = tuple(extra), tuple(names)
+        self._extra, self._names, self._country = tuple(extra), tuple(names), country
         self._scanner: Scanner | None = None
 
     def text(self, value: str) -> str:
@@ -67,7 +76,7 @@ class Redactor:
         if not self._extra and not suspicious(value) and not mentioned(value, self._names):
             return []
         if self._scanner is None:
-            self._scanner = _scanner(self._extra, self._names)
+            self._scanner = _scanner(self._extra, self._names, self._country)
         return self._scanner.find(value)
 
     def _placeholder(self, part: "Taken") -> str:
@@ -184,11 +193,13 @@ def mentioned(text: str, names: Sequence[Rule]) -> bool:
     return any(hint in lowered for rule in names for hint in rule.hints)
 
 
-def _scanner(extra: tuple[Rule, ...], names: tuple[Rule, ...] = ()) -> "Scanner":
+def _scanner(extra: tuple[Rule, ...], names: tuple[Rule, ...] = (), country: str = "") -> "Scanner":
     from memory_mesh.policy.privacy.scan import Scanner
-    from memory_mesh.policy.privacy.table import RULES, SCANNER
+    from memory_mesh.policy.privacy.table import RULES, SCANNER, rules_for
 
-    return Scanner((*extra, *RULES, *names)) if extra or names else SCANNER
+    if not (extra or names or country):
+        return SCANNER
+    return Scanner((*extra, *(rules_for(country) if country else RULES), *names))
 
 
 def _replaced(

@@ -47,7 +47,9 @@ _OTHER_AFTER = (
     rf"(?i)[\"'`)]?,? ?(?:\(|is |as |= ?|ist |est |es |was )(?:the |an |a |our |your |die |le |la |el )?"
     rf"(?:\w{{1,16}} )?(?:{_THINGS})(?![a-z])"
 )
-_LISTED = re.compile(r"(?:[0-9][0-9 -]{10,22}[0-9](?:,| and| und| et| y| e| or|/|;| &|\s)\s?){1,6}\Z")
+_LISTED = re.compile(
+    r"(?:[0-9][0-9 -]{10,22}[0-9](?:,| and| und| et| y| e| or|/|;| &|\s)\s?){1,6}\Z"
+)
 # of https://docs.stripe.com/testing: the numbers that begin with 400000, and these
 _STRIPE = frozenset(
     (

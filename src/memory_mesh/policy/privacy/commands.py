@@ -74,7 +74,9 @@ def piped(text: str, start: int, stop: int) -> Span | None:
     name, colon, password = text[settled[0] : settled[1]].partition(":")
     if not colon or not re.fullmatch(_NAME, name):
         return settled
-    return None if re.fullmatch(STANDS_FOR_ONE, password) else (settled[1] - len(password), settled[1])
+    return (
+        None if re.fullmatch(STANDS_FOR_ONE, password) else (settled[1] - len(password), settled[1])
+    )
 
 
 def _rule(pattern: str, hint: str, example: str, why: str) -> Rule:

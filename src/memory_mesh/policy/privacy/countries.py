@@ -48,9 +48,7 @@ US usa america amerika états-unis american
 VN vietnam
 ZA südafrika
 """
-_REGIONS = {
-    name: line[:2] for line in _NAMES.strip().splitlines() for name in line[3:].split()
-}
+_REGIONS = {name: line[:2] for line in _NAMES.strip().splitlines() for name in line[3:].split()}
 _PHRASES = {
     "united kingdom": "GB", "united states": "US", "new zealand": "NZ", "south africa": "ZA",
     "south korea": "KR", "hong kong": "HK", "czech republic": "CZ", "estados unidos": "US",

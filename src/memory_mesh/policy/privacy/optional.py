@@ -102,4 +102,3 @@ def kinds(names: Sequence[str]) -> tuple[Rule, ...]:
             known = ", ".join(OPTIONAL)
             raise InvalidInput(f"{name!r} is no kind to ask for; the kinds are: {known}")
     return tuple(rule for name, rule in OPTIONAL.items() if name in set(names))
-

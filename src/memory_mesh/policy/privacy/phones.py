@@ -82,8 +82,8 @@ def national(country: str) -> Rule:
 
     def check(text: str, start: int, stop: int) -> Span | None:
         start, stop = _balanced(text, start, stop)
-        dialled = text[start] in "(0" and _is_national(text, start, stop, (country,))
-        return (start, stop) if dialled else None
+        grouped = text[start] in "(0" and not text[start:stop].isdigit()
+        return (start, stop) if grouped and _is_national(text, start, stop, (country,)) else None
 
     return replace(
         PHONES[0],

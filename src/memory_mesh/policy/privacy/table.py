@@ -7,7 +7,7 @@ from memory_mesh.policy.privacy.identities import IDENTITIES
 from memory_mesh.policy.privacy.issuers import ISSUERS, PRIVATE_KEYS
 from memory_mesh.policy.privacy.logins import LOGINS, URL_LOGINS
 from memory_mesh.policy.privacy.personal import PERSONAL
-from memory_mesh.policy.privacy.phones import PHONES
+from memory_mesh.policy.privacy.phones import PHONES, national
 from memory_mesh.policy.privacy.rule import Rule
 from memory_mesh.policy.privacy.scan import Scanner
 from memory_mesh.policy.privacy.spoken import SPOKEN
@@ -26,3 +26,8 @@ RULES: tuple[Rule, ...] = (
     *PHONES,
 )
 SCANNER = Scanner(RULES)
+
+
+def rules_for(country: str) -> tuple[Rule, ...]:
+    """Returns the built-in rules and that for the phone numbers of one country."""
+    return (*RULES, national(country))
