@@ -1,8 +1,9 @@
 """Rules for passwords that commands are called with."""
 
 import re
+from collections.abc import Iterator
 
-from memory_mesh.policy.privacy.rule import Rule, Span
+from memory_mesh.policy.privacy.rule import Place, Rule, Span
 
 STANDS_FOR_ONE = (
     r"(?i)\$.*|%.*|<.*|\{.*|\[.*|\*+|x+|\.+|-.*|=.*|your.*|my[_-].*|pass(?:word|wd)?|pw|pwd|secret|token"
@@ -79,39 +80,46 @@ def piped(text: str, start: int, stop: int) -> Span | None:
     )
 
 
-def _rule(pattern: str, hint: str, example: str, why: str) -> Rule:
-    return Rule(
-        name="secret",
-        label="SECRET",
-        hints=(hint,),
-        pattern=pattern,
-        check=typed,
-        why=why,
-        example=example,
-    )
+class _Commands:
+    """Finds the passwords of commands and statements; looks only for those a text may have."""
+
+    def __init__(self) -> None:
+        rows = [
+            (hint, rf"(?<![\w.-])(?:{command})(?![\w-]){_ROW}(?:{flag}){_VALUE}", typed)
+            for command, flag, hint, _ in _COMMANDS
+        ]
+        rows += [(hint, before + _VALUE, typed) for before, hint, _ in _STATEMENTS]
+        rows += [(hint, _PIPED, piped) for hint in ("sudo ", "passwd", "password-stdin")]
+        self._rows = rows
+
+    def finditer(self, text: str, /) -> Iterator[Place]:
+        """Yields the passwords, those of one command in order."""
+        lowered, found = text.lower(), list[Span]()
+        for hint, pattern, check in self._rows:
+            if hint not in lowered:
+                continue
+            for match in re.finditer(pattern, text):
+                if span := check(text, *match.span("value")):
+                    found.append(span)
+        for start, stop in sorted(found):
+            yield Place(start, stop)
 
 
 COMMANDS = (
-    *(
-        _rule(
-            rf"(?<![\w.-])(?:{command})(?![\w-]){_ROW}(?:{flag}){_VALUE}",
-            hint,
-            example,
-            f"the password that {re.match('[a-z0-9]+', example)[0]} is called with",  # type: ignore[index]  # every example begins so
-        )
-        for command, flag, hint, example in _COMMANDS
-    ),
-    *(
-        _rule(before + _VALUE, hint, example, "the password of a statement")
-        for before, hint, example in _STATEMENTS
-    ),
     Rule(
         name="secret",
         label="SECRET",
-        hints=("sudo ", "passwd", "password-stdin", "cryptsetup"),
-        pattern=_PIPED,
-        check=piped,
-        why="a password that is echoed into a command",
-        example="echo tX93-mangrove | sudo -S reboot",
+        hints=tuple(
+            dict.fromkeys(
+                (*(row[2] for row in _COMMANDS), *(row[1] for row in _STATEMENTS), "sudo ", "passwd")
+            )
+        ),
+        pattern=_Commands(),
+        why=(
+            "the password that a command is called with (mysql, docker login, sshpass, redis-cli,"
+            " ldapsearch, openssl and others), that a statement sets or that is echoed into one"
+        ),
+        example="mysql -u root -ptX93-mangrove",
     ),
 )
+EXAMPLES = tuple(row[-1] for row in (*_COMMANDS, *_STATEMENTS))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from memory_mesh.policy.privacy.anchored import Anchored
 from memory_mesh.policy.privacy.chosen import strong
 from memory_mesh.policy.privacy.commands import STANDS_FOR_ONE
 from memory_mesh.policy.privacy.rule import Place, Rule
@@ -13,7 +14,14 @@ _KNOWN = (
     r"|user_session|__Secure-[\w.-]{1,40}|__Host-[\w.-]{1,40}|rack\.session|ci_session"
     r"|koa\.sess|express\.sid|beaker\.session\.id|csrftoken"
 )
-_COOKIE = re.compile(
+_WORDS = (
+    "cookie", "curl ", "phpsessid", "jsessionid", "sessionid", "asp.net_s", ".aspxauth",
+    ".aspnetcore.", "connect.sid", "laravel_session", "aspsessionid", "wordpress_logged_in_",
+    "_gh_sess", "user_session", "__secure-", "__host-", "rack.session", "ci_session", "koa.sess",
+    "express.sid", "beaker.session", "csrftoken",
+)  # fmt: skip
+_COOKIE = Anchored(
+    _WORDS,
     rf"(?P<known>(?<![\w.-])(?:{_KNOWN})(?=[\"']?\s{{0,2}}[=:]))"
     r"|(?i:cookies?(?:jar)?)(?:\.set\(|[\"'\])]{0,2}(?:\s{0,3}[:=]|\s(?:is|was|ist|est|es|value))\s{0,3})"
     r"|(?<![\w-])curl [^\n]{0,200}?\s(?:-b|--cookie)[ =]"

@@ -19,6 +19,7 @@ from memory_mesh.policy.privacy.gate import (
 )
 from memory_mesh.policy.privacy.rule import Finder, Rule, Span
 
+_MARKS = "_@%~=.:/-"  # what a text lacks spares the rules whose hints all have it
 BEFORE, AFTER = 48, 24  # how far a context word may stand from its number
 
 
@@ -51,8 +52,14 @@ class Scanner:
             "long word": has_long_word(folded),
         }
         lowered, taken = folded.lower(), list[Taken]()
+        marks = {"", *(mark for mark in _MARKS if mark in lowered)}
+        plain = lowered.isascii()
         for prepared in self._rules:
-            if gates[prepared.rule.gate] and prepared.hinted(lowered):
+            if (
+                gates[prepared.gate]
+                and prepared.mark in marks
+                and prepared.hinted(lowered, plain=plain)
+            ):
                 _take(prepared, folded, taken)
         taken.sort(key=lambda part: part.start)
         return taken if places is None else [_placed(part, places) for part in taken]
@@ -67,12 +74,15 @@ class _Prepared:
     """A rule and its pattern, compiled when first needed."""
 
     def __init__(self, rule: Rule) -> None:
-        self.rule, self._hints = rule, rule.hints
+        self.rule, self.gate, self._hints = rule, rule.gate, rule.hints
+        self._plain = tuple(hint for hint in rule.hints if hint.isascii())
+        common = (mark for mark in _MARKS if all(mark in hint for hint in rule.hints))
+        self.mark = next(common, "") if rule.hints else ""
         self._finder: Finder | None = None
         self._context: re.Pattern[str] | None = None
 
-    def hinted(self, lowered: str) -> bool:
-        for hint in self._hints:  # a third faster than any(), and asked of every rule
+    def hinted(self, lowered: str, *, plain: bool) -> bool:
+        for hint in self._plain if plain else self._hints:  # a third faster than any()
             if hint in lowered:
                 return True
         return not self._hints

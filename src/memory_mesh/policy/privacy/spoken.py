@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from memory_mesh.policy.privacy.anchored import Anchored
 from memory_mesh.policy.privacy.chosen import chosen, strong
 from memory_mesh.policy.privacy.gate import DOORS, LISTS
 from memory_mesh.policy.privacy.rule import Place, Rule, Span
@@ -35,6 +36,11 @@ _USER_WORDS = (
     r"user(?:name)?s?|accounts?|access|auth|admin|benutzer(?:name)?|konto|utilisateur|compte|acc[eè]s"
     r"|usuario|cuenta|utente|usu[aá]rio|conta|gebruiker|пользователь"
 )
+_USER_HINTS = (
+    "user", "account", "access", "auth", "admin", "benutzer", "konto", "utilisateur", "compte",
+    "acces", "accès", "usuario", "usuário", "cuenta", "utente", "conta", "gebruiker",
+    "пользователь",
+)  # fmt: skip
 _WIFI_HINTS = (
     "wifi", "wi-fi", "wlan", "w-lan", "ssid", "hotspot", "wpa", "psk", "guest net", "无线", "無線",
     "ワイファイ", "와이파이", "вайфай", "вай-фай",
@@ -59,10 +65,13 @@ _SHOWN_PIN = (
     r"|digicode|passcode))\s"
 )
 _PIN_HINTS = (
-    "pin ", "pin:", "pin=", 'pin"', "pin'", "pin_", "pin-", "pin码", "pin番号", "pinコード",
-    "pincode", "puk", *(f"{door}{gap}code" for door in DOORS for gap in ("", " ", "-")),
-    "digicode", "geheimzahl", "code for", "code of", "code to", "passcode", "code de", "code d'", "código ", "codigo ", "codice ",
-    "暗証番号", "门禁码", "門禁碼", "пин", "핀번호",
+    "pin", "puk", "code", "geheimzahl", "digo ", "codice ", "暗証番号", "门禁码", "門禁碼", "пин",
+    "핀번호",
+)  # fmt: skip
+_PIN_WORDS = (
+    *DOORS, "pin", "puk", "digicode", "geheimzahl", "passcode", "code d", "code porte", "code portail",
+    "code alarme", "code for", "code of", "code to", "código ", "codigo ", "codice ", "暗証番号",
+    "门禁码", "門禁碼", "пин", "핀번호",
 )  # fmt: skip
 _DIGITS = r"(?P<value>[0-9]{4,8}(?:(?<=[0-9]{4})[#*])?|[0-9]{3} [0-9]{3})"
 _DIGITS_END = (
@@ -76,10 +85,12 @@ _RECOVERY = (
     r"|codici di (?:recupero|backup)|код\w* восстановления|恢复代码|备用代码|リカバリーコード|복구 코드"
 )
 _RECOVERY_HINTS = (
-    *(f"{kind}{gap}code" for kind in LISTS for gap in (" ", "-", "")),
-    "recovery key", "backup key", "notfall", "wiederherstellung", "code de ", "codes de ",
-    "digo de ", "digos de ", "codici di ", "восстановления", "恢复代码", "备用代码",
-    "リカバリーコード", "복구 코드",
+    "code", "recovery key", "backup key", "notfall", "wiederherstellung", "digo", "codici di ",
+    "восстановления", "恢复代码", "备用代码", "リカバリーコード", "복구 코드",
+)  # fmt: skip
+_RECOVERY_WORDS = (
+    *LISTS, "back-up", "notfall", "wiederherstellung", "code de", "codes de", "código", "codigo",
+    "codici di ", "код", "恢复代码", "备用代码", "リカバリーコード", "복구 코드",
 )  # fmt: skip
 _ONE_CODE = re.compile(
     r"(?<![\w-])(?:[0-9A-Za-z]{4,12}(?:-[0-9A-Za-z]{3,12}){1,9}|[0-9]{4} [0-9]{4}(?! ?[0-9])"
@@ -90,13 +101,12 @@ _ONE_CODE = re.compile(
 class _Codes:
     """Finds every code of a list behind a word for recovery codes."""
 
-    _compiled: re.Pattern[str] | None = None
+    def __init__(self) -> None:
+        self._words = Anchored(_RECOVERY_WORDS, _RECOVERY)
 
     def finditer(self, text: str, /) -> Iterator[Place]:
-        if self._compiled is None:
-            self._compiled = re.compile(_RECOVERY)
         end = 0
-        for word in self._compiled.finditer(text):
+        for word in self._words.finditer(text):
             at = max(end, word.end())
             for code in _list_of_codes(text, at):
                 end = code[1]
@@ -175,7 +185,8 @@ SPOKEN = (
         label="SECRET",
         gate="digits",
         hints=_LOGIN_HINTS,
-        pattern=(
+        pattern=Anchored(
+            _LOGIN_HINTS,
             rf"(?i:(?<![a-z])(?:{_LOGIN_WORDS})|ログイン|アカウント|账号|帳號|登录|登入|로그인|계정)"
             rf"(?:[^\n:=/]{{0,30}}?\s{{0,2}}[:=]\s{{0,3}}|\s{IS}\s{{1,2}}|\s{{1,2}}(?=[\"'`A-Za-z]))"
             rf"[\"'`]?{_NAME}[\"'`]?(?:\s{{1,3}}[/|·,;–-]\s{{1,3}}|[/:|]|,\s)[\"'`]?(?P<value>{_BARE})"
@@ -189,7 +200,8 @@ SPOKEN = (
         label="SECRET",
         gate="digits",
         hints=(" / ",),
-        pattern=(
+        pattern=Anchored(
+            _USER_HINTS,
             rf"(?i:(?<![a-z])(?:{_USER_WORDS}))(?:[^\n:=/]{{0,30}}?\s{{0,2}}[:=]\s{{0,3}}|\s{IS}\s|\s)"
             rf"[\"'`]?{_NAME}[\"'`]? / [\"'`]?(?P<value>{_BARE})"
         ),
@@ -202,7 +214,8 @@ SPOKEN = (
         label="SECRET",
         gate="digits",
         hints=("admin:", "root:", "guest:", "istrator:", "sa:", " / "),
-        pattern=(
+        pattern=Anchored(
+            ("admin", "root", "guest", "sa:", "sa /", "superuser"),
             r"(?<![\w/.@-])(?:admin|administrator|root|guest|sa|superuser)"
             rf"(?:\s/\s|:|\s:\s)(?P<value>{_BARE})"
         ),
@@ -215,7 +228,8 @@ SPOKEN = (
         label="SECRET",
         gate="digits",
         hints=_WIFI_HINTS,
-        pattern=(
+        pattern=Anchored(
+            _WIFI_HINTS,
             r"(?i:(?<![a-z0-9])(?:wi-?fi|w-?lan|ssid|hotspot|wpa[23]?|psk|guest net(?:work)?)(?![a-z0-9]))"
             "|无线|無線|ワイファイ|와이파이|(?i:вай-?фай)"
         ),
@@ -267,8 +281,9 @@ SPOKEN = (
         name="secret",
         label="SECRET",
         gate="digits",
-        hints=("pw", "pass", "mdp", "kennwort", "contrase", "clave", "senha", "пароль", "login"),
-        pattern=(
+        hints=("?\n", "?\r", "? \n"),
+        pattern=Anchored(
+            ("pw", "pass", "mdp", "kennwort", "mot de", "contrase", "clave", "senha", "пароль", "login"),
             r"(?i:pw|pass|passw(?:or[dt]|d)|mdp|kennwort|mot de passe|contrase[ñn]a|clave|senha|пароль|login)"
             r"(?![a-z])[^\n?]{0,60}\?[ \t]{0,3}\r?\n[^\n]{0,60}?"
             r"(?P<value>[^\s\"'`,;|<>]{8,64})(?=[\"'`.!]{0,2}[ \t]{0,3}(?:\r?\n|\Z))"
@@ -282,7 +297,8 @@ SPOKEN = (
         label="PIN",
         gate="digits",
         hints=_PIN_HINTS,
-        pattern=(
+        pattern=Anchored(
+            _PIN_WORDS,
             rf"(?:{_SHOWN_PIN}|{_PIN}(?:[\"'`]?\s{{0,2}}[:=＝：]\s{{0,3}}[\"'`]?"
             rf"|(?:\s{OF}\s[^\n.:=0-9]{{1,48}}?|\s?\([^()\n]{{1,40}}\))?"
             rf"(?:\s{{0,2}}[:=]\s{{0,3}}|\s{IS}:?\s(?:now\s|currently\s|jetzt\s|still\s)?)[\"'`]?"
