@@ -13,6 +13,7 @@ from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, field, fields, replace
 from memory_mesh.model import PredicateSchema
 from memory_mesh.policy.arguments import check_share
+from memory_mesh.policy.locales import check_country, country_of
 from memory_mesh.policy.users import check_plain_namespace
 from memory_mesh.typed import Any
 
@@ -80,8 +81,7 @@ _COUNTS = {
 }
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
-_OWN_NAMES = ("traces", "all", "off")
-_RAW_INPUT = ("scrub", "summarise", "drop")
+_CHOICES = {"own_names": ("traces", "all", "off"), "raw_input": ("scrub", "summarise", "drop")}
 _WRITTEN = {  # in the file
     "privacy_rules": "[[privacy.rules]]",
     "privacy_kinds": "[privacy] kinds",
@@ -290,14 +290,8 @@ def load(
     if environment.get(CONFIG_FILE) and not path.is_file():
         raise InvalidInput(f"{CONFIG_FILE} names {path}, and there is no such file")
     layers: list[tuple[str, Mapping[str, object]]] = [
-        (
-            "default",
-            {
-                "db_dir": folder,
-                "models_dir": folder / "models",
-                "phone_country": _country_of_locale(environment),
-            },
-        ),
+        ("default", {"db_dir": folder, "models_dir": folder / "models"}),
+        ("default", {"phone_country": country_of(environment)}),
         (f"file {path}", _from_file(path)),
         ("environment", _from_environment(environment)),
         ("option", {key: value for key, value in (stated or {}).items() if value is not None}),
@@ -406,15 +400,17 @@ def _fitted(name: str, value: object) -> object:
         return Path(str(value)).expanduser()
     if name in _COUNTS:
         return _count(value)
+    if name in _CHOICES:
+        if value in _CHOICES[name]:
+            return value
+        raise InvalidInput(f"must be one of {', '.join(_CHOICES[name])}, not {value!r}")
     readers: dict[str, Callable[[object], object]] = {
         "skill_directories": _paths,
         "privacy_rules": _rules,
         "privacy_kinds": _kinds,
-        "phone_country": _country,
+        "phone_country": check_country,
         "predicates": _named_tables,
         "private_names": _names,
-        "own_names": _where_names,
-        "raw_input": _raw_input,
         "injection": _injection,
         "trigger_min_similarity": lambda share: check_share(share, name),
         "reranker_timeout": _seconds,
@@ -451,32 +447,9 @@ def _rules(value: object) -> tuple[Mapping[str, object], ...]:
 
 
 def _kinds(value: object) -> tuple[str, ...]:
-    kinds = value.replace(",", " ").split() if isinstance(value, str) else value
-    if not isinstance(kinds, Sequence) or not all(isinstance(kind, str) for kind in kinds):
-        raise InvalidInput(f"must be a kind or a list of kinds, not {value!r}")
-    if kinds:
-        from memory_mesh.policy import privacy
+    from memory_mesh.policy.privacy.optional import read
 
-        privacy.kinds(kinds)
-    return tuple(kinds)
-
-
-def _country(value: object) -> str:
-    if isinstance(value, str) and (not value or _is_country(value)):
-        return value.upper()
-    raise InvalidInput(f"must be the two letters of a country, such as DE, not {value!r}")
-
-
-def _country_of_locale(environment: Mapping[str, str]) -> str:
-    """Returns the country that the locale names, such as DE of de_DE.UTF-8; else nothing."""
-    names = ("LC_ALL", "LC_TELEPHONE", "LANG")
-    stated = next((environment[name] for name in names if environment.get(name)), "")
-    country = stated.partition(".")[0].partition("@")[0].rpartition("_")[2]
-    return country if "_" in stated and _is_country(country) else ""
-
-
-def _is_country(value: str) -> bool:
-    return len(value) == 2 and value.isascii() and value.isalpha()  # noqa: PLR2004 - two letters
+    return read(value)
 
 
 def _names(value: object) -> tuple[str, ...]:
@@ -487,18 +460,6 @@ def _names(value: object) -> tuple[str, ...]:
 
     listed(names)
     return tuple(names)
-
-
-def _where_names(value: object) -> str:
-    if value in _OWN_NAMES:
-        return str(value)
-    raise InvalidInput(f"must be one of {', '.join(_OWN_NAMES)}, not {value!r}")
-
-
-def _raw_input(value: object) -> str:
-    if value in _RAW_INPUT:
-        return str(value)
-    raise InvalidInput(f"must be one of {', '.join(_RAW_INPUT)}, not {value!r}")
 
 
 def _named_tables(value: object) -> Mapping[str, Mapping[str, str]]:

@@ -167,7 +167,7 @@ def user_rules(
 
 
 def kinds(names: Sequence[str]) -> tuple[Rule, ...]:
-    """Returns the rules of kinds that are replaced on request; InvalidInput names an unknown one."""
+    """Returns the rules of kinds that are replaced on request; InvalidInput names a bad one."""
     from memory_mesh.policy.privacy.optional import kinds as asked_for
 
     return asked_for(names)

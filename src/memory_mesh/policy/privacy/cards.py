@@ -1,4 +1,4 @@
-"""Rules for the numbers of cards: an issuer's digits, unless the words beside name another thing."""
+"""Rules for card numbers: an issuer's digits, unless the words beside them name another thing."""
 
 import re
 
@@ -19,10 +19,13 @@ _CARD_WORDS = (
 _CARD = "|".join(_CARD_WORDS).replace("cc", "(?<![a-z])cc(?![a-z])")
 # what says for sure that digits are a card, even if their check digit is wrong
 _SURELY = (
-    r"(?i)(?<![a-z])(?:(?:credit|debit|bank|kredit|gift)?[ _-]?card(?:[ _-]?(?:number|no|nr|num))?|pan"
+    r"(?i)(?<![a-z])(?:(?:credit|debit|bank|kredit|gift)?[ _-]?card(?:[ _-]?(?:number|no|nr"
+    r"|num))?|pan"
     r"|cc[ _-]?(?:number|no|num)|visa|mastercard|amex|american express|unionpay|kreditkarte"
-    r"|kartennummer|carte (?:bancaire|bleue|de cr[eé]dit)|num[eé]ro de carte|tarjeta(?: de cr[eé]dito)?"
-    r"|carta di credito|cart[aã]o(?: de cr[eé]dito)?)[\"'`]?(?: (?:is|ist|est|es))?[ :=#\"'`]{1,4}\Z"
+    r"|kartennummer|carte (?:bancaire|bleue|de cr[eé]dit)|num[eé]ro de carte"
+    r"|tarjeta(?: de cr[eé]dito)?"
+    r"|carta di credito|cart[aã]o(?: de cr[eé]dito)?)[\"'`]?(?: (?:is|ist|est"
+    r"|es))?[ :=#\"'`]{1,4}\Z"
 )
 _NUMBER = r"(?:number|no\.?|nr\.?|num|nummer|id|ids|code|ref|#|№|n[°ºo]\.?)"
 _THINGS = (
@@ -30,21 +33,28 @@ _THINGS = (
     r"|references?|ref|receipts?|bookings?|reservations?|serials?|imei|imsi|iccid|ean|gtin|upc|isbn"
     r"|sku|barcodes?|asset|batch|lot|job|build|trace|span|tweet|snowflake|offset|seed|checksum|hash"
     r"|nonce|timestamp|epoch|contract|incident|id|ids|uid|uuid|oid"
-    r"|bestell(?:ung|nummer|nr)|auftrags?(?:nummer|nr)?|rechnungs?(?:nummer|nr)?|sendungs?(?:nummer|nr)"
-    r"|liefer(?:ung|schein)s?(?:nummer|nr)?|vorgangs?(?:nummer|nr)?|buchungs?(?:nummer|nr)?|kundennummer"
+    r"|bestell(?:ung|nummer|nr)|auftrags?(?:nummer|nr)?|rechnungs?(?:nummer|nr)?"
+    r"|sendungs?(?:nummer|nr)"
+    r"|liefer(?:ung|schein)s?(?:nummer|nr)?|vorgangs?(?:nummer|nr)?|buchungs?(?:nummer|nr)?"
+    r"|kundennummer"
     r"|seriennummer|vertrags?(?:nummer|nr)|commandes?|factures?|suivi|colis|r[eé]servation|dossier"
     r"|pedidos?|facturas?|encomendas?|env[ií]o|seguimiento|rastreo|rastreamento|recibo"
-    r"|ordin[ei]|fattur[ae]|spedizion[ei]|tracciamento|bestelling|factuur|zam[oó]wieni[ea]|faktur[ay]?"
+    r"|ordin[ei]|fattur[ae]|spedizion[ei]|tracciamento|bestelling|factuur|zam[oó]wieni[ea]"
+    r"|faktur[ay]?"
     r"|ordre|objedn[aá]vk[ay]|sipari[sş]|fatura"
 )
 _OTHER_BEFORE = (
-    rf"(?i)(?:(?:(?<![a-z])(?:{_THINGS})|(?-i:[a-z]Id))(?:[ _-]?{_NUMBER})?[\"'`]?(?: (?:is|was|ist|est|es|war|n[uú]mero"
-    rf"|num[eé]ro|von|vom|of|del|de|du))?|订单号?|訂單|单号|發票|发票|快递单?号?|注文番号?|追跡番号?"
-    rf"|請求書番?号?|주문 ?번호|송장 ?번호|заказ\w*|счет\w*|счёт\w*|трек\w*|накладн\w*|номер заказа)"
-    rf"[ :=#№(\"'`是は：]{{0,4}}\Z"
+    rf"(?i)(?:(?:(?<![a-z])(?:{_THINGS})|(?-i:[a-z]Id))(?:[ _-]?{_NUMBER})?[\"'`]?(?: (?:is|was"
+    rf"|ist|est|es|war|n[uú]mero"
+    rf"|num[eé]ro|von|vom|of|del|de|du))?|订单号?|訂單|单号|發票|发票|快递单?号?|注文番号?"
+    rf"|追跡番号?"
+    rf"|請求書番?号?|주문 ?번호|송장 ?번호|заказ\w*|счет\w*|счёт\w*|трек\w*|накладн\w*"
+    rf"|номер заказа)"
+    rf"[ :=#№(\"'`是は]{{0,4}}\Z"
 )
 _OTHER_AFTER = (
-    rf"(?i)[\"'`)]?,? ?(?:\(|is |as |= ?|ist |est |es |was )(?:the |an |a |our |your |die |le |la |el )?"
+    rf"(?i)[\"'`)]?,? ?(?:\(|is |as |= ?|ist |est |es |was )(?:the |an |a |our |your |die |le "
+    rf"|la |el )?"
     rf"(?:\w{{1,16}} )?(?:{_THINGS})(?![a-z])"
 )
 _LISTED = re.compile(
@@ -127,6 +137,7 @@ CARDS = (
         name="card",
         label="CARD",
         gate="number",
+        digits=14,
         pattern=(
             r"[0-9](?<![0-9A-Za-z].)(?<![0-9][.-].)(?:[ -]?[0-9]){13,18}(?![ -]?[0-9]|[A-Za-z])"
         ),
@@ -138,6 +149,7 @@ CARDS = (
         name="card",
         label="CARD",
         gate="number",
+        digits=12,
         pattern=r"[0-9](?<![0-9A-Za-z_].)(?:[ -]?[0-9]){11,18}(?![ -]?[0-9]|[A-Za-z_])",
         check=rare_card,
         hints=_CARD_WORDS,
@@ -149,6 +161,7 @@ CARDS = (
         name="card",
         label="CARD",
         gate="number",
+        digits=16,
         pattern=(
             r"[0-9](?<![0-9A-Za-z_].)[0-9]{3}"
             r"(?:(?:[ \t]{1,3}|[._/-]|\s{0,2}\n[ \t>]{0,4})[0-9]{4}){3}(?![0-9A-Za-z_])"

@@ -10,7 +10,8 @@ _ENDS = (
     r"|lock|pem|crt|key|pub|db|sqlite|proto|tf|ipynb|com|org|net|io|dev|local|internal"
 )
 _VERSION = re.compile(
-    r"(?i)v[0-9]+(?:\.[0-9]+)+[\w.+-]*|(?:sha|md|aes|rsa|utf|base|argon|pbkdf|oauth|ed|hs|rs|es)-?[0-9]{1,5}(?:id)?"
+    r"(?i)v[0-9]+(?:\.[0-9]+)+[\w.+-]*|(?:sha|md|aes|rsa|utf|base|argon|pbkdf|oauth|ed|hs|rs"
+    r"|es)-?[0-9]{1,5}(?:id)?"
 )
 _OTHER = re.compile(
     r"(?i)v?[0-9]+(?:\.[0-9]+)+[\w.+-]*"  # a version
@@ -21,7 +22,8 @@ _OTHER = re.compile(
     r"|\$.*|%.*|<.*|\{.*|\[.*|.*[(){}<>].*"
     r"|(?:sha|md|aes|rsa|utf|ucs|iso|base|argon|pbkdf|oauth|oidc|tls|ssl|ipv|rfc|http|https|ed|log"
     r"|win|windows|ubuntu|debian|arm|amd|mp|gpt|claude|llama|python|node|java|php|mysql|postgres"
-    r"|postgresql|redis|web|level|step|phase|part|page|line|row|node|host|server|srv|web|db|box|team"
+    r"|postgresql|redis|web|level|step|phase|part|page|line|row|node|host|server|srv|web|db|box"
+    r"|team"
     r"|user|admin|test|option|field|rule|key|slot|case|room|version|build|release|sprint|week|day)"
     r"[-_]?[0-9][0-9a-z.-]*"
     r"|bcrypt.*|scrypt.*|1password.*|keepass.*|bitwarden.*|lastpass.*|[0-9]fa|[a-z]{1,4}-[0-9]{1,4}"

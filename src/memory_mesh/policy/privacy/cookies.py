@@ -23,15 +23,17 @@ _WORDS = (
 _COOKIE = Anchored(
     _WORDS,
     rf"(?P<known>(?<![\w.-])(?:{_KNOWN})(?=[\"']?\s{{0,2}}[=:]))"
-    r"|(?i:cookies?(?:jar)?)(?:\.set\(|[\"'\])]{0,2}(?:\s{0,3}[:=]|\s(?:is|was|ist|est|es|value))\s{0,3})"
-    r"|(?<![\w-])curl [^\n]{0,200}?\s(?:-b|--cookie)[ =]"
+    r"|(?i:cookies?(?:jar)?)(?:\.set\(|[\"'\])]{0,2}(?:\s{0,3}[:=]|\s(?:is|was|ist|est|es"
+    r"|value))\s{0,3})"
+    r"|(?<![\w-])curl [^\n]{0,200}?\s(?:-b|--cookie)[ =]",
 )
 _PAIR = re.compile(
     r"(?<![\w.%-])(?P<name>[\w.-]{1,64})[\"']?\s{0,2}[=:,]\s{0,2}[\"']?(?P<value>[^\s;,\"'&<>]{8,4000})"
 )
 _ALONE = re.compile(r"[\"'`]?(?P<value>[A-Za-z0-9%._~+/=:-]{16,4000})")
 _SESSION = re.compile(
-    r"(?i)sess|sid\Z|auth|token|jwt|csrf|xsrf|remember|log(?:ged)?_?in|identity|ticket|access|refresh"
+    r"(?i)sess|sid\Z|auth|token|jwt|csrf|xsrf|remember|log(?:ged)?_?in|identity|ticket|access"
+    r"|refresh"
     r"|secret|key\Z|cookie"
 )
 _ATTRIBUTE = re.compile(r"(?i)path|domain|expires|max-age|samesite|version|comment|https?|priority")
@@ -76,22 +78,18 @@ def _is_session(name: str, value: str) -> bool:
         return not re.match(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value)
     if not _SESSION.search(name):
         return False
-    return (digits > 0 and bool(re.search("[A-Za-z]", value))) or len(set(value)) > _RANDOM
+    return digits > 0 and bool(re.search("[A-Za-z]", value))
 
 
 COOKIES = (
     Rule(
         name="cookie",
         label="COOKIE",
+        gate="digits",
         hints=(
             "cookie",
             " -b",
-            "sessid",
-            "sessionid",
-            "_session",
-            "_sess",
-            "rack.session",
-            "koa.sess",
+            "sess",
             "session.id",
             "aspxauth",
             "connect.sid",
@@ -101,7 +99,7 @@ COOKIES = (
             "logged_in_",
             "express.sid",
             "csrftoken",
-        ),  # fmt: skip
+        ),
         pattern=_Cookies(),
         why="the value of a session's cookie",
         example="Cookie: sessionid=frr9dud5x6u5ddi8dt0c72",

@@ -56,7 +56,7 @@ _PHRASES = {
 }  # fmt: skip
 _CODES = frozenset(_REGIONS.values())
 _WORD = re.compile(r"[^\W\d_]{2,24}(?:-[^\W\d_]{2,10})?")
-_WIDE = re.compile("|".join(name for name in _REGIONS if name > "\u0900" and len(name) < 4))
+_WIDE = re.compile("|".join(name for name in _REGIONS if name > "\u0900"))
 _SHOUTED = re.compile(r"(?<![A-Za-z])(?:[a-z]{2}[-_])?(US|UK|GB|[A-Z]{2})(?![A-Za-z])")
 _ALONE = frozenset(("US", "UK", "GB"))  # written without a language, too
 

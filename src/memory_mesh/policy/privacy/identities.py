@@ -43,6 +43,7 @@ def _alone(name: str, module: str, pattern: str, why: str, example: str) -> Rule
         label=LABEL,
         gate="number",
         hints=tuple(mark for mark in "-./" if mark in example)[:1],
+        digits=len(re.findall("[0-9]", example)) - 2,  # two of them may be letters
         pattern=first + _EDGE + rest + _END,
         check=_by(module) if module else None,
         why=why,

@@ -10,21 +10,30 @@ _SHORTEST, _LONGEST, _VARIED, _RANDOM = 6, 500, 3, 20
 _PLAIN = frozenset(("string", "required", "optional", "hidden", "bearer", "number", "invalid"))
 _WORDS = (
     r"pass(?:word|wd|phrase|code|wort|ord(?![a-z]))"
-    r"|(?:(?<=db_)|(?<=user_)|(?<=admin_)|(?<=root_)|(?<=smtp_)|(?<=mail_)|(?<=ftp_)|(?<=redis_)|(?<=mysql_)|(?<=pg_)|(?<=ssh_)|(?<=http_)|(?<=proxy_))pass"
+    r"|(?:(?<=db_)|(?<=user_)|(?<=admin_)|(?<=root_)|(?<=smtp_)|(?<=mail_)|(?<=ftp_)"
+    r"|(?<=redis_)|(?<=mysql_)|(?<=pg_)|(?<=ssh_)|(?<=http_)|(?<=proxy_))pass"
     r"|(?<![a-z_])(?:pass|pw)(?==|[\"']\s{0,3}[:=])|(?<![a-z0-9_-])(?:pw|mdp|psw|pswd)(?![a-z0-9_])"
-    r"|(?<![a-z])(?:pass|ww|clave)(?=:\s)(?<!-\spass)(?<!_pass)|kennwort|mot de passe|contrase[ñn]a|senha|wachtwoord"
-    r"|has[lł]o(?![a-z])|heslo(?![a-z])|l[öo]senord|adgangskode|salasana|[şs]ifre(?![a-z])|parola(?![a-z])"
+    r"|(?<![a-z])(?:pass|ww|clave)(?=:\s)(?<!-\spass)(?<!_pass)|kennwort|mot de passe"
+    r"|contrase[ñn]a|senha|wachtwoord"
+    r"|has[lł]o(?![a-z])|heslo(?![a-z])|l[öo]senord|adgangskode|salasana|[şs]ifre(?![a-z])"
+    r"|parola(?![a-z])"
     r"|mật khẩu|kata sandi|парол[ья]|pwd|secret(?:[ _-]?(?:access)?[ _-]?key)?(?:[ _-]base)?|token"
-    r"|(?:api|access|account|auth|private|signing|encryption|preshared|master|license|licence)[ _-]?key"
-    r"|credentials?|密码|密碼|口令|密钥|令牌|パスワード|비밀번호|비번|암호|पासवर्ड|סיסמ[הא]|كلمة (?:المرور|السر)|κωδικός"
+    r"|(?:api|access|account|auth|private|signing|encryption|preshared|master|license"
+    r"|licence)[ _-]?key"
+    r"|credentials?|密码|密碼|口令|密钥|令牌|パスワード|비밀번호|비번|암호|पासवर्ड|סיסמ[הא]"
+    r"|كلمة (?:المرور|السر)|κωδικός"
 )
-_OF = r"(?:for|of|on|to|in|at|für|fuer|von|vom|zum|zur|am|im|de|du|del|della|di|para|pour|per|do|da|van|voor|для|от|на|к)"
+_OF = (
+    r"(?:for|of|on|to|in|at|für|fuer|von|vom|zum|zur|am|im|de|du|del|della|di|para|pour|per|do|da"
+    r"|van|voor|для|от|на|к)"
+)
 _ABOUT = rf"(?:\s{_OF}\s[^\n.:=]{{1,40}}?|\s\([^()\n]{{1,40}}\))"
 _SAID = (
     r"[\\\"'`\]*]{0,3}(?:\s{0,3}(?:=>|:=|={1,3}|:)(?:\*\*)?\s{0,3}|>(?=[^<>\n]{6,200}</)"
     r"|\s{0,2}[是为為は]\s{0,2}:?\s{0,2}|\s\|\s{1,20}(?=[^\s|]{6,64}\s{0,20}\|)"
-    r"|['’]s\s|,?\s{1,20}[\"']?value[\"']?\s{0,2}[:=]\s{0,3}"
-    rf"|{_ABOUT}?\s(?:is|was|to|es|est|ist|é|è|lautet|war|era|är|er|jest)(?:\s(?:now|jetzt|(?:re)?set to|changed to))?"
+    r"|'s\s|,?\s{1,20}[\"']?value[\"']?\s{0,2}[:=]\s{0,3}"
+    rf"|{_ABOUT}?\s(?:is|was|to|es|est|ist|é|è|lautet|war|era|är|er|jest)(?:\s(?:now|jetzt"
+    rf"|(?:re)?set to|changed to))?"
     rf"(?:\s?:)?\s{{1,3}}|{_ABOUT}\s{{0,2}}[:=]\s{{0,3}}|\s)"
 )
 _HINTS = (
@@ -64,8 +73,10 @@ _LOOSE = re.compile(
 )  # words between a secret's and its value
 _WEAK = re.compile(r"(?:pass|ww|clave)(?=:)|credential")  # words that name other things, too
 _USER = re.compile(
-    r"(?i)(?<![a-z])(?:user|username|usr|login|account|benutzer\w*|utilisateur|identifiant|usuario|usuário"
-    r"|utente|gebruiker|пользователь|логин|admin|root|wifi|ssid|connect|用户|用戶|账号|ユーザー|사용자)(?![a-z])"
+    r"(?i)(?<![a-z])(?:user|username|usr|login|account|benutzer\w*|utilisateur|identifiant"
+    r"|usuario|usuário"
+    r"|utente|gebruiker|пользователь|логин|admin|root|wifi|ssid|connect|用户|用戶|账号|ユーザー"
+    r"|사용자)(?![a-z])"
     r"[^\n]{0,48}\Z"
 )
 _QUOTES, _BRACKETS = ('"', "'", "`"), ("(", "[", "{", "<")
@@ -219,7 +230,8 @@ LOGINS = (
         label="BEARER_TOKEN",
         hints=("bearer", "authorization"),
         pattern=(
-            r"(?i:\bbearer\s{1,3}|authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:token|apikey|api-key)\s{1,3})"
+            r"(?i:\bbearer\s{1,3}|authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:token|apikey"
+            r"|api-key)\s{1,3})"
             r"(?P<value>[A-Za-z0-9._~+/-]{16,4000}={0,2})"
         ),
         check=bearer,

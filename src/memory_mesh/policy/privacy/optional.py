@@ -5,60 +5,85 @@ from collections.abc import Sequence
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.privacy.rule import Rule, Span
 
-_W = r"[A-ZÀ-ÖØ-Þ][\w'’.-]{0,24}"
+_W = r"[A-ZÀ-ÖØ-Þ][\w'.-]{0,24}"
 _AFTER_NAME = (  # as in 742 Larkspur Avenue
-    r"Street|St|Avenue|Ave|Av|Road|Rd|Drive|Dr|Lane|Ln|Court|Ct|Boulevard|Blvd|Way|Place|Pl|Square|Sq"
-    r"|Terrace|Ter|Close|Crescent|Cres|Parkway|Pkwy|Highway|Hwy|Circle|Cir|Trail|Trl|Row|Gardens|Gdns"
-    r"|Grove|Mews|Quay|Hill|Alley|Walk|Loop|Plaza|Green|Park|View|Rise|Esplanade|Parade|Wharf|Turnpike|Pike"
+    r"Street|St|Avenue|Ave|Av|Road|Rd|Drive|Dr|Lane|Ln|Court|Ct|Boulevard|Blvd|Way|Place|Pl"
+    r"|Square|Sq"
+    r"|Terrace|Ter|Close|Crescent|Cres|Parkway|Pkwy|Highway|Hwy|Circle|Cir|Trail|Trl|Row"
+    r"|Gardens|Gdns"
+    r"|Grove|Mews|Quay|Hill|Alley|Walk|Loop|Plaza|Green|Park|View|Rise|Esplanade|Parade|Wharf"
+    r"|Turnpike|Pike"
 )
 _BEFORE_NAME = (  # as in 12 rue des Acacias, Calle Mayor 5
-    r"(?i:rue|avenue|av\.|boulevard|bd\.?|place|chemin|all[ée]e|impasse|quai|route|cours|square|passage)"
+    r"(?i:rue|avenue|av\.|boulevard|bd\.?|place|chemin|all[ée]e|impasse|quai|route|cours|square"
+    r"|passage)"
 )
 _SOUTHERN = (
     r"(?i:calle|c/|avda\.?|avenida|av\.|paseo|plaza|carrera|camino|travesía|ronda|via|viale|piazza"
-    r"|corso|vicolo|largo|rua|r\.|travessa|praça|alameda|estrada|rodovia|ul\.|ulica|aleja|al\.|ulice)"
+    r"|corso|vicolo|largo|rua|r\.|travessa|praça|alameda|estrada|rodovia|ul\.|ulica|aleja|al\."
+    r"|ulice)"
 )
 _GERMAN = (
-    r"[A-ZÄÖÜ][\wäöüß-]{1,30}(?:stra(?:ß|ss)e|str\.|weg|allee|platz|gasse|ring|damm|ufer|steig|chaussee|hof"
+    r"[A-ZÄÖÜ][\wäöüß-]{1,30}(?:stra(?:ß|ss)e|str\.|weg|allee|platz|gasse|ring|damm|ufer|steig"
+    r"|chaussee|hof"
     r"|straat|laan|plein|gracht|kade|dijk|singel|gatan|vägen|gata|vej|vejen|gade|veien|katu|tie)"
 )
 _GERMAN_APART = (
-    r"(?:(?:Am|An der|An den|Auf der|Im|In der|Zum|Zur|Unter den|Alte|Neue|Große|Kleine|Hintere|Obere|Untere)"
+    r"(?:(?:Am|An der|An den|Auf der|Im|In der|Zum|Zur|Unter den|Alte|Neue|Große|Kleine|Hintere"
+    r"|Obere|Untere)"
     rf" {_W}|{_W}[ -](?:Straße|Strasse|Str\.|Weg|Allee|Platz|Gasse|Ring|Damm|Ufer))"
 )
 _NUMBER = r"[0-9]{1,5}(?:[ -]?[a-zA-Z](?![a-zA-Z]))?(?:[-/][0-9]{1,5})?"
-_UNIT = r"(?:,? (?:Apt|Apartment|Suite|Ste|Unit|Flat|Floor|Fl|App|Room|#)\.? ?#?[0-9A-Z]{1,6}(?![a-z]))?"
+_UNIT = (
+    r"(?:,? (?:Apt|Apartment|Suite|Ste|Unit|Flat|Floor|Fl|App|Room|#)\.? ?#?[0-9A-Z]{1,6}"
+    r"(?![a-z]))?"
+)
 _STREETS = (
-    rf"(?<![\w.,:/-])(?:(?:Flat|Apt|Unit) [0-9A-Z]{{1,5}},? )?[0-9]{{1,5}}[A-Za-z]?(?:-[0-9]{{1,5}})?,?"
-    rf" (?:(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West|Old|New)\.? )?(?:(?:{_W}|[0-9]{{1,3}}(?:st|nd|rd|th)) ){{1,4}}"
+    rf"(?<![\w.,:/-])(?:(?:Flat|Apt"
+    rf"|Unit) [0-9A-Z]{{1,5}},? )?[0-9]{{1,5}}[A-Za-z]?(?:-[0-9]{{1,5}})?,?"
+    rf" (?:(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West|Old|New)\.? )?(?:(?:{_W}"
+    rf"|[0-9]{{1,3}}(?:st|nd|rd|th)) ){{1,4}}"
     rf"(?:{_AFTER_NAME})\b\.?(?: (?:N|S|E|W|NE|NW|SE|SW)\b)?{_UNIT}"
     rf"|(?<![\w.,:/-])[0-9]{{1,5}}(?: ?(?:bis|ter|quater|[a-zA-Z]))?,? {_BEFORE_NAME}"
     rf"(?: (?:de|du|des|la|le|les|l'|d'|aux?|saint|sainte|et))*(?: ?{_W}){{1,5}}"
-    rf"|(?<!\w){_SOUTHERN} ?(?:(?:de|del|de la|de los|di|da|do|das|dos|della|delle|la|los|las) )?{_W}"
-    rf"(?: (?:de|del|la|di|da|do|e|y)? ?{_W}){{0,4}},? (?:n[.º°o]?\.? ?|nº ?|núm\.? ?|numero )?{_NUMBER}(?![\w.,:/-]*[0-9])"
+    rf"|(?<!\w){_SOUTHERN} ?(?:(?:de|del|de la|de los|di|da|do|das|dos|della|delle|la|los"
+    rf"|las) )?{_W}"
+    rf"(?: (?:de|del|la|di|da|do|e|y)? ?{_W}){{0,4}},? (?:n[.º°o]?\.? ?|nº ?|núm\.? ?"
+    rf"|numero )?{_NUMBER}(?![\w.,:/-]*[0-9])"
     rf"|(?<![\w/]){_GERMAN} {_NUMBER}(?![\w.:/-]*[0-9])"
     rf"|(?<![\w/]){_GERMAN_APART} {_NUMBER}(?![\w.:/-]*[0-9])"
     r"|[一-鿿]{2,8}[都道府県省市][一-鿿0-9]{1,12}[区町村路街号丁目番地0-9-]{2,16}"
     r"|(?i:P\.? ?O\.? Box|Postfach|Apartado|BP) [0-9]{2,8}"
 )
 _MONTHS = (
-    r"jan(?:uary|uar|vier|eiro)?|feb(?:ruary|ruar)?|f[eé]v(?:rier|ereiro)?|febrero|enero|mar(?:ch|zo|s|ço)?"
-    r"|märz|apr(?:il|ile)?|avr(?:il)?|abril|may|mai|mayo|maio|maggio|mei|jun(?:e|i|io|ho)?|juin|giugno"
-    r"|jul(?:y|i|io|ho)?|juil(?:let)?|luglio|aug(?:ust)?|août|agosto|sept?(?:ember|embre|iembre)?|settembre"
-    r"|setembro|o[ck]t(?:ober|obre|ubre)?|ottobre|outubro|nov(?:ember|embre|iembre|embro)?|de[czs](?:ember|embre"
+    r"jan(?:uary|uar|vier|eiro)?|feb(?:ruary|ruar)?|f[eé]v(?:rier|ereiro)?|febrero|enero"
+    r"|mar(?:ch|zo|s|ço)?"
+    r"|märz|apr(?:il|ile)?|avr(?:il)?|abril|may|mai|mayo|maio|maggio|mei|jun(?:e|i|io|ho)?|juin"
+    r"|giugno"
+    r"|jul(?:y|i|io|ho)?|juil(?:let)?|luglio|aug(?:ust)?|août|agosto|sept?(?:ember|embre"
+    r"|iembre)?|settembre"
+    r"|setembro|o[ck]t(?:ober|obre|ubre)?|ottobre|outubro|nov(?:ember|embre|iembre|embro)?"
+    r"|de[czs](?:ember|embre"
     r"|iembre|embro)?|déc(?:embre)?|dicembre|dezember|gennaio|febbraio"
 )
 _DATE = (
-    r"(?:[0-9]{1,2}[./-] ?[0-9]{1,2}[./-] ?(?:19|20)?[0-9]{2}|(?:19|20)[0-9]{2}[./-][0-9]{1,2}[./-][0-9]{1,2}"
-    r"|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])|(?:19|20)[0-9]{2}年[0-9]{1,2}月[0-9]{1,2}日"
-    rf"|(?i:[0-9]{{1,2}}(?:st|nd|rd|th|er|º|°|\.)?(?: de| of)? (?:{_MONTHS})\.?,?(?: de| del)? (?:19|20)[0-9]{{2}})"
+    r"(?:[0-9]{1,2}[./-] ?[0-9]{1,2}[./-] ?(?:19|20)?[0-9]{2}|(?:19"
+    r"|20)[0-9]{2}[./-][0-9]{1,2}[./-][0-9]{1,2}"
+    r"|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])|(?:19"
+    r"|20)[0-9]{2}年[0-9]{1,2}月[0-9]{1,2}日"
+    rf"|(?i:[0-9]{{1,2}}(?:st|nd|rd|th|er|º|°|\.)?(?: de| of)? (?:{_MONTHS})\.?,?(?: de"
+    rf"| del)? (?:19|20)[0-9]{{2}})"
     rf"|(?i:(?:{_MONTHS})\.? [0-9]{{1,2}}(?:st|nd|rd|th)?,? (?:19|20)[0-9]{{2}}))"
 )
 _BORN = (
-    r"(?i:(?<![a-z])(?:dob|d\.o\.b\.|date[ _-]?of[ _-]?birth|birth[ _-]?da(?:te|y)s?|born|b-?day|bdate"
-    r"|geb(?:oren|\.)?|geburts(?:datum|tag)|né(?:e)? le|née?|date de naissance|naissance|anniversaire"
-    r"|fecha[ _]de[ _]nacimiento|nacid[oa]|nacimiento|cumpleaños|data[ _]di[ _]nascita|nat[oa] il|nat[oa]"
-    r"|data[ _]de[ _]nascimento|nascid[oa]|nascimento|geboren|geboortedatum|urodzon[ya]|data urodzenia"
+    r"(?i:(?<![a-z])(?:dob|d\.o\.b\.|date[ _-]?of[ _-]?birth|birth[ _-]?da(?:te|y)s?|born"
+    r"|b-?day|bdate"
+    r"|geb(?:oren|\.)?|geburts(?:datum|tag)|né(?:e)? le|née?|date de naissance|naissance"
+    r"|anniversaire"
+    r"|fecha[ _]de[ _]nacimiento|nacid[oa]|nacimiento|cumpleaños|data[ _]di[ _]nascita"
+    r"|nat[oa] il|nat[oa]"
+    r"|data[ _]de[ _]nascimento|nascid[oa]|nascimento|geboren|geboortedatum|urodzon[ya]"
+    r"|data urodzenia"
     r"|född|fødselsdato|syntymäaika|narozen[áa]?|doğum tarihi|дата рождения|родил(?:ся|ась))"
     r"|[a-z]B(?:irthDate|irthday)|出生(?:日期|年月日)?|生年月日|誕生日|생년월일)"
 )
@@ -93,6 +118,15 @@ OPTIONAL = {
         example="born on 4 July 1983",
     ),
 }
+
+
+def read(value: object) -> tuple[str, ...]:
+    """Returns the kinds of a setting: a list, or one text; InvalidInput says what is allowed."""
+    names = value.replace(",", " ").split() if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"must be a kind or a list of kinds, not {value!r}")
+    kinds(names)
+    return tuple(names)
 
 
 def kinds(names: Sequence[str]) -> tuple[Rule, ...]:

@@ -22,14 +22,18 @@ _WORDS = (
 )
 _LINKS = frozenset(("number", "numbers", "nummer", "numero", "line", "home", "work", "called"))
 _VERBS = (
-    r"(?i)(?<![a-z])(?:call(?:ing|ed)?|ring|dial|reach|text|message|messages|phone|answering|contact)"
+    r"(?i)(?<![a-z])(?:call(?:ing|ed)?|ring|dial|reach|text|message|messages|phone|answering"
+    r"|contact)"
     r"(?: (?:me|him|her|us|them|you|back|home|the \w{1,12})){0,2}"
     r"(?: (?:at|on|to|under|via))?:? {0,2}\Z"
 )
 _VERBS_ABROAD = (
-    r"(?i)(?:(?<![a-zà-ÿ])(?:an(?:zu)?rufen|rückruf|ruf(?:t|en)?|erreichbar|erreichen|durchwahl|appel(?:er|ez|le)?"
-    r"|rappel(?:er|ez)?|joindre|joignable|llam(?:ar|a|ad|e)|ll[aá]mame|marcar|chiamare|chiama(?:mi|te)?"
-    r"|ligar|ligue|bel(?:len)?|ring(?:e|a)?|dzwoni[cć]|zadzwo[nń]|callback|call-back|hotline|helpdesk"
+    r"(?i)(?:(?<![a-zà-ÿ])(?:an(?:zu)?rufen|rückruf|ruf(?:t|en)?|erreichbar|erreichen|durchwahl"
+    r"|appel(?:er|ez|le)?"
+    r"|rappel(?:er|ez)?|joindre|joignable|llam(?:ar|a|ad|e)|ll[aá]mame|marcar|chiamare"
+    r"|chiama(?:mi|te)?"
+    r"|ligar|ligue|bel(?:len)?|ring(?:e|a)?|dzwoni[cć]|zadzwo[nń]|callback|call-back|hotline"
+    r"|helpdesk"
     r"|after-hours|on-call|switchboard|reception|extension)|позвон\w*|звон\w*|拨打|致电|連絡先)"
     r"(?P<gap>[^0-9\n]{0,30})\Z"
 )
@@ -39,12 +43,17 @@ _AFTER = (
 )
 _EXTENSION = r"(?i)\s?(?:x|ext\.?)\s?\d{1,6}\Z"
 _ANOTHER_THING = (
-    r"(?i)(?:(?<![a-z])(?:orders?|tickets?|invoices?|tracking|build|job|version|commit|serial|sku|ean|id"
-    r"|ref(?:erence)?|account|konto|kto|blz|rechnung\w*|auftrag\w*|bestell\w*|commande|facture|pedido"
+    r"(?i)(?:(?<![a-z])(?:orders?|tickets?|invoices?|tracking|build|job|version|commit|serial"
+    r"|sku|ean|id"
+    r"|ref(?:erence)?|account|konto|kto|blz|rechnung\w*|auftrag\w*|bestell\w*|commande|facture"
+    r"|pedido"
     r"|factura|ordine|fattura|siret|siren|nif|cif|vat|ust-?id\w*|hrb|postcode|zip|plz|lat|lon)"
     r"(?:[ -]?(?:number|no\.?|nr\.?|id))?[ :=#.]{0,4}|[#$€£¥@_=/]\s?)\Z"
 )
-_COUNTED = r"(?i)\s?(?:€|\$|£|eur|usd|gbp|ms|s|sec|kb|mb|gb|rows?|users?|people|tokens?|%|km|m²|zeilen)(?![a-z])"
+_COUNTED = (
+    r"(?i)\s?(?:€|\$|£|eur|usd|gbp|ms|s|sec|kb|mb|gb|rows?|users?|people|page|views?|tokens?|%|km|m²"
+    r"|zeilen)(?![a-z])"
+)
 _NOT_A_PHONE = (
     r"(?:19|20)\d\d[-./ ]?(?:0[1-9]|1[0-2])[-./ ]?(?:0[1-9]|[12]\d|3[01])(?:\D.*)?"  # a date
     r"|(?:0?[1-9]|[12]\d|3[01])[./-](?:0?[1-9]|1[0-2])[./-](?:19|20)\d\d(?:\D.*)?"
@@ -95,6 +104,8 @@ def national(country: str) -> Rule:
 
 def _at_home(text: str, start: int, stop: int) -> bool:
     """True for a number as it is dialled in a country that the text names nearby."""
+    if re.fullmatch(_NOT_A_PHONE, text[start:stop]):
+        return False
     before, after = text[max(0, start - _NEAR) : start], text[stop : stop + _NEAR]
     regions = named(f"{before} {after}")
     return bool(regions) and _is_national(text, start, stop, regions)

@@ -43,7 +43,8 @@ class Rule:
 
     A pattern's group `value` is what is replaced, or all of it where there is none. `check` decides
     about a candidate and may move its ends; with a `context` one of its words has to stand near by.
-    A rule is tried when its gate is open and the text has one of its hints, if it states any.
+    A rule is tried when its gate is open and the text has one of its hints, if it states any, and
+    as many `digits` as the shortest value.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Rule:
     example: str = ""
     gate: Gate = "open"
     hints: tuple[str, ...] = ()
+    digits: int = 0
     check: Check | None = None
     context: str = ""
     identity: str = ""  # what the placeholder is made of, where it is not the value itself

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.policy.privacy.gate import (
     NEUTRAL,
+    digits_of,
     fold,
-    has_few_digits,
+    has_code,
     has_long_word,
     has_number,
     visible,
@@ -45,10 +46,11 @@ class Scanner:
         """Returns the matches in the order of the text."""
         seen, places = visible(fold(text))
         folded = self._without_placeholders(seen)
+        digits = digits_of(folded)
         gates = {
             "open": True,
-            "number": has_number(folded),
-            "digits": has_few_digits(folded),
+            "number": has_number(folded, digits),
+            "digits": has_code(folded, digits),
             "long word": has_long_word(folded),
         }
         lowered, taken = folded.lower(), list[Taken]()
@@ -57,6 +59,7 @@ class Scanner:
         for prepared in self._rules:
             if (
                 gates[prepared.gate]
+                and prepared.digits <= digits
                 and prepared.mark in marks
                 and prepared.hinted(lowered, plain=plain)
             ):
@@ -74,7 +77,8 @@ class _Prepared:
     """A rule and its pattern, compiled when first needed."""
 
     def __init__(self, rule: Rule) -> None:
-        self.rule, self.gate, self._hints = rule, rule.gate, rule.hints
+        self.rule, self._hints = rule, rule.hints
+        self.gate, self.digits = rule.gate, rule.digits
         self._plain = tuple(hint for hint in rule.hints if hint.isascii())
         common = (mark for mark in _MARKS if all(mark in hint for hint in rule.hints))
         self.mark = next(common, "") if rule.hints else ""

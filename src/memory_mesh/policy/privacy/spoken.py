@@ -9,12 +9,15 @@ from memory_mesh.policy.privacy.gate import DOORS, LISTS
 from memory_mesh.policy.privacy.rule import Place, Rule, Span
 
 IS = (
-    r"(?:is|are|was|=|->|→|ist|sind|war|lautet|lauten|est|sont|es|son|era|è|é|são|sono|jest|är|er|on"
+    r"(?:is|are|was|=|->|→|ist|sind|war|lautet|lauten|est|sont|es|son|era|è|é|são|sono|jest|är"
+    r"|er|on"
     r"|будет|это|是|为|為|は|は、)"
 )
 OF = (
-    r"(?:for|of|on|to|at|in|from|you|we|with|für|fuer|von|vom|zu|zum|zur|am|an|im|der|des|beim|de|du"
-    r"|des|d'|del|della|dello|di|para|pour|per|do|da|no|na|van|voor|till|för|til|до|для|от|на|к|в|із)"
+    r"(?:for|of|on|to|at|in|from|you|we|with|für|fuer|von|vom|zu|zum|zur|am|an|im|der|des|beim"
+    r"|de|du"
+    r"|des|d'|del|della|dello|di|para|pour|per|do|da|no|na|van|voor|till|för|til|до|для|от|на|к"
+    r"|в|із)"
 )
 _BARE = r"[^\s\"'`,;|<>]{4,128}"
 _FIRST = re.compile(rf"[\"'`]?(?P<value>{_BARE})")
@@ -22,18 +25,25 @@ _TRAILING = ".,:;!?)]}*"
 _NAME = r"[A-Za-z_][\w.@+\\-]{0,63}"
 _COLONS = 2  # as many are in a line of /etc/passwd
 _NEAR = 100  # how far behind its word a code may stand
+_ADMIN = re.compile(
+    r"(?i)(?<![a-z])(?:admin|administrator|root|guest|user|test|demo|sa|deploy|ci|bot|ops"
+    r"|superuser)"
+    r"[\"'`]?\s{1,3}[/|]\s{1,3}[\"'`]?\Z"
+)
 _LOGIN_WORDS = (
     r"log[ -]?ins?|logon|sign[ -]?in|creds?|credentials|zugang|zugangsdaten|anmeldung|anmeldedaten"
     r"|identifiants?|connexion|acceso|credenciales|accesso|credenziali|acesso|inlog|inloggen"
     r"|логин|доступ|учетка|учётка"
 )
 _LOGIN_HINTS = (
-    "login", "log in", "log-in", "logon", "sign in", "sign-in", "creds", "credential", "zugang", "anmeld",
+    "login", "log in", "log-in", "logon", "sign in", "sign-in", "creds", "credential",
+    "zugang", "anmeld",
     "identifiant", "connexion", "acceso", "accesso", "acesso", "inlog", "логин", "доступ",
     "учетка", "учётка", "ログイン", "アカウント", "账号", "帳號", "登录", "登入", "로그인", "계정",
 )  # fmt: skip
 _USER_WORDS = (
-    r"user(?:name)?s?|accounts?|access|auth|admin|benutzer(?:name)?|konto|utilisateur|compte|acc[eè]s"
+    r"user(?:name)?s?|accounts?|access|auth|admin|benutzer(?:name)?|konto|utilisateur|compte"
+    r"|acc[eè]s"
     r"|usuario|cuenta|utente|usu[aá]rio|conta|gebruiker|пользователь"
 )
 _USER_HINTS = (
@@ -48,20 +58,24 @@ _WIFI_HINTS = (
 _WIFI_CODE = re.compile(
     r"(?i)(?P<kind>\s/\s|[:=]|(?:^|\W)(?:is|ist|est|es|è|é|är|lautet|key|code|pass\w*|pw|pwd|psk"
     r"|schl[uü]ssel|clave|contrase[nñ]a|senha|cl[eé]|mdp|chiave|sleutel|klucz|ключ|пароль|код)"
-    r"(?:\s{0,2}[:=])?|密码|密碼|是|は|:|\s\()[\"'`]?\s{0,3}(?:\"(?P<quoted>[^\"\n]{8,63})\"|[\"'`]?(?P<value>[^\s\"'`,;|<>/]{8,63}))"
+    r"(?:\s{0,2}[:=])?|密码|密碼|是|は|:|\s\()[\"'`]?\s{0,3}(?:\"(?P<quoted>[^\"\n]{8,63})\""
+    r"|[\"'`]?(?P<value>[^\s\"'`,;|<>/]{8,63}))"
 )
 _CODES = (
-    rf"(?:{'|'.join(DOORS)})[ -]?code|digicode|geheimzahl|passcode|puk|code (?:for|of|to) (?:the )?(?:door|gate|alarm|safe|lock|entrance|garage|keypad)"
+    rf"(?:{'|'.join(DOORS)})[ -]?code|digicode|geheimzahl|passcode|puk|code (?:for|of"
+    rf"|to) (?:the )?(?:door|gate|alarm|safe|lock|entrance|garage|keypad)"
     r"|code (?:de |d')?(?:la |l')?(?:porte|portail|alarme|entrée|immeuble)"
     r"|c[oó]digo (?:de |del )?(?:la )?(?:puerta|alarma|acceso|entrada|porta|alarme)"
     r"|codice (?:porta|allarme|di accesso)|暗証番号|门禁码|門禁碼|пин(?:-?код)?|핀번호"
 )
 _PIN = (
-    r"(?:(?<![A-Za-z0-9_])(?:PIN|pin|Pin)(?:[ _-]?(?i:codes?|number|nummer|no\.?|num|kod|код)|码|番号"
+    r"(?:(?<![A-Za-z0-9_])(?:PIN|pin|Pin)(?:[ _-]?(?i:codes?|number|nummer|no\.?|num|kod|код)"
+    r"|码|番号"
     rf"|コード)?|(?<![a-z0-9])(?i:{_CODES}))(?![A-Za-z])"
 )
 _SHOWN_PIN = (
-    r"(?<![A-Za-z0-9_])(?:PIN|(?i:pin[ -]?code|пин(?:-?код)?|(?:door|gate|entry|entrance|keypad|lobby|unlock|tür)[ -]?code|puk"
+    r"(?<![A-Za-z0-9_])(?:PIN|(?i:pin[ -]?code|пин(?:-?код)?|(?:door|gate|entry|entrance|keypad"
+    r"|lobby|unlock|tür)[ -]?code|puk"
     r"|digicode|passcode))\s"
 )
 _PIN_HINTS = (
@@ -69,9 +83,9 @@ _PIN_HINTS = (
     "핀번호",
 )  # fmt: skip
 _PIN_WORDS = (
-    *DOORS, "pin", "puk", "digicode", "geheimzahl", "passcode", "code d", "code porte", "code portail",
-    "code alarme", "code for", "code of", "code to", "código ", "codigo ", "codice ", "暗証番号",
-    "门禁码", "門禁碼", "пин", "핀번호",
+    *DOORS, "pin", "puk", "digicode", "geheimzahl", "passcode", "code d", "code porte",
+    "code portail", "code alarme", "code for", "code of", "code to", "código ", "codigo ",
+    "codice ", "暗証番号", "门禁码", "門禁碼", "пин", "핀번호",
 )  # fmt: skip
 _DIGITS = r"(?P<value>[0-9]{4,8}(?:(?<=[0-9]{4})[#*])?|[0-9]{3} [0-9]{3})"
 _DIGITS_END = (
@@ -80,9 +94,11 @@ _DIGITS_END = (
 )
 _RECOVERY = (
     r"(?i)(?:recovery|backup|back-up|scratch|emergency|rescue|reset|wiederherstellungs?|notfall"
-    r"|2fa|mfa)[ -]?(?:codes?|keys?|schl[uü]ssel)|codes? de (?:secours|r[eé]cup[eé]ration|sauvegarde)"
+    r"|2fa|mfa)[ -]?(?:codes?|keys?|schl[uü]ssel)|codes? de (?:secours|r[eé]cup[eé]ration"
+    r"|sauvegarde)"
     r"|c[oó]digos? de (?:recuperaci[oó]n|respaldo|recupera[cç][aã]o|backup)"
-    r"|codici di (?:recupero|backup)|код\w* восстановления|恢复代码|备用代码|リカバリーコード|복구 코드"
+    r"|codici di (?:recupero|backup)|код\w* восстановления|恢复代码|备用代码|リカバリーコード"
+    r"|복구 코드"
 )
 _RECOVERY_HINTS = (
     "code", "recovery key", "backup key", "notfall", "wiederherstellung", "digo", "codici di ",
@@ -141,13 +157,16 @@ def login_line(text: str, start: int, stop: int) -> Span | None:
     if value.isdigit():
         return (start, last) if beside == "/" and spaced and 4 <= len(value) <= 8 else None  # noqa: PLR2004 - as long as a PIN
     if beside[-1:] in {"/", "|"} and spaced:
-        return (start, last) if chosen(value) else None
+        weak = re.fullmatch("[a-z]+[0-9]", value) and not _ADMIN.search(
+            text, max(0, start - 32), start
+        )
+        return (start, last) if chosen(value) and not weak else None
     return (start, last) if strong(value) and "/" not in value else None
 
 
 def wifi(text: str, start: int, stop: int) -> Span | None:
     """Returns the span of the code that is said behind a word for a wireless network."""
-    tail = text[stop : stop + _NEAR]
+    tail, ssid = text[stop : stop + _NEAR], text[start:stop].lower() == "ssid"
     for said in _WIFI_CODE.finditer(tail):
         kind = said["kind"].strip().lower()
         if said["quoted"] and re.search("[0-9]", said["quoted"]) and kind[:1] in "=:pk":
@@ -160,7 +179,7 @@ def wifi(text: str, start: int, stop: int) -> Span | None:
         if not line and kind in {"/", ":", "=", "is", "ist", "est", "es", "è", "é"}:
             continue
         loose = kind in {":", "=", "("}
-        if re.match(r"\w+=", value):
+        if re.match(r"\w+=", value) or (ssid and loose and not tail[: said.start()].strip()):
             continue
         if (strong(value) and not re.match("[A-Z]{2,}[0-9]", value)) if loose else chosen(value):
             return stop + said.start("value"), stop + last
@@ -187,9 +206,12 @@ SPOKEN = (
         hints=_LOGIN_HINTS,
         pattern=Anchored(
             _LOGIN_HINTS,
-            rf"(?i:(?<![a-z])(?:{_LOGIN_WORDS})|ログイン|アカウント|账号|帳號|登录|登入|로그인|계정)"
-            rf"(?:[^\n:=/]{{0,30}}?\s{{0,2}}[:=]\s{{0,3}}|\s{IS}\s{{1,2}}|\s{{1,2}}(?=[\"'`A-Za-z]))"
-            rf"[\"'`]?{_NAME}[\"'`]?(?:\s{{1,3}}[/|·,;–-]\s{{1,3}}|[/:|]|,\s)[\"'`]?(?P<value>{_BARE})"
+            rf"(?i:(?<![a-z])(?:{_LOGIN_WORDS})|ログイン|アカウント|账号|帳號|登录|登入|로그인"
+            rf"|계정)"
+            rf"(?:[^\n:=/]{{0,30}}?\s{{0,2}}[:=]\s{{0,3}}|\s{IS}\s{{1,2}}"
+            rf"|\s{{1,2}}(?=[\"'`A-Za-z]))"
+            rf"[\"'`]?{_NAME}[\"'`]?(?:\s{{1,3}}[/|·,;-]\s{{1,3}}|[/:|]"
+            rf"|,\s)[\"'`]?(?P<value>{_BARE})",
         ),
         check=login_line,
         why="what stands behind the name of a login",
@@ -202,8 +224,9 @@ SPOKEN = (
         hints=(" / ",),
         pattern=Anchored(
             _USER_HINTS,
-            rf"(?i:(?<![a-z])(?:{_USER_WORDS}))(?:[^\n:=/]{{0,30}}?\s{{0,2}}[:=]\s{{0,3}}|\s{IS}\s|\s)"
-            rf"[\"'`]?{_NAME}[\"'`]? / [\"'`]?(?P<value>{_BARE})"
+            rf"(?i:(?<![a-z])(?:{_USER_WORDS}))(?:[^\n:=/]{{0,30}}?\s{{0,2}}[:=]\s{{0,3}}"
+            rf"|\s{IS}\s|\s)"
+            rf"[\"'`]?{_NAME}[\"'`]? / [\"'`]?(?P<value>{_BARE})",
         ),
         check=login_line,
         why="what stands behind the name of an account and a stroke",
@@ -217,7 +240,7 @@ SPOKEN = (
         pattern=Anchored(
             ("admin", "root", "guest", "sa:", "sa /", "superuser"),
             r"(?<![\w/.@-])(?:admin|administrator|root|guest|sa|superuser)"
-            rf"(?:\s/\s|:|\s:\s)(?P<value>{_BARE})"
+            rf"(?:\s/\s|:|\s:\s)(?P<value>{_BARE})",
         ),
         check=answer,
         why="what stands behind the name of an administrator",
@@ -230,8 +253,9 @@ SPOKEN = (
         hints=_WIFI_HINTS,
         pattern=Anchored(
             _WIFI_HINTS,
-            r"(?i:(?<![a-z0-9])(?:wi-?fi|w-?lan|ssid|hotspot|wpa[23]?|psk|guest net(?:work)?)(?![a-z0-9]))"
-            "|无线|無線|ワイファイ|와이파이|(?i:вай-?фай)"
+            r"(?i:(?<![a-z0-9])(?:wi-?fi|w-?lan|ssid|hotspot|wpa[23]?|psk"
+            r"|guest net(?:work)?)(?![a-z0-9]))"
+            "|无线|無線|ワイファイ|와이파이|(?i:вай-?фай)",
         ),
         check=wifi,
         why="the code of a wireless network",
@@ -240,9 +264,11 @@ SPOKEN = (
     Rule(
         name="secret",
         label="SECRET",
-        hints=("wifi:",),
-        pattern=r"(?i:wifi:)[^\n]{0,100}?(?<![A-Za-z])P:(?P<value>[^;\n]{8,63});",
-        why="the code in the text of a wifi's QR code",
+        hints=("wifi:", 'psk="'),
+        pattern=(
+            r"(?:(?i:wifi:)[^\n]{0,100}?(?<![A-Za-z])P:|psk=\")(?P<value>[^;\"\n]{8,63})[;\"]"
+        ),
+        why="the code in the text of a wifi's QR code, or in wpa_supplicant's file",
         example="WIFI:T:WPA;S:Otterbox;P:plum cactus;;",
     ),
     Rule(
@@ -259,8 +285,10 @@ SPOKEN = (
         label="SECRET",
         hints=("phrase", "mnemonic", "seed words"),
         pattern=(
-            r"(?i:(?:seed|recovery|mnemonic|wallet|backup)(?: recovery)? ?(?:phrase|words)|mnemonic)"
-            r"[^\n:=]{0,30}?(?:[:=]|\sis)\s{0,3}[\"'`]?(?P<value>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?![a-z])"
+            r"(?i:(?:seed|recovery|mnemonic|wallet|backup)(?: recovery)? ?(?:phrase|words)"
+            r"|mnemonic)"
+            r"[^\n:=]{0,30}?(?:[:=]"
+            r"|\sis)\s{0,3}[\"'`]?(?P<value>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?![a-z])"
         ),
         why="the twelve to twenty-four words of a wallet",
         example="seed phrase: " + " ".join(["orbit", "lantern", "mustard"] * 4),
@@ -271,8 +299,10 @@ SPOKEN = (
         hints=("passphrase", "passphras"),
         pattern=(
             r"(?i:passphrase)(?:[^\n:=.]{0,40}?)(?:\s{0,2}[:=]|\sis)\s{1,3}"
-            r"(?P<value>(?!must|the |see |not |never |ask)[a-z]{3,12}(?: (?!(?:must|the|and|for|with|from|that"
-            r"|you|will|can|not|are|was|has|have|be|is|should|when|by|of|to|in|on|it|at|or|as)\b)[a-z0-9]{2,12}){3,9})(?=[.!]?(?:\n|\Z))"
+            r"(?P<value>(?!must|the |see |not |never |ask)[a-z]{3,12}(?: (?!(?:must|the|and|for"
+            r"|with|from|that"
+            r"|you|will|can|not|are|was|has|have|be|is|should|when|by|of|to|in|on|it|at|or"
+            r"|as)\b)[a-z0-9]{2,12}){3,9})(?=[.!]?(?:\n|\Z))"
         ),
         why="a passphrase of at least four words that ends its line",
         example="the passphrase is orbit lantern mustard kestrel",
@@ -283,10 +313,22 @@ SPOKEN = (
         gate="digits",
         hints=("?\n", "?\r", "? \n"),
         pattern=Anchored(
-            ("pw", "pass", "mdp", "kennwort", "mot de", "contrase", "clave", "senha", "пароль", "login"),
-            r"(?i:pw|pass|passw(?:or[dt]|d)|mdp|kennwort|mot de passe|contrase[ñn]a|clave|senha|пароль|login)"
+            (
+                "pw",
+                "pass",
+                "mdp",
+                "kennwort",
+                "mot de",
+                "contrase",
+                "clave",
+                "senha",
+                "пароль",
+                "login",
+            ),
+            r"(?i:pw|pass|passw(?:or[dt]|d)|mdp|kennwort|mot de passe|contrase[ñn]a|clave|senha"
+            r"|пароль|login)"
             r"(?![a-z])[^\n?]{0,60}\?[ \t]{0,3}\r?\n[^\n]{0,60}?"
-            r"(?P<value>[^\s\"'`,;|<>]{8,64})(?=[\"'`.!]{0,2}[ \t]{0,3}(?:\r?\n|\Z))"
+            r"(?P<value>[^\s\"'`,;|<>]{8,64})(?=[\"'`.!]{0,2}[ \t]{0,3}(?:\r?\n|\Z))",
         ),
         check=answer,
         why="the last word of the line that answers a question for a password",
@@ -299,12 +341,12 @@ SPOKEN = (
         hints=_PIN_HINTS,
         pattern=Anchored(
             _PIN_WORDS,
-            rf"(?:{_SHOWN_PIN}|{_PIN}(?:[\"'`]?\s{{0,2}}[:=＝：]\s{{0,3}}[\"'`]?"
+            rf"(?:{_SHOWN_PIN}|{_PIN}(?:[\"'`]?\s{{0,2}}[:=]\s{{0,3}}[\"'`]?"
             rf"|(?:\s{OF}\s[^\n.:=0-9]{{1,48}}?|\s?\([^()\n]{{1,40}}\))?"
             rf"(?:\s{{0,2}}[:=]\s{{0,3}}|\s{IS}:?\s(?:now\s|currently\s|jetzt\s|still\s)?)[\"'`]?"
             rf"|\s(?:was |got |has been )?(?:re)?(?:set|changed|geändert|gesetzt)\s(?:to|auf)\s"
             rf"|[是为為は]\s?))"
-            rf"{_DIGITS}{_DIGITS_END}"
+            rf"{_DIGITS}{_DIGITS_END}",
         ),
         check=pin,
         why="four to eight digits called a PIN, a passcode or the code of a door",
@@ -317,7 +359,8 @@ SPOKEN = (
         hints=("pin",),
         pattern=(
             rf"(?<![\w.,:/#-])(?P<value>[0-9]{{4,8}})\s(?:{IS}|as|als|como|comme)\s"
-            r"(?i:the\s|a\s|my\s|your\s|our\s|die\s|der\s|le\s|el\s|il\s)?(?:\w{1,16}\s)?PIN(?![A-Za-z])"
+            r"(?i:the\s|a\s|my\s|your\s|our\s|die\s|der\s|le\s|el\s"
+            r"|il\s)?(?:\w{1,16}\s)?PIN(?![A-Za-z])"
         ),
         check=pin,
         why="four to eight digits said to be a PIN",
