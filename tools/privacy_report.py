@@ -4,6 +4,8 @@
     python tools/privacy_report.py --presidio FILE    beside it, Presidio's synthetic data set
     python tools/privacy_report.py --table            only the table of rules in docs/privacy.md
 
+The texts of developers are scored by tools/developer_score.py, both halves in counts only.
+
 A value counts as found when every character of it is covered; a text without one counts as touched
 when anything in it is.
 """
@@ -24,8 +26,10 @@ from typing import TypedDict
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from memory_mesh.policy.privacy import RULES, Redactor, Rule, suspicious  # noqa: E402
+from memory_mesh.policy.privacy import OPTIONAL, RULES, Redactor, Rule, suspicious  # noqa: E402
+from tests.corpora.developer_texts import developer_texts  # noqa: E402
 from tests.corpora.pii import SEED, Case, negatives, positives  # noqa: E402  # found from the root
+from tools.developer_score import score  # noqa: E402
 
 REPORT, DOCUMENT = ROOT / "docs" / "benchmarks" / "privacy.json", ROOT / "docs" / "privacy.md"
 BEGIN, END = "<!-- table of rules: begin -->", "<!-- table of rules: end -->"
@@ -94,6 +98,11 @@ def measure() -> dict[str, object]:
             "of which in the reported half": sum(case.reported for case in disturbed),
             "list": [{"kind": case.kind, "text": case.text} for case in disturbed],
         },
+        "developer texts": {
+            "command": "python tools/developer_score.py held_out",
+            "dev, which rules were written with": score(developer_texts("dev")),
+            "held out": score(developer_texts("held_out")),
+        },
         "cost": cost(),
     }
 
@@ -157,9 +166,10 @@ def with_table(document: str) -> str:
 def table() -> str:
     """Every rule in Markdown: kind, placeholder, what is recognised, an example or the form."""
     rows = ["| kind | placeholder | recognised | example or form |", "|---|---|---|---|"]
-    for rule in sorted(RULES, key=lambda rule: rule.name):
+    for rule in sorted((*RULES, *OPTIONAL.values()), key=lambda rule: rule.name):
         shown = (rule.example or _form(rule)).replace("|", r"\|")
-        rows.append(f"| {rule.name} | `[{rule.label}_…]` | {rule.why} | `{shown}` |")
+        asked = ", on request" if rule.name in OPTIONAL else ""
+        rows.append(f"| {rule.name} | `[{rule.label}_…]` | {rule.why}{asked} | `{shown}` |")
     return "\n".join([*rows, ""])
 
 

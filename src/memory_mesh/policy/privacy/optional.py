@@ -9,10 +9,10 @@ _W = r"[A-ZÀ-ÖØ-Þ][\w'.-]{0,24}"
 _AFTER_NAME = (  # as in 742 Larkspur Avenue
     r"Street|St|Avenue|Ave|Av|Road|Rd|Drive|Dr|Lane|Ln|Court|Ct|Boulevard|Blvd|Way|Place|Pl"
     r"|Square|Sq"
-    r"|Terrace|Ter|Close|Crescent|Cres|Parkway|Pkwy|Highway|Hwy|Circle|Cir|Trail|Trl|Row"
+    r"|Terrace|Ter|Close|Crescent|Cres|Parkway|Pkwy|Highway|Hwy|Circle|Cir|Trail|Trl"
     r"|Gardens|Gdns"
-    r"|Grove|Mews|Quay|Hill|Alley|Walk|Loop|Plaza|Green|Park|View|Rise|Esplanade|Parade|Wharf"
-    r"|Turnpike|Pike"
+    r"|Grove|Mews|Quay|Hill|Alley|Walk|Plaza|Park|Esplanade|Wharf"
+    r"|Turnpike"
 )
 _BEFORE_NAME = (  # as in 12 rue des Acacias, Calle Mayor 5
     r"(?i:rue|avenue|av\.|boulevard|bd\.?|place|chemin|all[ée]e|impasse|quai|route|cours|square"
