@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -25,6 +26,27 @@ RUN = 4  # as many characters in a row give a secret away
 PLACEHOLDER = r"\[[A-Z][A-Z0-9_]*_[0-9a-f]{12}\]"
 ALWAYS = Redactor(bytes(32), "report")
 WITH_OPTIONS = Redactor(bytes(32), "report", kinds(tuple(OPTIONAL)))
+
+
+class Counts(TypedDict):
+    """What was found and changed in some texts."""
+
+    texts: int
+    secrets: int
+    missed: int
+    missed_by_kind: dict[str, int]
+    clean_texts: int
+    changed: int
+    changed_by_kind: dict[str, int]
+    lost_beside_a_secret: int
+
+
+class Score(TypedDict):
+    """The counts of the usual texts, and of those for the kinds on request."""
+
+    always: Counts
+    on_request: Counts
+    changed_without_request: int
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,16 +63,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def score(texts: Iterable[DeveloperText]) -> dict[str, object]:
+def score(texts: Iterable[DeveloperText]) -> Score:
     """The counts of one half: as the rules are, and with the kinds that have to be asked for."""
     texts = tuple(texts)
     usual = [text for text in texts if not text.opt_in]
     asked = [text for text in texts if text.opt_in]
-    figures = _counts(usual, ALWAYS)
-    unasked = sum(ALWAYS.text(text.text) != text.text for text in asked)
     return {
-        **figures,
-        "opt-in kinds": {**_counts(asked, WITH_OPTIONS), "changed without being asked": unasked},
+        "always": _counts(usual, ALWAYS),
+        "on_request": _counts(asked, WITH_OPTIONS),
+        "changed_without_request": sum(ALWAYS.text(text.text) != text.text for text in asked),
     }
 
 
@@ -75,7 +96,7 @@ def spoiled(text: DeveloperText, redactor: Redactor) -> bool:
     return any(kept not in redacted for kept in text.keeps)
 
 
-def _counts(texts: Sequence[DeveloperText], redactor: Redactor) -> dict[str, object]:
+def _counts(texts: Sequence[DeveloperText], redactor: Redactor) -> Counts:
     planted = Counter[str]()
     misses = Counter[str]()
     for text in texts:
@@ -87,11 +108,11 @@ def _counts(texts: Sequence[DeveloperText], redactor: Redactor) -> dict[str, obj
         "texts": len(texts),
         "secrets": planted.total(),
         "missed": misses.total(),
-        "missed by kind": {kind: count for kind, count in sorted(misses.items()) if count},
-        "clean texts": len(clean),
+        "missed_by_kind": {kind: count for kind, count in sorted(misses.items()) if count},
+        "clean_texts": len(clean),
         "changed": changed.total(),
-        "changed by kind": dict(sorted(changed.items())),
-        "lost beside a secret": sum(
+        "changed_by_kind": dict(sorted(changed.items())),
+        "lost_beside_a_secret": sum(
             spoiled(text, redactor) for text in texts if text.secrets and text.keeps
         ),
     }

@@ -27,14 +27,14 @@ _SURELY = (
     r"|carta di credito|cart[aã]o(?: de cr[eé]dito)?)[\"'`]?(?: (?:is|ist|est"
     r"|es))?[ :=#\"'`]{1,4}\Z"
 )
-_NUMBER = r"(?:number|no\.?|nr\.?|num|nummer|id|ids|code|ref|#|№|n[°ºo]\.?)"
+_NUMBER = r"(?:number|no\.?|nr\.?|num|nummer|id|ids|code|ref|#|№|n[°ºo.]\.?)"
 _THINGS = (
     r"orders?|tickets?|invoices?|tracking|shipments?|consignments?|waybills?|transactions?|txn"
     r"|references?|ref|receipts?|bookings?|reservations?|serials?|imei|imsi|iccid|ean|gtin|upc|isbn"
     r"|sku|barcodes?|asset|batch|lot|job|build|trace|span|tweet|snowflake|offset|seed|checksum|hash"
     r"|nonce|timestamp|epoch|contract|incident|id|ids|uid|uuid|oid"
     r"|bestell(?:ung|nummer|nr)|auftrags?(?:nummer|nr)?|rechnungs?(?:nummer|nr)?"
-    r"|sendungs?(?:nummer|nr)"
+    r"|sendung(?:s(?:nummer|nr))?"
     r"|liefer(?:ung|schein)s?(?:nummer|nr)?|vorgangs?(?:nummer|nr)?|buchungs?(?:nummer|nr)?"
     r"|kundennummer"
     r"|seriennummer|vertrags?(?:nummer|nr)|commandes?|factures?|suivi|colis|r[eé]servation|dossier"

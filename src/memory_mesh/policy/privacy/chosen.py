@@ -2,7 +2,7 @@
 
 import re
 
-_SHORTEST, _STRONG, _VARIED = 6, 8, 4
+_SHORTEST, _STRONG, _LONGEST, _VARIED = 6, 8, 128, 4
 _SIGN = r"[A-Za-z0-9][!@#$%^&*+=?~]|[!@#$%^&*+=?~][A-Za-z0-9]"
 _ENDS = (
     r"py|pyi|js|mjs|ts|tsx|jsx|rs|go|rb|c|h|cc|cpp|hpp|cs|java|kt|sh|ps1|sql|md|txt|json|ya?ml|toml"
@@ -10,16 +10,17 @@ _ENDS = (
     r"|lock|pem|crt|key|pub|db|sqlite|proto|tf|ipynb|com|org|net|io|dev|local|internal"
 )
 _VERSION = re.compile(
-    r"(?i)v[0-9]+(?:\.[0-9]+)+[\w.+-]*|(?:sha|md|aes|rsa|utf|base|argon|pbkdf|oauth|ed|hs|rs"
+    r"(?i)v[0-9]{1,9}\.[0-9][\w.+-]*|(?:sha|md|aes|rsa|utf|base|argon|pbkdf|oauth|ed|hs|rs"
     r"|es)-?[0-9]{1,5}(?:id)?"
 )
 _OTHER = re.compile(
-    r"(?i)v?[0-9]+(?:\.[0-9]+)+[\w.+-]*"  # a version
-    r"|[0-9][0-9.,]*[a-z%µ°]{0,8}|[a-z]{1,3}[0-9]{1,2}|[0-9]+-[a-z]+"  # a number and its unit
+    r"(?i)v?[0-9]{1,9}\.[0-9][\w.+-]*"  # a version
+    r"|[0-9][0-9.,]*[a-z%µ°]{0,8}|[a-z]{1,3}[0-9]{1,2}|[0-9]{1,9}-[a-z]+"  # a number and its unit
     r"|[0-9]{1,4}[-/.:][0-9]{1,2}[-/.:tz0-9+]*"  # a date or a time
-    rf"|[\w.@/\\-]+\.(?:{_ENDS})"
-    r"|[~./\\].*|[a-z][a-z0-9+.-]*://.*|[\w.+-]+@[\w-]+\.[\w.-]+|(?:[\w.-]+/){2,}[\w.-]*"
-    r"|\$.*|%.*|<.*|\{.*|\[.*|.*[(){}<>].*"
+    rf"|[\w.@/\\-]{1, 128}\.(?:{_ENDS})"
+    r"|[~./\\].*|[a-z][a-z0-9+.-]{0,20}://.*|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]+"
+    r"|[\w.-]{1,64}/[\w.-]{1,64}/[\w./-]*"
+    r"|\$.*|%.*|<.*|\{.*|\[.*|[^(){}<>]*[(){}<>].*"
     r"|(?:sha|md|aes|rsa|utf|ucs|iso|base|argon|pbkdf|oauth|oidc|tls|ssl|ipv|rfc|http|https|ed|log"
     r"|win|windows|ubuntu|debian|arm|amd|mp|gpt|claude|llama|python|node|java|php|mysql|postgres"
     r"|postgresql|redis|web|level|step|phase|part|page|line|row|node|host|server|srv|web|db|box"
@@ -39,7 +40,11 @@ def is_version(value: str) -> bool:
 
 def chosen(value: str) -> bool:
     """True for letters with digits or signs among them that are no name of another thing."""
-    if len(value) < _SHORTEST or len(set(value)) < _VARIED or not re.search("[A-Za-z]", value):
+    if (
+        not _SHORTEST <= len(value) <= _LONGEST
+        or len(set(value)) < _VARIED
+        or not re.search("[A-Za-z]", value)
+    ):
         return False
     if not re.search("[0-9]", value) and not re.search(_SIGN, value):
         return False

@@ -23,9 +23,9 @@ _WORDS = (
 _COOKIE = Anchored(
     _WORDS,
     rf"(?P<known>(?<![\w.-])(?:{_KNOWN})(?=[\"']?\s{{0,2}}[=:]))"
-    r"|(?i:cookies?(?:jar)?)(?:\.set\(|[\"'\])]{0,2}(?:\s{0,3}[:=]|\s(?:is|was|ist|est|es"
-    r"|value))\s{0,3})"
-    r"|(?<![\w-])curl [^\n]{0,200}?\s(?:-b|--cookie)[ =]",
+    r"|(?P<said>(?i:cookies?(?:jar)?)(?:\.set\(|[\"'\])]{0,2}(?:\s{0,3}[:=]|\s(?:is|was|ist|est|es"
+    r"|value))\s{0,3})|(?<![\w-])curl [^\n]{0,200}?\s(?:-b|--cookie)[ =])"
+    r"|(?i:cookies?)(?![a-z])",
 )
 _PAIR = re.compile(
     r"(?<![\w.%-])(?P<name>[\w.-]{1,64})[\"']?\s{0,2}[=:,]\s{0,2}[\"']?(?P<value>[^\s;,\"'&<>]{8,4000})"
@@ -37,7 +37,7 @@ _SESSION = re.compile(
     r"|secret|key\Z|cookie"
 )
 _ATTRIBUTE = re.compile(r"(?i)path|domain|expires|max-age|samesite|version|comment|https?|priority")
-_LONGEST, _RANDOM, _DIGITS = 2000, 20, 4
+_LONGEST, _NEAR, _RANDOM, _DIGITS = 2000, 120, 20, 4
 
 
 class _Cookies:
@@ -51,15 +51,21 @@ class _Cookies:
             first = word.start() if word["known"] else word.end()
             last = text.find("\n", first, first + _LONGEST)
             end = last if last >= 0 else min(len(text), first + _LONGEST)
-            found = [*_pairs(text, first, end)] or [*_alone(text, first, end)]
+            if not word["known"] and not word["said"]:
+                end = min(end, first + _NEAR)
+            found = [*_pairs(text, first, end, certain=bool(word["said"]))]
+            if word["said"] and not found:
+                found = [*_alone(text, first, end)]
             yield from found[:1] if word["known"] else found
 
 
-def _pairs(text: str, first: int, end: int) -> Iterator[Place]:
+def _pairs(text: str, first: int, end: int, *, certain: bool) -> Iterator[Place]:
     for pair in _PAIR.finditer(text, first, end):
         name, (start, stop) = pair["name"], pair.span("value")
-        stop = start + len(text[start:stop].rstrip(".,:)]}\\"))
-        if _is_session(name, text[start:stop]):
+        stop = start + len(text[start:stop].rstrip("`.,:)]}\\"))
+        if (certain or _SESSION.search(name) or re.match(_KNOWN, name)) and _is_session(
+            name, text[start:stop]
+        ):
             yield Place(start, stop)
 
 

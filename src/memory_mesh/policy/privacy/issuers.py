@@ -45,6 +45,14 @@ PRIVATE_KEYS = (
         why="the whole PEM, OpenSSH or PGP block, line ends real or escaped, also when cut off",
         example="the block of an RSA key, a service account's private_key",
     ),
+    Rule(
+        name="private_key",
+        label="PRIVATE_KEY",
+        hints=("ls0tls1crudjti",),
+        pattern=(r"LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM|BSU0EgUFVC)[A-Za-z0-9+/]{16,20000}={0,2}"),
+        why="a PEM block in base64 that is no certificate and no public key",
+        example="the client-key-data of a kubeconfig",
+    ),
 )
 ISSUERS = (
     Rule(

@@ -11,8 +11,9 @@ _PLAIN = frozenset(("string", "required", "optional", "hidden", "bearer", "numbe
 _WORDS = (
     r"pass(?:word|wd|phrase|code|wort|ord(?![a-z]))"
     r"|(?:(?<=db_)|(?<=user_)|(?<=admin_)|(?<=root_)|(?<=smtp_)|(?<=mail_)|(?<=ftp_)"
-    r"|(?<=redis_)|(?<=mysql_)|(?<=pg_)|(?<=ssh_)|(?<=http_)|(?<=proxy_))pass"
-    r"|(?<![a-z_])(?:pass|pw)(?==|[\"']\s{0,3}[:=])|(?<![a-z0-9_-])(?:pw|mdp|psw|pswd)(?![a-z0-9_])"
+    r"|(?<=redis_)|(?<=mysql_)|(?<=pg_)|(?<=ssh_)|(?<=become_)|(?<=http_)|(?<=proxy_))pass"
+    r"|(?<![a-z_])(?:pass|pw)(?==|[\"']\s{0,3}[:=])|(?<![a-z_-])pass(?=\s{1,3}=\s{0,3}[\"'])"
+    r"|(?<=/ )pass(?=\s)|(?<![a-z0-9_-])(?:pw|mdp|psw|pswd)(?![a-z0-9_])"
     r"|(?<![a-z])(?:pass|ww|clave)(?=:\s)(?<!-\spass)(?<!_pass)|kennwort|mot de passe"
     r"|contrase[ñn]a|senha|wachtwoord"
     r"|has[lł]o(?![a-z])|heslo(?![a-z])|l[öo]senord|adgangskode|salasana|[şs]ifre(?![a-z])"
@@ -27,10 +28,14 @@ _OF = (
     r"(?:for|of|on|to|in|at|für|fuer|von|vom|zum|zur|am|im|de|du|del|della|di|para|pour|per|do|da"
     r"|van|voor|для|от|на|к)"
 )
-_ABOUT = rf"(?:\s{_OF}\s[^\n.:=]{{1,40}}?|\s\([^()\n]{{1,40}}\))"
+_ABOUT = (
+    rf"(?:\s{_OF}\s[^\n.:=]{{1,40}}?|\s\([^()\n]{{1,40}}\)"
+    r"|\s(?:temp|tempor\w{2,6}|admin|root|initial\w{0,2}|default|provis\w{3,6}|new|neu|nuevo|nueva"
+    r"|old|actual|current|staging|prod|production|dev|test|db|user|wifi|wlan|sudo|ssh))"
+)
 _SAID = (
     r"[\\\"'`\]*]{0,3}(?:\s{0,3}(?:=>|:=|={1,3}|:)(?:\*\*)?\s{0,3}|>(?=[^<>\n]{6,200}</)"
-    r"|\s{0,2}[是为為は]\s{0,2}:?\s{0,2}|\s\|\s{1,20}(?=[^\s|]{6,64}\s{0,20}\|)"
+    r"|\s{0,2}(?:[是为為は은는]|->|→)\s{0,2}:?\s{0,2}|\s\|\s{1,20}(?=[^\s|]{6,64}\s{0,20}\|)"
     r"|'s\s|,?\s{1,20}[\"']?value[\"']?\s{0,2}[:=]\s{0,3}"
     rf"|{_ABOUT}?\s(?:is|was|to|es|est|ist|é|è|lautet|war|era|är|er|jest)(?:\s(?:now|jetzt"
     rf"|(?:re)?set to|changed to))?"
@@ -41,7 +46,7 @@ _HINTS = (
     "access_key", "accesskey", "access-key", "access key", "account_key", "accountkey",
     "private_key", "privatekey", "private key", "signing_key", "encryption_key", "auth_key",
     "preshared", "master_key", "master key", "license key", "licence key", "license_key",
-    "credential", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "ww:", "clave:",
+    "credential", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "ww:", "clave",
     "haslo", "hasło", "heslo", "losenord", "lösenord", "adgangskode", "salasana", "sifre", "şifre",
     "parola", "mật khẩu", "kata sandi", "密码", "密碼", "口令", "密钥", "令牌", "パスワード",
     "비밀번호", "비번", "암호", "पासवर्ड", "סיסמ", "كلمة ال", "κωδικός", "парол",
@@ -104,7 +109,11 @@ def secret(text: str, start: int, stop: int) -> Span | None:
         return None
     if re.search("[0-9]", value):
         flagged = spoken.endswith("=") and re.search(_FLAG, text[max(0, start - 24) : start])
-        meant = " " not in value or "phrase" in spoken or bool(quoted and flagged)
+        meant = (
+            " " not in value
+            or "phrase" in spoken
+            or bool(quoted and (flagged or (spoken.endswith("=") and text[start:stop].isupper())))
+        )
     elif "token" in spoken and re.search(_COMPARED, spoken):
         meant = False  # as a parser asks what it reads
     else:
@@ -114,7 +123,7 @@ def secret(text: str, start: int, stop: int) -> Span | None:
 
 def _beside_a_name(text: str, start: int, stop: int, spoken: str) -> Span | None:
     """Returns the span of a value right behind a word for a password, beside a user's name."""
-    if not re.match("pass|pw|mdp|kennwort|mot de passe|contrase|senha|wachtwoord", spoken):
+    if re.match("secret|token|credential|令牌|密钥|[a-z]{3,10}[ _-]?key", spoken):
         return None
     last = _end(text, stop, quoted=False)
     value = text[stop:last]
@@ -176,6 +185,8 @@ def _deliberate(text: str, said: Span, value: str, *, quoted: bool) -> bool:
     """True if letters alone count as a secret here: in a literal or after a bare =."""
     if re.search(_WORDS, value, re.IGNORECASE) or " " in value or value in _PLAIN:
         return False
+    if value.count("-") > 1 and re.match("pw|passphrase|pass:", text[said[0] : said[1]].lower()):
+        return True
     before, after = text[max(0, said[0] - 40) : said[1]], text[said[1] + len(value) :][:1]
     if not before.rstrip().endswith(("=", ":", ">")):
         return not re.fullmatch(_NAME, value.replace("-", ""))
@@ -190,6 +201,17 @@ def bearer(text: str, start: int, stop: int) -> Span | None:
     value = text[start:stop]
     random = bool(re.search("[0-9]", value)) or len(set(value)) > _RANDOM
     return (start, stop) if random else None
+
+
+def encoded(text: str, start: int, stop: int) -> Span | None:
+    """Returns the span of a name and a password in base64."""
+    import binascii
+
+    try:
+        plain = binascii.a2b_base64(text[start:stop], strict_mode=True)
+    except binascii.Error:
+        return None
+    return (start, stop) if b":" in plain and plain.isascii() else None
 
 
 def login(text: str, start: int, stop: int) -> Span | None:
@@ -248,6 +270,46 @@ LOGINS = (
         ),
         why="the login of a basic Authorization header",
         example="Authorization: Basic dXNlcjpodW50ZXIy",
+    ),
+    Rule(
+        name="basic_auth",
+        label="BASIC_LOGIN",
+        hints=('"auth"',),
+        pattern=r"\"auth\"\s{0,2}:\s{0,2}\"(?P<value>[A-Za-z0-9+/]{8,1000}={0,2})\"",
+        check=encoded,
+        why="the login in docker's config.json",
+        example='{"auth": "dXNlcjpodW50ZXIy"}',
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        hints=("-signature=",),
+        pattern=r"(?i:x-(?:amz|goog)-signature=)(?P<value>[0-9a-fA-F]{32,512})",
+        why="the signature of a signed URL",
+        example="X-Amz-Signature=" + "0a1b2c3d" * 8,
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        hints=("totp", "otp sec", "otp_sec", "authenticator"),
+        pattern=(
+            r"(?i:totp|otp|2fa|mfa|authenticator)[ _-]?(?i:secret|seed|key)[\"']?"
+            r"(?:\s{0,2}[:=]|\sis)?\s{0,2}[\"']?(?P<value>[A-Z2-7]{16,64})(?![A-Za-z0-9])"
+        ),
+        why="the seed of one-time passwords",
+        example="TOTP secret JBSWY3DPEHPK3PXP",
+    ),
+    Rule(
+        name="secret",
+        label="SECRET",
+        hints=(":5432:", ":*:"),
+        pattern=(
+            r"(?<![\w.:/-])[\w.*-]{1,80}:(?:5432|\*):[\w*.-]{1,60}:[\w*.@-]{1,60}:"
+            r"(?P<value>[^\s:]{6,128})"
+        ),
+        check=lambda text, start, stop: (start, stop) if chosen(text[start:stop]) else None,
+        why="the password of a line of .pgpass",
+        example="db.example.com:5432:shop:app:kestrel-Quay-22",
     ),
     Rule(
         name="secret",

@@ -19,7 +19,8 @@ _BEFORE_NAME = (  # as in 12 rue des Acacias, Calle Mayor 5
     r"|passage)"
 )
 _SOUTHERN = (
-    r"(?i:calle|c/|avda\.?|avenida|av\.|paseo|plaza|carrera|camino|travesía|ronda|via|viale|piazza"
+    r"(?i:calle|c/|avda\.?|avenida|av\.|paseo|plaza|carrera|camino|travesía|ronda|(?-i:Via)"
+    r"|via(?=[^\n]{3,40},? [0-9]{5})|viale|piazza"
     r"|corso|vicolo|largo|rua|r\.|travessa|praça|alameda|estrada|rodovia|ul\.|ulica|aleja|al\."
     r"|ulice)"
 )
@@ -51,7 +52,7 @@ _STREETS = (
     rf"(?: (?:de|del|la|di|da|do|e|y)? ?{_W}){{0,4}},? (?:n[.º°o]?\.? ?|nº ?|núm\.? ?"
     rf"|numero )?{_NUMBER}(?![\w.,:/-]*[0-9])"
     rf"|(?<![\w/]){_GERMAN} {_NUMBER}(?![\w.:/-]*[0-9])"
-    rf"|(?<![\w/]){_GERMAN_APART} {_NUMBER}(?![\w.:/-]*[0-9])"
+    rf"|(?<![\w/]){_GERMAN_APART} {_NUMBER}(?=,|\)|\s?\Z|\n| [0-9]{{5}})"
     r"|[一-鿿]{2,8}[都道府県省市][一-鿿0-9]{1,12}[区町村路街号丁目番地0-9-]{2,16}"
     r"|(?i:P\.? ?O\.? Box|Postfach|Apartado|BP) [0-9]{2,8}"
 )

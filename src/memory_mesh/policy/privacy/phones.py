@@ -51,7 +51,8 @@ _ANOTHER_THING = (
     r"(?:[ -]?(?:number|no\.?|nr\.?|id))?[ :=#.]{0,4}|[#$€£¥@_=/]\s?)\Z"
 )
 _COUNTED = (
-    r"(?i)\s?(?:€|\$|£|eur|usd|gbp|ms|s|sec|kb|mb|gb|rows?|users?|people|page|views?|tokens?|%|km|m²"
+    r"(?i)\s?(?:€|\$|£|eur|usd|gbp|ms|s|sec|kb|mb|gb|rows?|users?|people|page|views?|tokens?|%"
+    r"|km|m²"
     r"|zeilen)(?![a-z])"
 )
 _NOT_A_PHONE = (
@@ -118,10 +119,19 @@ def _is_national(text: str, start: int, stop: int, regions: Sequence[str]) -> bo
     if re.match(_COUNTED, text[stop : stop + 16]):
         return False
     called = value[0] in "(0" or re.search(_VERBS_ABROAD, before)
-    thousands = re.fullmatch(r"[0-9]{1,3}(?:[ .][0-9]{3})+", value)
-    if not called and (value.isdigit() or thousands):
+    if not called and (value.isdigit() or _may_be_an_amount(text, start, stop)):
         return False
+    if value[0] in "(0" and not value.isdigit() and not value.startswith("0."):
+        return any(_possible(value, region) for region in regions)
     return any(_valid(value, region) for region in regions)
+
+
+def _may_be_an_amount(text: str, start: int, stop: int) -> bool:
+    """True for groups of three digits, unless they stand alone behind a colon or a comma."""
+    if not re.fullmatch(r"[0-9]{1,3}(?:[ .][0-9]{3})+", text[start:stop]):
+        return False
+    introduced = stop - start == len("934 567 890") and text[start - 2 : start] in {": ", ", "}
+    return not introduced or re.match(r"\s?[^\W_]|%", text[stop : stop + 2]) is not None
 
 
 def _balanced(text: str, start: int, stop: int) -> Span:
@@ -158,11 +168,11 @@ def _american(value: str) -> bool:
     return bool(re.fullmatch(form, re.sub(_EXTENSION, "", value))) and _valid(value, "US")
 
 
-def _possible(number: str) -> bool:
+def _possible(number: str, region: str | None = None) -> bool:
     import phonenumbers
 
     try:
-        return phonenumbers.is_possible_number(phonenumbers.parse(number, None))
+        return phonenumbers.is_possible_number(phonenumbers.parse(number, region))
     except phonenumbers.NumberParseException:
         return False
 

@@ -11,7 +11,7 @@ from memory_mesh.policy.privacy.rule import Place, Rule, Span
 IS = (
     r"(?:is|are|was|=|->|→|ist|sind|war|lautet|lauten|est|sont|es|son|era|è|é|são|sono|jest|är"
     r"|er|on"
-    r"|будет|это|是|为|為|は|は、)"
+    r"|will be|wird|será|sera|будет|это|是|为|為|は|は、)"
 )
 OF = (
     r"(?:for|of|on|to|at|in|from|you|we|with|für|fuer|von|vom|zu|zum|zur|am|an|im|der|des|beim"
@@ -61,25 +61,33 @@ _WIFI_CODE = re.compile(
     r"(?:\s{0,2}[:=])?|密码|密碼|是|は|:|\s\()[\"'`]?\s{0,3}(?:\"(?P<quoted>[^\"\n]{8,63})\""
     r"|[\"'`]?(?P<value>[^\s\"'`,;|<>/]{8,63}))"
 )
+_COPULAS = frozenset(("is", "ist", "est", "es", "è", "é", "är", "lautet", "是", "は"))
+_KEY = re.compile(
+    r"(?i)key|code|pass|pw|psk|schl|clave|contrase|senha|cl[eé](?![a-z])|mdp|chiave|codice|sleutel"
+    r"|klucz|ключ|пароль|код|密码|密碼|パスワード|비밀번호|kennwort"
+)
 _CODES = (
     rf"(?:{'|'.join(DOORS)})[ -]?code|digicode|geheimzahl|passcode|puk|code (?:for|of"
     rf"|to) (?:the )?(?:door|gate|alarm|safe|lock|entrance|garage|keypad)"
     r"|code (?:de |d')?(?:la |l')?(?:porte|portail|alarme|entrée|immeuble)"
     r"|c[oó]digo (?:de |del )?(?:la )?(?:puerta|alarma|acceso|entrada|porta|alarme)"
-    r"|codice (?:porta|allarme|di accesso)|暗証番号|门禁码|門禁碼|пин(?:-?код)?|핀번호"
+    r"|codice (?:della |del |di )?(?:porta|allarme|accesso|cancello)|暗証番号|门禁码|門禁碼"
+    r"|пин(?:-?код)?|핀번호"
 )
 _PIN = (
-    r"(?:(?<![A-Za-z0-9_])(?:PIN|pin|Pin)(?:[ _-]?(?i:codes?|number|nummer|no\.?|num|kod|код)"
+    r"(?:(?<![A-Za-z0-9_])(?:PIN|pin|Pin)(?:[ _-]?(?i:codes?|number|nummer|no\.?|num|koden?|код)"
     r"|码|番号"
     rf"|コード)?|(?<![a-z0-9])(?i:{_CODES}))(?![A-Za-z])"
 )
 _SHOWN_PIN = (
-    r"(?<![A-Za-z0-9_])(?:PIN|(?i:pin[ -]?code|пин(?:-?код)?|(?:door|gate|entry|entrance|keypad"
+    r"(?<![A-Za-z0-9_])(?:PIN|OTP|TAN|(?i:pin[ -]?code|пин(?:-?код)?|(?:door|gate|entry"
+    r"|entrance|keypad"
     r"|lobby|unlock|tür)[ -]?code|puk"
     r"|digicode|passcode))\s"
 )
 _PIN_HINTS = (
-    "pin", "puk", "code", "geheimzahl", "digo ", "codice ", "暗証番号", "门禁码", "門禁碼", "пин",
+    "pin", "puk", "code", "otp", "geheimzahl", "digo ", "codice ", "otp", "tan ", "暗証番号",
+    "门禁码", "門禁碼", "пин",
     "핀번호",
 )  # fmt: skip
 _PIN_WORDS = (
@@ -101,7 +109,8 @@ _RECOVERY = (
     r"|복구 코드"
 )
 _RECOVERY_HINTS = (
-    "code", "recovery key", "backup key", "notfall", "wiederherstellung", "digo", "codici di ",
+    "code", "recovery key", "backup key", "emergency key", "notfall", "wiederherstellung", "digo",
+    "codici di ",
     "восстановления", "恢复代码", "备用代码", "リカバリーコード", "복구 코드",
 )  # fmt: skip
 _RECOVERY_WORDS = (
@@ -109,7 +118,7 @@ _RECOVERY_WORDS = (
     "codici di ", "код", "恢复代码", "备用代码", "リカバリーコード", "복구 코드",
 )  # fmt: skip
 _ONE_CODE = re.compile(
-    r"(?<![\w-])(?:[0-9A-Za-z]{4,12}(?:-[0-9A-Za-z]{3,12}){1,9}|[0-9]{4} [0-9]{4}(?! ?[0-9])"
+    r"(?<![\w-])(?:[0-9A-Za-z]{2,12}(?:-[0-9A-Za-z]{3,12}){1,9}|[0-9]{4} [0-9]{4}(?! ?[0-9])"
     r"|[0-9A-Za-z]{8,24})(?![\w-])"
 )
 
@@ -166,6 +175,7 @@ def login_line(text: str, start: int, stop: int) -> Span | None:
 
 def wifi(text: str, start: int, stop: int) -> Span | None:
     """Returns the span of the code that is said behind a word for a wireless network."""
+    before = text[max(0, start - 24) : start]
     tail, ssid = text[stop : stop + _NEAR], text[start:stop].lower() == "ssid"
     for said in _WIFI_CODE.finditer(tail):
         kind = said["kind"].strip().lower()
@@ -176,11 +186,15 @@ def wifi(text: str, start: int, stop: int) -> Span | None:
         line = "\n" not in tail[: said.start()]
         last = said.start("value") + len(said["value"].rstrip(_TRAILING))
         value = tail[said.start("value") : last]
-        if not line and kind in {"/", ":", "=", "is", "ist", "est", "es", "è", "é"}:
+        if not line and (kind in {"/", ":", "="} or kind in _COPULAS):
             continue
         loose = kind in {":", "=", "("}
         if re.match(r"\w+=", value) or (ssid and loose and not tail[: said.start()].strip()):
             continue
+        if kind in _COPULAS and not _KEY.search(before + tail[: said.start()]):
+            continue
+        if value.isdigit() and (kind == "/" or _KEY.search(before + tail[: said.end()])):
+            return stop + said.start("value"), stop + last
         if (strong(value) and not re.match("[A-Z]{2,}[0-9]", value)) if loose else chosen(value):
             return stop + said.start("value"), stop + last
     return None
@@ -311,7 +325,7 @@ SPOKEN = (
         name="secret",
         label="SECRET",
         gate="digits",
-        hints=("?\n", "?\r", "? \n"),
+        hints=("\n",),
         pattern=Anchored(
             (
                 "pw",
@@ -327,7 +341,8 @@ SPOKEN = (
             ),
             r"(?i:pw|pass|passw(?:or[dt]|d)|mdp|kennwort|mot de passe|contrase[ñn]a|clave|senha"
             r"|пароль|login)"
-            r"(?![a-z])[^\n?]{0,60}\?[ \t]{0,3}\r?\n[^\n]{0,60}?"
+            r"(?![a-z])(?:[^\n?]{0,60}\?[ \t]{0,3}\r?\n[^\n]{0,60}?"
+            r"|[ \t]{0,3}\r?\n(?:(?!\s{0,12}(?:value|name|type|key|-))[^\n:]{1,32}:[ \t])?)"
             r"(?P<value>[^\s\"'`,;|<>]{8,64})(?=[\"'`.!]{0,2}[ \t]{0,3}(?:\r?\n|\Z))",
         ),
         check=answer,
@@ -342,10 +357,11 @@ SPOKEN = (
         pattern=Anchored(
             _PIN_WORDS,
             rf"(?:{_SHOWN_PIN}|{_PIN}(?:[\"'`]?\s{{0,2}}[:=]\s{{0,3}}[\"'`]?"
-            rf"|(?:\s{OF}\s[^\n.:=0-9]{{1,48}}?|\s?\([^()\n]{{1,40}}\))?"
+            rf"|(?:\s{OF}\s[^\n.:=0-9]{{1,48}}?|\s?\([^()\n]{{1,40}}\)"
+            rf"|(?<=code)\s[A-ZÄÖÜ]\w{{2,20}})?"
             rf"(?:\s{{0,2}}[:=]\s{{0,3}}|\s{IS}:?\s(?:now\s|currently\s|jetzt\s|still\s)?)[\"'`]?"
             rf"|\s(?:was |got |has been )?(?:re)?(?:set|changed|geändert|gesetzt)\s(?:to|auf)\s"
-            rf"|[是为為は]\s?))"
+            rf"|[是为為は]\s?|\s\((?=[0-9]{{4,8}}\))))"
             rf"{_DIGITS}{_DIGITS_END}",
         ),
         check=pin,

@@ -13,16 +13,15 @@ ASKED = Redactor(b"key" * 11, "default", kinds(("street_address", "birth_date"))
 
 def test_of_the_texts_the_rules_were_written_with_nothing_is_missed_or_changed():
     found = score(developer_texts("dev"))
-    assert found["texts"] == 75
-    assert (found["missed"], found["changed"], found["lost beside a secret"]) == (0, 0, 0)
-    assert found["opt-in kinds"]["missed"] == 0
-    assert found["opt-in kinds"]["changed"] == 0
-    assert found["opt-in kinds"]["changed without being asked"] == 0
+    assert (found["always"]["texts"], found["on_request"]["texts"]) == (75, 12)
+    for counts in (found["always"], found["on_request"]):
+        assert (counts["missed"], counts["changed"], counts["lost_beside_a_secret"]) == (0, 0, 0)
+    assert found["changed_without_request"] == 0
 
 
 @pytest.mark.skip
 def test_of_both_halves_three_in_a_hundred_are_missed_at_most_and_no_clean_text_changes():
-    halves = [score(developer_texts("dev")), score(developer_texts("held_out"))]
+    halves = [score(developer_texts(half))["always"] for half in ("dev", "held_out")]
     assert sum(half["texts"] for half in halves) == 150
     assert sum(half["changed"] for half in halves) == 0
     assert sum(half["missed"] for half in halves) <= 0.03 * sum(half["secrets"] for half in halves)
@@ -196,7 +195,7 @@ def test_of_both_halves_three_in_a_hundred_are_missed_at_most_and_no_clean_text_
         ),
         ("Wiederherstellungscodes: ab12-cd34 ef56-gh78", "ef56-gh78"),
         (
-            "seed phrase: orbit lantern mustard kestrel granite otter plum cactus dune ridge topaz pelican",
+            "seed phrase: elm oak ash fir yew bay fig pea rye dune topaz pelican",
             "pelican",
         ),
         ("passphrase: correct horse battery staple", "battery"),
