@@ -20,7 +20,7 @@ _BEFORE_NAME = (  # as in 12 rue des Acacias, Calle Mayor 5
 )
 _SOUTHERN = (
     r"(?i:calle|c/|avda\.?|avenida|av\.|paseo|plaza|carrera|camino|travesía|ronda|(?-i:Via)"
-    r"|via(?=[^\n]{3,40},? [0-9]{5})|viale|piazza"
+    r"|via(?=[^\n,]{3,40}(?:, (?-i:[A-Z])|,? [0-9]{5}))|viale|piazza"
     r"|corso|vicolo|largo|rua|r\.|travessa|praça|alameda|estrada|rodovia|ul\.|ulica|aleja|al\."
     r"|ulice)"
 )
