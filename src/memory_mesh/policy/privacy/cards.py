@@ -32,7 +32,7 @@ _THINGS = (
     r"orders?|tickets?|invoices?|tracking|shipments?|consignments?|waybills?|transactions?|txn"
     r"|references?|ref|receipts?|bookings?|reservations?|serials?|imei|imsi|iccid|ean|gtin|upc|isbn"
     r"|sku|barcodes?|asset|batch|lot|job|build|trace|span|tweet|snowflake|offset|seed|checksum|hash"
-    r"|nonce|timestamp|epoch|contract|incident|id|ids|uid|uuid|oid"
+    r"|nonce|timestamp|epoch|contract|incident"
     r"|bestell(?:ung|nummer|nr)|auftrags?(?:nummer|nr)?|rechnungs?(?:nummer|nr)?"
     r"|sendung(?:s(?:nummer|nr))?"
     r"|liefer(?:ung|schein)s?(?:nummer|nr)?|vorgangs?(?:nummer|nr)?|buchungs?(?:nummer|nr)?"
@@ -44,13 +44,16 @@ _THINGS = (
     r"|ordre|objedn[aá]vk[ay]|sipari[sş]|fatura"
 )
 _OTHER_BEFORE = (
-    rf"(?i)(?:(?:(?<![a-z])(?:{_THINGS})|(?-i:[a-z]Id))(?:[ _-]?{_NUMBER})?[\"'`]?(?: (?:is|was"
+    rf"(?i)(?:(?<![a-z])(?:{_THINGS})(?:[ _-]?{_NUMBER})?[\"'`]?(?: (?:is|was"
     rf"|ist|est|es|war|n[uú]mero"
     rf"|num[eé]ro|von|vom|of|del|de|du))?|订单号?|訂單|单号|發票|发票|快递单?号?|注文番号?"
     rf"|追跡番号?"
     rf"|請求書番?号?|주문 ?번호|송장 ?번호|заказ\w*|счет\w*|счёт\w*|трек\w*|накладн\w*"
     rf"|номер заказа)"
     rf"[ :=#№(\"'`是は]{{0,4}}\Z"
+)
+_ID_BEFORE = (
+    r"(?i)(?:(?<![a-z])(?:ids?|uid|uuid|oid)|(?-i:[a-z]Id))[\"'`]?(?: (?:is|was))?[ :=#\"'`]{0,4}\Z"
 )
 _OTHER_AFTER = (
     rf"(?i)[\"'`)]?,? ?(?:\(|is |as |= ?|ist |est |es |was )(?:the |an |a |our |your |die |le "
@@ -87,7 +90,9 @@ def card(text: str, start: int, stop: int) -> Span | None:
     if not re.fullmatch(_ISSUERS, digits) or _published(text, start, stop, digits):
         return None
     before = text[max(0, start - 160) : start]
-    if _another_thing(before, text[stop : stop + 48]) and not _called_a_card(text, start, stop):
+    plain = stop - start == len(digits)
+    other = _another_thing(before, text[stop : stop + 48], plain=plain)
+    if other and not _called_a_card(text, start, stop):
         return None
     return _checked(text, start, stop, digits, surely=bool(re.search(_SURELY, before[-40:])))
 
@@ -118,13 +123,18 @@ def _published(text: str, start: int, stop: int, digits: str) -> bool:
     )
 
 
-def _another_thing(before: str, after: str) -> bool:
-    """True if the words beside a number, or before a list that it ends, name another thing."""
+def _another_thing(before: str, after: str, *, plain: bool) -> bool:
+    """True if the words beside a number, or before a list that it ends, name another thing.
+
+    A number in the groups of a card is no plain id.
+    """
     if re.match(_OTHER_AFTER, after):
         return True
     if listed := _LISTED.search(before):
         before = before[: listed.start()]
-    return bool(re.search(_OTHER_BEFORE, before[-64:]))
+    return bool(re.search(_OTHER_BEFORE, before[-64:])) or (
+        plain and bool(re.search(_ID_BEFORE, before[-16:]))
+    )
 
 
 def _called_a_card(text: str, start: int, stop: int) -> bool:

@@ -27,7 +27,8 @@ _COMMANDS = (
     (r"7z[ar]?", r"-p", " -p"),
     (r"smbclient|rpcclient|smbmap|wbinfo|winexe", rf"-U ?[\"']?{_NAME}%", " -u"),
     (r"openssl", r"-pass(?:in|out)? ?[\"']?pass:", "pass:"),
-    (r"keytool|jarsigner|apksigner", r"-\w{0,8}(?:store|key)pass ", "pass "),
+    (r"keytool|jarsigner|apksigner", r"-\w{0,8}storepass ", "storepass "),
+    (r"keytool|jarsigner|apksigner", r"-\w{0,8}keypass ", "keypass "),
     (r"https?|xh|curlie", rf"(?:-a|--auth)[ =]?[\"']?{_NAME}:", " -a"),
     (r"curl|wget", rf"(?:-U|--proxy-user)[ =]?[\"']?{_NAME}:", "curl"),
     (r"lftp|ncftp\w{0,3}", rf"-u ?{_NAME},", " -u"),
@@ -42,13 +43,8 @@ _STATEMENTS = (
     (r"(?i:identified (?:with [\w']{1,40} )?by )(?=[\"'])", "identified "),
     (r"(?<![\w.-])(?:requirepass|masterauth) ", "requirepass"),
     (r"(?<![\w.-])masterauth ", "masterauth"),
-    (
-        (
-            r"(?i:\b(?:set|alter|create|with)(?: \w{1,40}){0,3} password(?: for \S{1,60})?(?: =)? "
-            r"(?=[\"']))"
-        ),
-        "password",
-    ),
+    (r"(?i:(?:with|alter|create|set|encrypted) password )(?=')", "password '"),
+    (r"(?i:set password for [^\s=]{1,80} ?= ?)(?=')", "set password"),
     (r"(?i:aws_secret_access_key|aws_session_token) ", "aws_s"),
     (rf"jdbc:oracle:\w{{2,5}}:{_NAME}/(?=[^\s@]{{1,64}}@)", "oracle:"),
     (rf"sqlplus(?: -\w)? {_NAME}/(?=[^\s@]{{1,64}}@)", "sqlplus"),
@@ -97,7 +93,7 @@ class _Commands:
             for command, flag, hint in _COMMANDS
         ]
         rows += [(hint, before + _VALUE, typed) for before, hint in _STATEMENTS]
-        rows += [(hint, _PIPED, piped) for hint in ("sudo ", "passwd", "password-stdin")]
+        rows += [(hint, _PIPED, piped) for hint in ("| sudo ", "passwd", "password-stdin")]
         self._rows = rows
 
     def finditer(self, text: str, /) -> Iterator[Place]:
