@@ -104,6 +104,7 @@ PERSONAL = (
         name="iban",
         label="IBAN",
         gate="number",
+        digits=10,
         pattern=r"[A-Za-z](?<![0-9A-Za-z].)[A-Za-z][0-9]{2}(?:[ -]?[0-9A-Za-z]){11,36}",
         check=iban,
         why="the length of its country and the check digits, in groups or without, in either case",
