@@ -64,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report = measure()
     if options.presidio:
         report["presidio synthetic data"] = presidio(options.presidio)
+    elif kept := json.loads(REPORT.read_text(encoding="utf-8")).get("presidio synthetic data"):
+        report["presidio synthetic data"] = kept
     text = json.dumps(report, indent=2, ensure_ascii=False)
     REPORT.write_text(text + "\n", encoding="utf-8")
     print(text)
@@ -136,6 +138,7 @@ def presidio(path: Path) -> dict[str, object]:
                 value, start = span["entity_value"], span["start_position"]
                 lost[kind] += not _covered(row["full_text"], start, value)
     return {
+        "date": datetime.now(UTC).date().isoformat(),
         "note": "not held out: the rules for phones were amended after a first figure of 0.933",
         "recall": round(1 - lost.total() / total.total(), 4),
         "by kind": {
