@@ -238,9 +238,9 @@ def _lately(world: World, *ids: str) -> str:
     return "\n".join((named or world.log)[-6:])
 
 
-def _ranked(memory: Memory) -> int:
-    """Places of the memory's trust; a lower number is trusted more."""
-    return _KINDS.index(memory.source.kind)
+def _ranked(memory: Memory) -> tuple[int, int]:
+    """Places of the memory's channel and kind; a lower number is trusted more."""
+    return _KINDS.index(_authority(memory)), _KINDS.index(memory.source.kind)
 
 
 def _authority(memory: Memory) -> SourceKind:
