@@ -75,7 +75,11 @@ def test_repeats_are_counted_beyond_the_first():
     assert repeated("", ["deploy"]) == 0
 
 
-@given(st.lists(st.tuples(st.floats(-9, 9), st.sampled_from((USER, TOOL, PAGE))), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.floats(-9, 9), st.sampled_from((USER, TOOL, PAGE))), min_size=1, max_size=8
+    )
+)
 def test_no_margin_rises_and_the_most_trusted_keep_theirs(pairs):
     margins, authority = zip(*pairs, strict=True)
     after = below_trusted(margins, table([WHOLE] * len(pairs), authority))
