@@ -336,13 +336,14 @@ def test_a_restore_is_no_way_around_the_rules_either(mesh):
     assert mesh.history(second)[-1].successor == first
 
 
-def test_a_rejected_value_does_not_come_back_by_a_restore(mesh):
+def test_a_rejected_value_comes_back_by_the_users_restore_alone(mesh):
     same = id_of(mesh.add("a rumour"))
     mesh.delete(same)
     again = id_of(mesh.add("A rumour", quarantine="odd"))
     mesh.review(again, approve=False)
-    with pytest.raises(InvalidInput, match="rejected"):
-        mesh.restore(same)
+    assert mesh.add("a RUMOUR").outcome is Outcome.REFUSED
+    assert mesh.restore(same).status is Status.ACTIVE
+    assert mesh.add("a RUMOUR").outcome is not Outcome.REFUSED
 
 
 def test_a_rejection_binds_its_own_audience_alone(mesh, rejected):

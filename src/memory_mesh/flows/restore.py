@@ -1,8 +1,9 @@
 """Bring a deleted memory back, in place of what contradicts it and is trusted no more.
 
 Who restores asks for it, as who evolves does: what took the memory's place gives way, and
-`undo_review` keeps both. Beside a more trusted memory it waits for review. A channel restores what
-it could have deleted itself; what the user deleted comes back by the user's word alone.
+`undo_review` keeps both. Beside a more trusted memory it waits for review. What the user restores
+is rejected no more. Another channel restores what it could have deleted itself; what the user
+deleted comes back by the user's word alone.
 """
 
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change
 from memory_mesh.flows.change import REJECTED, Also, changed, commit_change, others_beside
 from memory_mesh.flows.decide import on_record, rejected, superseded
+from memory_mesh.flows.decisions import sealed
 from memory_mesh.model import (
     Commit,
     Memory,
@@ -87,8 +89,11 @@ def _restored(access: Access, standing: Standing, old: Memory, new: Memory) -> C
     if new.status is not Status.ACTIVE:
         return changed(access, standing, old, new, _RESTORED)
     beside = others_beside(new, standing)
+    forgiven: tuple[bytes, ...] = ()
     if rejected(access, new, beside):
-        raise InvalidInput(REJECTED)
+        if not is_authoritative(access.kind):
+            raise InvalidInput(REJECTED)
+        forgiven = tuple(digest for digest, _ in sealed(access, new, ""))
     against = [*contradicted(new, beside), *taught_already(new, beside)]
     stronger = any(
         outranks(one.source, new.source) or not may_alter(access.kind, one, standing.history)
@@ -108,6 +113,7 @@ def _restored(access: Access, standing: Standing, old: Memory, new: Memory) -> C
         puts=(*done.puts, *(put for put, _ in gone)),
         entries=(*done.entries, *(entry for _, entry in gone)),
         conflicts=(*done.conflicts, *conflicts),
+        forgiven=forgiven,
     )
 
 
