@@ -15,9 +15,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput, StoreError
+from memory_mesh.errors import InvalidInput, StoreError, StoreIsBusy
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.process.locks import locked
+from memory_mesh.process.locks import held, still_at
 from memory_mesh.process.private import make_folder, new_file
 
 _APP = "memory-mesh"
@@ -188,42 +188,60 @@ def _publish(path: Path, content: str) -> None:
     A draft is locked while its process lives: one that can be locked was left by a killed one.
     """
     _sweep(path)
-    while True:
-        draft = path.with_name(f".{path.name}.{os.urandom(_DRAFT_BYTES).hex()}")
-        with locked(draft, wait=False) as mine:
-            if mine:
-                _link(draft, path, content)
-                return
+    while not _drafted(path, content):
+        pass  # a process that sweeps took the draft for a killed one's
 
 
-def _link(draft: Path, path: Path, content: str) -> None:
+def _drafted(path: Path, content: str) -> bool:
+    """Writes a draft and gives it its name; False if somebody else has the draft."""
+    draft = path.with_name(f".{path.name}.{os.urandom(_DRAFT_BYTES).hex()}")
+    descriptor = new_file(draft, os.O_RDWR)
+    if descriptor is None:
+        return False
+    try:
+        with held(draft, descriptor, 0.0):  # of an open file: nobody signs what becomes the key
+            if not still_at(draft, descriptor):
+                return False
+            _link(descriptor, draft, path, content)
+            return True
+    except StoreIsBusy:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _link(descriptor: int, draft: Path, path: Path, content: str) -> None:
     """Fills the draft and gives it its name."""
     try:
-        _write(os.open(draft, os.O_WRONLY), content)
+        _write(descriptor, content)
         os.link(draft, path)
     except FileExistsError:
         pass
     except OSError:  # a file system without links; readers wait until the file is whole
-        if (descriptor := new_file(path, os.O_WRONLY)) is not None:
-            _write(descriptor, content)
+        if (own := new_file(path, os.O_WRONLY)) is not None:
+            try:
+                _write(own, content)
+            finally:
+                os.close(own)
     finally:
         with suppress(OSError):
             draft.unlink()
 
 
 def _sweep(path: Path) -> None:
-    """Removes the drafts of a file whose processes were killed; each may hold the key."""
+    """Removes the drafts of a file whose processes were killed; each may be the key itself."""
     for left in path.parent.glob(f".{path.name}.*"):
         if len(left.name) != len(path.name) + 2 + 2 * _DRAFT_BYTES:
             continue
-        with suppress(OSError), locked(left, wait=False) as mine:
-            if mine:
-                left.unlink()
+        with suppress(OSError, StoreIsBusy):
+            descriptor = os.open(left, os.O_RDONLY)
+            try:
+                with held(left, descriptor, 0.0):  # of an open file: nothing is written to it
+                    left.unlink()
+            finally:
+                os.close(descriptor)
 
 
 def _write(descriptor: int, content: str) -> None:
-    try:
-        os.write(descriptor, content.encode())
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    os.write(descriptor, content.encode())
+    os.fsync(descriptor)
