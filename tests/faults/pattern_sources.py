@@ -302,10 +302,10 @@ def _secrets() -> None:
 
 
 def _cards() -> None:
-    from memory_mesh.policy.privacy import personal
+    from memory_mesh.policy.privacy import cards
 
-    personal.card("4242424242424242", 0, 16)
-    personal.rare_card("4242424242424242", 0, 16)
+    cards.card("4242424242424242", 0, 16)
+    cards.rare_card("4242424242424242", 0, 16)
 
 
 def _asked_without_names() -> None:
