@@ -77,7 +77,7 @@ def stopped_holders(
     for place in range(places):
         here = folder / "case"
         if traced and place % 3 == 0:
-            case = next(case for case in _HELD if case.name == dice.choice(_TRACED))
+            case = dice.choice([case for case in _HELD if case.name in _TRACED])
             how, where, seen, holder = _in_a_call(folder, here, case, totals, dice)
         else:
             case = dice.choice(_HELD)

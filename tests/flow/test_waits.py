@@ -285,6 +285,26 @@ def test_a_file_that_another_process_locks_altogether_refuses_a_read_soon(folder
             assert mesh.search("tea")
 
 
+def test_a_process_stopped_while_it_makes_the_log_is_named_soon(folder):
+    code = (
+        "import fcntl, sys; file = open(sys.argv[1], 'wb')\n"
+        "fcntl.lockf(file, fcntl.LOCK_EX, 1, 128)\n"
+        "print('locked', flush=True); sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", code, str(folder / "namespaces" / "default.db-shm")]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other,
+        opened(folder) as mesh,
+    ):
+        assert other.stdout is not None
+        assert other.stdout.readline()
+        with pytest.raises(StoreIsBusy, match=f"process {other.pid} holds"):
+            mesh.search("tea")
+        other.kill()
+        other.wait()
+        assert mesh.search("tea")
+
+
 def test_the_time_is_a_setting():
     assert load({}, {}).lock_wait_seconds == 10.0
     assert load({"lock_wait_seconds": 0}, {}).lock_wait_seconds == 0.0

@@ -7,6 +7,7 @@ a lock, which is right where the text is not: an earlier holder wrote it, or the
 import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 from memory_mesh.errors import StoreIsBusy
 
 _BYTES = 64  # of the text; a shorter one is filled up, so that nothing of an earlier one is left
-_FIELDS = 6  # of a line in /proc/locks up to the file
+_FIELDS = 8  # of a line in /proc/locks
 _STOPPED = frozenset("Tt")  # the states of a process that a signal or a debugger stopped
 
 
@@ -26,9 +27,13 @@ def sign(descriptor: int) -> None:
         os.write(descriptor, text.ljust(_BYTES - 1) + b"\n")
 
 
-def busy(path: Path, seconds: float) -> StoreIsBusy:
-    """The error that names the holder of a lock and says what to do."""
-    told, since = _told(path)
+def busy(path: Path, seconds: float, *, signed: bool = True) -> StoreIsBusy:
+    """The error that names the holder of a lock and says what to do.
+
+    A file that is not signed is not opened: closing it again would drop the locks that SQLite has
+    on it in this process.
+    """
+    told, since = _told(path) if signed else (None, None)
     pid = _known_to_linux(path) or _known_to_linux(Path(f"{path}-shm")) or told
     if pid is None or not _lives(pid):
         pid = None
@@ -53,18 +58,30 @@ def _told(path: Path) -> tuple[int | None, str | None]:
         return None, None
 
 
+def locks_byte(path: Path, byte: str) -> bool:
+    """Whether a process locks this byte of a file alone, as far as the system lists it."""
+    return any(words[6] == byte for words in _listed(path))
+
+
 def _known_to_linux(path: Path) -> int | None:
     """The process that holds the file, where the system lists it: one of ours, or SQLite's."""
+    with suppress(ValueError):
+        for words in _listed(path):
+            return int(words[4]) if int(words[4]) > 0 else None
+    return None
+
+
+def _listed(path: Path) -> Iterator[list[str]]:
+    """The exclusive locks on a file: 1: FLOCK ADVISORY WRITE pid device:inode first last."""
     if not sys.platform.startswith("linux"):
-        return None
-    with suppress(OSError, ValueError):
+        return
+    with suppress(OSError):
         found = path.stat()
         file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            words = line.split()  # 1: FLOCK ADVISORY WRITE pid device:inode; "->" marks a waiter
-            if len(words) >= _FIELDS and words[3] == "WRITE" and words[5] == file:
-                return int(words[4]) if int(words[4]) > 0 else None
-    return None
+            words = line.split()  # that of somebody who waits has one more in front: "->"
+            if len(words) == _FIELDS and words[3] == "WRITE" and words[5] == file:
+                yield words
 
 
 def _lives(pid: int) -> bool:

@@ -118,7 +118,7 @@ class FairLock:
         if end > start:
             self._wait(turn, woken, end)
         if self._held is not turn:
-            raise lock_holder.busy(self._path, time.monotonic() - start)
+            raise lock_holder.busy(self._path, time.monotonic() - start, signed=self._owns)
         log.debug("waited for the lock", ms=log.milliseconds(start))
         return turn
 

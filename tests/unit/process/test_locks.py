@@ -1,5 +1,6 @@
 """A lock is served in order of arrival, until a deadline, across threads and processes."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -79,6 +80,13 @@ def test_a_holder_that_signs_nothing_is_known_to_the_system(path):
     assert error.pid == os.getpid()
     assert error.since is None
     assert "another thread of this process" in str(error)
+
+
+def test_a_file_of_sqlite_is_not_opened_to_name_its_holder(path):
+    with path.open("wb") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX, 1)
+        assert lock_holder.busy(path, 0, signed=False).pid == os.getpid()
+        assert lock_holder.locks_byte(path, "0")  # closing any descriptor of it would unlock it
 
 
 def test_what_stands_in_the_file_is_not_believed_when_it_is_no_signature(path):

@@ -34,6 +34,7 @@ OPEN_FILES = 64
 _IDLE = 4  # connections kept per file
 _CACHE_KIB = 8192  # page cache a connection may grow to
 _BUSY_SECONDS = 0.1  # that SQLite itself waits; we look at the deadline and ask it again
+_BEING_MADE, _LOOK_SECONDS = "128", 0.005  # the byte that SQLite locks to make shared memory
 READING_SECONDS = 1.0  # that a read waits for a file which SQLite locks: its log is made or removed
 CLOSING_SECONDS = 1.0  # that `close` waits for a thread of this process that writes
 _FORKED = (
@@ -133,6 +134,7 @@ class NamespaceFile:
                     db.close()
             if self._idle:
                 return self._idle.pop()
+        _await_log(self.path, end)
         db = patiently(self.path, lambda: connect(self.path), end)
         with self._mutex:
             self._known.add(db)
@@ -345,7 +347,20 @@ def patiently(path: Path, step: Callable[[], T], end: float) -> T:
             if code != sqlite3.SQLITE_BUSY:
                 raise
             if waits.is_over(end):
-                raise lock_holder.busy(path, time.monotonic() - start) from error
+                waited = time.monotonic() - start
+                raise lock_holder.busy(path, waited, signed=False) from error
+
+
+def _await_log(path: Path, end: float) -> None:
+    """Waits while another process makes the shared memory of the log.
+
+    SQLite itself would ask for ten seconds, whatever its timeout, and a process can be stopped.
+    """
+    start, shared = time.monotonic(), Path(f"{path}-shm")
+    while lock_holder.locks_byte(shared, _BEING_MADE):
+        if waits.is_over(end):
+            raise lock_holder.busy(path, time.monotonic() - start, signed=False)
+        time.sleep(_LOOK_SECONDS)
 
 
 def _migrate(db: Connection, path: Path, namespace: str, end: float) -> None:
