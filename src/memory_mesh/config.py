@@ -81,7 +81,11 @@ _COUNTS = {
 }
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
-_CHOICES = {"own_names": ("traces", "all", "off"), "raw_input": ("scrub", "summarise", "drop")}
+_CHOICES = {
+    "own_names": ("traces", "all", "off"),
+    "raw_input": ("scrub", "summarise", "drop"),
+    "mirror_updates": ("append", "replace"),
+}
 _WRITTEN = {  # in the file
     "privacy_rules": "[[privacy.rules]]",
     "privacy_kinds": "[privacy] kinds",
@@ -349,9 +353,7 @@ def _from_file(path: Path) -> dict[str, object]:
 
 def _flat(path: Path, values: dict[str, object]) -> dict[str, object]:
     """Returns the file's values by setting name: `privacy.rules` becomes `privacy_rules`."""
-    if "privacy" not in values:
-        return values
-    privacy = values.pop("privacy")
+    privacy = values.pop("privacy", {})
     if not isinstance(privacy, dict):
         raise InvalidInput(
             f"file {path}, privacy: must be a table: kinds, and rules under [[privacy.rules]]"
@@ -403,7 +405,8 @@ def _fitted(name: str, value: object) -> object:
     if name in _CHOICES:
         if value in _CHOICES[name]:
             return value
-        raise InvalidInput(f"must be one of {', '.join(_CHOICES[name])}, not {value!r}")
+        mark = ", " if _CHOICES[name][2:] else " or "
+        raise InvalidInput(f"must be one of {mark.join(_CHOICES[name])}, not {value!r}")
     readers: dict[str, Callable[[object], object]] = {
         "skill_directories": _paths,
         "privacy_rules": _rules,
@@ -415,7 +418,6 @@ def _fitted(name: str, value: object) -> object:
         "trigger_min_similarity": lambda share: check_share(share, name),
         "reranker_timeout": _seconds,
         "lock_wait_seconds": _wait_seconds,
-        "mirror_updates": _updates,
     }
     if name in readers:
         return readers[name](value)
@@ -466,12 +468,6 @@ def _named_tables(value: object) -> Mapping[str, Mapping[str, str]]:
     if isinstance(value, Mapping) and all(isinstance(table, Mapping) for table in value.values()):
         return value
     raise InvalidInput(f"must be one table per predicate, not {value!r}")
-
-
-def _updates(value: object) -> str:
-    if value in {"append", "replace"}:
-        return str(value)
-    raise InvalidInput(f"must be append or replace, not {value!r}")
 
 
 def _injection(value: object) -> Mapping[str, Mapping[str, object]]:

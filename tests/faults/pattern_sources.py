@@ -323,7 +323,7 @@ def _placeholders() -> None:
 _USING: Mapping[str, tuple[Callable[[], None], str]] = {
     "engines.http.masking.redacted": (_secrets, "finditer"),
     "policy.learning.phrases._any_of": (_phrases, "search"),
-    "policy.privacy.personal._card": (_cards, "fullmatch"),
+    "policy.privacy.cards.card": (_cards, "fullmatch"),
     "policy.privacy.private_names.__init__": (_names, "finditer"),
     "policy.privacy.scan._compiled": (_rules, "finditer"),
     "policy.privacy.scan._without_placeholders": (_placeholders, "finditer"),

@@ -109,7 +109,7 @@ class _Commands:
             yield Place(start, stop)
 
 
-COMMANDS = (
+COMMAND_LINES = (
     Rule(
         name="secret",
         label="SECRET",

@@ -1,7 +1,7 @@
 """All built-in rules in the order they are tried: the longest and most certain first."""
 
 from memory_mesh.policy.privacy.cards import CARDS
-from memory_mesh.policy.privacy.commands import COMMANDS
+from memory_mesh.policy.privacy.commands import COMMAND_LINES
 from memory_mesh.policy.privacy.cookies import COOKIES
 from memory_mesh.policy.privacy.identities import IDENTITIES
 from memory_mesh.policy.privacy.issuers import ISSUERS, PRIVATE_KEYS
@@ -16,7 +16,7 @@ RULES: tuple[Rule, ...] = (
     *PRIVATE_KEYS,
     *URL_LOGINS,
     *ISSUERS,
-    *COMMANDS,
+    *COMMAND_LINES,
     *LOGINS,
     *COOKIES,
     *SPOKEN,
