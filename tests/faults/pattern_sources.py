@@ -301,11 +301,21 @@ def _secrets() -> None:
     redacted("Bearer abcabcabc-abcabcabc-xyz", ["abcabcabc-abcabcabc-xyz", "aaaaaaaaaaaaaaaa"])
 
 
-def _cards() -> None:
-    from memory_mesh.policy.privacy import cards
+def _anchored() -> None:
+    from memory_mesh.policy.privacy import cookies, spoken
+    from memory_mesh.policy.privacy.anchored import Anchored
+    from memory_mesh.policy.privacy.table import RULES
 
-    cards.card("4242424242424242", 0, 16)
-    cards.rare_card("4242424242424242", 0, 16)
+    found = [rule.pattern for rule in RULES if isinstance(rule.pattern, Anchored)]
+    for each in (*found, cookies._COOKIE, spoken._Codes()._words):
+        Anchored((), each._pattern).compiled()
+
+
+def _commands() -> None:
+    from memory_mesh.policy.privacy import commands
+
+    for _, pattern, _ in commands._Commands()._rows:
+        re.compile(pattern)
 
 
 def _asked_without_names() -> None:
@@ -323,7 +333,8 @@ def _placeholders() -> None:
 _USING: Mapping[str, tuple[Callable[[], None], str]] = {
     "engines.http.masking.redacted": (_secrets, "finditer"),
     "policy.learning.phrases._any_of": (_phrases, "search"),
-    "policy.privacy.cards.card": (_cards, "fullmatch"),
+    "policy.privacy.anchored.compiled": (_anchored, "match"),
+    "policy.privacy.commands.finditer": (_commands, "finditer"),
     "policy.privacy.private_names.__init__": (_names, "finditer"),
     "policy.privacy.scan._compiled": (_rules, "finditer"),
     "policy.privacy.scan._without_placeholders": (_placeholders, "finditer"),

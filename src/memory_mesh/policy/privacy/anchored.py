@@ -19,14 +19,19 @@ class Anchored:
 
     def finditer(self, text: str, /) -> Iterator[re.Match[str]]:
         """Yields the matches, in order."""
-        if self._compiled is None:
-            self._compiled = re.compile(self._pattern)
+        pattern = self.compiled()
         lowered = in_lower_case(text)
         seen, end = lowered if self._lowered else text, 0
         for place in self._places(lowered):
-            if place >= end and (match := self._compiled.match(seen, place)):
+            if place >= end and (match := pattern.match(seen, place)):
                 end = match.end()
                 yield match
+
+    def compiled(self) -> re.Pattern[str]:
+        """Returns the pattern, which is compiled when it is first asked for."""
+        if self._compiled is None:
+            self._compiled = re.compile(self._pattern)
+        return self._compiled
 
     def _places(self, lowered: str) -> list[int]:
         places = set[int]()
