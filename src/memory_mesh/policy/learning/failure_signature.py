@@ -91,7 +91,7 @@ _KNOWN = {
     "python_none_attribute": r"'NoneType' object has no attribute",
     "python_none_subscript": r"'NoneType' object is not subscriptable",
     "python_name_undefined": r"name '\S+' is not defined",
-    "js_not_defined": r"\S+ is not defined",
+    "js_not_defined": r"\S{1,80} is not defined",
     "json_syntax": (
         r"unexpected token .{1,20} (?:in|is not valid) JSON|unexpected end of JSON|"
         r"Expecting value: line"

@@ -13,6 +13,7 @@ A fix is drawn only if the note tells what broke and that the change helped, or 
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.policy.learning import rule_phrases as phrases
@@ -31,6 +32,8 @@ from memory_mesh.policy.learning.note import Sentence, read_note
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import asks
 
+_MOST_CLAUSES = 24  # of one sentence
+_NEAR = 200  # characters before a clause that are looked at
 _MAX_RULE_CHARS = 400
 _MAX_REASON_CHARS = 240
 _FEW_TERMS, _SOME_TERMS = 4, 8  # a rule of fewer terms is told with its reason
@@ -149,8 +152,8 @@ def _is_ban(sentence: Sentence) -> bool:
 def _clauses(plain: str) -> Iterator[int]:
     """Yields where a clause begins that could be an instruction of its own."""
     yield 0
-    for found in _joints().finditer(plain):
-        if not _complaining().search(plain[: found.start()]):
+    for found in islice(_joints().finditer(plain), _MOST_CLAUSES):
+        if not _complaining().search(plain, max(0, found.start() - _NEAR), found.start()):
             yield found.end()
 
 
