@@ -26,7 +26,7 @@ HANDING_OVER = (*REDACTING, "store.py", "view.py")
 LEDGERS = "engines/ledgers/"
 SPEAKING_SQL = (
     LEDGERS,
-    "compat/lane/import_.py",
+    "compat/lane/file.py",
     "evaluation/vector_cache.py",
     "mirror/marks.py",
     "mirror/state.py",

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import dataclass, field, fields, replace
 from memory_mesh.model import PredicateSchema
 from memory_mesh.policy.arguments import check_share
@@ -427,7 +427,7 @@ def _fitted(name: str, value: object) -> object:
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if expected is not type(None) and not isinstance(value, expected):
-        raise InvalidInput(f"must be {_KINDS[expected]}, not {value!r}")
+        raise InvalidInput(f"must be {_KINDS[expected]}, not {shown(value)}")
     return check_plain_namespace(value) if name == "namespace" else value
 
 
@@ -435,13 +435,13 @@ def _paths(value: object) -> tuple[str, ...]:
     paths = [value] if isinstance(value, str | Path) else value
     if isinstance(paths, Sequence) and all(isinstance(path, str | Path) for path in paths):
         return tuple(str(path) for path in paths)
-    raise InvalidInput(f"must be a path or a list of paths, not {value!r}")
+    raise InvalidInput(f"must be a path or a list of paths, not {shown(value)}")
 
 
 def _rules(value: object) -> tuple[Mapping[str, object], ...]:
     """Checks the rules at load time, so that a bad rule is not first found by `add`."""
     if not isinstance(value, Sequence) or not all(isinstance(table, Mapping) for table in value):
-        raise InvalidInput(f"must be a list of tables, one per rule, not {value!r}")
+        raise InvalidInput(f"must be a list of tables, one per rule, not {shown(value)}")
     from memory_mesh.policy.privacy import user_rules
 
     user_rules(value)
@@ -457,7 +457,7 @@ def _kinds(value: object) -> tuple[str, ...]:
 def _names(value: object) -> tuple[str, ...]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"must be a name or a list of names, not {value!r}")
+        raise InvalidInput(f"must be a name or a list of names, not {shown(value)}")
     from memory_mesh.policy.privacy.private_names import listed
 
     listed(names)
@@ -467,7 +467,7 @@ def _names(value: object) -> tuple[str, ...]:
 def _named_tables(value: object) -> Mapping[str, Mapping[str, str]]:
     if isinstance(value, Mapping) and all(isinstance(table, Mapping) for table in value.values()):
         return value
-    raise InvalidInput(f"must be one table per predicate, not {value!r}")
+    raise InvalidInput(f"must be one table per predicate, not {shown(value)}")
 
 
 def _injection(value: object) -> Mapping[str, Mapping[str, object]]:
@@ -481,7 +481,7 @@ def _count(value: object) -> int:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    raise InvalidInput(f"must be a whole number, 0 or more, not {value!r}")
+    raise InvalidInput(f"must be a whole number, 0 or more, not {shown(value)}")
 
 
 def _seconds(value: object) -> float:
@@ -490,7 +490,7 @@ def _seconds(value: object) -> float:
     except (ValueError, OverflowError):
         seconds = 0.0
     if isinstance(value, bool) or not 0 < seconds < float("inf"):
-        raise InvalidInput(f"must be a number of seconds above 0, not {value!r}")
+        raise InvalidInput(f"must be a number of seconds above 0, not {shown(value)}")
     return seconds
 
 

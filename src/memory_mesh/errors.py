@@ -30,18 +30,20 @@
     └── Closed                  the mesh was closed
 """
 
+_LOOKED_AT = 10_000  # characters of a value that are masked for a message
 
-def repeated(given: object, chars: int = 40) -> str:
-    """The beginning of what a caller gave, for a message: masked first, then cut.
 
-    Half a secret is none to the rules that would find the whole.
+def shown(value: object, most: int = 80) -> str:
+    """The start of what a caller gave, for a message: masked first, then cut.
+
+    Half a secret is none to the rules that would find the whole. A huge number has no text.
     """
-    if isinstance(given, str):
-        return repr(_masked(given)[:chars])
+    if isinstance(value, str):
+        return repr(_masked(value[:_LOOKED_AT])[:most])
     try:
-        return _masked(repr(given))[:chars]
-    except ValueError:  # Python prints no number of thousands of digits
-        return "a huge number"
+        return _masked(repr(value)[:_LOOKED_AT])[:most]
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} that is too large to be shown"
 
 
 class MeshError(Exception):

@@ -44,7 +44,8 @@ _PAIRS = (
     "a|", "|-|\n", "&lt;", "&", "\\[", "\\", "({", "})", "a@", "@a.", "@a.b ", "://", "a/", "/a ",
     "pw: ", "password ", "key=", "-----BEGIN RSA PRIVATE KEY-----\n", "4 ", "+1", "a'", "'s ",
     "---\n", "---\na: b\n", "a:\n", "  - a\n", "is ", "is a ", "the ", "and ", ", and ", "then ",
-    "always ", "never ", "I am ", "because ", "today ", "in 3 ", "march ", "é", "字", "あ。", "\u200b",
+    "always ", "never ", "I am ", "because ", "today ", "in 3 ", "march ", "é", "字",
+    "あ。", "\u200b",
 )  # fmt: skip
 
 Reader = Callable[[str], object]

@@ -97,11 +97,11 @@ def details_of(options: argparse.Namespace) -> dict[str, Any]:
 def _parsed(metadata: str | None) -> dict[str, Json]:
     if metadata is None:
         return {}
-    import json
+    from memory_mesh.formats import json_text
 
     try:
-        value = json.loads(metadata)
-    except (ValueError, RecursionError) as error:
+        value = json_text.read(metadata)
+    except json_text.JsonFault as error:
         raise InvalidInput(f"--metadata is not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise InvalidInput("--metadata takes a JSON object such as '{\"ticket\": 7}'")

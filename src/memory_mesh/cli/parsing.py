@@ -250,5 +250,5 @@ def _is_json(word: str) -> bool:
 
     try:
         return isinstance(json.loads(word), dict | list)
-    except ValueError:
+    except (ValueError, RecursionError):
         return word.lstrip().startswith("{")  # meant as JSON, and broken

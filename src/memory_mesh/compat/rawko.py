@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from memory_mesh.compat.times import moment
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.formats.background import Background, background
 from memory_mesh.model.trigger import (
     InjectionRules,
@@ -146,9 +146,7 @@ def _texts(value: object) -> tuple[str, ...]:
         return (value,)
     if isinstance(value, Sequence) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise InvalidInput(
-        f"whenToUse and tags must be texts or lists of texts, not {repeated(value, 80)}"
-    )
+    raise InvalidInput(f"whenToUse and tags must be texts or lists of texts, not {shown(value)}")
 
 
 def _text(value: object) -> str | None:

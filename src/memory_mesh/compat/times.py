@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.policy.arguments import shown
+from memory_mesh.errors import InvalidInput, shown
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
@@ -73,7 +73,7 @@ def _refuse_known(access: Access, ids: Sequence[str]) -> None:
     twice = [id_ for id_ in ids if taken[id_] > 1]
     if twice:
         raise InvalidInput(
-            f"the storage has the id {repeated(twice[0], 100)} twice; an id belongs to one memory "
+            f"the storage has the id {shown(twice[0], 100)} twice; an id belongs to one memory "
             "of one agent. Give one of them another id"
         )
 

@@ -4,7 +4,7 @@ import hashlib
 import unicodedata
 from collections.abc import Collection
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 
 FOLDER = ".rawko/memories"  # where memory files live unless a setting says otherwise
 ENDING = ".md"
@@ -49,9 +49,7 @@ def safe_path(folder: str, name: str) -> str:
     for part in name.split("/"):
         why = _unsafe(part)
         if why is not None:
-            raise InvalidInput(
-                f"{repeated(name, 100)} {why}; use a name such as {slug(name)}{ENDING}"
-            )
+            raise InvalidInput(f"{shown(name, 100)} {why}; use a name such as {slug(name)}{ENDING}")
     return f"{folder.rstrip('/')}/{name}" if folder else name
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 
-from memory_mesh.errors import repeated
+from memory_mesh.errors import shown
 from memory_mesh.formats import yaml_text
 from memory_mesh.formats.documents import (
     END_KEY,
@@ -224,7 +224,7 @@ class _Values:
         """A time as it is written; whatever is no ISO 8601 is a fault."""
         said = self.text(key)
         if said is not None and not is_time(said):
-            self._wrong(key, f"is {repeated(said)}; write a time such as 2026-01-23T10:30:00Z")
+            self._wrong(key, f"is {shown(said)}; write a time such as 2026-01-23T10:30:00Z")
         return said
 
     def importance(self) -> str:
@@ -234,7 +234,7 @@ class _Values:
             return "medium"
         if said.strip().lower() in IMPORTANCES:
             return said.strip().lower()
-        self._wrong("importance", f"is {repeated(said)}; write one of {', '.join(IMPORTANCES)}")
+        self._wrong("importance", f"is {shown(said)}; write one of {', '.join(IMPORTANCES)}")
         return "medium"
 
     def more(self) -> dict[str, Json]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.formats import frontmatter, yaml_text
 from memory_mesh.formats.documents import END_KEY, SEPARATOR, Span, end_line, open_fences, spans
 from memory_mesh.formats.memory_file_reading import (
@@ -38,7 +38,7 @@ def render(document: MemoryFile) -> str:
         written.encode()
     except UnicodeEncodeError:
         raise InvalidInput(
-            f"{repeated(document.title, 60)} holds a lone surrogate, half a character: no file can"
+            f"{shown(document.title, 60)} holds a lone surrogate, half a character: no file can"
         ) from None
     return written
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from memory_mesh.errors import repeated
+from memory_mesh.errors import shown
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats import log_values
 from memory_mesh.formats.log_values import Value
@@ -140,7 +140,7 @@ def _outcome(values: dict[str, Value]) -> FinalOutcome:
         return FinalOutcome(said)
     except ValueError:
         known = ", ".join(outcome.value for outcome in FinalOutcome)
-        raise _Unreadable(f"final_outcome must be one of {known}, not {repeated(said)}") from None
+        raise _Unreadable(f"final_outcome must be one of {known}, not {shown(said)}") from None
 
 
 def _names(values: dict[str, Value]) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def _count(values: dict[str, Value], key: str) -> int:
     if not isinstance(said, str):
         return len(said)  # a list of files, as in a trace
     if _COUNT.match(said) is None:
-        raise _Unreadable(f"{key} must be a whole number, not {repeated(said)}")
+        raise _Unreadable(f"{key} must be a whole number, not {shown(said)}")
     return int(said)
 
 
@@ -164,11 +164,11 @@ def _time(values: dict[str, Value]) -> datetime:
     try:
         found = datetime.fromisoformat(said)
     except ValueError:
-        raise _Unreadable(f"timestamp must be an ISO 8601 time, not {repeated(said)}") from None
+        raise _Unreadable(f"timestamp must be an ISO 8601 time, not {shown(said)}") from None
     try:
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except OverflowError:
-        raise _Unreadable(f"timestamp is out of range: {repeated(said)}") from None
+        raise _Unreadable(f"timestamp is out of range: {shown(said)}") from None
 
 
 def _text(values: dict[str, Value], key: str) -> str:

@@ -35,7 +35,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.formats import yaml_text
 from memory_mesh.model import Json
 from memory_mesh.model.record import iso
@@ -220,13 +220,13 @@ def _goal(given: Mapping[str, Json], body: str) -> str:
 
 def _status(value: Json) -> TraceStatus:
     if value not in set(TraceStatus):
-        raise InvalidInput(f"the status of a trace is success or failure, not {repeated(value)}")
+        raise InvalidInput(f"the status of a trace is success or failure, not {shown(value)}")
     return TraceStatus(str(value))
 
 
 def _duration(value: Json) -> int:
     if type(value) is not int or value < 0:
-        raise InvalidInput(f"duration_ms must be a whole number from 0 on, not {repeated(value)}")
+        raise InvalidInput(f"duration_ms must be a whole number from 0 on, not {shown(value)}")
     return value
 
 
@@ -238,7 +238,7 @@ def _moment(value: Json) -> datetime | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidInput(
-            f'timestamp must be like "2026-01-01T12:00:00.000Z", not {repeated(value)}'
+            f'timestamp must be like "2026-01-01T12:00:00.000Z", not {shown(value)}'
         ) from None
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
+from memory_mesh.policy.writing.limits import LONGEST, TEXT_CHARS
 from memory_mesh.typed import Any, TypeVar
 
 MAX_RESULTS = 1_000  # things one call may return
@@ -28,11 +29,6 @@ def options_given(
     return {name: arguments[name] for name in names if arguments.get(name, absent) is not absent}
 
 
-def shown(value: object) -> str:
-    """The beginning of a value for a message."""
-    return repeated(value, 80)
-
-
 def check_limit(limit: int, name: str = "limit") -> int:
     """The limit, if it is a sensible one."""
     if type(limit) is not int or not 1 <= limit <= MAX_RESULTS:
@@ -54,8 +50,7 @@ def moment(name: str, value: object) -> datetime | None:
             parsed = datetime.fromisoformat(value)
         except ValueError:
             raise InvalidInput(
-                f"{name} must be an ISO 8601 time such as 2026-03-01T12:00:00Z, "
-                f"not {repeated(value)}"
+                f"{name} must be an ISO 8601 time such as 2026-03-01T12:00:00Z, not {shown(value)}"
             ) from None
         value = parsed.replace(tzinfo=UTC) if "T" not in value and " " not in value else parsed
     if not isinstance(value, datetime) or value.tzinfo is None:
@@ -69,16 +64,18 @@ def moment(name: str, value: object) -> datetime | None:
 def member(name: str, kind: type[Member], value: object) -> Member:
     """One of an enum's words."""
     try:
-        return kind(value if isinstance(value, str) else str(value))
+        return kind(value) if isinstance(value, str) else kind(shown(value))
     except ValueError:
         words = ", ".join(kind)
         raise InvalidInput(f"{name} must be one of: {words}; not {shown(value)}") from None
 
 
 def check_text(value: object, name: str) -> str:
-    """The value as storable text: a str without NUL and without lone surrogates."""
+    """The value as storable text: a str of limited length without NUL and lone surrogates."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}")
+    if len(value) > (most := LONGEST.get(name, TEXT_CHARS)):
+        raise InvalidInput(f"{name} has {len(value)} characters; the limit is {most}: shorten it")
     if "\0" in value:
         raise InvalidInput(f"{name} holds a NUL character")
     try:

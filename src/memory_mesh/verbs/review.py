@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from memory_mesh import flows
-from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound, shown
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     DECISIONS,
@@ -18,7 +18,7 @@ from memory_mesh.model import (
     SkillQuery,
     Status,
 )
-from memory_mesh.policy.arguments import check_limit, check_text, shown
+from memory_mesh.policy.arguments import check_limit, check_text
 from memory_mesh.policy.writing.trust import is_authoritative
 from memory_mesh.verbs.proposals import ProposalVerbs
 

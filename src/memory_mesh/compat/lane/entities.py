@@ -6,7 +6,7 @@ Only what is written there is found; nothing is made up where a text names nobod
 import re
 from collections.abc import Iterable
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 
 TYPES = ("person", "project", "business", "feature", "agent", "other", "chore")
 MAX_SLUG_CHARS = 128  # characters of a slug with its type
@@ -39,7 +39,7 @@ def checked(slugs: Iterable[str]) -> tuple[str, ...]:
     for slug in distinct:
         if not is_slug(slug):
             raise InvalidInput(
-                f"{repeated(slug)} names no entity: write type:slug with a type of "
+                f"{shown(slug)} names no entity: write type:slug with a type of "
                 f"{', '.join(TYPES)} and a slug of a-z, 0-9 and hyphens"
             )
     return distinct

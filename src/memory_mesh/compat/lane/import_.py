@@ -11,14 +11,14 @@ Embeddings are not taken over: nobody knows whose they are, and one that failed 
 that is here already is known as such, so an interrupted import is simply run again.
 """
 
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from memory_mesh.compat.lane import translate
+from memory_mesh.compat.lane.file import opened
 from memory_mesh.compat.tally import Importer, Progress
-from memory_mesh.errors import InvalidInput, NotFound, StoreIsDamaged
+from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
 from memory_mesh.sync import MemoryMesh
@@ -92,20 +92,12 @@ def _as_stored(mesh: MemoryMesh, row: translate.LaneRow) -> translate.LaneRow:
 
 def _batches(path: Path) -> Iterator[list[translate.Row]]:
     """The rows in order of their making, a batch at a time; columns that are missing are empty."""
-    if not path.is_file():
-        raise NotFound(f"there is no file {path}")
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            db.row_factory = sqlite3.Row
-            there = {row["name"] for row in db.execute("PRAGMA table_info(memories)")}
-            if not there >= {"id", "content", "created_at"}:
-                raise NotFound(f"there is no table of Memory Lane in {path}")
-            columns = ", ".join(name for name in translate.COLUMNS if name in there)
-            found = db.execute(f"SELECT {columns} FROM memories ORDER BY created_at, id")  # noqa: S608  # own names only
-            while batch := found.fetchmany(BATCH):
-                yield [dict(row) for row in batch]
-    except sqlite3.DatabaseError as error:
-        raise StoreIsDamaged(f"{path} cannot be read: {error}") from None
+    with opened(path, "memories") as file:
+        there = file.columns()
+        if not there >= {"id", "content", "created_at"}:
+            raise NotFound(f"there is no table of Memory Lane in {path}")
+        columns = [name for name in translate.COLUMNS if name in there]
+        yield from file.rows(columns, "created_at, id", BATCH)
 
 
 def _stored(mesh: MemoryMesh, rows: Sequence[translate.LaneRow], importer: Importer) -> list[str]:

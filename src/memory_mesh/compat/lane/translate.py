@@ -17,10 +17,11 @@ from datetime import datetime
 
 from memory_mesh.compat.lane import entities, tags
 from memory_mesh.compat.times import moment
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.formats import json_text
 from memory_mesh.model import Channel, Draft, Json, Kind, Memory, Origin, record
-from memory_mesh.policy.arguments import INTEGERS, check_text, shown
+from memory_mesh.policy.arguments import INTEGERS, check_text
 from memory_mesh.policy.ranking import lane, profiles
 from memory_mesh.policy.ranking.usefulness import HARMFUL, HELPFUL
 from memory_mesh.policy.writing.drafts import draft_of
@@ -202,8 +203,8 @@ def _row_metadata(row: Row) -> tuple[dict[str, Json], dict[str, Json]]:
     """The metadata object of a row, and beside it what could not be read as one."""
     raw, rest = row.get("metadata"), dict[str, Json]()
     try:
-        stated = json.loads(str(raw)) if raw not in (None, "") else {}
-    except (ValueError, RecursionError):
+        stated = json_text.read(str(raw)) if raw not in (None, "") else {}
+    except json_text.JsonFault:
         stated = None
     if not isinstance(stated, dict):
         stated, rest = {}, {"unread_metadata": str(raw)}
@@ -275,8 +276,8 @@ def _collection(row: Row) -> str:
 def _json_texts(raw: object) -> list[str]:
     """The texts of a JSON array; a column that is none has none."""
     try:
-        found = json.loads(str(raw)) if raw else []
-    except (ValueError, RecursionError):
+        found = json_text.read(str(raw)) if raw else []
+    except json_text.JsonFault:
         return []
     return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
 
@@ -309,7 +310,7 @@ def _text(name: str, value: object) -> Json:
 
 def _type(name: str, value: object) -> Json:
     if value not in TYPES:
-        raise InvalidInput(f"{name} must be one of {', '.join(TYPES)}; not {value!r}")
+        raise InvalidInput(f"{name} must be one of {', '.join(TYPES)}; not {shown(value)}")
     return str(value)
 
 
@@ -335,9 +336,8 @@ def _within(low: float, high: float) -> Check:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InvalidInput(f"{name} must be a number, not {shown(value)}")
         if not low <= value <= high:
-            raise InvalidInput(
-                f"{name} must be at least {low:g} and at most {high:g}, not {shown(value)}"
-            )
+            most = "" if high == math.inf else f" and at most {high:g}"
+            raise InvalidInput(f"{name} must be at least {low:g}{most}, not {shown(value)}")
         return value
 
     return check

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memory_mesh.compat.neolata.model import GraphCluster
 from memory_mesh.compat.neolata.stored_rows import plain_row, read_memory
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Json, Kind, Link, Memory
 from memory_mesh.model.graph import EPISODE
@@ -52,7 +52,7 @@ def read_episode(
     )
     ids = said.get("memory_ids", said.get("memories", ()))
     if isinstance(ids, str) or not isinstance(ids, Sequence):
-        raise InvalidInput(f"memory_ids of the episode {repeated(id_, 100)} must be a list of ids")
+        raise InvalidInput(f"memory_ids of the episode {shown(id_, 100)} must be a list of ids")
     memory = replace(stored.memory, kind=Kind.EVENT, label=EPISODE)
     names = [check_text(each, "a memory id of an episode") for each in ids]
     at = moment("created_at", made)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from memory_mesh import log
 from memory_mesh.compat.neolata.model import GraphEvent, HookState
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.policy.privacy import masked
 from memory_mesh.process import forks
 from memory_mesh.typed import Protocol, TypeAlias
@@ -103,7 +103,7 @@ def checked_events(events: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         if name not in EVENTS:
             raise InvalidInput(
-                f"there is no event {repeated(name, 80)}; there are {', '.join(EVENTS)}"
+                f"there is no event {shown(name, 80)}; there are {', '.join(EVENTS)}"
             )
     return names
 

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from memory_mesh.compat.neolata.storage import Data, Rows
 from memory_mesh.errors import Closed, InvalidInput, StoreIsBusy, StoreIsDamaged
+from memory_mesh.formats import json_text
 from memory_mesh.model import Json
 from memory_mesh.process.durable_files import write_atomically
 from memory_mesh.process.locks import locked
@@ -142,10 +143,10 @@ class JsonStorage:
     def _read(self, agent: str, name: str) -> list[dict[str, Json]]:
         path = self._file(agent, name)
         try:
-            found = json.loads(path.read_bytes())
+            found = json_text.read(path.read_bytes())
         except FileNotFoundError:
             return []
-        except (ValueError, RecursionError) as error:
+        except json_text.JsonFault as error:
             raise _damaged(path, str(error)) from None
         if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
             raise _damaged(path, "it is not a list of objects")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memory_mesh.compat.neolata.rows import PLAIN
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import (
     Channel,
@@ -60,9 +60,7 @@ def read_memory(row: object, agent: str, project: str | None) -> Stored:
             return Stored(Memory(**plain))
         return _with_own(plain, plain_row(own, "mesh"))
     except (InvalidInput, KeyError, TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"the memory {repeated(id_, 100)} cannot be read: {_why(error)}"
-        ) from None
+        raise InvalidInput(f"the memory {shown(id_, 100)} cannot be read: {_why(error)}") from None
 
 
 def read_link(row: object) -> Link:
@@ -89,7 +87,7 @@ def read_conflict(row: object) -> Conflict:
     id_ = _name(said.get("id"), "the id of a conflict")
     resolution, created = said.get("resolution"), moment("created_at", said.get("created_at"))
     if created is None:
-        raise InvalidInput(f"the conflict {repeated(id_, 100)} has no created_at")
+        raise InvalidInput(f"the conflict {shown(id_, 100)} has no created_at")
     return Conflict(
         id=id_,
         new=_name(said.get("new_id"), "the new memory of a conflict"),

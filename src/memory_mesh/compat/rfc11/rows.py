@@ -14,7 +14,7 @@ from datetime import datetime
 from memory_mesh.compat.times import moment
 from memory_mesh.errors import BlockError, InvalidInput
 from memory_mesh.fastdataclass import replace
-from memory_mesh.formats import yamo, yamo_learning
+from memory_mesh.formats import json_text, yamo, yamo_learning
 from memory_mesh.model import (
     Channel,
     Draft,
@@ -200,14 +200,10 @@ def _metadata(row: Row) -> Said:
     if raw is None or raw == "":
         return {}
     try:
-        said = json.loads(str(raw), parse_constant=_no_number)
-    except (ValueError, RecursionError):
+        said = json_text.read(str(raw))
+    except json_text.JsonFault:
         said = None
     return check_metadata(said if isinstance(said, dict) else {"unread_metadata": str(raw)})
-
-
-def _no_number(word: str) -> float:
-    raise ValueError(word)
 
 
 def _kind(row: Row, label: str | None) -> Kind:
@@ -286,9 +282,9 @@ def _heritage(row: Row, said: Said) -> tuple[Heritage | None, Said]:
     if stated is None:
         return None, said
     try:
-        plain = json.loads(stated) if isinstance(stated, str) else stated
+        plain = json_text.read(stated) if isinstance(stated, str) else stated
         return read_heritage(check_metadata(plain)), said
-    except (ValueError, RecursionError, InvalidInput):
+    except (ValueError, InvalidInput):
         return None, said | {"unread_heritage_chain": stated}
 
 

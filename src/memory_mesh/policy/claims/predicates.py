@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.model import Cardinality, ConflictPolicy, DedupPolicy, PredicateSchema
 from memory_mesh.policy.claims import NORMALIZERS, keyed, stated
 from memory_mesh.typed import TypeVar
@@ -44,5 +44,5 @@ def _member(name: str, kind: type[Member], value: str) -> Member:
         return kind(value)
     except ValueError:
         raise InvalidInput(
-            f"the predicate {name!r}: {value!r} must be one of: {', '.join(kind)}"
+            f"the predicate {name!r}: {shown(value)} must be one of: {', '.join(kind)}"
         ) from None

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import dataclass, fields, replace
 from memory_mesh.model import Json, Lesson, Memory, Scope, Severity
 from memory_mesh.model.learning import Failure, LessonContext
@@ -85,14 +85,14 @@ def context_of(given: LessonContext | Mapping[str, object]) -> LessonContext:
     if isinstance(given, LessonContext):
         return given
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"the context is a LessonContext or a mapping, not {repeated(given)}")
+        raise InvalidInput(f"the context must be a LessonContext or a mapping, not {shown(given)}")
     known = {field.name: field for field in fields(LessonContext)}
     names = {_humps().sub("_", str(key)).lower(): str(key) for key in given}
     said = dict(zip(names, given.values(), strict=True))
     unknown = said.keys() - known.keys()
     missing = known.keys() - said.keys() - {"inverse_lesson", "confidence"}
     if unknown or missing:
-        what = f"has no {repeated(names[min(unknown)])}" if unknown else f"needs {min(missing)}"
+        what = f"has no {shown(names[min(unknown)])}" if unknown else f"needs {min(missing)}"
         raise InvalidInput(f"the lesson's context {what}; its fields are: {', '.join(known)}")
     plain: dict[str, Any] = dict(said)
     return LessonContext(**plain)

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import dataclass, field
-from memory_mesh.policy.arguments import shown
 from memory_mesh.policy.packing import counting
 from memory_mesh.policy.ranking.profiles import MESH, MIN_RELEVANCE
 from memory_mesh.typed import TypeAlias
@@ -49,7 +48,7 @@ def budget(max_tokens: object, window: object) -> int:
 def format_of(word: object) -> str:
     """The format, if it is one of ours."""
     if word not in FORMATS:
-        raise InvalidInput(f"format must be one of: {', '.join(FORMATS)}; not {repeated(word)}")
+        raise InvalidInput(f"format must be one of: {', '.join(FORMATS)}; not {shown(word)}")
     return str(word)
 
 

@@ -8,7 +8,7 @@ pattern = 'ACME-\d{4,8}'
 import re
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.policy.privacy.rule import Finder, Rule
 
 _KNOWN = ("name", "pattern", "label", "why", "example")
@@ -37,7 +37,7 @@ def _rule(number: int, table: Mapping[str, object]) -> Rule:
             )
         if not isinstance(value, str):
             raise InvalidInput(
-                f"the {key} of the privacy rule {name!r} must be text, not {value!r}"
+                f"the {key} of the privacy rule {name!r} must be text, not {shown(value)}"
             )
     if not table.get("pattern"):
         raise InvalidInput(f"the privacy rule {name!r} needs a pattern in RE2 syntax")

@@ -13,9 +13,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.model.trigger import InjectionRules, PointRules
-from memory_mesh.policy.arguments import MAX_RESULTS, shown
+from memory_mesh.policy.arguments import MAX_RESULTS
 from memory_mesh.policy.ranking.points import SPECIALTIES
 from memory_mesh.policy.triggers.selecting import level
 from memory_mesh.typed import Any

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.model.trigger import (
     LEVELS,
     InjectionRules,
@@ -76,7 +76,7 @@ def level(value: object, name: str = "min_importance") -> str:
     """Returns the word of an importance, if it is one."""
     word = str(value).lower()
     if word not in LEVELS:
-        raise InvalidInput(f"{name} must be one of: {', '.join(LEVELS)}; not {value!r}")
+        raise InvalidInput(f"{name} must be one of: {', '.join(LEVELS)}; not {shown(value)}")
     return word
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from itertools import islice
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import replace
 from memory_mesh.formats import rfc11
 from memory_mesh.model import (
@@ -21,15 +22,20 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_share, check_text, member, moment
 from memory_mesh.policy.users import refuse_user_option
-from memory_mesh.policy.writing.limits import MAX_TRIGGER_CHARS, MAX_TRIGGERS
+from memory_mesh.policy.writing.limits import (
+    INTEGER,
+    MAX_TRIGGER_CHARS,
+    MAX_TRIGGERS,
+    NAME_CHARS,
+    SOURCES,
+    TAGS,
+)
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.speakers import stated_through, with_kind
 from memory_mesh.policy.writing.trust import dominates, lowered
 from memory_mesh.typed import Any
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_INTEGER_LIMIT = 2**63  # SQLite's integers
-_MAX_NAME_CHARS = 512  # characters of a name: speaker, session, key …
 
 
 DETAILS = {  # type and description of each detail (tools/generate_options.py)
@@ -156,9 +162,7 @@ def importance(value: object) -> float:
         return IMPORTANCE[value]
     if isinstance(value, str):
         words = ", ".join(IMPORTANCE)
-        raise InvalidInput(
-            f"importance must be 0 to 1, or one of {words}, not {repeated(value, 80)}"
-        )
+        raise InvalidInput(f"importance must be 0 to 1, or one of {words}, not {shown(value)}")
     return check_share(value, "importance")
 
 
@@ -201,7 +205,7 @@ def _overruled(stated: Draft, draft: Draft) -> list[str]:
         "kind": (stated.label, draft.label),
     }
     return [
-        f"{name} was given twice: {taken!r} of the metadata was taken, not {given!r}"
+        f"{name} was given twice: {taken!r} of the metadata was taken, not {shown(given)}"
         for name, (given, taken) in pairs.items()
         if given is not None and given != taken
     ]
@@ -285,8 +289,8 @@ def _name(name: str, value: object) -> str | None:
     if value is None:
         return None
     text = check_text(value, name)
-    if not text or len(text) > _MAX_NAME_CHARS:
-        raise InvalidInput(f"{name} must have 1 to {_MAX_NAME_CHARS} characters")
+    if not text or len(text) > NAME_CHARS:
+        raise InvalidInput(f"{name} must have 1 to {NAME_CHARS} characters")
     return text
 
 
@@ -295,7 +299,7 @@ def _name_or_none(name: str, value: object) -> str | None:
 
 
 def _order(name: str, value: object) -> int | None:
-    if value is None or (type(value) is int and abs(value) < _INTEGER_LIMIT):
+    if value is None or (type(value) is int and abs(value) <= INTEGER):
         return value
     raise InvalidInput(f"{name} must be a whole number below 2**63")
 
@@ -303,7 +307,19 @@ def _order(name: str, value: object) -> int | None:
 def _tags(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"{name} must be a list of texts")
-    return tuple(check_text(tag, "a tag") for tag in value)
+    found = tuple(check_text(tag, "a tag") for tag in islice(value, TAGS + 1))
+    if len(found) > TAGS:
+        raise InvalidInput(f"a memory has at most {TAGS} tags; put the others into its metadata")
+    return found
+
+
+def _sources(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a list of ids")
+    found = tuple(check_text(each, "id") for each in islice(value, SOURCES + 1))
+    if len(found) > SOURCES:
+        raise InvalidInput(f"{name} has more than {SOURCES} ids")
+    return found
 
 
 def _triggers(name: str, value: object) -> tuple[str, ...]:
@@ -357,7 +373,7 @@ _FITTERS: dict[str, Callable[[str, object], object]] = {
     "tier": lambda name, value: member(name, Tier, value),
     "pinned": _flag,
     "triggers": _triggers,
-    "derived_from": _tags,
+    "derived_from": _sources,
     "quarantine": _name,
     "keep_active": _flag,
 }

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.model import Json
 from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.writing.limits import (
+    INTEGER,
     METADATA_CHARS,
     METADATA_DEPTH,
     METADATA_ITEMS,
@@ -59,7 +60,7 @@ def _key(key: object, path: str) -> str:
 def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
     if depth > METADATA_DEPTH:
         raise InvalidInput(
-            f"metadata is nested deeper than {METADATA_DEPTH} levels at {repeated(path, 80)}"
+            f"metadata is nested deeper than {METADATA_DEPTH} levels at {shown(path, 80)}"
         )
     if isinstance(value, str):
         budget.spend(len(value))
@@ -68,6 +69,11 @@ def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
         if value and value.bit_length() > _NUMBER_BITS:
             raise InvalidInput(f"metadata {path!r} is a number of more than 1,000 digits")
         budget.spend(1)
+        if value is not None and not -INTEGER <= value <= INTEGER:
+            raise InvalidInput(
+                f"metadata {path[:80]!r} is a whole number that needs more than 64 bits; write it "
+                "as text"
+            )
         return value
     if isinstance(value, float) and math.isfinite(value):
         budget.spend(1)

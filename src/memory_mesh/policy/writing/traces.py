@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
-from memory_mesh.policy.arguments import check_text, member, moment, shown
+from memory_mesh.policy.arguments import check_text, member, moment
 from memory_mesh.policy.writing.limits import METADATA_CHARS
 from memory_mesh.typed import Any, TypeVar
 
@@ -55,7 +55,7 @@ def check_trace_id(value: object) -> str:
     if not _trace_id().fullmatch(text):
         raise InvalidInput(
             f"a trace_id is like trace-1767225600000-0a1b2c: trace-, a time and a random part, of "
-            f"letters, digits and .:_+- only; not {repeated(text, 60)}"
+            f"letters, digits and .:_+- only; not {shown(text, 60)}"
         )
     return text
 

@@ -1,6 +1,6 @@
 """Namespace names as file names, and back: readable, reversible, safe on every file system."""
 
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.policy.users import user_of
 
 SUFFIX = ".db"
@@ -17,14 +17,14 @@ def file_name(namespace: str) -> str:
     if not namespace or too_long or not namespace.isprintable():
         raise InvalidInput(
             f"a namespace is 1 to {_MAX_NAME_CHARS} printable characters, not "
-            f"{repeated(namespace, 99)}"
+            f"{shown(namespace, 99)}"
         )
     encoded = _percent(namespace, _PLAIN)
     if encoded[0] == "." or encoded.partition(".")[0] in _RESERVED:
         encoded = f"%{ord(encoded[0]):02x}{encoded[1:]}"
     name = encoded + SUFFIX
     if len(name) > 240:  # noqa: PLR2004  # a file name has 255 bytes, and "-wal" follows
-        raise InvalidInput(f"the namespace {repeated(namespace, 20)}… is too long for a file name")
+        raise InvalidInput(f"the namespace {shown(namespace, 20)}… is too long for a file name")
     return name
 
 

@@ -19,7 +19,7 @@ from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.lenses import audience, predicate, sight
 from memory_mesh.engines.ledgers.sqlite.relations import SqliteCalling, SqliteRelations
 from memory_mesh.engines.ledgers.sqlite.trail import SqliteTrail
-from memory_mesh.errors import InvalidInput, repeated
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Candidate,
@@ -162,7 +162,7 @@ def _cursor(cursor: str | None) -> int | None:
     if cursor is None:
         return None
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > _LONGEST_CURSOR:
-        raise InvalidInput(f"{repeated(cursor)} is not a cursor that a listing gave")
+        raise InvalidInput(f"{shown(cursor)} is not a cursor that a listing gave")
     return int(cursor)
 
 
