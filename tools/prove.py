@@ -38,6 +38,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     graph_leaking,
     leaking,
     linking_processes,
+    long_texts,
     machine,
     memory_files,
     mirroring,
@@ -312,6 +313,7 @@ SUITES: dict[str, Suite] = {
         folder, share=1.0, seed=seed, progress=progress
     ),
     "rolling": _rolling,
+    "long-texts": lambda _folder, _seed, progress: long_texts.linear(progress=progress),
     "patterns": lambda _folder, seed, progress: patterns.linear(seed=seed, progress=progress),
     "triggers": lambda _folder, seed, progress: evil_patterns.linear(seed=seed, progress=progress),
     "crash-points": lambda folder, seed, progress: crashpoints.crash_enumerated(

@@ -25,6 +25,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.audience import AUDIENCE, lens_of
+from memory_mesh.policy.calls import checked
 from memory_mesh.policy.writing.trust import ceiling, is_authoritative
 from memory_mesh.ports import Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
@@ -38,6 +39,13 @@ Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
 
 class View:
     """One namespace of a store, as one reader and writer sees it."""
+
+    def __init_subclass__(cls) -> None:
+        """Let every public method check its arguments first."""
+        super().__init_subclass__()
+        for name, method in list(vars(cls).items()):
+            if not name.startswith("_") and hasattr(method, "__annotations__") and callable(method):
+                setattr(cls, name, checked(method))
 
     def __init__(self, store: Store, config: Config, channel: Channel, *, owner: bool) -> None:
         """Keep the store and the settings; only the owner's `close` closes the store."""

@@ -53,7 +53,7 @@ Reader = Callable[[str], object]
 
 def units() -> tuple[str, ...]:
     """What the texts are made of: each sign alone, and pairs that mean something somewhere."""
-    return (*string.punctuation, " ", "\n", "\t", "a", "A", "1", *_PAIRS)
+    return tuple(dict.fromkeys((*string.punctuation, " ", "\n", "\t", "a", "A", "1", *_PAIRS)))
 
 
 def readers() -> Mapping[str, Reader]:

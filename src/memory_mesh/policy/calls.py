@@ -1,0 +1,97 @@
+"""Checks the arguments of public methods before they run.
+
+Most methods check what matters to them. This catches the rest in one place: a value of a type that
+the signature does not have, a number that no store takes, a text that is no text, one that is too
+long. All of them are InvalidInput.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
+
+from memory_mesh.errors import InvalidInput
+from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.writing.limits import INTEGER, LONGEST, TEXT_CHARS
+from memory_mesh.typed import Any, TypeVar
+
+Method = TypeVar("Method", bound="Callable[..., Any]")
+_OWN = frozenset({"content", "items", "metadata"})  # `add` says more about what is wrong with them
+_SERIES = (Iterable, Sequence, Collection)  # a text is none, though it has letters
+_FREE = (object, bool)  # anything may stand for true
+
+
+def checked(method: Method) -> Method:
+    """Decorates a method whose arguments are checked against its signature."""
+    inner: Any = method
+    while hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    code = inner.__code__
+    positional = code.co_varnames[1 : code.co_argcount]
+    named = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    kinds = {name: _classes(inner.__annotations__.get(name)) for name in named}
+
+    @wraps(method)
+    def call(self: object, *arguments: object, **options: object) -> object:
+        for name, value in zip(positional, arguments, strict=False):
+            _check(name, value, kinds[name])
+        for name, value in options.items():
+            _check(name, value, kinds.get(name, ()))
+        return method(self, *arguments, **options)
+
+    return call  # type: ignore[return-value]  # the same signature
+
+
+def _check(name: str, value: object, classes: tuple[type, ...]) -> None:
+    if classes and not _fits(value, classes):
+        words = " or ".join(dict.fromkeys(_word(each) for each in classes))
+        raise InvalidInput(f"{name} must be {words}, not {type(value).__name__}")
+    if isinstance(value, str):
+        most = TEXT_CHARS if name in _OWN else LONGEST.get(name, TEXT_CHARS)
+        if len(value) > most or not value.isascii() or (name not in _OWN and "\0" in value):
+            check_text(value, name)
+    elif isinstance(value, int):
+        if not -INTEGER <= value <= INTEGER:
+            raise InvalidInput(f"{name} is a number that needs more than 64 bits")
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            if isinstance(each, str | int):
+                _check(f"an item of {name}", each, ())
+
+
+def _fits(value: object, classes: tuple[type, ...]) -> bool:
+    if isinstance(value, str) and str not in classes:
+        return any(issubclass(str, each) for each in classes if each not in _SERIES)
+    if float in classes and isinstance(value, int):
+        return True
+    return isinstance(value, classes)
+
+
+def _classes(annotation: object) -> tuple[type, ...]:
+    """The classes of a simple annotation; empty for one that cannot be asked of a value."""
+    parts = getattr(annotation, "__args__", ()) if _is_union(annotation) else (annotation,)
+    found: list[type] = []
+    for part in parts:
+        kind = getattr(part, "__origin__", part)
+        if not isinstance(kind, type) or kind in _FREE or getattr(kind, "_is_protocol", False):
+            return ()
+        found.append(kind)
+    return tuple(found)
+
+
+def _is_union(annotation: object) -> bool:
+    return type(annotation).__name__ in {"UnionType", "_UnionGenericAlias"}
+
+
+def _word(kind: type) -> str:
+    return _WORDS.get(kind, f"a {kind.__name__}")
+
+
+_WORDS: Mapping[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    type(None): "nothing",
+    Iterable: "a list",
+    Sequence: "a list",
+    Collection: "a list",
+    Mapping: "a mapping",
+}
