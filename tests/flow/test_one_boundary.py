@@ -15,7 +15,7 @@ from memory_mesh.compat.lane.memory_lane import MemoryLane
 from memory_mesh.compat.neolata.hooks import EVENTS
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph
 from memory_mesh.compat.neolata.writethrough import markdown_writethrough
-from memory_mesh.errors import InvalidInput, MeshError, NotFound, repeated
+from memory_mesh.errors import InvalidInput, MeshError, NotFound, shown
 from memory_mesh.model import Channel, Claim, Draft
 from memory_mesh.sync import MemoryMesh
 from tests.faults.planted import everything_in
@@ -151,8 +151,8 @@ def test_an_error_keeps_its_other_words():
 
 
 def test_a_message_masks_before_it_cuts():
-    assert repeated(f"{'x' * 30} {KEY}", 45) == repr(f"{'x' * 30} [OPENAI_KEY]"[:45])
-    assert repeated(["a", KEY]) == "['a', '[OPENAI_KEY]']"
+    assert shown(f"{'x' * 30} {KEY}", 45) == repr(f"{'x' * 30} [OPENAI_KEY]"[:45])
+    assert shown(["a", KEY]) == "['a', '[OPENAI_KEY]']"
 
 
 def test_no_log_record_holds_a_secret(caplog):
