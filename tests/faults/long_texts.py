@@ -102,6 +102,7 @@ def linear(
     each: int = 1,
     floor: float = FLOOR_SECONDS,
     only: Iterable[str] = (),
+    most: float = MOST_GROWTH,
     progress: Progress = silent,
 ) -> Report:
     """Give each function texts of every `each`th unit; a time that grows faster is broken."""
@@ -118,7 +119,7 @@ def linear(
         report.count("functions")
         report.count("texts", len(units()[number % each :: each]))
         report.figures[name] = f"{ratio:.1f} x, {taken:.2f} s for {unit!r}"
-        if ratio > MOST_GROWTH:
+        if ratio > most:
             report.broken("not linear", f"{name} on {unit!r} * n: {ratio:.0f} x, {taken:.2f} s")
         ticker.tick(number, name)
     report.figures["characters"] = many
