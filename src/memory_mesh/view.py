@@ -43,9 +43,11 @@ class View:
     def __init_subclass__(cls) -> None:
         """Let every public method check its arguments first."""
         super().__init_subclass__()
+        made: dict[object, object] = {}  # an alias stays the same method
         for name, method in list(vars(cls).items()):
             if not name.startswith("_") and hasattr(method, "__annotations__") and callable(method):
-                setattr(cls, name, checked(method))
+                made[method] = made.get(method) or checked(method)
+                setattr(cls, name, made[method])
 
     def __init__(self, store: Store, config: Config, channel: Channel, *, owner: bool) -> None:
         """Keep the store and the settings; only the owner's `close` closes the store."""

@@ -91,8 +91,8 @@ def test_details_have_limits(mesh, name, value):
 
 
 def test_a_question_and_a_reason_have_limits(mesh):
-    with pytest.raises(InvalidInput, match="100000"):
-        mesh.search("port " * 30_000)
+    with pytest.raises(InvalidInput, match="200000"):
+        mesh.search("port " * 50_000)
     memory = mesh.add("The deploy port is 8080.")
     with pytest.raises(InvalidInput, match="2000"):
         mesh.delete(memory.id, reason="r" * 2_001)

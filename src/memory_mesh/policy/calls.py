@@ -15,6 +15,7 @@ from memory_mesh.typed import Any, TypeVar
 
 Method = TypeVar("Method", bound="Callable[..., Any]")
 _OWN = frozenset({"content", "items", "metadata"})  # `add` says more about what is wrong with them
+_SAID = frozenset({"also"})  # whose method says more about a wrong type
 _SERIES = (Iterable, Sequence, Collection)  # a text is none, though it has letters
 _FREE = (object, bool)  # anything may stand for true
 
@@ -41,7 +42,7 @@ def checked(method: Method) -> Method:
 
 
 def _check(name: str, value: object, classes: tuple[type, ...]) -> None:
-    if classes and not _fits(value, classes):
+    if classes and name not in _SAID and not _fits(value, classes):
         words = " or ".join(dict.fromkeys(_word(each) for each in classes))
         raise InvalidInput(f"{name} must be {words}, not {type(value).__name__}")
     if isinstance(value, str):
@@ -58,8 +59,8 @@ def _check(name: str, value: object, classes: tuple[type, ...]) -> None:
 
 
 def _fits(value: object, classes: tuple[type, ...]) -> bool:
-    if isinstance(value, str) and str not in classes:
-        return any(issubclass(str, each) for each in classes if each not in _SERIES)
+    if isinstance(value, str):
+        classes = tuple(each for each in classes if each not in _SERIES)
     if float in classes and isinstance(value, int):
         return True
     return isinstance(value, classes)

@@ -18,7 +18,7 @@ MAX_PROPOSALS = 100  # of one memory that wait at the same time
 TEXT_CHARS = 10_000_000  # of any other text: a document is cut into memories before it is stored
 NAME_CHARS = 512  # of a name: speaker, session, key, label, id …
 REASON_CHARS = 2_000
-QUERY_CHARS = 100_000  # a question may quote a whole memory
+QUERY_CHARS = 200_000  # a question may quote a whole memory
 TAGS = 256  # of one memory
 TAG_CHARS = 512
 SOURCES = 10_000  # ids that one memory may be derived from
@@ -33,7 +33,7 @@ LONGEST = {  # characters of a text by the name of its argument; any other has T
     (
         "agent_name", "collection", "episode_id", "id", "kind", "label", "memory_id", "namespace",
         "session", "source_id", "target_id", "the status of a step", "title", "trace_id",
-        "user_id", "wire_format",
+        "user_id",
     ),
     NAME_CHARS,
 )  # fmt: skip
