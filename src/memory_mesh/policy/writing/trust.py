@@ -99,15 +99,19 @@ def derived_source(own: Source, sources: Iterable[Source]) -> Source:
     others = list(sources)
     if not others:
         return own
-    bound = lowest(map(authority, (own, *others)))
+    bound = lowest(_whose(authority(source)) for source in (own, *others))
     kind = lowest((own.kind, *(source.kind for source in others)))
     return replace(own, kind=kind, stated=bound is not ceiling(own.channel))
 
 
 def standing_of(source: Source) -> SourceKind:
     """Returns whose word a source is, for what is made of several: the user's, or one below."""
-    own = source.kind in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT, SourceKind.SYSTEM}
-    return SourceKind.USER_EXPLICIT if own else source.kind
+    return _whose(source.kind)
+
+
+def _whose(kind: SourceKind) -> SourceKind:
+    own = kind in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT, SourceKind.SYSTEM}
+    return SourceKind.USER_EXPLICIT if own else kind
 
 
 def as_stored_before(source: Source, role: str | None, speaker: str | None) -> Source:
