@@ -273,7 +273,8 @@ def user_adds(world: "World", view: MemoryMesh) -> object:
 def user_restores(world: "World", view: MemoryMesh) -> object:
     """The user deletes an own memory, a stranger takes the place, the user wants it back."""
     own = [memory for memory in world.memories()
-           if memory.source.channel is Channel.CLI and memory.status is Status.ACTIVE]  # fmt: skip
+           if memory.source.channel is Channel.CLI and memory.status is Status.ACTIVE
+           and world.said.get(memory.id, (None,))[0] not in world.settled]  # fmt: skip
     if not own:
         return "none"
     chosen = world.chance.choice(own)

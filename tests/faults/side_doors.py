@@ -38,6 +38,7 @@ _CEILINGS = {
     Channel.EXTRACTION: SourceKind.INFERENCE,
 }
 LOW = tuple(_CEILINGS)
+_USERS_WORD = {SourceKind.USER_EXPLICIT, SourceKind.SYSTEM}
 USERS = (Channel.LIBRARY, Channel.CLI, Channel.HOOK)
 SCOPES = (
     Scope(),
@@ -127,8 +128,9 @@ class Actor:
 
 def run(folder: Path, *, steps: int, seed: int, progress: Progress = silent) -> Report:
     """Makes the steps in as many fresh worlds as they need; counts what differs after each."""
-    report = Report({"steps": 0, "refused": 0, "changed upward": 0, "stood above": 0,
-                     "not restored": 0, "proposals": 0})  # fmt: skip
+    report = Report()
+    for name in ("steps", "changed upward", "stood above", "not restored", "proposals"):
+        report.count(name, 0)
     ticker = Ticker(progress, steps)
     for number in range(-(-steps // STEPS_OF_A_WORLD)):
         chance = random.Random(f"{seed} {number}")
@@ -222,7 +224,11 @@ def _ask(world: World, report: Report) -> None:
         for below in about[place + 1 :]:
             stated = memory.claim and below.claim and not memory.claim.read and not below.claim.read
             differ = world.said[memory.id][1] != world.said[below.id][1]
-            if stated and differ and _ranked(memory) > _ranked(below):
+            if not stated or not differ or _ranked(memory) <= _ranked(below):
+                continue
+            if _authority(below) not in _USERS_WORD:
+                report.count("stood above another channel's")
+            else:
                 report.broken(
                     "stood above",
                     f"{_lately(world, memory.id, below.id)}\n{reader} asks {fact.question!r}: "
