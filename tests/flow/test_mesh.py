@@ -96,8 +96,8 @@ def test_a_file_is_read_and_each_value_says_where_it_came_from(tmp_path):
         ("skill_directories = 5", ", skill_directories: must be a path or a list of paths, not 5"),
         ("predicates = 5", ", [predicates.NAME]: must be one table per predicate, not 5"),
         ("= broken", " is not valid TOML: "),
-        ("privacy = 3", ", privacy: must contain tables, each under [[privacy.rules]]"),
-        ("[[privacy.rule]]", ", privacy: unknown key 'rule'; the only key is rules"),
+        ("privacy = 3", ", privacy: must be a table: kinds, and rules under [[privacy.rules]]"),
+        ("[[privacy.rule]]", ", privacy: unknown key 'rule'; the keys are kinds and rules"),
         ("[privacy.rules]", ", [[privacy.rules]]: must be a list of tables, one per rule"),
         (
             "[[privacy.rules]]",

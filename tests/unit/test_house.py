@@ -83,7 +83,9 @@ def test_what_comes_later_is_not_there_yet(task):
 
 
 def test_a_verb_is_in_the_file_of_its_family():
-    assert inspect.getsourcefile(inspect.unwrap(MemoryMesh.review)) == str(PACKAGE / "verbs/review.py")
+    assert inspect.getsourcefile(inspect.unwrap(MemoryMesh.review)) == str(
+        PACKAGE / "verbs/review.py"
+    )
 
 
 def test_only_flows_commit_to_a_ledger():

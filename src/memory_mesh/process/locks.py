@@ -65,11 +65,12 @@ class FairLock:
     @contextmanager
     def held(self, seconds: float = waits.USUAL_SECONDS) -> Iterator[None]:
         """Waits for the lock, holds it, and always releases it; raises StoreIsBusy in the end."""
-        turn = self._taken(seconds)
-        try:
+        turn = _Turn()
+        try:  # an interrupt at any point, by Ctrl-C say, leaves neither a place nor a hold behind
+            self._take(turn, seconds)
             yield
         finally:
-            self._release(turn)
+            self._end(turn)
 
     def is_waited_for(self) -> bool:
         """Whether a thread of this process holds the lock or waits for it."""
@@ -101,36 +102,28 @@ class FairLock:
                     os.close(descriptor)
         self._held = self._descriptor = self._asking = None
 
-    def _taken(self, seconds: float) -> _Turn:
-        """The caller's turn, once it has come."""
+    def _take(self, turn: _Turn, seconds: float) -> None:
+        """Returns when the caller's turn has come."""
         start, end = time.monotonic(), waits.until(seconds)
-        turn = _Turn()
         with self._mutex:
             self._check_open()
             idle = self._held is None and self._asking is None and not self._queue
             if idle and _try_lock(self._open()):
                 self._hold(turn)
-                return turn
+                return
             if end > start:
                 woken = turn.woken = threading.Event()
                 self._queue.append(turn)
                 self._ask()
         if end > start:
-            self._wait(turn, woken, end)
+            waits.wait(woken, end)
+            self._check(turn)
         if self._held is not turn:
             raise lock_holder.busy(self._path, time.monotonic() - start, signed=self._owns)
         log.debug("waited for the lock", ms=log.milliseconds(start))
-        return turn
 
-    def _wait(self, turn: _Turn, woken: threading.Event, end: float) -> None:
-        """Until the turn has come, the time is over, or the lock is closed or broken."""
-        try:
-            waits.wait(woken, end)
-        except BaseException:  # the caller was interrupted, by Ctrl-C say
-            with self._mutex, suppress(ValueError):
-                self._queue.remove(turn)
-            self._release(turn)
-            raise
+    def _check(self, turn: _Turn) -> None:
+        """Raises what ended the wait, unless the turn has come or its time is over."""
         with self._mutex:
             if self._held is turn:
                 return
@@ -140,9 +133,11 @@ class FairLock:
                 raise turn.failure
             self._check_open()
 
-    def _release(self, turn: _Turn) -> None:
-        """Lets the lock go; in a forked child there is nothing to let go."""
+    def _end(self, turn: _Turn) -> None:
+        """Gives up the place or lets the lock go; in a forked child there is nothing to let go."""
         with self._mutex:
+            with suppress(ValueError):
+                self._queue.remove(turn)
             if self._held is not turn or self._descriptor is None:
                 return
             self._held = None

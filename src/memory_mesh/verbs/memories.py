@@ -106,7 +106,7 @@ class MemoryVerbs(View):
             allow_duplicate: store it although the same text is stored already.
         """
         details = options_given(locals(), DETAILS)
-        draft = self._draft(content, metadata, details)
+        draft = self._spoken(self._draft(content, metadata, details))
         return flows.remember.remember(self._access(), [draft])[0]
 
     ingest = add
