@@ -156,14 +156,19 @@ class FairLock:
         """Has a thread wait for the lock on behalf of the queue, unless one does already."""
         if not self._queue or self._held is not None or self._asking is not None or self._closed:
             return
-        self._asking = os.dup(self._open())
+        try:
+            asking = os.dup(self._open())
+        except OSError as error:  # too many open files, say
+            self._fail(error)
+            return
         thread = threading.Thread(
-            target=self._asked, args=(self._asking,), name="memory-mesh-lock", daemon=True
+            target=self._asked, args=(asking,), name="memory-mesh-lock", daemon=True
         )
+        self._asking = asking
         try:
             thread.start()
         except RuntimeError:  # no thread can be started: the interpreter ends, say
-            os.close(self._asking)
+            os.close(asking)
             self._asking = None
             for turn in self._queue:
                 turn.wake()

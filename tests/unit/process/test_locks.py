@@ -1,5 +1,6 @@
 """A lock is served in order of arrival, until a deadline, across threads and processes."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -117,6 +118,21 @@ def test_a_caller_that_gave_up_leaves_its_place_to_the_next(path, stopped):
     os.kill(stopped.pid, signal.SIGCONT)
     thread.join(PATIENT)
     assert got.is_set()
+
+
+def test_a_caller_for_whom_no_file_could_be_opened_leaves_the_queue(path, monkeypatch):
+    lock = FairLock(path)
+
+    def refused(_):
+        raise OSError(errno.EMFILE, "too many open files")
+
+    with FairLock(path).held(), monkeypatch.context() as patched:
+        patched.setattr(os, "dup", refused)
+        with pytest.raises(OSError, match="too many"), lock.held(PATIENT):
+            raise AssertionError
+        assert not waiting(lock)
+    with lock.held(PATIENT):
+        assert lock._asking is None
 
 
 def test_a_lock_that_nobody_wants_any_more_is_let_go(path, stopped):
