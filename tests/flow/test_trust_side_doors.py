@@ -457,3 +457,11 @@ def test_a_lower_channel_hides_nothing_from_review(mesh, lower):
     with pytest.raises(InvalidInput):
         lower.mark_superseded(waits, by=own)
     assert [item.id for item in mesh.awaiting_review()] == [waits]
+
+
+def test_a_flood_of_guesses_does_not_hide_the_users_claim(mesh: MemoryMesh) -> None:
+    web = mesh.view(channel=Channel.WEB)
+    mesh.add(MONDAY, **deploy("Monday"))
+    web.add_many([f"The deploy day is Day{number}." for number in range(70)])
+    assert web.add(FRIDAY, **deploy("Friday")).outcome is Outcome.QUARANTINED
+    assert shown(mesh)[0][0] == MONDAY

@@ -26,9 +26,15 @@ _CONFLICT = (
 )
 _CONFLICTS = "conflict c JOIN memory n ON n.number = c.new JOIN memory e ON e.number = c.existing"
 _CLAIMS = (
-    f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE v.subject = ? AND v.predicate = ? "  # noqa: S608
-    "AND v.project IS ? AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
-    "AND v.status = 'active' {} ORDER BY v.number DESC LIMIT ?"
+    f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE v.subject = ?1 AND v.predicate = ?2 "  # noqa: S608
+    "AND v.project IS ?3 AND v.agent IS ?4 AND v.session IS ?5 AND v.recorded_until IS NULL "
+    "AND v.status = 'active' {} ORDER BY v.number DESC"
+)
+_OF_EACH_SOURCE = (
+    "AND v.number IN (SELECT number FROM (SELECT number, row_number() OVER (PARTITION BY channel, "
+    "source_kind, source_stated, json_extract(claim, '$.read') ORDER BY number DESC) AS place "
+    "FROM version WHERE subject = ?1 AND predicate = ?2 AND project IS ?3 AND agent IS ?4 "
+    "AND session IS ?5 AND recorded_until IS NULL AND status = 'active') WHERE place <= ?6)"
 )
 _GUESSED = f"why = '{BY_RULE}' AND (resolution IS NULL OR resolution = '{Resolution.NEWER_THAN}')"
 _ASKED = "(SELECT number FROM memory WHERE id IN (SELECT value FROM json_each(?1)))"
@@ -57,6 +63,7 @@ _PREDICATES = (
     "AND session IS ? AND recorded_until IS NULL AND status = 'active'"
 )
 _FEW_PREDICATES = 2  # of one subject, that are looked up one by one
+_OF_ONE_SOURCE = 16  # claims of each source that are compared where there are more
 MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are compared, the newest
 
 
@@ -173,14 +180,22 @@ def _claims(
 ) -> tuple[Memory, ...]:
     """Active memories with a claim on the same for the same audience, the newest first.
 
-    However many of several values there are, none that stands alone is hidden behind them.
+    However many of several values there are, none that stands alone is hidden behind them, and
+    none of a trusted source behind those of a less trusted one.
     """
-    about = (subject, predicate, scope.project, scope.agent, scope.session, MAX_COMPARED_CLAIMS)
-    found = [rows.memory(row) for row in db.execute(_CLAIMS.format(""), about)]
+    about = (subject, predicate, scope.project, scope.agent, scope.session)
+    found = _claiming(db, "", "LIMIT ?6", (*about, MAX_COMPARED_CLAIMS))
     if len(found) == MAX_COMPARED_CLAIMS:
-        alone = db.execute(_CLAIMS.format("AND json_extract(v.claim, '$.exclusive')"), about)
-        found += map(rows.memory, alone)
+        alone = "AND json_extract(v.claim, '$.exclusive')"
+        found += _claiming(db, alone, "LIMIT ?6", (*about, MAX_COMPARED_CLAIMS))
+        found += _claiming(db, _OF_EACH_SOURCE, "", (*about, _OF_ONE_SOURCE))
     return tuple({memory.id: memory for memory in found}.values())
+
+
+def _claiming(
+    db: sqlite3.Connection, condition: str, limit: str, about: Sequence[str | int | None]
+) -> list[Memory]:
+    return [rows.memory(row) for row in db.execute(f"{_CLAIMS.format(condition)} {limit}", about)]
 
 
 def _schemas(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, PredicateSchema]:
