@@ -5,7 +5,8 @@ comes above the older, found or not; directly below it if its source is trusted 
 claims that contradict each other for different audiences, `current` says which comes first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import permutations, product
 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Channel, Conflict, Hit, Memory
@@ -21,6 +22,7 @@ from memory_mesh.policy.writing.trust import (
 )
 
 LOOKED_AT = 10  # hits among which one may update another
+RIVALS = 16  # of one source and audience above which a contradicting memory never stands
 _NAMES_PROJECTS = frozenset({Channel.CLI, Channel.HOOK})  # after the current work tree
 
 
@@ -115,7 +117,7 @@ class _Order:
         self.placed.append(self._hit(memory_id, score))
         self._begun.discard(memory_id)
         for lower in self._below.get(memory_id, ()):
-            if self._begun.isdisjoint(_reached(lower, self.above)):
+            if lower not in self._seen and self._begun.isdisjoint(_reached(lower, self.above)):
                 self.emit(lower, score)
 
     def _hit(self, memory_id: str, score: float) -> Hit:
@@ -146,16 +148,16 @@ def _updates(
     return found
 
 
-def _reached(start: str, after: Mapping[str, Sequence[str]]) -> list[str]:
-    """Returns everything that updates a memory or stands above it, directly or through others."""
-    found: dict[str, None] = {}
-    waiting = list(after.get(start, ()))
+def _reached(start: str, after: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yields everything that updates a memory or stands above it, directly or through others."""
+    found = {start}
+    waiting = [start]
     while waiting:
-        id_ = waiting.pop()
-        if id_ not in found and id_ != start:
-            found[id_] = None
-            waiting += after.get(id_, ())
-    return list(found)
+        for id_ in after.get(waiting.pop(), ()):
+            if id_ not in found:
+                found.add(id_)
+                waiting.append(id_)
+                yield id_
 
 
 def _likely(question: str, hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
@@ -221,17 +223,30 @@ def _rivals(hits: Sequence[Hit], memories: Mapping[str, Memory]) -> list[tuple[M
         current(one, other)
         for group in about.values()
         if len(group) > 1
-        for one in group.values()
-        for other in group.values()
-        if _compete(one, other) and _opposed(one, other)
+        for one, other in _competing(list(group.values()))
+        if not said_by_different(one, other) and _opposed(one, other)
     ]
     return [(upper, lower) for upper, lower in found if lower.id in shown]
 
 
+def _competing(group: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
+    """Yields pairs of which one is to stand above: each with the first few of another kind.
+
+    Hits come first, so that they are the best; all pairs of a thousand would take minutes.
+    """
+    alike: dict[tuple[object, ...], list[Memory]] = {}
+    for memory in group:
+        source = memory.source
+        kind = (memory.scope, source.kind, source.channel, source.stated)
+        alike.setdefault(kind, []).append(memory)
+    for ours, theirs in permutations(alike.values(), 2):
+        if _compete(ours[0], theirs[0]):
+            yield from product(ours, theirs[:RIVALS])
+            yield from product(ours[:RIVALS], theirs[RIVALS:])
+
+
 def _compete(one: Memory, other: Memory) -> bool:
     """True if one is for a narrower audience, or neither is and one is trusted less."""
-    if one.id == other.id or said_by_different(one, other):
-        return False
     within, around = sees(one.scope, other.scope), sees(other.scope, one.scope)
     return within if within is not around else outranks(other.source, one.source)
 
