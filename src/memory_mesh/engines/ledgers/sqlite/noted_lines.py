@@ -16,9 +16,9 @@ _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, Recu
 _LARGEST = 1 << 62
 
 
-def line(batch: str, noted: Noted) -> bytes:
-    """One record as a line."""
-    values: dict[str, Json] = {"batch": batch}
+def line(batch: str, number: int, noted: Noted) -> bytes:
+    """One record as a line: its batch, its place there, and what it says."""
+    values: dict[str, Json] = {"batch": batch, "number": number}
     if noted.entry is not None:
         values["entry"] = _entry_values(noted.entry)
     if noted.injection is not None:
@@ -29,21 +29,24 @@ def line(batch: str, noted: Noted) -> bytes:
 
 
 def batches(data: bytes) -> tuple[dict[str, list[Noted]], int]:
-    """The records of each batch in order, and how many lines are damaged."""
-    found: dict[str, list[Noted]] = {}
+    """The records of each batch in order, and how many lines are damaged.
+
+    A line may be there twice, where a file was removed while somebody appended to it.
+    """
+    found: dict[str, dict[int, Noted]] = {}
     damaged = 0
     *lines, rest = data.split(b"\n")
     for text in lines:
         try:
             if text:
-                batch, noted = _read(text)
-                found.setdefault(batch, []).append(noted)
+                batch, number, noted = _read(text)
+                found.setdefault(batch, {})[number] = noted
         except _DAMAGED:
             damaged += 1
-    return found, damaged + bool(rest)
+    return {batch: list(noted.values()) for batch, noted in found.items()}, damaged + bool(rest)
 
 
-def _read(text: bytes) -> tuple[str, Noted]:
+def _read(text: bytes) -> tuple[str, int, Noted]:
     values = json.loads(text)
     used, at = values.get("used", ()), values.get("at")
     noted = Noted(
@@ -52,7 +55,7 @@ def _read(text: bytes) -> tuple[str, Noted]:
         tuple(map(_text, used)),
         None if at is None else _moment(at),
     )
-    return _text(values["batch"]), noted
+    return _text(values["batch"]), int(values["number"]), noted
 
 
 def _entry_values(entry: Entry) -> dict[str, Json]:

@@ -27,7 +27,9 @@ from memory_mesh.errors import StoreIsBusy
 from memory_mesh.process import locks, private
 
 MOST_BYTES = 1 << 20
-_STATE = "spool"  # the value that names the batches taken from the file that is there
+_STATE = "spool"  # the value that names the batches taken from the file that is there, and before
+_REMEMBERED = 64  # batches taken from files that are gone
+_TRIES = 8  # each needs another writer that removes the file meanwhile
 _WAIT_SECONDS = 0.2  # for another process that appends or reads
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -35,17 +37,33 @@ _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(o
 def append(path: Path, noted: Sequence[Noted]) -> None:
     """Leaves records for the next writer in one write; the oldest go where there is no room."""
     batch = os.urandom(8).hex()
-    lines = [noted_lines.line(batch, one) for one in noted]
-    kept = 0
-    with suppress(OSError), _opened(path, os.O_RDWR | os.O_APPEND, make=True) as descriptor:
-        end = os.fstat(descriptor).st_size
-        whole = not end or _last_byte(descriptor, end) == b"\n"
-        data, fitting = _newest(lines, MOST_BYTES - end - 1)
-        if fitting and os.write(descriptor, (b"" if whole else b"\n") + data) >= len(data):
-            kept = fitting
+    lines = [noted_lines.line(batch, number, one) for number, one in enumerate(noted)]
+    kept, there = 0, False
+    with suppress(OSError):
+        for _ in range(_TRIES):
+            kept, there = _appended(path, lines)
+            if there:
+                break
+    kept = kept if there else 0
     log.debug("records left in the spool", records=kept)
     if kept < len(noted):
         tell_lost(len(noted) - kept)
+
+
+def _appended(path: Path, lines: Sequence[bytes]) -> tuple[int, bool]:
+    """Appends the newest lines that fit; says how many, and whether the file is still there.
+
+    A writer that took the file in may take it away at the very moment of an append that did not
+    wait for the lock: then the lines go into the next file. Lines that are there twice, or were
+    taken already, are known by their batch and number.
+    """
+    with _opened(path, os.O_RDWR | os.O_APPEND, make=True) as descriptor:
+        end = os.fstat(descriptor).st_size
+        whole = not end or _last_byte(descriptor, end) == b"\n"
+        data, fitting = _newest(lines, MOST_BYTES - end - 1)
+        written = os.write(descriptor, (b"" if whole else b"\n") + data) if fitting else 0
+        kept = fitting if written >= len(data) else 0
+        return kept, locks.still_at(path, descriptor)
 
 
 class Spooled:
@@ -69,7 +87,9 @@ class Spooled:
         new = {batch: noted for batch, noted in batches.items() if batch not in taken}
         if new or damaged:
             log.info("spool taken in", records=sum(map(len, new.values())), damaged=damaged)
-        db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (_STATE, rows.dumped([*batches])))
+        known = [*(batch for batch in taken if batch not in batches), *batches]
+        kept = known[-max(_REMEMBERED, len(batches)) :]
+        db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (_STATE, rows.dumped(kept)))
         return [one for noted in new.values() for one in noted]
 
     def remove(self) -> None:
@@ -82,7 +102,17 @@ class Spooled:
         ):
             found = os.fstat(descriptor)
             if (found.st_ino, found.st_size) == self._read:
-                self._path.unlink()
+                self._discard(descriptor, found.st_size)
+
+    def _discard(self, descriptor: int, taken: int) -> None:
+        """Takes the file away; what was appended at that moment goes into the next one."""
+        aside = self._path.with_name(f"{self._path.name}-{os.urandom(8).hex()}")
+        self._path.rename(aside)  # whoever appends from now on sees that it is gone
+        late = os.pread(descriptor, 2 * MOST_BYTES, taken)
+        if late:
+            with _opened(self._path, os.O_RDWR | os.O_APPEND, make=True) as next_file:
+                os.write(next_file, late)
+        aside.unlink()
 
 
 @contextmanager
