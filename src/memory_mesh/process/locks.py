@@ -181,7 +181,6 @@ class FairLock:
         except OSError as error:
             failure = error
         with self._mutex:
-            self._asking = None
             if failure is not None:
                 self._fail(failure)
             elif self._queue and not self._closed:
@@ -190,6 +189,7 @@ class FairLock:
                 turn.wake()
             else:
                 _unlock(descriptor)
+            self._asking = None
             os.close(descriptor)
             self._close_unused()
 
