@@ -59,6 +59,28 @@ def test_no_argument_takes_what_cannot_be_stored(mesh, kind):
     assert not broken
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [[["a"]], ("a",), [1], [object()], {"a": 1}, b"bytes", "a text", 7, [None]],
+    ids=("lists", "one text", "numbers", "objects", "a mapping", "bytes", "text", "number", "none"),
+)
+def test_a_value_of_another_type_is_invalid_input(mesh, wrong):
+    broken = []
+    for name, parameters in _methods():
+        known = [
+            each for each in parameters if each.kind not in {each.VAR_KEYWORD, each.VAR_POSITIONAL}
+        ]
+        needed = {each.name: _plain(each) for each in known if each.default is each.empty}
+        for each in known:
+            try:
+                getattr(mesh, name)(**(needed | {each.name: wrong}))
+            except MeshError:
+                continue
+            except Exception as error:  # noqa: BLE001  # the test lists them all
+                broken.append(f"{name}({each.name}): {type(error).__name__}: {error!s:.80}")
+    assert not broken
+
+
 def _is_free(parameter):
     return any(word in str(parameter.annotation) for word in FREE)
 

@@ -29,19 +29,22 @@ def checked(method: Method) -> Method:
     positional = code.co_varnames[1 : code.co_argcount]
     named = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     kinds = {name: _classes(inner.__annotations__.get(name)) for name in named}
+    inside = {name: _classes_inside(inner.__annotations__.get(name)) for name in named}
 
     @wraps(method)
     def call(self: object, *arguments: object, **options: object) -> object:
         for name, value in zip(positional, arguments, strict=False):
-            _check(name, value, kinds[name])
+            _check(name, value, kinds[name], inside[name])
         for name, value in options.items():
-            _check(name, value, kinds.get(name, ()))
+            _check(name, value, kinds.get(name, ()), inside.get(name, ()))
         return method(self, *arguments, **options)
 
     return call  # type: ignore[return-value]  # the same signature
 
 
-def _check(name: str, value: object, classes: tuple[type, ...]) -> None:
+def _check(
+    name: str, value: object, classes: tuple[type, ...], inside: tuple[type, ...] = ()
+) -> None:
     if classes and name not in _SAID and not _fits(value, classes):
         words = " or ".join(dict.fromkeys(_word(each) for each in classes))
         raise InvalidInput(f"{name} must be {words}, not {type(value).__name__}")
@@ -52,14 +55,22 @@ def _check(name: str, value: object, classes: tuple[type, ...]) -> None:
     elif isinstance(value, int):
         if not -INTEGER <= value <= INTEGER:
             raise InvalidInput(f"{name} is a number that needs more than 64 bits")
-    elif isinstance(value, list | tuple | set | frozenset):
+    else:
+        _check_inside(name, value, inside)
+
+
+def _check_inside(name: str, value: object, classes: tuple[type, ...]) -> None:
+    if isinstance(value, list | tuple | set | frozenset):
         for each in value:
-            if isinstance(each, str | int):
-                _check(f"an item of {name}", each, ())
+            if classes or isinstance(each, str | int):
+                _check(f"an item of {name}", each, classes)
+    elif classes and isinstance(value, Mapping):
+        for each in value.values():
+            _check(f"a value of {name}", each, classes)
 
 
 def _fits(value: object, classes: tuple[type, ...]) -> bool:
-    if isinstance(value, str):
+    if isinstance(value, str | bytes):
         classes = tuple(each for each in classes if each not in _SERIES)
     if float in classes and isinstance(value, int):
         return True
@@ -76,6 +87,15 @@ def _classes(annotation: object) -> tuple[type, ...]:
             return ()
         found.append(kind)
     return tuple(found)
+
+
+def _classes_inside(annotation: object) -> tuple[type, ...]:
+    """The classes of what a list or a mapping holds; empty if that cannot be asked."""
+    for part in getattr(annotation, "__args__", ()) if _is_union(annotation) else (annotation,):
+        kind = getattr(part, "__origin__", None)
+        if kind in _SERIES or kind is Mapping:
+            return _classes(part.__args__[-1])
+    return ()
 
 
 def _is_union(annotation: object) -> bool:

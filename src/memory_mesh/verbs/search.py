@@ -92,7 +92,7 @@ class SearchVerbs(View):
             lens,
             check_limit(limit),
             profile,
-            keyword_only,
+            bool(keyword_only),
             dict(weights or {}),
             min_similarity,
             check_share(min_relevance, "min_relevance"),

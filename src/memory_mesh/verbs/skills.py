@@ -50,9 +50,12 @@ class SkillVerbs(View):
 
     def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
         """Stores a skill from a ready draft, as importers make them; never above the ceiling."""
+        from memory_mesh.model import skill as model_skill
         from memory_mesh.policy.writing.ready import check_ready
         from memory_mesh.policy.writing.trust import bounded_source
 
+        if not isinstance(draft, model_skill.SkillDraft):
+            raise InvalidInput(f"draft must be a SkillDraft, not {type(draft).__name__}")
         check_ready(draft)
         source = bounded_source(draft.source, self._channel)
         scope = self._stored_scope(draft.scope)

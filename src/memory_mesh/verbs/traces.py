@@ -252,6 +252,8 @@ class TraceVerbs(SystemMemoryVerbs):
 def _lens_on_traces(lens: Lens, window: Window | None) -> Lens:
     """The same lens on traces only, of executions that began within the window."""
     tests: list[Filter] = [Compare("label", Sign.EQUAL, LABEL)]
+    if window and len(window) != len(("start", "end")):
+        raise InvalidInput("time_window must be two times, from and to")
     start, end = window or (None, None)
     if (first := moment("the start of time_window", start)) is not None:
         tests.append(Compare("occurred_at", Sign.AT_LEAST, first))
