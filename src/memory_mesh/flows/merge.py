@@ -24,7 +24,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.writing import merging, receipts
 from memory_mesh.policy.writing.contradictions import as_believed, guesses, said_again
-from memory_mesh.policy.writing.trust import authority, may_change, outranks
+from memory_mesh.policy.writing.trust import authority, may_change
 
 _STATED = tuple(field.name for field in fields(Statement))
 
@@ -68,7 +68,7 @@ def merged(
 def _said_again(access: Access, draft: Draft, into: Memory, standing: Standing) -> merging.Merged:
     """The memory after it was said again: as it was, with more, or in the words of the draft."""
     source = as_believed(draft, standing).source
-    if not outranks(source, into.source):
+    if not merging.takes_over(into, source, standing):
         adds = merging.may_add(into, source, standing)
         return merging.merged(into, draft, adds=adds)
     stated = stated_fields(access, draft, standing)
@@ -76,6 +76,7 @@ def _said_again(access: Access, draft: Draft, into: Memory, standing: Standing) 
         found = merging.merged(into, draft, adds=True)
         words = {name: stated[name] for name in ("text", "source", "claim")}
         return replace(found, memory=replace(found.memory, **words), instead=True)
+    stated["pinned"] |= into.pinned  # only the user pins
     return merging.Merged(replace(into, **stated), instead=True)
 
 

@@ -79,9 +79,16 @@ def may_add(into: Memory, source: Source, standing: Standing) -> bool:
     return may_alter(ceiling(source.channel), into, standing.history)
 
 
+def takes_over(into: Memory, source: Source, standing: Standing) -> bool:
+    """True if the memory gets the words of a source: it is trusted more, and nobody holds it."""
+    if not outranks(source, into.source):
+        return False
+    return may_alter(ceiling(source.channel), into, standing.history)
+
+
 def is_news(into: Memory, draft: Draft, standing: Standing) -> bool:
     """True if a repeat writes the text of the memory anew: in its own words, or with new tags."""
-    if outranks(draft.source, into.source):
+    if takes_over(into, draft.source, standing):
         return True
     return may_add(into, draft.source, standing) and not {*draft.tags} <= {*into.tags}
 

@@ -21,7 +21,7 @@ from memory_mesh.model import (
     record,
 )
 from memory_mesh.policy.writing.merging import Merged
-from memory_mesh.policy.writing.trust import is_authoritative, lowered
+from memory_mesh.policy.writing.trust import is_authoritative, lowered, outranks
 
 FIRST_WORDS = 60  # characters of another memory that a receipt shows
 _NOT_A_LOSS = "empty chunk"  # the scrubber's word for a part without any text
@@ -81,10 +81,10 @@ def merged(
         for key, kept, given in found.kept
     ]
     if found.refused:
-        sentences.append(
-            f"not added: {', '.join(found.refused)}, because the stored memory comes from the more "
-            f"trusted {into.source.kind}; use update to add them"
-        )
+        why = f"the stored memory comes from the more trusted {into.source.kind}; use update"
+        if not (outranks(into.source, draft.source) or draft.derived_from):
+            why = "the user pinned the stored memory or let it in; use propose_update"
+        sentences.append(f"not added: {', '.join(found.refused)}, because {why} to add them")
     if found.whose:
         sentences.append(
             f"not added: metadata {', '.join(found.whose)}, because the stored memory is of nobody "
