@@ -94,7 +94,7 @@ def _classes_inside(annotation: object) -> tuple[type, ...]:
     for part in getattr(annotation, "__args__", ()) if _is_union(annotation) else (annotation,):
         kind = getattr(part, "__origin__", None)
         if kind in _SERIES or kind is Mapping:
-            return _classes(part.__args__[-1])
+            return _classes(getattr(part, "__args__", (None,))[-1])
     return ()
 
 
