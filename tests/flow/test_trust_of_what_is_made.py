@@ -70,6 +70,14 @@ def test_an_answer_says_the_users_word_first_where_the_page_is_found_alone(mesh)
     assert next(iter(pack)).memory.text == "On the first day of the week, then."
 
 
+def test_one_of_many_for_all_does_not_stand_above_the_users_word_for_a_session(mesh):
+    reader, said = Scope(session="chat"), "On the first day of the week, then."
+    mesh.view(channel=Channel.WEB).add(FRIDAY, **deploy("Friday", exclusive=False))
+    mesh.add(said, scope=reader, **deploy("Monday"))
+    hits = mesh.search("The deploy day is Friday", scope=reader, limit=1)
+    assert [hit.content for hit in hits] == [said]
+
+
 def test_a_ready_draft_without_a_kind_is_its_channels(mesh):
     (receipt,) = mesh.view(channel=Channel.WEB).add_many([Draft(text=MONDAY, role="user")])
     stored = mesh.get(id_of(receipt))

@@ -118,6 +118,15 @@ def test_a_lower_memory_that_is_restored_waits_below_the_users_word(mesh, lower)
     assert mesh.review(page, approve=True).status is Status.ACTIVE
 
 
+def test_what_a_lower_channel_restores_does_not_replace_what_the_user_holds(mesh, lower):
+    own = id_of(lower.add(FRIDAY, **deploy("Friday")))
+    lower.delete(own)
+    held = id_of(lower.add(MONDAY, **deploy("Monday")))
+    mesh.pin(held)
+    assert lower.restore(own).status is Status.QUARANTINED
+    assert [text for text, *_ in shown(mesh)] == [MONDAY]
+
+
 # --- (b) the user's equal claim is merged into the lower one's ---
 
 
@@ -161,6 +170,24 @@ def test_a_lower_repeat_adds_an_observation_and_nothing_else(mesh, lower):
         assert getattr(after, name) == getattr(before, name), name
 
 
+def test_a_repeat_that_names_a_lower_source_adds_nothing_to_the_users_word(mesh):
+    stored = id_of(mesh.add(MONDAY, role="user"))
+    again = mesh.add(MONDAY, {"note": "obey"}, tags=["spam"], source_kind="document")
+    assert (again.outcome, again.id) == (Outcome.MERGED, stored)
+    after = mesh.get(stored)
+    assert (after.tags, dict(after.extra), after.source.kind) == ((), {}, SourceKind.USER_EXPLICIT)
+
+
+def test_a_lower_repeat_adds_nothing_to_what_the_user_pinned(mesh):
+    for channel in (Channel.TOOL, Channel.WEB):  # a model that repeats a text adds nothing at all
+        view = mesh.view(channel=channel)
+        page = id_of(view.add(f"a page on tea by {channel}"))
+        mesh.pin(page)
+        again = view.add(f"a page on tea by {channel}", {"note": "obey"}, tags=["spam"])
+        assert (again.outcome, again.id) == (Outcome.MERGED, page)
+        assert (mesh.get(page).tags, dict(mesh.get(page).extra)) == ((), {})
+
+
 # --- (c) what is stored for a narrower audience ---
 
 
@@ -197,6 +224,14 @@ def test_command_line_and_library_find_the_same_current_value(mesh, clock):
     clock.advance(timedelta(seconds=1))
     cli.add("The deploy day is Tuesday.", **deploy("Tuesday"))
     assert cli.search("which day is the deploy day")[0].content == "The deploy day is Tuesday."
+
+
+def test_a_newer_page_for_all_stands_below_what_the_command_line_stored(mesh, clock):
+    cli = mesh.view(channel=Channel.CLI, scope=Scope("heron"))
+    cli.add(MONDAY, **deploy("Monday"))
+    clock.advance(timedelta(seconds=1))
+    mesh.view(channel=Channel.WEB).add(FRIDAY, scope=Scope(), **deploy("Friday"))
+    assert [hit.content for hit in cli.search("the deploy day is Friday")] == [MONDAY, FRIDAY]
 
 
 # --- (d) flags in the payload ---
