@@ -88,6 +88,12 @@ def test_blocks_of_skills_predicates_and_refusals_follow_their_audience(mesh, sh
     assert len(shop.blocks()) == 3
 
 
+def test_the_block_of_a_refused_write_is_shown_to_its_audience(mesh, shop, blog):
+    shop.add("  ")
+    assert [len(view.blocks()) for view in (shop, blog, mesh)] == [1, 0, 0]
+    assert len(mesh.blocks(as_owner=True)) == 1
+
+
 def test_the_record_of_a_search_belongs_to_its_reader(mesh, shop, blog):
     mesh.add("the door is red")
     for view, question in ((shop, "the shop's door"), (blog, "the blog's door"), (mesh, "a door")):
@@ -216,6 +222,21 @@ def test_words_of_others_take_no_place_among_the_readings(mesh, shop):
              "migratih", "migratii", "migratij")  # fmt: skip
     shop.add_many([f"{form} of others" for form in forms])
     assert [hit.content for hit in mesh.search("migratix")] == ["migrating birds fly south"]
+
+
+def test_respelt_words_of_others_take_no_place_among_the_readings(mesh, shop):
+    mesh.add("the printer stands in the hall")
+    shop.add_many([f"p{letter}irnter of others" for letter in "abcdefgh"])
+    assert [hit.content for hit in mesh.search("pirnter")] == ["the printer stands in the hall"]
+
+
+def test_a_word_is_read_as_no_other_name_that_only_others_use(mesh, shop):
+    mesh.add("k8s is down")
+    shop.add("kubernetes is up")
+    for view, others in ((mesh, {}), (shop, {"k8s": ("kubernet",)})):
+        with view._read() as snapshot:
+            found = snapshot.match(["k8s"], lens_of(view._now(), view._reader(None)), 10)
+        assert found.read_as == others
 
 
 def test_a_name_is_a_speaker_s_however_much_others_of_that_name_said(mesh, shop):
