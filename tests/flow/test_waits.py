@@ -100,6 +100,23 @@ def test_no_read_waits_for_a_writer_and_all_of_them_are_recorded_later(folder):
     assert recorded(folder) == 132
 
 
+def test_no_read_waits_where_writers_are_patient(folder, monkeypatch):
+    waited = []
+    mesh = MemoryMesh(db_dir=folder, lock_wait_seconds=PATIENT, embedder="none")
+    id_ = only(mesh).id
+    with held_lock(folder):
+        with monkeypatch.context() as patched:
+            patched.setattr(waits, "wait", lambda _event, end: waited.append(end))
+            for _ in range(noted.FULL + 1):
+                mesh.search("tea")
+            mesh.get(id_)
+            mesh.context("tea")
+            mesh.explain(id_)
+        assert waited == []
+    mesh.close()
+    assert recorded(folder) == noted.FULL + 3
+
+
 def test_a_read_that_may_write_records_what_waited(folder):
     with opened(folder) as mesh:
         id_ = only(mesh).id
@@ -146,6 +163,33 @@ def test_close_leaves_what_it_cannot_write_in_a_private_spool_that_the_next_writ
         assert mesh.history(id_)[-1].uses == 2
         assert len(mesh.explain(id_).injections) == 1
     assert recorded(folder) == 3
+
+
+def test_a_spool_that_its_writer_did_not_remove_is_taken_once(folder):
+    left = folder / "namespaces" / "default.spool"
+    with held_lock(folder), opened(folder) as mesh:
+        id_ = only(mesh).id
+        mesh.get(id_)
+    data = left.read_bytes()
+    for text in ("coffee is hot", "milk is white"):
+        left.write_bytes(data)  # the writer before was killed between commit and removal
+        with opened(folder) as mesh:
+            mesh.add(text)
+            assert mesh.history(id_)[-1].uses == 1
+        assert not left.exists()
+    assert recorded(folder) == 1
+
+
+def test_what_is_appended_while_a_writer_takes_the_spool_waits_for_the_next(folder):
+    left, now = folder / "namespaces" / "default.spool", SystemClock().now()
+    spool.append(left, [noted.Noted(used=("mem_1",), at=now)])
+    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
+        for taken, appended in (("mem_1", "mem_2"), ("mem_2", None)):
+            with spool.taking(left) as spooled:
+                assert [one.used for one in spooled.records(db)] == [(taken,)]
+                if appended is not None:
+                    spool.append(left, [noted.Noted(used=(appended,), at=now)])
+    assert not left.exists()
 
 
 def test_a_process_that_ends_without_close_leaves_its_records(folder):
