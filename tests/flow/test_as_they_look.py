@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from memory_mesh.engines.ledgers.sqlite import schema
+from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Channel, Claim, Outcome
 from memory_mesh.sync import MemoryMesh
 from tests.stores import unpacked
@@ -41,6 +42,22 @@ def test_a_claim_of_the_users_own_is_updated_however_it_is_written(mesh):
     old = mesh.add("a", claim=_claim("User", "City", "Porto"))
     new = mesh.add("b", claim=Claim(subject="THE USER", predicate="c\u0456ty", value="Oslo"))
     assert new.superseded == (old.id,)
+
+
+@pytest.mark.parametrize(("subject", "predicate"), DISGUISES)
+def test_no_memory_is_changed_to_a_disguised_claim(mesh, subject, predicate):
+    mesh.add("I moved to Porto", claim=_claim("user", "city", "Porto"), role="user")
+    web = mesh.view(channel=Channel.WEB)
+    page = web.add("The page is on tea", claim=_claim("page", "topic", "tea"))
+    for claim in (
+        _claim(subject, predicate, "Oslo"),
+        Claim(subject=subject, predicate=predicate, value="Oslo"),
+    ):
+        with pytest.raises(InvalidInput, match="the change contradicts"):
+            web.update(page.id, claim=claim)
+    own = mesh.add("I like tea", claim=_claim("user", "likes", "tea"), role="user")
+    after = mesh.update(own.id, claim=_claim(subject, f"{predicate} of birth", "Rome"))
+    assert (after.claim.subject, after.claim.predicate) == ("user", "city of birth")
 
 
 def test_a_disguised_sentence_is_read_as_it_looks(mesh):
