@@ -8,14 +8,15 @@ import stat
 import subprocess
 import sys
 import threading
-from contextlib import closing, contextmanager
+import time
+from contextlib import closing, contextmanager, suppress
 
 import pytest
 
 import memory_mesh
 from memory_mesh.config import load
 from memory_mesh.engines.ledgers.sqlite import noted, spool
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
+from memory_mesh.engines.ledgers.sqlite.ledger import CLOSING_SECONDS, SqliteLedger
 from memory_mesh.errors import Closed, InvalidInput, StoreIsBusy
 from memory_mesh.model import Commit, Wanted
 from memory_mesh.process import waits
@@ -163,6 +164,28 @@ def test_close_leaves_what_it_cannot_write_in_a_private_spool_that_the_next_writ
         assert mesh.history(id_)[-1].uses == 2
         assert len(mesh.explain(id_).injections) == 1
     assert recorded(folder) == 3
+
+
+def test_close_waits_no_longer_than_its_bound_where_writers_are_patient(folder, monkeypatch):
+    waited = []
+    mesh = MemoryMesh(db_dir=folder, lock_wait_seconds=PATIENT, embedder="none")
+    with held_lock(folder), monkeypatch.context() as patched:
+        mesh.search("tea")
+        patched.setattr(waits, "wait", lambda _event, end: waited.append(end - time.monotonic()))
+        mesh.close()
+    assert 0 < max(waited) <= CLOSING_SECONDS
+    assert (folder / "namespaces" / "default.spool").exists()
+
+
+def test_what_a_failed_transaction_took_waits_again():
+    buffer = noted.NotedBuffer()
+    first, second = (noted.Noted(used=(id_,)) for id_ in ("mem_1", "mem_2"))
+    buffer.add("default", first)
+    with suppress(StoreIsBusy), buffer.taken("default") as taken:
+        assert taken.all() == [first]
+        buffer.add("default", second)
+        raise StoreIsBusy
+    assert buffer.drained("default") == [first, second]
 
 
 def test_a_spool_that_its_writer_did_not_remove_is_taken_once(folder):
