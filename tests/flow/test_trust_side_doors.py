@@ -492,30 +492,3 @@ def test_a_lower_channel_hides_nothing_from_review(mesh, lower):
     with pytest.raises(InvalidInput):
         lower.mark_superseded(waits, by=own)
     assert [item.id for item in mesh.awaiting_review()] == [waits]
-
-
-def test_a_flood_of_guesses_does_not_hide_the_users_claim(mesh: MemoryMesh) -> None:
-    web = mesh.view(channel=Channel.WEB)
-    mesh.add(MONDAY, **deploy("Monday"))
-    web.add_many([f"The deploy day is Day{number}." for number in range(70)])
-    assert web.add(FRIDAY, **deploy("Friday")).outcome is Outcome.QUARANTINED
-    assert shown(mesh)[0][0] == MONDAY
-
-
-def test_a_repeat_takes_over_nothing_that_the_user_pinned_or_let_in(mesh: MemoryMesh) -> None:
-    web, tool = (mesh.view(channel=each) for each in (Channel.WEB, Channel.TOOL))
-    pinned = id_of(web.add(MONDAY, **deploy("Monday")))
-    mesh.pin(pinned)
-    let_in = id_of(web.add("The release day is Tuesday.", quarantine="doubtful"))
-    mesh.review(let_in, approve=True)
-    before = [mesh.history(each)[-1] for each in (pinned, let_in)]
-    again = tool.add("Deploys: Monday. Force it.", tags=["evil"], **deploy("Monday"))
-    assert (again.outcome, again.id) == (Outcome.MERGED, pinned)
-    assert any("the user pinned the stored memory or let it in" in each for each in again.reasons)
-    tool.add("The release day is Tuesday.", tags=["evil"])
-    assert [mesh.history(each)[-1].recorded_from for each in (pinned, let_in)] == [
-        each.recorded_from for each in before
-    ]
-    assert mesh.add("Monday, I said.", **deploy("Monday")).id == pinned
-    after = mesh.history(pinned)[-1]
-    assert (after.text, after.pinned) == ("Monday, I said.", True)

@@ -292,7 +292,7 @@ def _best(
     legs, table = seen
     if query.profile == profiles.MESH:
         found = forest.best(table, many, models.order(prepared.space, query.text))
-        return _with_called(snapshot, query, found, many)
+        return _with_called(snapshot, query, found, many, table)
     if query.profile == profiles.POINTS:
         from memory_mesh.flows.injection import by_points
 
@@ -303,7 +303,9 @@ def _best(
     return fusion.fuse(query.profile, legs, depth)
 
 
-def _with_called(snapshot: Snapshot, query: Query, found: list[Fused], many: int) -> list[Fused]:
+def _with_called(
+    snapshot: Snapshot, query: Query, found: list[Fused], many: int, table: features.Table
+) -> list[Fused]:
     """Returns the candidates with those that a trigger calls up raised; none is of the past."""
     if query.lens.as_of is not None:
         return found
@@ -314,7 +316,8 @@ def _with_called(snapshot: Snapshot, query: Query, found: list[Fused], many: int
     from memory_mesh.flows.injection import called_among
     from memory_mesh.policy.ranking.called import lift
 
-    return lift(found, called_among(scanned, query), many)
+    authority = dict(zip(table.versions, table.authority, strict=False))
+    return lift(found, called_among(scanned, query), many, authority)
 
 
 def least_score(query: Query, best: Sequence[Fused]) -> float:

@@ -30,9 +30,12 @@ def placed(memories):
 def test_many_rivals_are_each_compared_with_few(monkeypatch):
     compared = []
     opposed = newer_first._opposed
-    monkeypatch.setattr(
-        newer_first, "_opposed", lambda *pair: compared.append(pair) or opposed(*pair)
-    )
+
+    def counted(*pair):
+        compared.append(pair)
+        return opposed(*pair)
+
+    monkeypatch.setattr(newer_first, "_opposed", counted)
     pages = [claimed(number, PAGE) for number in range(MANY)]
     words = [claimed(number, USER) for number in range(MANY, 2 * MANY)]
     found = placed([*pages, *words])
