@@ -212,7 +212,7 @@ def _project_by_itself(narrow: Memory, wide: Memory) -> bool:
 def _rivals(hits: Sequence[Hit], memories: Mapping[str, Memory]) -> list[tuple[Memory, Memory]]:
     """Returns pairs that contradict each other by a claim, the current one first.
 
-    A memory that is no hit is only brought along to stand above one.
+    A memory that is no hit is only brought along to stand above one that is trusted less.
     """
     shown = {hit.id for hit in hits}
     about: dict[tuple[str, str], dict[str, Memory]] = {}
@@ -226,7 +226,11 @@ def _rivals(hits: Sequence[Hit], memories: Mapping[str, Memory]) -> list[tuple[M
         for one, other in _competing(list(group.values()))
         if not said_by_different(one, other) and _opposed(one, other)
     ]
-    return [(upper, lower) for upper, lower in found if lower.id in shown]
+    return [
+        (upper, lower)
+        for upper, lower in found
+        if lower.id in shown and (upper.id in shown or outranks(upper.source, lower.source))
+    ]
 
 
 def _competing(group: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
