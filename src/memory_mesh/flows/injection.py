@@ -24,7 +24,7 @@ from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import use_entry
 from memory_mesh.flows.prepare import redact
 from memory_mesh.formats.background import HEADING, Background, background
-from memory_mesh.model import Fused, Lens, Memory, Query
+from memory_mesh.model import Fused, Lens, Memory, Query, SourceKind
 from memory_mesh.model.trigger import (
     InjectionRules,
     MatchContext,
@@ -43,6 +43,7 @@ MOST_CALLED = 1_000  # called memories whose points are counted: the best matche
 QUESTION_CHARS = 200  # of a task in the record
 BACKGROUND, CALLED = "background", "called"  # the format and the section in the record
 UNKNOWN = "unknown"
+_OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 NOTHING: Mapping[int, TriggerMatch] = {}
 
 
@@ -173,8 +174,14 @@ def _within(shown: Sequence[tuple[RelevantMemory, Memory]], max_tokens: int) -> 
 
 def _background(found: RelevantMemory, memory: Memory) -> Background:
     about = found.memory
+    kind = memory.source.kind
     return Background(
-        about.title, about.level, about.discovered_by or UNKNOWN, memory.text, memory.tags
+        about.title,
+        about.level,
+        about.discovered_by or UNKNOWN,
+        memory.text,
+        memory.tags,
+        None if kind in _OF_THE_USER else kind.value,
     )
 
 

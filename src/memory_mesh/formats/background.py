@@ -11,13 +11,15 @@
     the first 500 characters
 
 A text cannot imitate these lines, nor a turn of the conversation: what looks like one is escaped.
+A name that is more than plain words is quoted, and so is a title that says what only we say. What
+is not in the user's words says so: `*Discovered by: planner (trust: document)*`.
 """
 
 import re
 from collections.abc import Sequence
 
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.formats.imitations import ESCAPE, looks
+from memory_mesh.formats.imitations import ESCAPE, looks, word
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.prompt import harmless
 from memory_mesh.formats.terminal import safe_text
@@ -29,6 +31,8 @@ MAX_CONTENT = 500  # characters of each memory
 _CUT = "..."
 _FENCE = "```"
 _OURS = re.compile(r"importance ?:|discovered by ?:|background knowledge|warning: this failed")
+_SAID_BY_US = re.compile(r"importance ?:|discovered by ?:|trust ?:")
+_LONGEST = 200  # characters of a quoted title
 _HEADED = re.compile(r"\s*#{3}(?!#)")  # the title of another memory
 
 
@@ -41,6 +45,7 @@ class Background:
     discovered_by: str
     content: str
     tags: tuple[str, ...] = ()
+    trust: str | None = None  # its source kind, where that is not the user
 
 
 def background(memories: Sequence[Background]) -> str:
@@ -63,9 +68,9 @@ def _entry(memory: Background) -> str:
     failed = FAILURE_TAGS.intersection(tag.lower() for tag in memory.tags)
     content = (WARNING if failed else "") + _content(memory.content)
     return (
-        f"### {_line(memory.title)}\n"
+        f"### {_title(memory.title)}\n"
         f"*Importance: {_line(memory.importance).upper()}*\n"
-        f"*Discovered by: {_line(memory.discovered_by)}*\n\n"
+        f"*Discovered by: {_discoverer(memory)}*\n\n"
         f"{truncate(content, MAX_CONTENT)}\n\n"
     )
 
@@ -78,6 +83,17 @@ def _content(text: str) -> str:
 def _is_like_ours(line: str) -> bool:
     seen = as_seen(line)
     return _HEADED.match(seen) is not None or _OURS.match(looks(line)) is not None
+
+
+def _title(text: str) -> str:
+    line = _line(text)
+    return word(line, _LONGEST) if _SAID_BY_US.search(looks(line)) else line
+
+
+def _discoverer(memory: Background) -> str:
+    """Returns who found it, and how far that is trusted."""
+    name = word(_line(memory.discovered_by))
+    return f"{name} (trust: {memory.trust})" if memory.trust else name
 
 
 def _line(text: str) -> str:

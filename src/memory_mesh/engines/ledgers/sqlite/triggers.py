@@ -61,7 +61,7 @@ def _metadata(row: rows.Row) -> MemoryMetadata:
         version=number,
         id=id_,
         triggers=_texts(triggers),
-        title=str(title) if title is not None else opening or "",
+        title=" ".join(str(title).split()) if title is not None else opening or "",
         tags=_texts(tags),
         importance=importance,
         discovered_at=rows.since_epoch(at),
