@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.formats.imitations import ESCAPE, looks, word
+from memory_mesh.formats.imitations import ESCAPE, imitates, looks, word
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.prompt import harmless
 from memory_mesh.formats.terminal import safe_text
@@ -82,7 +82,7 @@ def _content(text: str) -> str:
 
 def _is_like_ours(line: str) -> bool:
     seen = as_seen(line)
-    return _HEADED.match(seen) is not None or _OURS.match(looks(line)) is not None
+    return _HEADED.match(seen) is not None or imitates(line, _OURS)
 
 
 def _title(text: str) -> str:

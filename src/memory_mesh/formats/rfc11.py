@@ -68,8 +68,9 @@ def _source(memory: Memory) -> str:
 def _ours() -> re.Pattern[str]:
     """The lines of the result text and of what the command line prints around it, as they look."""
     return re.compile(
-        r"memory ?\d+ ?:|(?:attention directive|memory context|explanation|memorymesh) ?\]"
-        r"|align attention to entries|treat entries with|type ?:[^|]*\| ?source ?:"
+        r"memory ?\d+ ?:|(?:attention directive|memory context|explanation) ?\]"
+        r"|memorymesh(?: error)? ?\]|align attention to entries|treat entries with"
+        r"|type ?:[^|]*\| ?source ?:|source ?:.*\btrust ?:"
     )
 
 
