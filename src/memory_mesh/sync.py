@@ -62,7 +62,7 @@ class MemoryMesh(
     def __init__(
         self,
         *,
-        channel: Channel = Channel.LIBRARY,
+        channel: Channel | str = Channel.LIBRARY,
         clock: Clock | None = None,
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
@@ -221,7 +221,7 @@ class MemoryMesh(
         *,
         namespace: str | None = None,
         scope: Scope | None = None,
-        channel: Channel | None = None,
+        channel: Channel | str | None = None,
     ) -> "MemoryMesh":
         """Another view of the same open store; what is not given stays as it is here.
 

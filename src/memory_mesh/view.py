@@ -23,7 +23,7 @@ from memory_mesh.model import (
     Source,
     Status,
 )
-from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.arguments import check_text, member
 from memory_mesh.policy.audience import AUDIENCE, lens_of
 from memory_mesh.policy.calls import checked
 from memory_mesh.policy.writing.trust import ceiling, is_authoritative
@@ -49,9 +49,12 @@ class View:
                 made[method] = made.get(method) or checked(method)
                 setattr(cls, name, made[method])
 
-    def __init__(self, store: Store, config: Config, channel: Channel, *, owner: bool) -> None:
+    def __init__(
+        self, store: Store, config: Config, channel: Channel | str, *, owner: bool
+    ) -> None:
         """Keep the store and the settings; only the owner's `close` closes the store."""
-        self._store, self._config, self._channel = store, config, Channel(channel)
+        self._store, self._config = store, config
+        self._channel = member("channel", Channel, channel)
         self._owner, self._closed = owner, False
         self._kind = ceiling(self._channel)  # of what this view learns
 
@@ -59,7 +62,7 @@ class View:
         self,
         namespace: str | None,
         scope: Scope | None,
-        channel: Channel | None,
+        channel: Channel | str | None,
         *,
         owner: bool = False,
     ) -> Self:
@@ -75,7 +78,8 @@ class View:
             session=given.session or self._config.session,
         )
         made = object.__new__(type(self))
-        View.__init__(made, self._store, config, channel or self._channel, owner=owner)
+        channel = self._channel if channel is None else channel
+        View.__init__(made, self._store, config, channel, owner=owner)
         return made
 
     def _opened(self) -> OpenStore:

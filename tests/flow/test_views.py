@@ -59,6 +59,20 @@ def test_a_view_reads_and_writes_its_own_namespace_scope_and_channel(mesh):
         mesh.view(channel=Channel.MCP).review(page, approve=True)
 
 
+def test_a_channel_may_be_given_by_its_word(mesh):
+    page = mesh.view(channel="web").add("the page says so").id
+    assert mesh.get(page).source.channel is Channel.WEB
+    assert mesh.get(page).source.kind is SourceKind.DOCUMENT
+
+
+@pytest.mark.parametrize("channel", ["", "webb", 3, SourceKind.DOCUMENT])
+def test_an_unknown_channel_is_refused_with_the_words_there_are(mesh, channel):
+    with pytest.raises(InvalidInput, match=r"channel must be one of: library, cli, .*extraction"):
+        mesh.view(channel=channel)
+    with pytest.raises(InvalidInput, match=r"channel must be one of: library, cli, .*extraction"):
+        MemoryMesh(channel=channel)
+
+
 def test_closing_a_view_leaves_the_store_open_and_closing_the_store_ends_its_views(mesh):
     view = mesh.view()
     with view:

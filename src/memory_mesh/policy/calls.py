@@ -15,7 +15,7 @@ from memory_mesh.typed import Any, TypeVar
 
 Method = TypeVar("Method", bound="Callable[..., Any]")
 _OWN = frozenset({"content", "items", "metadata"})  # `add` says more about what is wrong with them
-_SAID = frozenset({"also"})  # whose method says more about a wrong type
+_SAID = frozenset({"also", "channel"})  # whose method says more about a wrong type
 _SERIES = (Iterable, Sequence, Collection)  # a text is none, though it has letters
 _FREE = (object, bool)  # anything may stand for true
 
