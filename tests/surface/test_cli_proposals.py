@@ -50,9 +50,21 @@ def test_what_an_agents_shell_deletes_of_the_users_is_proposed(cli: CommandLine)
     asked = agent("delete", "--id", id_)
     assert asked.code == 0
     assert asked.out.startswith("[MemoryMesh] Proposed prop_")
+    proposal = asked.out.split()[2].rstrip(":")
+    assert f"{id_} is not deleted" in asked.err
+    assert "stays until a person decides" in asked.err
+    assert f"memory-mesh review --id {proposal} --approve" in asked.err
+    assert f"env -u CLAUDECODE memory-mesh delete --id {id_}" in asked.err
     assert "six" in cli("get", "--id", id_).out
     cli("delete", "--id", id_)
     refused = agent("restore", "--id", id_)
     assert (refused.code, refused.out) == (1, "")
     assert f"memory-mesh restore --id {id_}" in refused.err
     assert cli("restore", "--id", id_).code == 0
+
+
+def test_the_help_of_delete_says_what_it_does_in_an_agents_shell(cli: CommandLine) -> None:
+    said = " ".join(cli("delete", "--help").out.split())
+    assert "In an agent's shell, what the user stored is not deleted" in said
+    assert "memory-mesh review --id ID --approve" in said
+    assert "env -u CLAUDECODE memory-mesh delete --id ID" in said
