@@ -68,3 +68,23 @@ def test_the_help_of_delete_says_what_it_does_in_an_agents_shell(cli: CommandLin
     assert "In an agent's shell, what the user stored is not deleted" in said
     assert "memory-mesh review --id ID --approve" in said
     assert "env -u CLAUDECODE memory-mesh delete --id ID" in said
+
+
+def test_the_list_names_every_field_that_a_proposal_changes(cli: CommandLine) -> None:
+    id_ = cli.stored("The office closes at six.")
+    change = ("update", "--id", id_, "--importance", "0.9", "--trigger", "office")
+    more = ("--meta", "title=Hours", "--meta", "a, pinned=1")
+    text = proposed(cli, *change, *more, "--content", "It closes at five. " + "So it is. " * 20)
+    fields = """importance, triggers, metadata title, metadata "a; pinned\""""
+    listed = cli("review").out.splitlines()
+    assert listed[1].startswith(f"{text}  update of {id_}: It closes at five.")
+    assert listed[2] == f"    also: {fields}"
+    cli("review", "--id", text, "--reject")
+    other = proposed(cli, *change)
+    assert f"{other}  update of {id_}: importance, triggers\n" in cli("review").out
+
+
+def test_the_list_says_that_a_proposal_removes_metadata(cli: CommandLine) -> None:
+    id_ = cli.stored("The office closes at six.")
+    proposed(cli, "update", "--id", id_, "--metadata", '{"title": "Hours"}')
+    assert ": metadata title, all other metadata is removed\n" in cli("review").out

@@ -5,6 +5,7 @@ import argparse
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import NotFound
+from memory_mesh.formats.imitations import word
 from memory_mesh.model import Json, Memory, Proposal, ProposedVerb, Scope, Skill, Status
 from memory_mesh.sync import MemoryMesh
 
@@ -139,10 +140,30 @@ def _compared(mesh: MemoryMesh, asked: Proposal, reader: Scope) -> list[str]:
 
 def _line(item: Memory | Skill | Proposal) -> str:
     if isinstance(item, Proposal):
-        asked = str(item.change.get("content") or ", ".join(item.change) or item.reason)
-        return f"{item.id}  {output.one_line(f'{item.verb} of {item.memory}: {asked}', 80)}"
+        return _proposal_lines(item)
     text = item.text if isinstance(item, Memory) else f"{item.name}: {item.intent}"
     return f"{item.id}  {output.one_line(text, 80)}"
+
+
+def _proposal_lines(asked: Proposal) -> str:
+    """Returns the new text, cut off, and the name of every other field that would change."""
+    text, fields = asked.change.get("content"), ", ".join(_changed(asked))
+    if text is None:
+        said = f"{asked.verb} of {asked.memory}: {fields or output.one_line(asked.reason, 80)}"
+        return f"{asked.id}  {said}"
+    line = output.one_line(f"{asked.verb} of {asked.memory}: {text}", 80)
+    return f"{asked.id}  {line}" + (f"\n    also: {fields}" if fields else "")
+
+
+def _changed(asked: Proposal) -> list[str]:
+    """Returns the fields that a proposal changes beside the text; metadata by each name."""
+    fields = [name for name in asked.change if name not in {"content", "metadata", "merge"}]
+    metadata = asked.change.get("metadata")
+    if isinstance(metadata, dict):
+        fields += [f"metadata {word(output.named(name))}" for name in metadata]
+    if metadata is not None and not asked.change.get("merge", True):
+        fields.append("all other metadata is removed")
+    return fields
 
 
 def _state(item: Memory | Skill) -> dict[str, Json]:
