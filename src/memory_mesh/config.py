@@ -495,6 +495,10 @@ def _seconds(value: object) -> float:
 
 
 def _wait_seconds(value: object) -> float:
-    if value in {0, "0"} and not isinstance(value, bool):
-        return 0.0
-    return _seconds(value)
+    try:
+        seconds = float(value) if isinstance(value, str | float | int) else -1.0
+    except (ValueError, OverflowError):
+        seconds = -1.0
+    if isinstance(value, bool) or not 0 <= seconds < float("inf"):
+        raise InvalidInput(f"must be a number of seconds, 0 or more, not {shown(value)}")
+    return seconds

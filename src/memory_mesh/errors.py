@@ -165,7 +165,9 @@ class StoreIsBusy(StoreError):
             do = f"The process is stopped: continue it (kill -CONT {pid}) or end it."
         elif pid is None:
             do += " If it stays so, look for a stopped process."
-        error = cls(f"{who} holds {lock}{when}; waited {waited:.3g} s, nothing was begun. {do}")
+        error = cls(
+            f"{who} holds {lock}{when}; waited {_rounded(waited)} s, nothing was begun. {do}"
+        )
         error.pid, error.since = pid, since
         return error
 
@@ -188,6 +190,11 @@ class StorageFailed(StoreError):
 
 class Closed(MeshError):
     """This MemoryMesh is closed. Open a new one."""
+
+
+def _rounded(seconds: float) -> str:
+    """Seconds for a reader: to the hundredth below ten, else whole."""
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2f}".rstrip("0").rstrip(".")  # noqa: PLR2004
 
 
 def _masked(text: str) -> str:

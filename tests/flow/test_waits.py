@@ -373,10 +373,26 @@ def test_a_process_stopped_while_it_makes_the_log_is_named_soon(folder):
         assert mesh.search("tea")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (6.78e-05, "0"),
+        (0.05, "0.05"),
+        (2.5, "2.5"),
+        (9.999, "10"),
+        (600.2, "600"),
+        (12345.6, "12346"),
+    ],
+)
+def test_the_time_waited_is_rounded(seconds, said):
+    busy = StoreIsBusy.held("default.lock", pid=None, since=None, waited=seconds)
+    assert f"; waited {said} s, nothing was begun" in str(busy)
+
+
 def test_the_time_is_a_setting():
     assert load({}, {}).lock_wait_seconds == 10.0
     assert load({"lock_wait_seconds": 0}, {}).lock_wait_seconds == 0.0
     assert load({}, {"MEMORY_MESH_LOCK_WAIT_SECONDS": "2.5"}).lock_wait_seconds == 2.5
     for value in (-1, "soon", True, float("nan"), float("inf")):
-        with pytest.raises(InvalidInput, match="lock_wait_seconds"):
+        with pytest.raises(InvalidInput, match=r"lock_wait_seconds: .*, 0 or more, not"):
             load({"lock_wait_seconds": value}, {})
