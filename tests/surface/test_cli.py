@@ -83,6 +83,16 @@ def test_stats_prints_four_lines(cli: CommandLine) -> None:
     )
 
 
+def test_stats_masks_an_address_in_the_path_of_the_store(cli: CommandLine) -> None:
+    store = str(cli.home / "bob@example.com")
+    shown = json.loads(cli("config", "--db-dir", store, "--json").out)
+    for words in (("stats",), ("stats", "--json")):
+        done = cli("--db-dir", store, *words)
+        assert done.code == 0, done.err
+        assert "bob@example.com" not in done.out + done.err + str(shown)
+        assert "/[" in done.out
+
+
 @pytest.mark.req("R-000-234", "R-000-237")
 def test_stats_of_a_broken_store_says_disconnected(cli: CommandLine) -> None:
     cli.stored(DARK)

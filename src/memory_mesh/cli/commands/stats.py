@@ -6,6 +6,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import StoreError
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Stats
+from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh stats --verbose"
@@ -19,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints RFC-0011 §9.2's four lines; if the store cannot be opened, its path and status."""
     mesh = cli_options.mesh_of(options)
-    path = str(mesh.config.db_dir)
+    path = masked(str(mesh.config.db_dir))
     try:
         with mesh:
             stats = mesh.stats()
