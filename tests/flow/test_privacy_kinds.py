@@ -1,9 +1,11 @@
 """Kinds on request and the locale's phone numbers are settings of the store."""
 
+import phonenumbers
 import pytest
 
 from memory_mesh import config
 from memory_mesh.errors import InvalidInput
+from memory_mesh.policy.locales import COUNTRIES
 from memory_mesh.sync import MemoryMesh
 
 
@@ -31,6 +33,7 @@ def test_a_kind_that_is_asked_for_is_not_stored(tmp_path):
         ({"LANG": "de_DE.UTF-8", "LC_TELEPHONE": "fr_CH"}, "CH"),
         ({"LANG": "de_DE.UTF-8", "MEMORY_MESH_PHONE_COUNTRY": "at"}, "AT"),
         ({"LANG": "C.UTF-8"}, ""),
+        ({"LANG": "en_XX.UTF-8"}, ""),
         ({}, ""),
     ],
 )
@@ -52,8 +55,14 @@ def test_the_file_asks_for_kinds_under_privacy(tmp_path):
         ("privacy_kinds", "shoe_size", "street_address, birth_date"),
         ("privacy_kinds", 3, "a list of kinds"),
         ("phone_country", "Germany", "two letters"),
+        ("phone_country", "XX", "two letters of a country .*such as DE or GB.*not 'XX'"),
+        ("phone_country", "UK", "two letters"),
     ],
 )
 def test_a_bad_setting_is_an_error_that_says_what_is_allowed(tmp_path, name, value, message):
     with pytest.raises(InvalidInput, match=message):
         config.load({name: value}, {"HOME": str(tmp_path)})
+
+
+def test_the_countries_are_those_whose_phone_numbers_are_known():
+    assert COUNTRIES == phonenumbers.SUPPORTED_REGIONS
