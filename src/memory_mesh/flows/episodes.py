@@ -58,7 +58,7 @@ def create(access: Access, draft: Draft, ids: Sequence[str], lens: Lens) -> Epis
 
     def decide(access: Access, worded: Sequence[Worded], standing: Standing) -> Commit:
         for id_ in members:
-            check_may_link(access, seen(standing, id_, lens.scope))
+            check_may_link(access, seen(standing, id_, lens.scope), standing)
         commit = flows_decide.decide(access, worded, standing)
         made = commit.receipts[0].id
         links = () if made is None else tuple(Link(id_, made, PART_OF) for id_ in members)
@@ -78,11 +78,11 @@ def change(
     members = _members(ids)
 
     def decide(standing: Standing) -> Commit:
-        check_may_link(access, _check(seen(standing, episode_id, lens.scope)))
+        check_may_link(access, _check(seen(standing, episode_id, lens.scope)), standing)
         for id_ in members:
             if id_ == episode_id:
                 raise InvalidInput("an episode cannot be a part of itself")
-            check_may_link(access, seen(standing, id_, lens.scope, deleted=not add))
+            check_may_link(access, seen(standing, id_, lens.scope, deleted=not add), standing)
         links = tuple(Link(id_, episode_id, PART_OF) for id_ in members)
         said: dict[str, Json] = {"link": PART_OF, "memories": list(members)}
         done = Change("link", "added to the episode") if add else Change("unlink", "taken away")

@@ -8,7 +8,7 @@ from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change, change_entry
 from memory_mesh.flows.decisions import seen
 from memory_mesh.model import Commit, Json, Lens, Link, Memory, Scope, Standing, Status, Wanted
-from memory_mesh.policy.writing.trust import may_change
+from memory_mesh.policy.writing.holding import may_alter
 
 MOST_LINKS = 1_000  # of one memory that are read
 
@@ -28,12 +28,13 @@ def unlink(access: Access, wanted: Link, reader: Scope, reason: str) -> bool:
     return True
 
 
-def check_may_link(access: Access, memory: Memory) -> None:
+def check_may_link(access: Access, memory: Memory, standing: Standing) -> None:
     """Raises NotAllowed if this channel may not change what a memory is linked to."""
-    if not may_change(access.kind, memory.source):
+    if not may_alter(access.kind, memory, standing.history):
         raise NotAllowed(
-            f"{memory.id} comes from a more trusted source than this channel may change, so this "
-            "channel links nothing to it and takes no link of it away; ask the user to do it"
+            f"{memory.id} comes from a more trusted source than this channel may change, or is "
+            "held by the user's pin or review, so this channel links nothing to it and takes no "
+            "link of it away; ask the user to do it"
         )
 
 
@@ -49,7 +50,7 @@ def _changed(access: Access, wanted: Link, reader: Scope, change: Change, *, pre
 
     def decide(standing: Standing) -> Commit:
         for id_ in (wanted.source, wanted.target):
-            check_may_link(access, seen(standing, id_, reader, deleted=present))
+            check_may_link(access, seen(standing, id_, reader, deleted=present), standing)
         said: dict[str, Json] = {"target": wanted.target, "link": wanted.type}
         entry = change_entry(access, standing, wanted.source, change, said)
         if present:
