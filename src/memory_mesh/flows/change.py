@@ -44,7 +44,7 @@ from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted, guesses, keys_of
 from memory_mesh.policy.writing.heritage import cut_to
 from memory_mesh.policy.writing.holding import may_alter
-from memory_mesh.policy.writing.judge import taught_already
+from memory_mesh.policy.writing.judge import is_called_lesson, taught_already
 from memory_mesh.policy.writing.limits import MEMORY_CHARS
 from memory_mesh.policy.writing.persons import persons
 from memory_mesh.policy.writing.trust import (
@@ -59,6 +59,10 @@ _LESS_TRUSTED = (
     "the memory comes from a more trusted source than this channel may change, or the user pinned "
     "it or let it in; propose the change (propose_update, or update --propose; propose_delete, or "
     "delete --propose), or add what you know as a memory of its own"
+)
+_TEACHES = (
+    "only the user makes a memory a lesson; propose the change (propose_update, or update "
+    "--propose), or add the lesson as a memory of its own, which waits for review"
 )
 _PINS = "only the user can pin or unpin a memory"
 _EMPTY = "a memory cannot be updated to an empty text; delete it instead"
@@ -313,9 +317,14 @@ def _deciding(
         if old is None or old.status is Status.DELETED or not audience.sees(reader, old.scope):
             raise NotFound
         check_may_alter(access, old, standing)
-        return changed(
-            access, standing, old, replace(alter(old), recorded_from=standing.at), change
-        )
+        new = replace(alter(old), recorded_from=standing.at)
+        if (
+            is_called_lesson(new)
+            and not is_called_lesson(old)
+            and not is_authoritative(access.kind)
+        ):
+            raise NotAllowed(_TEACHES)
+        return changed(access, standing, old, new, change)
 
     return decide
 

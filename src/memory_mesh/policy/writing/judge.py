@@ -12,10 +12,12 @@ Rules come before trust, and trust before time. A newcomer that has to wait chan
 from collections.abc import Sequence
 
 from memory_mesh.errors import IdempotencyConflict
+from memory_mesh.formats.looks import as_seen
 from memory_mesh.model import (
     DedupPolicy,
     Draft,
     Keep,
+    Kind,
     Known,
     Lesson,
     Memory,
@@ -25,6 +27,7 @@ from memory_mesh.model import (
     Resolution,
     Rival,
     Standing,
+    Statement,
     Status,
     Verdict,
     Wording,
@@ -71,8 +74,9 @@ def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
         from memory_mesh.policy.writing.contradictions import judge_claim  # few texts are claims
 
         verdict = judge_claim(draft, draft.claim, standing)
-    if draft.quarantine is not None and isinstance(verdict, Keep):
-        verdict = Keep(status=Status.QUARANTINED, reason=draft.quarantine)
+    doubt = draft.quarantine or _unproven_lesson(draft, standing)
+    if doubt is not None and isinstance(verdict, Keep):
+        verdict = Keep(status=Status.QUARANTINED, reason=doubt)
     waits = next((memory for memory in same if memory.status is Status.QUARANTINED), None)
     if waits and isinstance(verdict, Keep) and verdict.status is Status.QUARANTINED:
         return Known(waits, f"the same text waits for review as {waits.id}")
@@ -143,12 +147,7 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
 
     A lesson that waits changes nothing else.
     """
-    sources = [
-        authority(standing.memories[id_].source)
-        for id_ in draft.derived_from
-        if id_ in standing.memories
-    ]
-    trusted = is_authoritative(lowest((authority(draft.source), *sources)))
+    trusted = _may_teach(draft, standing)
     same = [
         memory
         for memory in standing.lessons.get((lesson.pattern_id, draft.scope), ())
@@ -162,8 +161,34 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
             return Known(memory, f"{memory.id} teaches the same with at least the same confidence")
     if trusted:
         return Keep(supersedes=tuple(active), against=tuple(_outdone(active, lesson)))
-    reason = f"a lesson from {draft.source.kind} waits for review"
-    return Keep(status=Status.QUARANTINED, reason=reason)
+    return Keep(status=Status.QUARANTINED, reason=_waits(draft))
+
+
+def _may_teach(draft: Draft, standing: Standing) -> bool:
+    """True if a lesson teaches without review: all it comes from speaks for the user."""
+    sources = [
+        authority(standing.memories[id_].source)
+        for id_ in draft.derived_from
+        if id_ in standing.memories
+    ]
+    return is_authoritative(lowest((authority(draft.source), *sources)))
+
+
+def _unproven_lesson(draft: Draft, standing: Standing) -> str | None:
+    """Returns why a text that calls itself a lesson waits; None if it does not."""
+    return _waits(draft) if is_called_lesson(draft) and not _may_teach(draft, standing) else None
+
+
+def _waits(draft: Draft) -> str:
+    return f"a lesson from {draft.source.kind} waits for review"
+
+
+def is_called_lesson(said: Statement) -> bool:
+    """True if a reader is told that this is a lesson, by its kind or by a label that looks so."""
+    if said.kind is Kind.LESSON or said.lesson is not None:
+        return True
+    label = said.label or ""
+    return as_seen(label).strip().casefold().startswith(Kind.LESSON.value)
 
 
 def _outdone(active: list[Memory], lesson: Lesson) -> list[Rival]:
