@@ -8,7 +8,8 @@ confusables.txt (UTS 39). It is only needed to write the table anew::
 
 Not taken: what NFKC makes plain anyway (wide and mathematical letters), letters that are written
 from right to left, and letters that look like two. Added: small capitals, and letters in a filled
-circle or square. `NEARLY` holds letters of which only the other case is in the list.
+circle or square, and the f with a hook. `NEARLY` holds letters of which only the other case is in
+the list, and `BEFORE_NFKC` those that NFKC turns into a letter of another look.
 """
 
 import json
@@ -22,8 +23,10 @@ TABLE = Path(__file__).resolve().parent.parent / "src/memory_mesh/formats/_look_
 DRAWN = re.compile(
     r"(?:LATIN LETTER SMALL CAPITAL|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER) ([A-Z])"
 )
+ADDED = {"\u0192": "f"}  # Unicode's list has it as an f with a comma below
 RIGHT_TO_LEFT = ("R", "AL", "AN")
 ONE_AND_L = "l"  # Unicode's list takes I, l, 1 and | for one letter
+SEEN_AS = {ONE_AND_L: "i"}
 WIDTH = 96
 
 
@@ -32,12 +35,14 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: python tools/look_alikes.py CONFUSABLES_JSON", file=sys.stderr)
         return 2
-    looks, nearly = tables(json.loads(Path(arguments[0]).read_text(encoding="utf-8")))
+    listed = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    looks, nearly = tables(listed)
     lines = [
         '"""Letters that look like those of ASCII. Written by tools/look_alikes.py."""',
         "",
         *_source("LOOK_ALIKES", looks),
         *_source("NEARLY", nearly),
+        *_source("BEFORE_NFKC", changed(listed, nearly | looks)),
     ]
     TABLE.write_text("\n".join([*lines, ""]), encoding="utf-8")
     return 0
@@ -45,7 +50,7 @@ def main(arguments: list[str]) -> int:
 
 def tables(listed: dict[str, list[dict[str, str]]]) -> tuple[dict[str, str], dict[str, str]]:
     """Return which ASCII letter each letter looks like, and which its other case looks like."""
-    found = dict(_listed(listed))
+    found = {char: letter for char, letter in _listed(listed) if _is_asked(char)} | ADDED
     for code in range(0x80, 0x110000):
         drawn = DRAWN.fullmatch(unicodedata.name(chr(code), ""))
         if drawn is not None and _is_asked(chr(code)):
@@ -60,6 +65,17 @@ def tables(listed: dict[str, list[dict[str, str]]]) -> tuple[dict[str, str], dic
         if len(other) == 1 and other not in found and _is_asked(other)
     }
     return _cased(found), _cased(nearly)
+
+
+def changed(listed: dict[str, list[dict[str, str]]], known: dict[str, str]) -> dict[str, str]:
+    """Return the listed letters whose NFKC form does not look like the same ASCII letter."""
+    found: dict[str, str] = {}
+    for char, letter in _listed(listed):
+        normal = unicodedata.normalize("NFKC", char)
+        seen = known.get(normal, "").lower()
+        if normal != char and not normal.isascii() and seen not in (letter, SEEN_AS.get(letter)):
+            found[char] = letter
+    return _cased({char: letter for char, letter in found.items() if _is_visible(char)})
 
 
 def _cased(found: dict[str, str]) -> dict[str, str]:
@@ -80,7 +96,7 @@ def _source(name: str, found: dict[str, str]) -> Iterator[str]:
 def _listed(listed: dict[str, list[dict[str, str]]]) -> Iterator[tuple[str, str]]:
     for char, others in listed.items():
         letters = [other["c"].lower() for other in others if _is_letter(other["c"])]
-        if len(char) == 1 and letters and _is_asked(char):
+        if len(char) == 1 and letters:
             yield char, letters[0]
 
 
@@ -92,9 +108,14 @@ def _is_asked(char: str) -> bool:
     """True for a visible character that only its looks make an ASCII letter."""
     if char.isascii() or unicodedata.normalize("NFKC", char) != char:
         return False
+    return _is_visible(char)
+
+
+def _is_visible(char: str) -> bool:
     if unicodedata.bidirectional(char) in RIGHT_TO_LEFT:
         return False
-    return unicodedata.category(char)[0] in "LS"
+    category = unicodedata.category(char)
+    return category[0] in "LS" or category == "No"
 
 
 def _escaped(char: str) -> str:

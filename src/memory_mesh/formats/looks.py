@@ -13,7 +13,7 @@ itself is not folded: `l`, `I` and `1` stay three characters.
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import groupby
 
@@ -29,7 +29,8 @@ def as_seen(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    text = unicodedata.normalize("NFKC", without_unseen(text))
+    text = "".join(map(_before_nfkc, _words(without_unseen(text))))
+    text = unicodedata.normalize("NFKC", text)
     return "".join(map(_word_as_seen, _words(without_unseen(text))))
 
 
@@ -50,6 +51,22 @@ def _words(text: str) -> Iterator[str]:
 
 def _is_of_a_word(char: str) -> bool:
     return char.isalnum() or unicodedata.category(char)[0] in "MS"
+
+
+def _before_nfkc(word: str) -> str:
+    """Folds letters that NFKC gives another look, such as a sigma that is written like a c.
+
+    A word that stays in its own letters keeps them.
+    """
+    if word.isascii():
+        return word
+    folded = word.translate(_changed_by_nfkc())
+    if folded == word:
+        return word
+    normal = unicodedata.normalize("NFKC", word)
+    if any(char.isascii() and char.isalpha() for char in normal):
+        return folded
+    return folded if _word_as_seen(unicodedata.normalize("NFKC", folded)).isascii() else word
 
 
 def _word_as_seen(word: str) -> str:
@@ -84,7 +101,17 @@ def _digit(char: str) -> str:
 def _look_alikes(*, nearly: bool) -> dict[int, str]:
     from memory_mesh.formats._look_alikes import LOOK_ALIKES, NEARLY  # few texts need it
 
-    tables = (NEARLY, LOOK_ALIKES) if nearly else (LOOK_ALIKES,)
+    return _by_code(NEARLY, LOOK_ALIKES) if nearly else _by_code(LOOK_ALIKES)
+
+
+@cache
+def _changed_by_nfkc() -> dict[int, str]:
+    from memory_mesh.formats._look_alikes import BEFORE_NFKC  # few texts need it
+
+    return _by_code(BEFORE_NFKC)
+
+
+def _by_code(*tables: Mapping[str, str]) -> dict[int, str]:
     return {
         ord(char): letter for table in tables for letter, chars in table.items() for char in chars
     }

@@ -44,6 +44,13 @@ def test_what_looks_like_a_word_has_the_key_of_that_word(text):
         ("user port", "user\u30fbport"),
         ("deploy day 3", "deploy day \u0663"),
         ("ceo", "\u0441\u0435\u043e"),  # wholly Cyrillic
+        ("ceo", "\u03f2eo"),  # a lunate sigma, which NFKC makes a final one
+        ("ceo", "\u03f2\u0435\u03bf"),
+        ("CEO", "\u03f9EO"),
+        ("Caf\u00e9", "\u03f9af\u00e9"),
+        ("file size", "\u0192ile size"),
+        ("user id", "user \u037ad"),
+        ("exit", "e\U00010322it"),
         ("token", "\u03a4\u039f\u039a\u0395\u039d"),  # wholly Greek, in capitals
     ],
 )
@@ -58,6 +65,7 @@ def test_phrases_that_look_alike_have_one_key(one, other):
         "пользователь",
         "Собака",
         "γλώσσα",
+        "σοφός",
         "Αθήνα",
         "ճանապարհ",
         "臺灣",
@@ -121,3 +129,7 @@ def test_a_fingerprint_is_that_of_the_words_as_they_look():
     text = "The user lives in Porto"
     assert fingerprint(text) == fingerprint("The us\u0435r live\u200bs in P\u043erto!")
     assert fingerprint(text) != fingerprint("The user lives in Pórto")
+
+
+def test_a_greek_word_with_lunate_sigmas_stays_greek():
+    assert as_seen("\u03f2οφία") == unicodedata.normalize("NFKC", "\u03f2οφία")
