@@ -3,6 +3,8 @@
 import json
 import logging
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -193,6 +195,45 @@ def test_the_command_that_imports_a_huge_number_says_which_row(tmp_path, capsys)
     told = json.loads(capsys.readouterr().out)
     assert (code, told["stored"], told["refused"]) == (1, 1, 1)
     assert told["refusals"][0][0] == "a"
+
+
+def _spoilt(file, column, *ids):
+    """Puts bytes that are no UTF-8 into a text column of these rows."""
+    with closing(sqlite3.connect(file)) as db, db:
+        for id_ in ids:
+            bad = f"UPDATE memories SET {column} = CAST(x'c328ff' AS TEXT) WHERE id = ?"
+            db.execute(bad, (id_,))
+
+
+@pytest.mark.parametrize("column", ["content", "metadata", "tags", "id"])
+def test_a_row_of_a_lane_file_that_is_no_utf8_is_refused_alone(tmp_path, mesh, column):
+    stated = {"lane_version": "1.0.0", "memory_type": "learning"}
+    rows = [
+        {"id": f"m{number:03}", "content": f"fact number {number}", "metadata": stated}
+        for number in range(300)
+    ]
+    file = written(tmp_path / "lane.db", *rows)
+    _spoilt(file, column, "m270")
+    done = bring_in_lane(mesh, file)
+    assert (done.read, done.stored, done.refused) == (300, 299, 1)
+    ((named, why),) = done.refusals
+    assert named == ("row 300" if column == "id" else "m270")  # a spoilt id is sorted last
+    assert f"{column} is not valid UTF-8" in why
+
+
+def test_the_command_says_how_many_refusals_it_does_not_name(tmp_path, capsys):
+    stated = {"lane_version": "1.0.0", "memory_type": "learning"}
+    ids = [f"m{number:03}" for number in range(30)]
+    rows = [{"id": id_, "content": f"fact {id_}", "metadata": stated} for id_ in ids]
+    file = written(tmp_path / "lane.db", *rows)
+    _spoilt(file, "content", *ids)
+    command = ["import-lane", str(file), "--db-dir", str(tmp_path / "s")]
+    assert run(command) == 1
+    told = capsys.readouterr().out
+    assert told.count("[MemoryMesh] Refused m") == 10
+    assert "and 20 more refused; --json names them." in told
+    assert run([*command, "--json"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["refusals"]) == 30
 
 
 @pytest.mark.parametrize(

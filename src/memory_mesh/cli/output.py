@@ -21,6 +21,12 @@ def say(text: str) -> None:
     print(safe_text(text))
 
 
+def say_more(total: int, named: int, what: str = "refused") -> None:
+    """Prints how many of a list were not named, if any."""
+    if total > named:
+        say(f"[MemoryMesh] … and {total - named} more {what}; --json names them.")
+
+
 def say_json(value: Json) -> None:
     """Prints the value as ASCII JSON."""
     import json

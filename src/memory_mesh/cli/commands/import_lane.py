@@ -47,4 +47,5 @@ def run(options: argparse.Namespace) -> int:
         output.tell([] if done.more is None else done.more.sentences())
         for id_, reason in done.refusals[:_SHOWN]:
             output.say(f"[MemoryMesh] Refused {id_}: {reason}.")
+        output.say_more(done.refused, _SHOWN)
     return 1 if done.refused else 0

@@ -60,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
             output.say(line)
         for id_, reason in done.refusals[:_SHOWN]:
             output.say(f"[MemoryMesh] Refused {id_}: {reason}.")
+        output.say_more(done.memories.refused + done.skills.refused, _SHOWN)
         if done.memories.quarantined or done.skills.quarantined:
             output.hint("Some lessons or skills wait for review: memory-mesh review")
     return 1 if done.memories.refused or done.skills.refused else 0

@@ -29,6 +29,10 @@ _SETTINGS = (
 Row: TypeAlias = Mapping[str, object]
 
 
+class NotText(bytes):
+    """A value that the file calls text and that is not valid UTF-8."""
+
+
 class ForeignFile:
     """One open file; `rows` reads its table."""
 
@@ -70,12 +74,21 @@ def opened(path: Path, table: str) -> Iterator[ForeignFile]:
                 db.execute(setting)
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
             db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            db.text_factory = _text
             found = ForeignFile(db, path, table)
             db.set_progress_handler(found.tick, _EACH)
             db.set_authorizer(_only(table))
             yield found
     except sqlite3.Error as error:
         raise StoreIsDamaged(f"{path} cannot be read: {_said(error)}") from None
+
+
+def _text(data: bytes) -> str | NotText:
+    """The text, or its bytes where it is none: one bad value must not end the reading."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return NotText(data)
 
 
 def _only(table: str) -> Callable[..., int]:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory_mesh.compat.lane import translate
-from memory_mesh.compat.lane.file import opened
+from memory_mesh.compat.lane.file import NotText, opened
 from memory_mesh.compat.tally import Importer, Progress
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import dataclass, replace
@@ -69,12 +69,22 @@ def _readable(
     refused = list[str]()
     for place, row in enumerate(batch):
         try:
+            _check_texts(row)
             read = _as_stored(mesh, translate.read_row(row))
         except InvalidInput as error:
-            refused.append(importer.refuse(row.get("id"), str(error), place))
+            id_ = row.get("id")
+            named = None if isinstance(id_, NotText) else id_
+            refused.append(importer.refuse(named, str(error), place))
         else:
             found[_id(read)] = read
     return list(found.values()), refused
+
+
+def _check_texts(row: translate.Row) -> None:
+    """Raises InvalidInput if a value of the row is called text and is none."""
+    for name, value in row.items():
+        if isinstance(value, NotText):
+            raise InvalidInput(f"{name} is not valid UTF-8; correct it in the file, then run again")
 
 
 def _as_stored(mesh: MemoryMesh, row: translate.LaneRow) -> translate.LaneRow:
