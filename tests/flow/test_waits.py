@@ -1,6 +1,7 @@
 """Waits end: a write names who holds the lock, a read waits for nobody, close is bounded."""
 
 import asyncio
+import gc
 import json
 import os
 import sqlite3
@@ -296,6 +297,26 @@ def test_eight_timed_out_adds_leave_the_pool_free_and_store_nothing(folder):
         return stored
 
     assert [memory.text for memory in asyncio.run(story())] == ["tea is hot"]
+
+
+def test_calls_that_timed_out_leave_no_error_that_nobody_took(folder):
+    told = []
+
+    async def story():
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: told.append(what))
+        mesh = memory_mesh.MemoryMesh(db_dir=folder, embedder="none", lock_wait_seconds=PATIENT)
+        await mesh.search("tea")
+        with held_lock(folder):
+            adds = [asyncio.wait_for(mesh.add(f"cup {number}"), SHORT) for number in range(12)]
+            ends = await asyncio.gather(*adds, return_exceptions=True)
+            await asyncio.wait_for(mesh.search("tea"), PATIENT)  # a thread is free again
+        await mesh.close()
+        gc.collect()
+        return ends
+
+    assert all(isinstance(end, TimeoutError) for end in asyncio.run(story()))
+    gc.collect()
+    assert told == []
 
 
 def test_an_async_close_ends_the_waits_of_calls_before_it(folder):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from memory_mesh.process.waits import Cancellation
 
 if TYPE_CHECKING:
+    from asyncio import Future
     from concurrent.futures import ThreadPoolExecutor
 
 MAX_THREADS = 8
@@ -47,7 +48,7 @@ class Threads:
         loop = asyncio.get_running_loop()
         done = loop.run_in_executor(self._pool.started(), context.run, waiting.run, work)
         self._pool.calls.add(waiting)
-        done.add_done_callback(lambda _: self._pool.calls.discard(waiting))
+        done.add_done_callback(lambda ended: self._pool.forget(waiting, ended))
         try:
             return await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -92,6 +93,12 @@ class _Pool:
             self.calls = set()
             self._pid = os.getpid()
         return self.executor
+
+    def forget(self, waiting: Cancellation, ended: "Future[_R]") -> None:
+        """Lets go of a call that ended; the error of one that nobody awaits any more is taken."""
+        self.calls.discard(waiting)
+        if not ended.cancelled():
+            ended.exception()  # else asyncio prints it as never retrieved
 
     def give_up(self) -> None:
         """Ends the waits of all calls for other processes."""
