@@ -274,6 +274,7 @@ def user_restores(world: "World", view: MemoryMesh) -> object:
     """The user deletes an own memory, a stranger takes the place, the user wants it back."""
     own = [memory for memory in world.memories()
            if memory.source.channel is Channel.CLI and memory.status is Status.ACTIVE
+           and memory.source.kind is SourceKind.USER_EXPLICIT
            and world.said.get(memory.id, (None,))[0] not in world.settled]  # fmt: skip
     if not own:
         return "none"

@@ -226,7 +226,7 @@ def _ask(world: World, report: Report) -> None:
             differ = world.said[memory.id][1] != world.said[below.id][1]
             if not stated or not differ or _ranked(memory) <= _ranked(below):
                 continue
-            if _authority(below) not in _USERS_WORD:
+            if memory.source.channel not in LOW or _authority(below) not in _USERS_WORD:
                 report.count("stood above another channel's")
             else:
                 report.broken(

@@ -88,3 +88,11 @@ def test_a_trigger_of_the_user_raises_the_users_memory(mesh):
     mesh.add("Read the runbook before you start", triggers=["deploy"])
     hits = mesh.search("Which day do we deploy?")
     assert "Read the runbook before you start" in [hit.content for hit in hits]
+
+
+def test_an_episode_that_is_said_again_is_no_part_of_itself(mesh):
+    page = mesh.view(channel=Channel.ASSISTANT)
+    first = page.create_episode("a stretch", ids=[id_of(page.add("The page has a date."))])
+    with pytest.raises(InvalidInput, match="part of itself"):
+        page.create_episode("a stretch", ids=[first.id])
+    assert mesh.verify().ok

@@ -44,6 +44,7 @@ _TOO_MANY = (
     f"an episode takes at most {MOST_MEMORIES:,} memories at once; narrow the time, or add the "
     "others by add_to_episode"
 )
+_OF_ITSELF = "an episode cannot be a part of itself"
 
 
 def create(access: Access, draft: Draft, ids: Sequence[str], lens: Lens) -> Episode:
@@ -61,6 +62,8 @@ def create(access: Access, draft: Draft, ids: Sequence[str], lens: Lens) -> Epis
             check_may_link(access, seen(standing, id_, lens.scope), standing)
         commit = flows_decide.decide(access, worded, standing)
         made = commit.receipts[0].id
+        if made in members:  # an agent may say the title of its own episode again
+            raise InvalidInput(_OF_ITSELF)
         links = () if made is None else tuple(Link(id_, made, PART_OF) for id_ in members)
         return replace(commit, links=(*commit.links, *links))
 
@@ -81,7 +84,7 @@ def change(
         check_may_link(access, _check(seen(standing, episode_id, lens.scope)), standing)
         for id_ in members:
             if id_ == episode_id:
-                raise InvalidInput("an episode cannot be a part of itself")
+                raise InvalidInput(_OF_ITSELF)
             check_may_link(access, seen(standing, id_, lens.scope, deleted=not add), standing)
         links = tuple(Link(id_, episode_id, PART_OF) for id_ in members)
         said: dict[str, Json] = {"link": PART_OF, "memories": list(members)}
