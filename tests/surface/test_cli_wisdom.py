@@ -166,6 +166,7 @@ def test_a_folder_is_ingested_once(cli):
     done = cli("ingest-dir", str(root), "--extension", "md", "--type", "page")
     assert done.out == (
         "[MemoryMesh] Ingested 1 files, 0 already known.\n[MemoryMesh] Skipped: 1 binary.\n"
+        f"[MemoryMesh] Binary: {root / 'image.md'}.\n"
     )
     done = cli("ingest-dir", str(root), "--recursive")
     assert done.out.startswith("[MemoryMesh] Ingested 2 files, 1 already known.")
@@ -176,6 +177,34 @@ def test_a_folder_is_ingested_once(cli):
     (root / "one.md").write_text("# One\n\nThe first page is about cocoa now.\n")
     assert cli("ingest-dir", str(root)).out.startswith("[MemoryMesh] Ingested 1 files, 1 already")
     assert cli("ingest-dir", str(root / "nowhere")).code == 1
+
+
+def test_files_that_cannot_be_read_are_named(cli):
+    root = cli.home / "docs"
+    root.mkdir()
+    (root / "good.md").write_text("The first page is about tea.\n")
+    (root / "empty.md").write_text("\n")
+    (root / "image.md").write_bytes(b"\x89PNG\0")
+    fine = cli("ingest-dir", str(root))
+    assert fine.code == 0  # nothing to store is no failure
+    assert f"[MemoryMesh] Empty: {root / 'empty.md'}.\n" in fine.out
+    (root / "latin.md").write_bytes(b"caf\xe9")
+    os.mkfifo(root / "pipe.md")
+    done = cli("ingest-dir", str(root))
+    assert done.code == 1
+    said = "Skipped: 1 binary, 1 empty, 1 not UTF-8, 1 no plain file."
+    assert f"0 files, 1 already known.\n[MemoryMesh] {said}\n" in done.out
+    assert f"[MemoryMesh] Not UTF-8: {root / 'latin.md'}.\n" in done.out
+    assert f"[MemoryMesh] No plain file: {root / 'pipe.md'}.\n" in done.out
+    done = cli("ingest-dir", str(root), "--json")
+    assert done.code == 1
+    assert json.loads(done.out)["skipped"] == {
+        "binary": [str(root / "image.md")],
+        "empty": [str(root / "empty.md")],
+        "not_utf8": [str(root / "latin.md")],
+        "too_large": [],
+        "no_plain_file": [str(root / "pipe.md")],
+    }
 
 
 def test_an_interrupted_ingest_is_run_again_and_nothing_is_stored_twice(cli):

@@ -21,12 +21,14 @@ _ALWAYS_LEFT = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
 
 @dataclass(slots=True)
 class Skipped:
-    """What was not read, and why."""
+    """What was not read, and why: counted, or by name."""
 
-    binary: int = 0
     ignored: int = 0
     links: int = 0
-    too_large: int = 0
+    binary: list[str] = field(default_factory=list)
+    not_utf8: list[str] = field(default_factory=list)
+    too_large: list[str] = field(default_factory=list)
+    special: list[str] = field(default_factory=list)  # a pipe, a socket, a device
     unreadable: list[str] = field(default_factory=list)
 
 
@@ -80,8 +82,12 @@ def _walk(
             if recursive:
                 waiting.append(iter(_listed(path, skipped)))
                 rules.append(_with_rules(path, rules[-1]))
-        elif path.is_file() and (not endings or path.name.lower().endswith(endings)):
+        elif endings and not path.name.lower().endswith(endings):
+            continue
+        elif path.is_file():
             yield root / path.relative_to(top)
+        else:
+            skipped.special.append(shown(root / path.relative_to(top)))
 
 
 def _listed(folder: Path, skipped: Skipped) -> list[Path]:
@@ -142,7 +148,7 @@ def shown(path: Path | str) -> str:
 
 
 def _text(path: Path, skipped: Skipped) -> str | None:
-    """The file as text, or None and a count of why not."""
+    """The file as text, or None and a note of why not."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)  # a size that a file tells may be wrong
@@ -150,13 +156,13 @@ def _text(path: Path, skipped: Skipped) -> str | None:
         skipped.unreadable.append(shown(path))
         return None
     if len(data) > MAX_FILE_BYTES:
-        skipped.too_large += 1
+        skipped.too_large.append(shown(path))
         return None
     if b"\0" in data:
-        skipped.binary += 1
+        skipped.binary.append(shown(path))
         return None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        skipped.binary += 1
+        skipped.not_utf8.append(shown(path))
         return None

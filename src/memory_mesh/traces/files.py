@@ -45,7 +45,8 @@ def import_files(
         for file, text in given.found:
             _read(str(file), text, found, faults)
         faults += [(name, "cannot be read") for name in given.skipped.unreadable]
-        if path.is_file() and (given.skipped.binary or given.skipped.too_large):
+        left = given.skipped
+        if path.is_file() and (left.binary or left.not_utf8 or left.too_large):
             faults.append((str(path), "is no text file, or is too large"))
     return import_traces(mesh, found, faults, scope=scope)
 

@@ -161,8 +161,11 @@ class SkillVerbs(View):
             found = texts(path, (".md", ".yamo"), recursive=True)
             for file, text in found.found:
                 self._watch_skill(shown(file), text)
-            for name in found.skipped.unreadable:
+            left = found.skipped
+            for name in (*left.unreadable, *left.special):
                 _warn(f"{name} was skipped: it cannot be read")
+            for name in (*left.binary, *left.not_utf8, *left.too_large):
+                _warn(f"{name} was skipped: it is not UTF-8 text, or it is too large")
 
     def _watch_skill(self, file: str, text: str) -> None:
         """Stores one skill file; logs a warning and goes on if the file is not a skill."""

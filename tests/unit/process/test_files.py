@@ -46,13 +46,15 @@ def test_files_come_in_order_and_as_gitignore_says(tmp_path):
     ]  # fmt: skip
 
 
-def test_binaries_links_and_ignored_files_are_counted(tmp_path):
+def test_binaries_are_named_and_links_and_ignored_files_counted(tmp_path):
     found = texts(folder(tmp_path), [".md"], recursive=True)
     assert [(path.name, text) for path, text in found.found] == [
         ("a.md", "ay"), ("b.md", "bee"), ("d.md", "dee"),
     ]  # fmt: skip
     skipped = found.skipped
-    assert (skipped.binary, skipped.links) == (2, 2)
+    assert skipped.binary == [str(tmp_path / "image.md")]
+    assert skipped.not_utf8 == [str(tmp_path / "latin.md")]
+    assert skipped.links == 2
     assert skipped.ignored == 3  # .git, secret.env, sub/deep
 
 
@@ -64,7 +66,7 @@ def test_a_single_file_and_one_that_is_too_large(tmp_path):
         os.truncate(file.fileno(), 10_000_001)
     found = texts(one)
     assert list(found.found) == []
-    assert found.skipped.too_large == 1
+    assert found.skipped.too_large == [str(one)]
 
 
 def test_lines_that_are_no_pattern_say_nothing(tmp_path):
@@ -84,7 +86,7 @@ def test_a_late_nul_makes_a_file_binary(tmp_path):
     (tmp_path / "late.md").write_bytes(b"x" * 10_000 + b"\0")
     found = texts(tmp_path)
     assert list(found.found) == []
-    assert found.skipped.binary == 1
+    assert found.skipped.binary == [str(tmp_path / "late.md")]
 
 
 def test_a_folder_that_cannot_be_listed_is_named_and_the_rest_is_read(tmp_path, monkeypatch):

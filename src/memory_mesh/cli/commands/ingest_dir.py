@@ -26,6 +26,7 @@ class _Tally:
 
     stored: int = 0
     known: int = 0
+    empty: list[str] = field(default_factory=list)
     refused: list[tuple[str, Sequence[str]]] = field(default_factory=list)
     more: ReceiptCounts = field(default_factory=ReceiptCounts)
 
@@ -75,12 +76,22 @@ def run(options: argparse.Namespace) -> int:
     tally = _Tally()
     with cli_options.opened(options, meaning=True, channel=Channel.FILE) as (mesh, reader):
         scope = Scope(None if options.for_all else reader.project, None, None)
-        items = _items(root, found.found, options.type, scope, key_for(mesh.folder))
+        with_text = _with_text(found.found, tally.empty)
+        items = _items(root, with_text, options.type, scope, key_for(mesh.folder))
         for batch in _batches(items):
             for item, receipt in zip(batch, mesh.add_many(batch), strict=True):
                 tally.count(str(item["source_ref"]), receipt)
             output.progress(f"{tally.total} files …")
     return _report(tally, found.skipped, as_json=options.json)
+
+
+def _with_text(found: Iterator[tuple[Path, str]], empty: list[str]) -> Iterator[tuple[Path, str]]:
+    """Yields the files that hold a text; `empty` gets the names of the others."""
+    for path, text in found:
+        if text.strip():
+            yield path, text
+        else:
+            empty.append(shown(path))
 
 
 def _items(
@@ -92,8 +103,6 @@ def _items(
     """
     for path, text in found:
         name = shown(path.relative_to(root).as_posix() if path != root else path.name)
-        if not text.strip():
-            continue
         message = f"{scope.project}\n{name}\n{text}".encode()
         digest = hmac.digest(key, message, "sha256").hex()
         metadata: dict[str, object] = {"type": type_} if type_ else {}
@@ -122,43 +131,63 @@ def _ending(extension: str) -> str:
 
 
 def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
-    code = 1 if tally.refused or skipped.unreadable else 0
+    failed = {
+        "not UTF-8": skipped.not_utf8,
+        "too large": skipped.too_large,
+        "no plain file": skipped.special,
+        "unreadable": skipped.unreadable,
+    }
+    ordinary = {"binary": skipped.binary, "empty": tally.empty}
+    code = 1 if tally.refused or any(failed.values()) else 0
     if as_json:
-        plain: dict[str, Json] = {
-            "ingested": tally.stored,
-            "known": tally.known,
-            "refused": [
-                {"file": masked(name), "reasons": list(reasons)} for name, reasons in tally.refused
-            ],
-            "binary": skipped.binary,
-            "ignored": skipped.ignored,
-            "links": skipped.links,
-            "too_large": skipped.too_large,
-            "unreadable": [masked(name) for name in skipped.unreadable],
-            **tally.more.plain(),
-        }
-        output.say_json(plain)
+        output.say_json(_plain(tally, skipped))
         return code
     output.progress("")
     output.say(f"[MemoryMesh] Ingested {tally.stored} files, {tally.known} already known.")
+    named = ordinary | failed
     left = {
-        "binary": skipped.binary,
         "ignored": skipped.ignored,
         "links": skipped.links,
-        "too large": skipped.too_large,
-        "unreadable": len(skipped.unreadable),
+        **{what: len(names) for what, names in named.items()},
         "refused": len(tally.refused),
     }
-    said = ", ".join(f"{count} {name}" for name, count in left.items() if count)
+    said = ", ".join(f"{count} {what}" for what, count in left.items() if count)
     if said:
         output.say(f"[MemoryMesh] Skipped: {said}.")
     output.tell(tally.more.sentences())
-    for name in skipped.unreadable[:_NAMED]:
-        _name("Unreadable", name)
-    for name, reasons in tally.refused[:_NAMED]:
-        _name("Refused", f"{name}: {'; '.join(reasons)}")
+    for what, names in named.items():
+        _name(what, names)
+    _name("refused", [f"{name}: {'; '.join(reasons)}" for name, reasons in tally.refused])
     return code
 
 
-def _name(what: str, text: str) -> None:
-    output.say(f"[MemoryMesh] {what}: {output.unbroken(masked(text))}.")
+def _plain(tally: _Tally, skipped: Skipped) -> dict[str, Json]:
+    """The report as JSON: how many, and which."""
+    return {
+        "ingested": tally.stored,
+        "known": tally.known,
+        "refused": [
+            {"file": masked(name), "reasons": list(reasons)} for name, reasons in tally.refused
+        ],
+        "binary": len(skipped.binary),
+        "ignored": skipped.ignored,
+        "links": skipped.links,
+        "too_large": len(skipped.too_large),
+        "unreadable": [masked(name) for name in skipped.unreadable],
+        "skipped": {
+            "binary": [masked(name) for name in skipped.binary],
+            "empty": [masked(name) for name in tally.empty],
+            "not_utf8": [masked(name) for name in skipped.not_utf8],
+            "too_large": [masked(name) for name in skipped.too_large],
+            "no_plain_file": [masked(name) for name in skipped.special],
+        },
+        **tally.more.plain(),
+    }
+
+
+def _name(what: str, files: Sequence[str]) -> None:
+    """Prints the first files of a kind, and how many more there are."""
+    title = what[0].upper() + what[1:]
+    for text in files[:_NAMED]:
+        output.say(f"[MemoryMesh] {title}: {output.unbroken(masked(text))}.")
+    output.say_more(len(files), _NAMED, what)
