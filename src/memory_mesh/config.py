@@ -485,20 +485,16 @@ def _count(value: object) -> int:
 
 
 def _seconds(value: object) -> float:
-    try:
-        seconds = float(value) if isinstance(value, str | float | int) else 0.0
-    except (ValueError, OverflowError):
-        seconds = 0.0
-    if isinstance(value, bool) or not 0 < seconds < float("inf"):
-        raise InvalidInput(f"must be a number of seconds above 0, not {shown(value)}")
-    return seconds
+    if seconds := _wait_seconds(value, "above 0"):
+        return seconds
+    raise InvalidInput(f"must be a number of seconds, above 0, not {shown(value)}")
 
 
-def _wait_seconds(value: object) -> float:
+def _wait_seconds(value: object, bound: str = "0 or more") -> float:
     try:
         seconds = float(value) if isinstance(value, str | float | int) else -1.0
     except (ValueError, OverflowError):
         seconds = -1.0
     if isinstance(value, bool) or not 0 <= seconds < float("inf"):
-        raise InvalidInput(f"must be a number of seconds, 0 or more, not {shown(value)}")
+        raise InvalidInput(f"must be a number of seconds, {bound}, not {shown(value)}")
     return seconds
