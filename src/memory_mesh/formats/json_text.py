@@ -6,7 +6,7 @@ of surrogate pairs. None of them can be stored, so each is refused here, with a 
 
 import json
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, shown
 from memory_mesh.model import Json
 from memory_mesh.typed import NoReturn
 
@@ -18,13 +18,19 @@ class JsonFault(InvalidInput):
     """The text is not JSON that can be stored."""
 
 
+class HugeNumber(JsonFault):
+    """The text is JSON, with a number that cannot be stored."""
+
+
 def read(text: str | bytes) -> Json:
     """Returns the value that a JSON text holds; JsonFault says in words why there is none."""
     try:
         found: Json = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
         raise JsonFault(f"it is nested more than {MAX_DEPTH} deep") from None
-    except ValueError as error:  # also a number of too many digits, and bytes that are not UTF-8
+    except ValueError as error:  # also bytes that are not UTF-8
+        if "integer string conversion" in str(error):
+            raise HugeNumber("it holds a number of too many digits") from None
         raise JsonFault(_reason(error)) from None
     _check(found)
     return found
@@ -32,18 +38,19 @@ def read(text: str | bytes) -> Json:
 
 def _check(found: Json) -> None:
     """Refuses what no store takes, without recursion."""
-    level: list[Json] = [found]
+    level: list[tuple[str, Json]] = [("it", found)]
     for _ in range(MAX_DEPTH):
-        following: list[Json] = []
-        for value in level:
+        following: list[tuple[str, Json]] = []
+        for name, value in level:
             if isinstance(value, dict):
-                following += [*value, *value.values()]
+                following += [("a name", key) for key in value]
+                following += value.items()
             elif isinstance(value, list):
-                following += value
+                following += [(name, item) for item in value]
             elif isinstance(value, str):
                 _check_text(value)
             elif isinstance(value, int) and not -_INTEGER <= value < _INTEGER:
-                raise JsonFault("it holds a whole number that needs more than 64 bits")
+                raise HugeNumber(f"{shown(name)} is a whole number of more than 64 bits")
         level = following
         if not level:
             return
@@ -64,5 +71,4 @@ def _refuse_constant(word: str) -> NoReturn:
 def _reason(error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
-    said = str(error)
-    return "it holds a number of too many digits" if "integer string conversion" in said else said
+    return str(error)

@@ -55,7 +55,7 @@ def _check(
     elif isinstance(value, int):
         if not -INTEGER <= value <= INTEGER:
             raise InvalidInput(f"{name} is a number that needs more than 64 bits")
-    else:
+    elif name not in _OWN:
         _check_inside(name, value, inside)
 
 

@@ -204,6 +204,8 @@ def _row_metadata(row: Row) -> tuple[dict[str, Json], dict[str, Json]]:
     raw, rest = row.get("metadata"), dict[str, Json]()
     try:
         stated = json_text.read(str(raw)) if raw not in (None, "") else {}
+    except json_text.HugeNumber:
+        raise
     except json_text.JsonFault:
         stated = None
     if not isinstance(stated, dict):

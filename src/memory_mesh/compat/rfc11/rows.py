@@ -201,6 +201,8 @@ def _metadata(row: Row) -> Said:
         return {}
     try:
         said = json_text.read(str(raw))
+    except json_text.HugeNumber:
+        raise
     except json_text.JsonFault:
         said = None
     return check_metadata(said if isinstance(said, dict) else {"unread_metadata": str(raw)})
