@@ -13,6 +13,7 @@ from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.writing.limits import INTEGER, LONGEST, TEXT_CHARS
 from memory_mesh.typed import Any, TypeVar
 
+_Signature = tuple[tuple[str, ...], dict[str, tuple[tuple[type, ...], tuple[type, ...]]]]
 Method = TypeVar("Method", bound="Callable[..., Any]")
 _OWN = frozenset({"content", "items", "metadata"})  # `add` says more about what is wrong with them
 _SAID = frozenset({"also", "channel"})  # whose method says more about a wrong type
@@ -22,24 +23,31 @@ _FREE = (object, bool)  # anything may stand for true
 
 def checked(method: Method) -> Method:
     """Decorates a method whose arguments are checked against its signature."""
-    inner: Any = method
-    while hasattr(inner, "__wrapped__"):
-        inner = inner.__wrapped__
-    code = inner.__code__
-    positional = code.co_varnames[1 : code.co_argcount]
-    named = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    kinds = {name: _classes(inner.__annotations__.get(name)) for name in named}
-    inside = {name: _classes_inside(inner.__annotations__.get(name)) for name in named}
+    asked: list[_Signature] = []  # read at the first call: most methods are never called
 
     @wraps(method)
     def call(self: object, *arguments: object, **options: object) -> object:
+        if not asked:
+            asked.append(_signature(method))
+        positional, kinds = asked[0]
         for name, value in zip(positional, arguments, strict=False):
-            _check(name, value, kinds[name], inside[name])
+            _check(name, value, *kinds[name])
         for name, value in options.items():
-            _check(name, value, kinds.get(name, ()), inside.get(name, ()))
+            _check(name, value, *kinds.get(name, ((), ())))
         return method(self, *arguments, **options)
 
     return call  # type: ignore[return-value]  # the same signature
+
+
+def _signature(method: Callable[..., object]) -> _Signature:
+    """The names of a method's positional arguments, and what each argument may be and hold."""
+    inner: Any = method
+    while hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    code, notes = inner.__code__, inner.__annotations__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    kinds = {name: (_classes(notes.get(name)), _classes_inside(notes.get(name))) for name in names}
+    return code.co_varnames[1 : code.co_argcount], kinds
 
 
 def _check(

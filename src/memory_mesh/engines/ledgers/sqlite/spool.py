@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh import log
-from memory_mesh.engines.ledgers.sqlite import noted_lines, rows, states
+from memory_mesh.engines.ledgers.sqlite import rows, states
 from memory_mesh.engines.ledgers.sqlite.noted import Noted, tell_lost
 from memory_mesh.errors import StoreIsBusy
 from memory_mesh.process import locks, private
@@ -36,6 +36,8 @@ _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(o
 
 def append(path: Path, noted: Sequence[Noted]) -> None:
     """Leaves records for the next writer in one write; the oldest go where there is no room."""
+    from memory_mesh.engines.ledgers.sqlite import noted_lines  # most stores have no spool
+
     batch = os.urandom(8).hex()
     lines = [noted_lines.line(batch, number, one) for number, one in enumerate(noted)]
     kept, there = 0, False
@@ -81,6 +83,8 @@ class Spooled:
                 data = os.read(descriptor, 2 * MOST_BYTES)
         except (OSError, StoreIsBusy):
             return []
+        from memory_mesh.engines.ledgers.sqlite import noted_lines  # most stores have no spool
+
         self._read = (found.st_ino, found.st_size)
         taken = _taken(db)
         batches, damaged = noted_lines.batches(data)
@@ -125,6 +129,8 @@ def taking(path: Path) -> Iterator[Spooled]:
 
 def waiting(path: Path) -> dict[str, int]:
     """How many records and damaged lines wait in the spool, if there is one."""
+    from memory_mesh.engines.ledgers.sqlite import noted_lines
+
     try:
         with _opened(path, os.O_RDONLY, seconds=0.0) as descriptor:
             batches, damaged = noted_lines.batches(os.read(descriptor, 2 * MOST_BYTES))
