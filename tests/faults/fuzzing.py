@@ -238,6 +238,7 @@ class _World:
         for action in parser._actions:
             words += self._option(action)
         words = [word for word in words if ("\0" not in word and word.isprintable()) or word == ""]
+        words = [word for word in words if not _leads_out(word)]
         words += [f"--db-dir={self._home / 'store'}"]
         return Call(f"command {name}", repr(words), lambda: _run(words))
 
@@ -377,6 +378,12 @@ def _awaited(runner: asyncio.Runner, value: object) -> object:
         return await value if inspect.isawaitable(value) else value
 
     return runner.run(wait())
+
+
+def _leads_out(word: str) -> bool:
+    """True for a path out of the sandbox: no call may read or write the machine's own folders."""
+    value = word.partition("=")[2] if word.startswith("-") else word
+    return value.startswith(("/", "..", "~"))
 
 
 def _run(words: Sequence[str]) -> object:
