@@ -7,7 +7,7 @@
                       └────────── undo ───────── the memory as it was before, if it is unchanged
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import fields, replace
@@ -37,12 +37,6 @@ from memory_mesh.policy.writing.proposed import alteration_of
 
 Alter = Callable[[Memory], Memory]
 _FIELDS = tuple(field.name for field in fields(Statement))
-_STATED = tuple(name for name in _FIELDS if name != "source")
-_OVERTAKEN = (
-    "{0} was changed after {1} was proposed, and approving it would undo that: {2}. Look at both "
-    "(memory-mesh history --id {0}), reject the proposal, and make the change that you "
-    "want with update or delete"
-)
 _CHANGED_SINCE = (
     "{} was changed after the proposal was approved; change it by hand, or restore an earlier "
     "version with update"
@@ -144,7 +138,6 @@ def approve(
 
     def decide(standing: Standing, changed: Callable[[Standing], Commit]) -> Commit:
         settled = _decided(_pending(standing, asked.id), standing, said.why, approved=True)
-        _check_unchanged(asked, alter, standing.history(asked.memory))
         done.append(settled)
         return _with(changed(standing), _recorded(access, standing, settled, said))
 
@@ -158,24 +151,6 @@ def approve(
         content = text if isinstance(text, str) else None
         change.update(access, asked.memory, reader, alter, text=content, reason=why, also=also)
     return done[-1]
-
-
-def _check_unchanged(asked: Proposal, alter: Alter | None, versions: Sequence[Memory]) -> None:
-    """Raises InvalidInput if what the proposal would change was changed since it was made."""
-    known = [version for version in versions if version.recorded_from <= asked.created]
-    if not known or known[-1] is versions[-1]:
-        return
-    before, now = known[-1], versions[-1]
-    wanted = None if alter is None else alter(before)
-    news = [
-        name
-        for name in _STATED
-        if getattr(now, name) != getattr(before, name)
-        and (name == "text" if wanted is None else getattr(wanted, name) != getattr(before, name))
-        and (wanted is None or getattr(wanted, name) != getattr(now, name))
-    ]
-    if news:
-        raise InvalidInput(_OVERTAKEN.format(asked.memory, asked.id, ", ".join(news)))
 
 
 def reject(access: Access, asked: Proposal, reader: Scope, reason: str) -> Proposal:
