@@ -1,0 +1,1 @@
+"""Memory in frameworks and clients: each adapter is one small module."""

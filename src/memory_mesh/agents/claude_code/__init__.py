@@ -1,0 +1,1 @@
+"""Claude Code: its plugin, and how `memory-mesh init` installs it."""

@@ -1,0 +1,1 @@
+"""One process per user and store that keeps the store open for hooks and MCP."""

@@ -1,0 +1,1 @@
+"""`memory-mesh-mcp`: memory as tools of the Model Context Protocol."""
