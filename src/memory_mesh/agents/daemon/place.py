@@ -1,0 +1,149 @@
+"""Where a store's daemon listens: a socket in a folder of the user's own, under a short name.
+
+::
+
+    $XDG_RUNTIME_DIR/memory-mesh/ │ /tmp/memory-mesh-<uid>/ │ <store>/agents/      the first usable
+        <16 hexadecimal digits of user and store>.sock
+
+    <store>/agents/daemon.lock     held for life; one line: process, socket
+
+Clients with another runtime folder read the socket's path from the lock file. This module is light:
+a hook loads it at every prompt.
+"""
+
+import os
+import stat
+import sys
+
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+APP = "memory-mesh"
+AGENTS = "agents"  # the folder in the store
+MAX_PATH = 107 if sys.platform.startswith("linux") else 103  # bytes of a socket's path
+_FALSE = {"0", "false", "no", "off"}
+_MOST = 1_000_000  # bytes of a configuration file that is looked into
+
+
+class NoPlace(OSError):
+    """There is no folder where a socket could lie safely."""
+
+
+def folder_of(environment: "Mapping[str, str]", cwd: str = "") -> str:
+    """The real path of the store's folder, as `config.load` finds it."""
+    stated = environment.get("MEMORY_MESH_DIR") or _from_file(environment, "db_dir")
+    folder = _expanded(str(stated), environment) if stated else _data_folder(environment)
+    return os.path.realpath(os.path.join(cwd, folder))  # noqa: PTH118  # pathlib costs 8 ms
+
+
+def is_wanted(environment: "Mapping[str, str]") -> bool:
+    """Whether the settings allow a daemon."""
+    stated = environment.get("MEMORY_MESH_DAEMON") or _from_file(environment, "daemon")
+    return stated is None or str(stated).lower() not in _FALSE
+
+
+def socket_path(store: str, environment: "Mapping[str, str] | None" = None) -> str:
+    """The path of the daemon's socket; makes its folder. NoPlace if there is no safe one."""
+    for folder in _candidates(store, os.environ if environment is None else environment):
+        path = f"{folder}/{_name(store)}.sock"
+        if len(os.fsencode(path)) <= MAX_PATH and _is_own(folder):
+            return path
+    raise NoPlace("there is no folder of this user's own with a path short enough for a socket")
+
+
+def lock_path(store: str) -> str:
+    """The file whose lock the store's one daemon holds."""
+    return f"{store}/{AGENTS}/daemon.lock"
+
+
+def recorded(store: str) -> tuple[int, str] | None:
+    """The process and the socket that the last daemon wrote down, as far as they can be read."""
+    try:
+        with open(lock_path(store), "rb") as file:  # noqa: PTH123
+            pid, _, path = file.read(4096).partition(b"\n")[0].partition(b" ")
+        return int(pid), os.fsdecode(path.strip())
+    except (OSError, ValueError):
+        return None
+
+
+def is_private(folder: str) -> bool:
+    """Whether a folder is this user's own and closed to all others; a link to one is not."""
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return False
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.getuid()
+        and not stat.S_IMODE(found.st_mode) & 0o077
+    )
+
+
+def _candidates(store: str, environment: "Mapping[str, str]") -> "Iterator[str]":
+    runtime = environment.get("XDG_RUNTIME_DIR") or ""
+    if runtime.startswith("/") and is_private(os.path.realpath(runtime)):
+        yield f"{os.path.realpath(runtime)}/{APP}"
+    yield f"/tmp/{APP}-{os.getuid()}"  # noqa: S108  # its owner and mode are checked
+    yield f"{store}/{AGENTS}"
+
+
+def _is_own(folder: str) -> bool:
+    """Whether the folder is private; it is made if there is none."""
+    try:
+        os.mkdir(folder, 0o700)  # noqa: PTH102
+        os.chmod(folder, 0o700)  # noqa: PTH101  # whatever the umask
+    except OSError:  # it is there, or it cannot be made
+        pass
+    return is_private(folder)
+
+
+def _name(store: str) -> str:
+    try:
+        from _blake2 import blake2b  # hashlib loads OpenSSL
+    except ImportError:  # pragma: no cover  # a Python without it
+        from hashlib import blake2b
+    return blake2b(
+        f"{os.getuid()} {store}".encode("utf-8", "surrogateescape"), digest_size=8
+    ).hexdigest()
+
+
+def _data_folder(environment: "Mapping[str, str]") -> str:
+    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111
+    if sys.platform == "darwin":
+        return f"{home}/Library/Application Support/{APP}"
+    return f"{environment.get('XDG_DATA_HOME') or f'{home}/.local/share'}/{APP}"
+
+
+def _config_file(environment: "Mapping[str, str]") -> str:
+    if environment.get("MEMORY_MESH_CONFIG"):
+        return environment["MEMORY_MESH_CONFIG"]
+    if sys.platform == "darwin":
+        return f"{_data_folder(environment)}/config.toml"
+    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111
+    return f"{environment.get('XDG_CONFIG_HOME') or f'{home}/.config'}/{APP}/config.toml"
+
+
+def _from_file(environment: "Mapping[str, str]", name: str) -> object:
+    """A setting of the configuration file; it is read as TOML only if it can hold the name."""
+    try:
+        with open(_config_file(environment), "rb") as file:  # noqa: PTH123
+            data = file.read(_MOST)
+    except OSError:
+        return None
+    if name.encode() not in data and b"\\" not in data:  # a quoted name may be written in escapes
+        return None
+    import tomllib
+
+    try:
+        return tomllib.loads(data.decode()).get(name)
+    except ValueError:  # whoever opens the store says what is wrong
+        return None
+
+
+def _expanded(path: str, environment: "Mapping[str, str]") -> str:
+    home = environment.get("HOME")
+    if home and (path == "~" or path.startswith("~/")):
+        return home + path[1:]
+    return os.path.expanduser(path)  # noqa: PTH111

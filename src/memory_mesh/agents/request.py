@@ -1,0 +1,117 @@
+"""What a front asks and a daemon answers: one JSON object per line, each way.
+
+::
+
+    {"protocol":1,"version":…,"id":…,"do":"hook","host":"claude-code","store":…,"cwd":…,
+     "environment":{…},"parents":[…],"input":{…}}
+    {"protocol":1,"version":…,"pid":…,"ok":true,"answer":{…}}
+    {"protocol":1,"version":…,"pid":…,"ok":false,"error":{"kind":"StoreIsBusy","text":"…"}}
+
+A request carries everything that decides what it means, so that a daemon needs nothing of the
+process that started it. This module is light: a hook loads it at every prompt.
+"""
+
+import os
+
+from memory_mesh._version import __version__
+from memory_mesh.agents import light_json
+from memory_mesh.agents.daemon import place
+from memory_mesh.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROTOCOL = 1
+MAX_BYTES = 8_000_000  # of a request or a reply
+HOST = "claude-code"
+_ANCESTORS = 4
+_PREFIXES = ("MEMORY_MESH_", "XDG_", "LC_", "GIT_AUTHOR_", "GIT_COMMITTER_")
+_NAMES = frozenset(
+    (
+        *("HOME", "USERPROFILE", "LOCALAPPDATA", "USER", "LOGNAME", "USERNAME", "SUDO_USER"),
+        *("LANG", "OPENAI_API_KEY", "COHERE_API_KEY", "CO_API_KEY", "JINA_API_KEY"),
+        *("CLAUDECODE", "CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
+        *("CODEX_CI", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "COPILOT_CLI", "GOOSE_TERMINAL"),
+        *("AMP_CURRENT_THREAD_ID", "AUGMENT_AGENT", "CLINE_ACTIVE", "PI_CODING_AGENT"),
+        *("AI_AGENT", "OR_APP_NAME", "AGENT"),
+    )
+)
+
+
+class BadLine(ValueError):
+    """The line is no request and no reply."""
+
+
+def made(
+    do: str,
+    given: "Mapping[str, object] | None" = None,
+    *,
+    host: str = HOST,
+    environment: "Mapping[str, str] | None" = None,
+    cwd: str | None = None,
+) -> dict[str, Any]:
+    """Returns a new request of this process, with an id of its own."""
+    variables = os.environ if environment is None else environment
+    here = _here() if cwd is None else cwd
+    return {
+        "protocol": PROTOCOL,
+        "version": __version__,
+        "id": os.urandom(16).hex(),
+        "do": do,
+        "host": host,
+        "store": place.folder_of(variables, here),
+        "cwd": here,
+        "environment": kept(variables),
+        "parents": ancestors(),
+        "input": dict(given or {}),
+    }
+
+
+def kept(environment: "Mapping[str, str]") -> dict[str, str]:
+    """The variables that settings, keys, names and the agent's shell are read from; no others."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in _NAMES or name.startswith(_PREFIXES)
+    }
+
+
+def to_line(message: "Mapping[str, object]") -> bytes:
+    """A request or reply as one line."""
+    return light_json.dumps(message).encode("ascii") + b"\n"
+
+
+def from_line(line: bytes) -> dict[str, Any]:
+    """The request or reply in a line; BadLine if it is none."""
+    try:
+        found = light_json.loads(line.decode())
+    except ValueError as error:
+        raise BadLine(str(error)) from None
+    if not isinstance(found, dict):
+        raise BadLine("it is no JSON object")
+    return found
+
+
+def ancestors(pid: int | None = None) -> list[int]:
+    """The processes above this one, the nearest first; none where the system does not tell."""
+    found: list[int] = []
+    above = os.getppid() if pid is None else _parent(pid)
+    while above > 1 and len(found) < _ANCESTORS:
+        found.append(above)
+        above = _parent(above)
+    return found
+
+
+def _parent(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  # pathlib costs 8 ms
+            return int(file.read(1024).rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except OSError:  # the folder was removed
+        return ""
