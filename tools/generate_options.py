@@ -3,7 +3,7 @@
     python tools/generate_options.py            write them
     python tools/generate_options.py --check    exit 1 when a file is not what this makes
 
-Two sets of options are shared: the settings of a store (`SETTINGS` in config.py)
+Two sets of options are shared: the settings of a store (`SETTINGS` in settings.py)
 and the details of a memory (`DETAILS` in policy/writing/drafts.py). They are written
 between the marks `# begin generated options (NAME)` and `# end generated options`. Every public
 method with keyword-only arguments gets a section `Options:` at the end of its docstring, one line

@@ -15,83 +15,22 @@ from memory_mesh.model import PredicateSchema
 from memory_mesh.policy.arguments import check_share
 from memory_mesh.policy.locales import check_country, country_of
 from memory_mesh.policy.users import check_plain_namespace
+from memory_mesh.settings import (
+    CHOICES,
+    COUNTS,
+    ENVIRONMENT,
+    FOLDERS,
+    PROVIDER_KEYS,
+    SETTINGS,
+    WRITTEN,
+)
 from memory_mesh.typed import Any
 
+__all__ = ["CONFIG_FILE", "NO_AGENT", "SETTINGS", "Config", "config_path", "data_folder", "load"]
+
 APP = "memory-mesh"
-_ENVIRONMENT = {
-    "db_dir": "MEMORY_MESH_DIR",
-    "namespace": "MEMORY_MESH_NAMESPACE",
-    "agent_id": "MEMORY_MESH_AGENT",
-    "project": "MEMORY_MESH_PROJECT",
-    "allow_network_folder": "MEMORY_MESH_ALLOW_NETWORK_FOLDER",
-    "lock_wait_seconds": "MEMORY_MESH_LOCK_WAIT_SECONDS",
-    "embedder": "MEMORY_MESH_EMBEDDER",
-    "embedder_model": "MEMORY_MESH_EMBEDDER_MODEL",
-    "embedder_api_key": "MEMORY_MESH_EMBEDDER_API_KEY",
-    "embedder_base_url": "MEMORY_MESH_EMBEDDER_BASE_URL",
-    "embedder_dimension": "MEMORY_MESH_EMBEDDER_DIMENSION",
-    "embedder_threads": "MEMORY_MESH_EMBEDDER_THREADS",
-    "model_dir": "MEMORY_MESH_MODEL_DIR",
-    "models_dir": "MEMORY_MESH_MODELS_DIR",
-    "reranker": "MEMORY_MESH_RERANKER",
-    "reranker_model": "MEMORY_MESH_RERANKER_MODEL",
-    "reranker_api_key": "MEMORY_MESH_RERANKER_API_KEY",
-    "reranker_base_url": "MEMORY_MESH_RERANKER_BASE_URL",
-    "reranker_candidates": "MEMORY_MESH_RERANKER_CANDIDATES",
-    "reranker_chars": "MEMORY_MESH_RERANKER_CHARS",
-    "reranker_timeout": "MEMORY_MESH_RERANKER_TIMEOUT",
-    "redact": "MEMORY_MESH_REDACT",
-    "privacy_kinds": "MEMORY_MESH_PRIVACY_KINDS",
-    "phone_country": "MEMORY_MESH_PHONE_COUNTRY",
-    "own_names": "MEMORY_MESH_OWN_NAMES",
-    "raw_input": "MEMORY_MESH_RAW_INPUT",
-    "system_memory": "MEMORY_MESH_SYSTEM_MEMORY",
-    "mirror_dir": "MEMORY_MESH_MIRROR_DIR",
-    "mirror_updates": "MEMORY_MESH_MIRROR_UPDATES",
-    "llm_provider": "MEMORY_MESH_LLM_PROVIDER",
-    "llm_model": "MEMORY_MESH_LLM_MODEL",
-    "llm_api_key": "MEMORY_MESH_LLM_API_KEY",
-    "llm_base_url": "MEMORY_MESH_LLM_BASE_URL",
-    "llm_max_tokens": "MEMORY_MESH_LLM_MAX_TOKENS",
-}
-_PROVIDER_KEYS = {
-    "openai": ("OPENAI_API_KEY",),
-    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
-    "jina": ("JINA_API_KEY",),
-}
-_FOLDERS = {"db_dir", "mirror_dir", "model_dir", "models_dir"}
-_COUNTS = {
-    "consolidate_traces",
-    "consolidate_days",
-    "embedder_dimension",
-    "embedder_threads",
-    "lesson_retention_days",
-    "llm_max_tokens",
-    "max_heritage_depth",
-    "session_days",
-    "recall_days",
-    "retention_hours",
-    "retention_consolidate_days",
-    "retention_compress_days",
-    "reranker_candidates",
-    "reranker_chars",
-    "injection_max_tokens",
-    "points_per_title_word",
-    "points_per_tag",
-}
 CONFIG_FILE = "MEMORY_MESH_CONFIG"
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
-_CHOICES = {
-    "own_names": ("traces", "all", "off"),
-    "raw_input": ("scrub", "summarise", "drop"),
-    "mirror_updates": ("append", "replace"),
-}
-_WRITTEN = {  # in the file
-    "privacy_rules": "[[privacy.rules]]",
-    "privacy_kinds": "[privacy] kinds",
-    "predicates": "[predicates.NAME]",
-    "injection": "[injection.AGENT]",
-}
 _KINDS = {bool: "true or false", float: "a number", str: "a text"}
 NO_AGENT = "YAMO_AGENT"  # the agent of a mesh that was given none
 
@@ -165,126 +104,6 @@ class Config:
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
-SETTINGS = {  # type and description of each setting (tools/generate_options.py)
-    "db_dir": (
-        "str | PathLike[str] | None",
-        "the folder of the store; by default the data folder of the platform",
-    ),
-    "namespace": ("str | None", "the part of the store to work in"),
-    "agent_id": ("str | None", "the agent's name in blocks; alone it separates nothing"),
-    "project": ("str | None", "the project that reads and writes"),
-    "session": ("str | None", "the session that reads and writes"),
-    "allow_network_folder": ("bool | None", "allow a store on a network drive"),
-    "lock_wait_seconds": ("float | None", "seconds a write waits for other writers; 0: none"),
-    "enable_yamo": (
-        "bool | None",
-        "write wire text into audit blocks, and record searches",
-    ),
-    "enable_memory": ("bool | None", "keep the store on disk; else in a temporary folder"),
-    "enable_llm": ("bool | None", "allow the use of a language model"),
-    "llm_provider": ("str | None", "the service of the language model; without one none is used"),
-    "llm_model": ("str | None", "the name of the language model"),
-    "llm_api_key": ("str | None", "the key of the language model's service"),
-    "llm_base_url": ("str | None", "the address of the language model's service"),
-    "llm_max_tokens": ("int | None", "the longest answer of the language model, in tokens"),
-    "skill_directories": (
-        "str | Sequence[str] | None",
-        "folders whose skill files `init` and `with` read",
-    ),
-    "enable_wisdom_distillation": ("bool | None", "learn from failures during `upkeep`"),
-    "lesson_min_confidence": ("float | None", "leave out lessons less certain than this, 0 to 1"),
-    "lesson_retention_days": ("int | None", "leave out lessons older than this many days"),
-    "enable_heritage_tracking": ("bool | None", "record why memories were made"),
-    "max_heritage_depth": ("int | None", "intents and rationales kept of each memory"),
-    "session_days": ("int | None", "days after which a session's memories expire; 0 is never"),
-    "recall_days": ("int | None", "days after which records of searches go; 0 is never"),
-    "consolidate_traces": ("int | None", "consolidate so many new traces of a project; 0: never"),
-    "consolidate_days": ("int | None", "consolidate fewer after so many days; 0: never"),
-    "retention_hours": ("int | None", "archive consolidated traces unused so long; 0: never"),
-    "retention_consolidate_days": ("int | None", "merge like learnings of this age; 0: never"),
-    "retention_compress_days": ("int | None", "pack traces of learnings of this age; 0: never"),
-    "embedder": (
-        "str | None",
-        "what makes vectors: local, static, fastembed, openai, ollama, cohere or none",
-    ),
-    "embedder_model": ("str | None", "the name of the embedding model"),
-    "embedder_api_key": ("str | None", "the key of the embedder's service"),
-    "embedder_base_url": ("str | None", "the address of the embedder's service"),
-    "embedder_dimension": ("int | None", "the length of the vectors"),
-    "embedder_threads": ("int | None", "threads of the local model; 0 chooses by the machine"),
-    "model_dir": ("str | PathLike[str] | None", "the folder of one local embedding model"),
-    "models_dir": (
-        "str | PathLike[str] | None",
-        "the folder where local embedding models are installed",
-    ),
-    "reranker": (
-        "str | None",
-        "what orders the best hits anew: fastembed, cohere, jina, tei, http or none",
-    ),
-    "reranker_model": ("str | None", "the reranker's model; for fastembed a name or a folder"),
-    "reranker_api_key": ("str | None", "the key of the reranker's service"),
-    "reranker_base_url": ("str | None", "the reranker's address, without /rerank"),
-    "reranker_candidates": ("int | None", "hits that the reranker reads"),
-    "reranker_chars": ("int | None", "characters of each hit that the reranker reads"),
-    "reranker_timeout": ("float | None", "seconds after which a search ignores the reranker"),
-    "redact": ("bool | None", "replace personal data and secrets before storing"),
-    "privacy_rules": (
-        "Sequence[Mapping[str, object]] | None",
-        "rules of your own for what to replace",
-    ),
-    "privacy_kinds": (
-        "str | Sequence[str] | None",
-        "further kinds to replace: street_address, birth_date",
-    ),
-    "phone_country": (
-        "str | None",
-        "whose national phone numbers to replace; else the locale's",
-    ),
-    "private_names": ("str | Sequence[str] | None", "names to replace by stable ids in every text"),
-    "own_names": (
-        "str | None",
-        "where your own names are replaced: traces, all or off",
-    ),
-    "raw_input": (
-        "str | None",
-        "what traces keep of a goal: scrub, summarise or drop",
-    ),
-    "system_memory": (
-        "bool | None",
-        "log anonymised figures of executions for all projects",
-    ),
-    "read_claims": ("bool | None", 'read simple claims, such as "X is Y", out of texts'),
-    "link_similar": ("bool | None", "link each new memory to the most similar ones"),
-    "predicates": (
-        "Mapping[str, Mapping[str, str]] | None",
-        "how predicates of claims behave, by name",
-    ),
-    "mirror_dir": (
-        "str | PathLike[str] | None",
-        "a folder of Markdown files that the commands keep up to date",
-    ),
-    "mirror_updates": (
-        "str | None",
-        "what a change does to a document: append or replace",
-    ),
-    "injection": (
-        "Mapping[str, Mapping[str, object]] | None",
-        "memories for the prompt of each agent: max_injected, min_importance, tags",
-    ),
-    "injection_max_tokens": ("int | None", "the most tokens of memories in an agent's prompt"),
-    "injection_min_usefulness": (
-        "float | None",
-        "what votes made less useful is not injected",
-    ),
-    "trigger_min_similarity": (
-        "float | None",
-        "cosine to meet a trigger in words; 0 is off",
-    ),
-    "points_per_title_word": ("int | None", "points of a task's word in a memory's title"),
-    "points_per_tag": ("int | None", "points of a tag that is of the agent's work"),
-}
-
-
 def load(
     stated: Mapping[str, object] | None = None, environment: Mapping[str, str] | None = None
 ) -> Config:
@@ -308,12 +127,12 @@ def load(
                 names = ", ".join(sorted(known))
                 raise InvalidInput(f"{origin}: unknown setting {name!r}; the settings are: {names}")
             origins[name] = (
-                f"environment {_ENVIRONMENT[name]}" if origin == "environment" else origin
+                f"environment {ENVIRONMENT[name]}" if origin == "environment" else origin
             )
             try:
                 fitted: dict[str, Any] = {name: _fitted(name, value)}
             except InvalidInput as error:
-                key = _WRITTEN.get(name, name) if origin.startswith("file ") else name
+                key = WRITTEN.get(name, name) if origin.startswith("file ") else name
                 raise InvalidInput(f"{origins[name]}, {key}: {error}") from None
             config = replace(config, **fitted)
     return _with_provider_key(replace(config, origins=origins), environment)
@@ -364,14 +183,14 @@ def _flat(path: Path, values: dict[str, object]) -> dict[str, object]:
         )
     for key in privacy:
         if (name := f"privacy_{key}") in values:
-            raise InvalidInput(f"file {path}: set either {_WRITTEN[name]} or {name}, not both")
+            raise InvalidInput(f"file {path}: set either {WRITTEN[name]} or {name}, not both")
     return values | {f"privacy_{key}": value for key, value in privacy.items()}
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     return {
         name: environment[variable]
-        for name, variable in _ENVIRONMENT.items()
+        for name, variable in ENVIRONMENT.items()
         if environment.get(variable)
     }
 
@@ -387,7 +206,7 @@ def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config
         setting = f"{name}_api_key"
         if getattr(config, setting) is not None:
             continue
-        for variable in _PROVIDER_KEYS.get(provider or "", ()):
+        for variable in PROVIDER_KEYS.get(provider or "", ()):
             if environment.get(variable):
                 origins = {**config.origins, setting: f"environment {variable}"}
                 found: dict[str, Any] = {setting: environment[variable], "origins": origins}
@@ -398,15 +217,15 @@ def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config
 
 def _fitted(name: str, value: object) -> object:
     """Returns the value in the setting's type, or raises an error that says what is allowed."""
-    if name in _FOLDERS:
+    if name in FOLDERS:
         return Path(str(value)).expanduser()
-    if name in _COUNTS:
+    if name in COUNTS:
         return _count(value)
-    if name in _CHOICES:
-        if value in _CHOICES[name]:
+    if name in CHOICES:
+        if value in CHOICES[name]:
             return value
-        mark = ", " if _CHOICES[name][2:] else " or "
-        raise InvalidInput(f"must be one of {mark.join(_CHOICES[name])}, not {value!r}")
+        mark = ", " if CHOICES[name][2:] else " or "
+        raise InvalidInput(f"must be one of {mark.join(CHOICES[name])}, not {value!r}")
     readers: dict[str, Callable[[object], object]] = {
         "skill_directories": _paths,
         "privacy_rules": _rules,

@@ -16,7 +16,7 @@ from contextlib import chdir, closing, redirect_stderr, redirect_stdout, suppres
 from pathlib import Path
 from unittest.mock import patch
 
-from memory_mesh import config
+from memory_mesh import settings
 from memory_mesh.cli import main, parsing
 from tests.faults.planted import KINDS
 from tests.faults.secret_shapes import Say, Targets, lesson_words, skill_texts
@@ -104,7 +104,7 @@ def walk_files(walk: Walk, given: Path) -> None:
 def walk_settings(walk: Walk, given: Path) -> None:
     """Show the settings with a secret in each, as the environment gives it."""
     store = {"MEMORY_MESH_DIR": str(walk.folder / "cli")}
-    for name, variable in config._ENVIRONMENT.items():
+    for name, variable in settings.ENVIRONMENT.items():
         if name in {"db_dir", "namespace"}:
             continue
         secret = walk.planted.secret(walk.kinds[0], f"the variable {variable}")
