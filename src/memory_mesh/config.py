@@ -15,6 +15,7 @@ from memory_mesh.model import PredicateSchema
 from memory_mesh.policy.arguments import check_share
 from memory_mesh.policy.locales import check_country, country_of
 from memory_mesh.policy.users import check_plain_namespace
+from memory_mesh.process.homes import expanded
 from memory_mesh.settings import (
     CHOICES,
     COUNTS,
@@ -101,6 +102,8 @@ class Config:
     trigger_min_similarity: float = 0.0
     points_per_title_word: int = 5
     points_per_tag: int = 5
+    daemon: bool = True  # of hooks and MCP: the library has no use for one, and no option
+    daemon_idle_seconds: float = 900.0
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -130,7 +133,7 @@ def load(
                 f"environment {ENVIRONMENT[name]}" if origin == "environment" else origin
             )
             try:
-                fitted: dict[str, Any] = {name: _fitted(name, value)}
+                fitted: dict[str, Any] = {name: _fitted(name, value, environment)}
             except InvalidInput as error:
                 key = WRITTEN.get(name, name) if origin.startswith("file ") else name
                 raise InvalidInput(f"{origins[name]}, {key}: {error}") from None
@@ -215,10 +218,10 @@ def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config
     return config
 
 
-def _fitted(name: str, value: object) -> object:
+def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
     """Returns the value in the setting's type, or raises an error that says what is allowed."""
     if name in FOLDERS:
-        return Path(str(value)).expanduser()
+        return expanded(str(value), environment)
     if name in COUNTS:
         return _count(value)
     if name in CHOICES:
@@ -237,6 +240,7 @@ def _fitted(name: str, value: object) -> object:
         "trigger_min_similarity": lambda share: check_share(share, name),
         "reranker_timeout": _seconds,
         "lock_wait_seconds": _wait_seconds,
+        "daemon_idle_seconds": _seconds,
     }
     if name in readers:
         return readers[name](value)

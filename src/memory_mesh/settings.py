@@ -38,6 +38,8 @@ ENVIRONMENT = {
     "llm_api_key": "MEMORY_MESH_LLM_API_KEY",
     "llm_base_url": "MEMORY_MESH_LLM_BASE_URL",
     "llm_max_tokens": "MEMORY_MESH_LLM_MAX_TOKENS",
+    "daemon": "MEMORY_MESH_DAEMON",
+    "daemon_idle_seconds": "MEMORY_MESH_DAEMON_IDLE_SECONDS",
 }
 PROVIDER_KEYS = {
     "openai": ("OPENAI_API_KEY",),

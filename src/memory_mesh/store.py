@@ -10,7 +10,7 @@
 import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -42,8 +42,14 @@ class Store:
         embedder: Embedder | None = None,
         llm: LLM | None = None,
         reranker: Reranker | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Keep the settings; nothing is opened yet."""
+        """Keep the settings; nothing is opened yet.
+
+        `environment` says where the key lies and what the user is called; by default this
+        process's own.
+        """
+        self._environment = environment
         self._config, self._clock, self._sinks = config, clock or SystemClock(), tuple(sinks)
         self._embedder, self._llm, self._reranker = embedder, llm, reranker
         self._open: OpenStore | None = None
@@ -67,6 +73,7 @@ class Store:
                     embedder=self._embedder,
                     llm=self._llm,
                     reranker=self._reranker,
+                    environment=self._environment,
                 )
             return self._open
 
@@ -94,8 +101,9 @@ class OpenStore:
         embedder: Embedder | None = None,
         llm: LLM | None = None,
         reranker: Reranker | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        self._config = config
+        self._config, self._environment = config, environment
         self.clock, self.sinks = clock, tuple(sinks)
         self._temporary: weakref.finalize[[Path, int], OpenStore] | None = None
         self.folder = config.db_dir if config.enable_memory else self._temporary_folder()
@@ -142,6 +150,7 @@ class OpenStore:
                     names,
                     kinds=config.privacy_kinds,
                     country=config.phone_country,
+                    environment=self._environment,
                 )
             self._redactors[namespace, own] = found  # the last one is the most recently used
             if len(self._redactors) > KEPT_REDACTORS:
@@ -158,14 +167,15 @@ class OpenStore:
             if own:
                 from memory_mesh.process.private_names import own_person
 
-                persons += [person] if (person := own_person()) is not None else []
+                person = own_person(self._environment, of_system=True)
+                persons += [person] if person is not None else []
             return private_names.rules(persons)
 
         return find
 
     def sealer(self, namespace: str) -> Sealer:
         """Makes keyed digests of values that must not come back to a namespace."""
-        return Sealer(namespace, self.folder)
+        return Sealer(namespace, self.folder, self._environment)
 
     def embedder(self) -> Embedder | None:
         """The configured embedder; choosing it loads no model."""

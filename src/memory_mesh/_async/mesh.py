@@ -889,15 +889,21 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.explain_injection, id, see_across=see_across)
 
-    async def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
+    async def upkeep(
+        self,
+        *,
+        progress: Callable[[int], None] | None = None,
+        between: Callable[[], None] | None = None,
+    ) -> UpkeepReport:
         """Runs all maintenance: terms, vectors, links, index, sinks, records, lessons, due jobs.
 
         May be interrupted at any point and run again.
 
         Options:
             progress: called with the number of texts embedded so far.
+            between: called between small steps; it may wait for others, or raise to stop here.
         """
-        return await self._threads.run(self._sync.upkeep, progress=progress)
+        return await self._threads.run(self._sync.upkeep, progress=progress, between=between)
 
     async def rebuild_index(self) -> list[Body]:
         """Rebuilds the index from the ledger; the ledger holds everything the index holds."""

@@ -26,6 +26,7 @@ CATCH_UP_CHARS = 2_000  # of a text; a longer one alone could take longer than a
 CATCH_UP_SECONDS = 0.25  # after which a search begins no further batch
 SEARCH_BATCH_CHARS = 1_000  # of the texts between two looks at the clock
 UPKEEP_BATCH_CHARS = 50_000  # of the texts that upkeep embeds and commits together
+SMALL_BATCH_CHARS = 2_000  # of those of an upkeep that gives way to others
 _PROBE = "which space is this"
 _Waiting = tuple[int, str]  # the number of a text, and the text
 
@@ -52,8 +53,15 @@ def catch_up(access: Access, space: Space, waiting: Sequence[_Waiting]) -> None:
         log.debug("late vectors could not be written", texts=len(waiting))
 
 
-def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> int:
-    """Embeds every text that has no vector in the embedder's space; returns how many."""
+def embed_all(
+    access: Access,
+    progress: Callable[[int], None] | None = None,
+    between: Callable[[], None] | None = None,
+) -> int:
+    """Embeds every text that has no vector in the embedder's space; returns how many.
+
+    With `between`, the batches are small, and it is called after each.
+    """
     if access.embedder is None:
         return 0
     start, done = log.started(), 0
@@ -65,7 +73,8 @@ def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> 
             if not waiting:
                 break
             refused: list[TextVectors] = []
-            for batch in _batches(waiting, UPKEEP_BATCH_CHARS):
+            chars = UPKEEP_BATCH_CHARS if between is None else SMALL_BATCH_CHARS
+            for batch in _batches(waiting, chars):
                 late = _embedded(access.embedder, space, batch)
                 taken = [one for one in late if one.vectors]
                 refused += [one for one in late if not one.vectors]
@@ -74,6 +83,8 @@ def embed_all(access: Access, progress: Callable[[int], None] | None = None) -> 
                 done += _commit(access, taken)
                 if progress is not None:
                     progress(done)
+                if between is not None:
+                    between()
             done += _commit(access, refused, among_others=len(refused) < len(waiting))
     log.info("embed", texts=done, ms=log.milliseconds(start))
     return done

@@ -10,7 +10,7 @@ A memory is linked to what every reader of it sees, so no link leads to a narrow
 compares the newest vectors and finds older candidates by words; `link_all` (upkeep) compares all.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh import log
@@ -83,11 +83,13 @@ def changed(access: Access, wording: Wording, memory_id: str) -> Wording:
     return replace(wording, similar=tuple(linking.best(near)))
 
 
-def link_all(access: Access, states: Sequence[SpaceState]) -> int:
+def link_all(
+    access: Access, states: Sequence[SpaceState], between: Callable[[], None] = lambda: None
+) -> int:
     """Links memories whose vectors came since the last time; returns how many it linked anew.
 
-    It works in the space that has the most vectors. Each slice is one transaction, and the next
-    call goes on where this one stopped.
+    It works in the space that has the most vectors. Each slice is one transaction, `between` is
+    called after it, and the next call goes on where this one stopped.
     """
     if not access.link_similar or not states:
         return 0
@@ -98,6 +100,7 @@ def link_all(access: Access, states: Sequence[SpaceState]) -> int:
         done += count
         if access.timer() >= end:
             break
+        between()
     log.info("link", memories=done, ms=log.milliseconds(start))
     return done
 

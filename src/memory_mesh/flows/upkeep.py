@@ -5,7 +5,7 @@ be interrupted at any point and run again.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -39,11 +39,17 @@ _OTHER_TERMS = "has other terms than it gives today; run `memory-mesh upkeep --r
 
 
 def reindex(
-    ledger: Ledger, namespace: str, *, everything: bool = False, at_once: int = WRITE_SLICE
+    ledger: Ledger,
+    namespace: str,
+    *,
+    everything: bool = False,
+    at_once: int = WRITE_SLICE,
+    between: Callable[[], None] = lambda: None,
 ) -> int:
     """Rewrites keyword terms of an earlier analyzer, or all; returns how many texts and skills.
 
-    Terms are read outside of the lock, newest first; each slice is a short transaction of its own.
+    Terms are read outside of the lock, newest first; each slice is a short transaction of its own,
+    and `between` is called after it.
     """
     with ledger.read(namespace) as snapshot:
         head = snapshot.head()
@@ -51,7 +57,7 @@ def reindex(
     marks = {"text": head.old_texts, "skill": head.old_skills}
     start = log.started()
     done = sum(
-        _reindex(ledger, namespace, of, up_to=mark if known else None, at_once=at_once)
+        _reindex(ledger, namespace, of, between, up_to=mark if known else None, at_once=at_once)
         for of, mark in marks.items()
     )
     log.info("reindex", texts=done, ms=log.milliseconds(start))
@@ -95,11 +101,17 @@ def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float)
     return all(told)
 
 
-def prune_recalls(ledger: Maintenance, namespace: str, before: datetime) -> int:
+def prune_recalls(
+    ledger: Maintenance,
+    namespace: str,
+    before: datetime,
+    between: Callable[[], None] = lambda: None,
+) -> int:
     """Deletes recall blocks from before a moment, a slice per transaction; returns how many."""
     done = 0
     while count := ledger.prune_recalls(namespace, before, WRITE_SLICE):
         done += count
+        between()
     return done
 
 
@@ -119,7 +131,15 @@ def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
     )
 
 
-def _reindex(ledger: Ledger, namespace: str, of: str, *, up_to: int | None, at_once: int) -> int:
+def _reindex(
+    ledger: Ledger,
+    namespace: str,
+    of: str,
+    between: Callable[[], None],
+    *,
+    up_to: int | None,
+    at_once: int,
+) -> int:
     """Texts or skills up to a number, or all; how many."""
     done = 0
     while up_to is None or up_to > 0:
@@ -133,6 +153,7 @@ def _reindex(ledger: Ledger, namespace: str, of: str, *, up_to: int | None, at_o
         ledger.commit(namespace, Wanted(), partial(_written, anew))
         done += len(found)
         up_to = first - 1
+        between()
     return done
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from memory_mesh.errors import InvalidInput, StoreError, StoreIsBusy
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.process.homes import expanded
 from memory_mesh.process.locks import held, still_at
 from memory_mesh.process.private import make_folder, new_file
 
@@ -147,7 +148,7 @@ def key_for(folder: Path, environment: Mapping[str, str] | None = None) -> bytes
 def key_folder(environment: Mapping[str, str]) -> Path:
     """Where keys lie by the platform's convention; never where stores do."""
     if environment.get(KEY_FOLDER):
-        stated = Path(environment[KEY_FOLDER]).expanduser()
+        stated = expanded(environment[KEY_FOLDER], environment)
         if not stated.is_absolute():  # each working folder would have keys of its own
             raise InvalidInput(f"{KEY_FOLDER} must be an absolute path, not {stated}")
         return stated

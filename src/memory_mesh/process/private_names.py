@@ -17,12 +17,17 @@ _SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"[^"\n]*")?\s*\]\s*(.*)\Z'
 _VALUE = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)\Z")
 
 
-def own_person(environment: Mapping[str, str] | None = None) -> Person | None:
-    """The user of this process under every name that is known, or None if none is."""
+def own_person(
+    environment: Mapping[str, str] | None = None, *, of_system: bool | None = None
+) -> Person | None:
+    """The user of this process under every name that is known, or None if none is.
+
+    A given environment is asked alone, unless `of_system` adds the system's list of accounts.
+    """
     variables = os.environ if environment is None else environment
     home = _home(variables)
     accounts, full_names = [*_accounts(variables)], [*_git_names(variables, home)]
-    if environment is None:
+    if environment is None if of_system is None else of_system:
         accounts, full_names = _from_system(accounts, full_names)
     accounts += [name for name in full_names if " " not in name]
     person = Person(

@@ -40,11 +40,14 @@ class StoreRedactor:
         *,
         kinds: Sequence[str] = (),
         country: str = "",
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Keep the settings; `names` gives the rules for the user's names when first needed.
 
-        `kinds` are replaced on request; `country` is the one whose phone numbers need no prefix.
+        `kinds` are replaced on request; `country` is the one whose phone numbers need no prefix;
+        `environment` says where the key lies, by default that of this process.
         """
+        self._environment = environment
         self._namespace, self._folder = namespace, folder
         self._settings, self._find_names = rules, names
         self._kinds, self._country = kinds, country
@@ -94,7 +97,7 @@ class StoreRedactor:
 
                 own = privacy.user_rules(self._settings) if self._settings else ()
                 own += privacy.kinds(self._kinds) if self._kinds else ()
-                key = keys.key_for(self._folder)
+                key = keys.key_for(self._folder, self._environment)
                 if self._find_names is not None:
                     self._names, self._find_names = self._find_names(), None
                 country, namespace = self._country, self._namespace
@@ -111,8 +114,10 @@ class StoreRedactor:
 class Sealer:
     """Turns a value into a digest that says nothing without the store's key."""
 
-    def __init__(self, namespace: str, folder: Path) -> None:
-        self._namespace, self._folder = namespace, folder
+    def __init__(
+        self, namespace: str, folder: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._namespace, self._folder, self._environment = namespace, folder, environment
         self._key: bytes | None = None
 
     def __call__(self, value: str) -> bytes:
@@ -122,5 +127,5 @@ class Sealer:
         if self._key is None:
             from memory_mesh.process import keys
 
-            self._key = keys.key_for(self._folder)
+            self._key = keys.key_for(self._folder, self._environment)
         return hmac.digest(self._key, f"seal\0{self._namespace}\0{value}".encode(), "sha256")

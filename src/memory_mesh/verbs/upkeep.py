@@ -24,19 +24,27 @@ _UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
 class UpkeepVerbs(LessonVerbs, JobVerbs):
     """Methods that maintain a store and report its figures."""
 
-    def upkeep(self, *, progress: Callable[[int], None] | None = None) -> UpkeepReport:
+    def upkeep(
+        self,
+        *,
+        progress: Callable[[int], None] | None = None,
+        between: Callable[[], None] | None = None,
+    ) -> UpkeepReport:
         """Runs all maintenance: terms, vectors, links, index, sinks, records, lessons, due jobs.
 
         May be interrupted at any point and run again.
 
         Options:
             progress: called with the number of texts embedded so far.
+            between: called between small steps; it may wait for others, or raise to stop here.
         """
         parts, namespace = self._opened(), self._config.namespace
-        reindexed = flows.upkeep.reindex(parts.ledger, namespace)
-        embedded = flows.late_vectors.embed_all(self._access(), progress)
+        pause = between or _go_on
+        reindexed = flows.upkeep.reindex(parts.ledger, namespace, between=pause)
+        embedded = flows.late_vectors.embed_all(self._access(), progress, between)
         states = parts.ledger.stats(namespace).spaces
-        linked = flows.linking.link_all(self._access(), states) if states else 0
+        linked = flows.linking.link_all(self._access(), states, pause) if states else 0
+        pause()
         wanted = any(state.body or flows.upkeep.worth_an_index(state) for state in states)
         index = parts.index() if wanted else None
         bodies = flows.upkeep.absorb(parts.ledger, index, namespace) if index is not None else []
@@ -44,10 +52,11 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
         pruned = 0
         if days := self._config.recall_days:
             before = self._now() - timedelta(days=days)
-            pruned = flows.upkeep.prune_recalls(parts.ledger, namespace, before)
+            pruned = flows.upkeep.prune_recalls(parts.ledger, namespace, before, pause)
         learned = 0
         if self._config.enable_wisdom_distillation and self.distillation_due():
             learned = len(self.distill().learned)
+        pause()
         return UpkeepReport(
             embedded,
             tuple(bodies),
@@ -56,7 +65,7 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
             reindexed=reindexed,
             recalls_pruned=pruned,
             linked=linked,
-            jobs=tuple(self.run_jobs()),
+            jobs=tuple(self.run_jobs(progress=lambda _job, _steps: pause())),
         )
 
     def rebuild_index(self) -> list[Body]:
@@ -104,3 +113,7 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
         with self._read() as snapshot:
             seen = snapshot.numbers(list(ids), sight)
             return snapshot.vectors(space, [id_ for id_ in ids if id_ in seen])
+
+
+def _go_on() -> None:
+    """What a caller who never waits does between two steps."""
