@@ -50,9 +50,19 @@ class View:
                 setattr(cls, name, made[method])
 
     def __init__(
-        self, store: Store, config: Config, channel: Channel | str, *, owner: bool
+        self,
+        store: Store,
+        config: Config,
+        channel: Channel | str,
+        *,
+        owner: bool,
+        meaning: bool = True,
     ) -> None:
-        """Keep the store and the settings; only the owner's `close` closes the store."""
+        """Keep the store and the settings; only the owner's `close` closes the store.
+
+        Without `meaning` this view embeds nothing and searches by words alone.
+        """
+        self._meaning = meaning
         self._store, self._config = store, config
         self._channel = member("channel", Channel, channel)
         self._owner, self._closed = owner, False
@@ -79,7 +89,7 @@ class View:
         )
         made = object.__new__(type(self))
         channel = self._channel if channel is None else channel
-        View.__init__(made, self._store, config, channel, owner=owner)
+        View.__init__(made, self._store, config, channel, owner=owner, meaning=self._meaning)
         return made
 
     def _opened(self) -> OpenStore:
@@ -125,7 +135,7 @@ class View:
             reader=Scope(stored.project, agent, stored.session),
             kind=self._kind,
             yamo=config.enable_yamo,
-            embedder=opened.embedder(),
+            embedder=opened.embedder() if self._meaning else None,
             redactor=redactor,
             trace_redactor=opened.redactor(namespace, of_traces=True),
             raw_input=config.raw_input,

@@ -18,10 +18,21 @@ _HOMES = {
 
 def answer(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the answer to a request, of whatever kind."""
-    do = request.get("do")
-    if do not in _HOMES:
-        raise InvalidInput(f"do must be one of {', '.join(_HOMES)}, not {do!r}")
-    module, name = _HOMES[do]
-    answers: Answers = getattr(import_module(module), name)
     with stores.borrowing():
-        return answers(stores, request)
+        return _answers(request.get("do"))(stores, request)
+
+
+def _answers(do: object) -> Answers:
+    if do == "warm":
+        return _warm
+    if do not in _HOMES:
+        raise InvalidInput(f"do must be one of {', '.join((*_HOMES, 'warm'))}, not {do!r}")
+    module, name = _HOMES[str(do)]
+    answers: Answers = getattr(import_module(module), name)
+    return answers
+
+
+def _warm(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Opens the store and loads the model, so that the next request need not wait for either."""
+    stores.warm(request)
+    return {}

@@ -3,17 +3,20 @@
 ::
 
     request ── environment, cwd ──▶ Config ──▶ Store (one per settings) ──▶ MemoryMesh (a view)
+
+A model takes a second to load. A request that cannot wait for it is answered by words alone while
+the model is loaded in the background.
 """
 
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh import config as configuration
 from memory_mesh.config import Config
-from memory_mesh.errors import Closed
+from memory_mesh.errors import Closed, MeshError
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.model import Channel
 from memory_mesh.process.project import project_of
@@ -23,8 +26,14 @@ from memory_mesh.typed import Any
 from memory_mesh.view import View
 
 MOST = 4  # open at a time
+PATIENT_SECONDS = 1.0  # a request that waits so long waits for the model, too
 _OF_A_VIEW = {"namespace", "agent_id", "project", "session", "origins"}
 _FOLDERS = ("db_dir", "mirror_dir", "model_dir", "models_dir")
+_OF_KEYS = ("HOME", "XDG_CONFIG_HOME", "APPDATA", "MEMORY_MESH_KEY_DIR")
+_OF_NAMES = (
+    *("USERPROFILE", "USER", "LOGNAME", "USERNAME", "SUDO_USER"),
+    *("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_CONFIG_GLOBAL"),
+)
 
 
 class Stores:
@@ -33,7 +42,7 @@ class Stores:
     def __init__(self, *, embedder: bool = True, most: int = MOST) -> None:
         """Open nothing yet; without `embedder` no view has one, whatever the settings say."""
         self._embedder, self._most = embedder, most
-        self._open: OrderedDict[object, _Opened] = OrderedDict()
+        self._open: OrderedDict[tuple[str, ...], Opened] = OrderedDict()
         self._lock = threading.Lock()
         self._here = threading.local()
         self._closed = False
@@ -48,16 +57,25 @@ class Stores:
     ) -> MemoryMesh:
         """The memories as a request's sender sees them, until the request is answered."""
         config = config_of(request, session=session)
-        if not (embedder and self._embedder):
-            config = replace(config, embedder="none")
-        mesh = object.__new__(MemoryMesh)
-        View.__init__(mesh, self._store(config), config, channel, owner=False)
-        return mesh
+        opened = self._borrowed(request, config)
+        opened.used.add(config.namespace)
+        meaning = embedder and self._embedder
+        if meaning and _seconds(request) < PATIENT_SECONDS:
+            meaning = opened.is_warm()
+        return opened.view(config, channel, meaning=meaning)
+
+    def warm(self, request: Mapping[str, Any]) -> None:
+        """Opens the store of a request and loads its model, unless there shall be none."""
+        config = config_of(request)
+        opened = self._borrowed(request, config)
+        opened.used.add(config.namespace)
+        if self._embedder:
+            opened.warm_up()
 
     @contextmanager
     def borrowing(self) -> Iterator[None]:
         """Keeps open what `mesh_for` opens in this thread until the end of the block."""
-        borrowed: list[_Opened] = []
+        borrowed: list[Opened] = []
         before, self._here.borrowed = getattr(self._here, "borrowed", None), borrowed
         try:
             yield
@@ -68,6 +86,17 @@ class Stores:
                     opened.users -= 1
             self._close_spare()
 
+    @contextmanager
+    def opened(self) -> Iterator[list["Opened"]]:
+        """The stores that are open just now; none is closed within the block."""
+        with self.borrowing():
+            with self._lock:
+                found = list(self._open.values())
+                for opened in found:
+                    opened.users += 1
+            self._here.borrowed += found
+            yield found
+
     def close(self) -> None:
         """Close every store."""
         with self._lock:
@@ -75,26 +104,27 @@ class Stores:
             gone = list(self._open.values())
             self._open.clear()
         for opened in gone:
-            opened.store.close()
+            opened.close()
 
-    def _store(self, config: Config) -> Store:
-        key = _key(config)
+    def _borrowed(self, request: Mapping[str, Any], config: Config) -> "Opened":
+        whose = _whose(request, config)
+        key = _key(config, whose)
         with self._lock:
             if self._closed:
                 raise Closed
             opened = self._open.get(key)
             if opened is None:
-                opened = self._open[key] = _Opened(Store(config))
+                opened = self._open[key] = Opened(config, whose)
             self._open.move_to_end(key)
-            borrowed = getattr(self._here, "borrowed", None)
+            borrowed: list[Opened] | None = getattr(self._here, "borrowed", None)
             if borrowed is not None:
                 opened.users += 1
                 borrowed.append(opened)
-        return opened.store
+        return opened
 
     def _close_spare(self) -> None:
         """Closes the least recently used stores that nobody uses, as far as there are too many."""
-        gone: list[_Opened] = []
+        gone: list[Opened] = []
         with self._lock:
             for key, opened in list(self._open.items()):
                 if len(self._open) <= self._most:
@@ -102,14 +132,51 @@ class Stores:
                 if not opened.users:
                     gone.append(self._open.pop(key))
         for opened in gone:
-            opened.store.close()
+            opened.close()
 
 
-class _Opened:
-    """A store and how many requests use it just now."""
+class Opened:
+    """An open store, the namespaces used since its last upkeep, and whether its model is loaded."""
 
-    def __init__(self, store: Store) -> None:
-        self.store, self.users = store, 0
+    def __init__(self, config: Config, environment: Mapping[str, str]) -> None:
+        self.store = Store(config, environment=environment)
+        self.users = 0  # requests that use it just now
+        self.used: set[str] = set()
+        self._config = config
+        self._warm = False
+        self._warming: threading.Thread | None = None
+
+    def view(self, config: Config, channel: Channel, *, meaning: bool = True) -> MemoryMesh:
+        """A view of the store, with the settings of one request."""
+        mesh = object.__new__(MemoryMesh)  # its constructor would open a store of its own
+        View.__init__(mesh, self.store, config, channel, owner=False, meaning=meaning)
+        return mesh
+
+    def kept(self, namespace: str) -> MemoryMesh:
+        """A view for upkeep: nobody's word, so what is learned counts as read out of texts."""
+        config = replace(self._config, namespace=namespace, project=None, session=None)
+        return self.view(config, Channel.EXTRACTION)
+
+    def is_warm(self) -> bool:
+        """Whether the model is loaded; if not, a thread begins to load it."""
+        if not self._warm and (self._warming is None or not self._warming.is_alive()):
+            self._warming = threading.Thread(target=self.warm_up, name="memory-mesh warming")
+            self._warming.start()
+        return self._warm
+
+    def warm_up(self) -> None:
+        """Loads the model; one that fails is asked again by the request that needs it."""
+        with suppress(MeshError):
+            embedder = self.store.opened().embedder()
+            if embedder is not None and not self._warm:
+                embedder.embed(["warm"], query=True)
+        self._warm = True
+
+    def close(self) -> None:
+        """Close the store, after the thread that loads its model."""
+        if self._warming is not None:
+            self._warming.join()
+        self.store.close()
 
 
 def config_of(request: Mapping[str, Any], *, session: str | None = None) -> Config:
@@ -128,7 +195,24 @@ def config_of(request: Mapping[str, Any], *, session: str | None = None) -> Conf
     return replace(config, **stated)
 
 
-def _key(config: Config) -> tuple[str, ...]:
-    """What makes two stores different: every setting but those of a view."""
+def _seconds(request: Mapping[str, Any]) -> float:
+    """How long the sender waits; without a word it waits."""
+    given = request.get("seconds")
+    return float(given) if isinstance(given, int | float) else PATIENT_SECONDS
+
+
+def _whose(request: Mapping[str, Any], config: Config) -> dict[str, str]:
+    """The variables that say where keys lie and, where names are replaced, what the user is called.
+
+    A repository may give its user a name of its own; that counts if names are replaced everywhere.
+    """
+    names = _OF_KEYS if config.own_names == "off" else _OF_KEYS + _OF_NAMES
+    found = {name: request["environment"].get(name, "") for name in names}
+    here = str(request["cwd"]) if config.own_names == "all" else "/"
+    return {**{name: value for name, value in found.items() if value}, "PWD": here}
+
+
+def _key(config: Config, whose: Mapping[str, str]) -> tuple[str, ...]:
+    """What makes two stores different: every setting but those of a view, and whose they are."""
     names = [item.name for item in fields(config) if item.name not in _OF_A_VIEW]
-    return tuple(repr(getattr(config, name)) for name in names)
+    return (*(repr(getattr(config, name)) for name in names), repr(sorted(whose.items())))

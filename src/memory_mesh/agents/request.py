@@ -25,11 +25,12 @@ PROTOCOL = 1
 MAX_BYTES = 8_000_000  # of a request or a reply
 HOST = "claude-code"
 _ANCESTORS = 4
-_PREFIXES = ("MEMORY_MESH_", "XDG_", "LC_", "GIT_AUTHOR_", "GIT_COMMITTER_")
+_PREFIXES = ("MEMORY_MESH_", "XDG_", "LC_")
 _NAMES = frozenset(
     (
-        *("HOME", "USERPROFILE", "LOCALAPPDATA", "USER", "LOGNAME", "USERNAME", "SUDO_USER"),
-        *("LANG", "OPENAI_API_KEY", "COHERE_API_KEY", "CO_API_KEY", "JINA_API_KEY"),
+        *("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA", "USER", "LOGNAME", "USERNAME"),
+        *("SUDO_USER", "GIT_CONFIG_GLOBAL", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "LANG"),
+        *("OPENAI_API_KEY", "COHERE_API_KEY", "CO_API_KEY", "JINA_API_KEY"),
         *("CLAUDECODE", "CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
         *("CODEX_CI", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "COPILOT_CLI", "GOOSE_TERMINAL"),
         *("AMP_CURRENT_THREAD_ID", "AUGMENT_AGENT", "CLINE_ACTIVE", "PI_CODING_AGENT"),
@@ -61,19 +62,25 @@ def made(
         "host": host,
         "store": place.folder_of(variables, here),
         "cwd": here,
-        "environment": kept(variables),
+        "environment": kept(variables, here),
         "parents": ancestors(),
         "input": dict(given or {}),
     }
 
 
-def kept(environment: "Mapping[str, str]") -> dict[str, str]:
-    """The variables that settings, keys, names and the agent's shell are read from; no others."""
-    return {
-        name: value
-        for name, value in environment.items()
+def kept(environment: "Mapping[str, str]", cwd: str) -> dict[str, str]:
+    """The variables that settings, keys, names and the agent's shell are read from; no others.
+
+    The path of the configuration file is made absolute: the reader may be in another folder.
+    """
+    found = {
+        name: environment[name]  # each value of os.environ is decoded when it is asked for
+        for name in environment
         if name in _NAMES or name.startswith(_PREFIXES)
     }
+    if found.get("MEMORY_MESH_CONFIG"):
+        found["MEMORY_MESH_CONFIG"] = os.path.join(cwd, found["MEMORY_MESH_CONFIG"])  # noqa: PTH118
+    return found
 
 
 def to_line(message: "Mapping[str, object]") -> bytes:

@@ -19,23 +19,33 @@ from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from _socket import socket
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 OTHER_VERSION = "OtherVersion"
 GOING = "Going"  # it ends, or its store is another one by now: the request was not begun
+_WORTH_A_START = {"not there", "refused", "unusable socket", "broken", "garbage", "going"}
 _STOP_SECONDS = 0.05
-_KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "XDG_RUNTIME_DIR")
+_KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _KEPT_PYTHON = ("PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 _CHUNK = 65_536
 _started: list[int] = []  # processes to reap
 
 
 class NoDaemon(Exception):
-    """No daemon answered: `reason` says why, `sent` whether one may have got the request."""
+    """No daemon answered: `reason` says why, `sent` whether one may have got the request.
+
+    The reasons: switched off, platform, not there, refused, unusable socket, wrong user, timeout,
+    broken, garbage, too large, other version, going, not started.
+    """
 
     def __init__(self, reason: str, text: str = "", *, sent: bool = False) -> None:
         super().__init__(text or reason)
         self.reason, self.sent = reason, sent
+
+    @property
+    def is_worth_a_start(self) -> bool:
+        """Whether a new daemon would help; one that is only slow is left alone."""
+        return self.reason in _WORTH_A_START
 
 
 def ask(request: dict[str, Any], *, seconds: float) -> dict[str, Any]:
@@ -44,25 +54,32 @@ def ask(request: dict[str, Any], *, seconds: float) -> dict[str, Any]:
     _reap()
     if not place.is_wanted(request["environment"]):
         raise NoDaemon("switched off", "the setting `daemon` is false")
-    reply = _exchanged(request, end)
-    if reply.get("ok") is not True:
-        kind = _kind(reply)
-        if kind == OTHER_VERSION:
-            _hand_over(request, str(reply.get("version")))
-            raise NoDaemon("other version", f"the daemon is of version {reply.get('version')}")
-        if kind == GOING:
-            raise NoDaemon("going", "the daemon is just ending")
+    reply = _exchanged({**request, "seconds": seconds}, end)
+    kind = _kind(reply)
+    if kind == OTHER_VERSION:
+        _hand_over(request, str(reply.get("version")))
+        raise NoDaemon("other version", f"the daemon is of version {reply.get('version')}")
+    if kind == GOING:
+        raise NoDaemon("going", "the daemon is just ending")
     return reply
 
 
 def start(store: str, environment: "Mapping[str, str] | None" = None) -> bool:
-    """Starts a detached daemon and does not wait for it; False if none can be started here."""
+    """Starts a detached daemon and does not wait for it; False if none can be started here.
+
+    The new process gets what it needs to find Python and the socket's folder, and nothing else of
+    this one's environment: each request brings its own.
+    """
     variables = os.environ if environment is None else environment
     _reap()
     if not (sys.executable and hasattr(os, "posix_spawn") and place.is_wanted(variables)):
         return False
-    kept = {name: variables[name] for name in (*_KEPT, *_KEPT_PYTHON) if name in variables}
+    kept = {name: os.environ[name] for name in (*_KEPT, *_KEPT_PYTHON) if name in os.environ}
+    if variables.get("XDG_RUNTIME_DIR"):
+        kept["XDG_RUNTIME_DIR"] = variables["XDG_RUNTIME_DIR"]
     words = [sys.executable, "-P", "-m", "memory_mesh.agents.daemon", "--store", store]
+    if idle := place.idle_seconds(variables):
+        words += ["--idle", str(idle)]
     nowhere = [(os.POSIX_SPAWN_OPEN, to, os.devnull, os.O_RDWR, 0) for to in (0, 1, 2)]
     try:
         _started.append(os.posix_spawn(sys.executable, words, kept, file_actions=nowhere))
@@ -82,12 +99,29 @@ def ensure(
         try:
             return ask(request, seconds=max(0.01, min(1.0, end - time.monotonic())))
         except NoDaemon as refusal:
-            if time.monotonic() >= end:
+            if time.monotonic() >= end or refusal.reason == "switched off":
                 raise
-            if not started and not start(store, environment):
-                raise NoDaemon("not started", str(refusal)) from None
-            started = True
-        time.sleep(0.02)
+            if not started and refusal.is_worth_a_start:
+                if not start(store, environment):
+                    raise NoDaemon("not started", str(refusal)) from None
+                started = True
+        time.sleep(0.01)
+
+
+def is_newer(version: str, other: str) -> bool:
+    """Whether a version is later than another one."""
+    return _numbers(version) > _numbers(other)
+
+
+def peer_uid(connection: "socket") -> int:
+    """The user of the process at the other end of a Unix socket."""
+    if sys.platform == "darwin":  # struct xucred: version, uid, groups
+        raw = connection.getsockopt(0, 1, 76)
+    else:  # struct ucred: pid, uid, gid
+        from _socket import SO_PEERCRED, SOL_SOCKET
+
+        raw = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
+    return int.from_bytes(raw[4:8], sys.byteorder)
 
 
 def _exchanged(request: dict[str, Any], end: float) -> dict[str, Any]:
@@ -97,7 +131,8 @@ def _exchanged(request: dict[str, Any], end: float) -> dict[str, Any]:
     connection = _connected(request["store"], request["environment"], end)
     sent = False
     try:
-        _check_peer(connection)
+        if peer_uid(connection) != os.getuid():
+            raise NoDaemon("wrong user", "the process at the socket belongs to another user")
         sent = True
         _send(connection, line, end)
         return _reply(connection, end)
@@ -116,7 +151,7 @@ def _connected(store: str, environment: "Mapping[str, str]", end: float) -> "soc
         from _socket import AF_UNIX, SOCK_STREAM, socket
     except ImportError:
         raise NoDaemon("platform", "there are no Unix sockets here") from None
-    failure = NoDaemon("not there")
+    failure = NoDaemon("not there", "there is no daemon of this store")
     for path in _paths(store, environment):
         connection = socket(AF_UNIX, SOCK_STREAM)
         try:
@@ -127,46 +162,30 @@ def _connected(store: str, environment: "Mapping[str, str]", end: float) -> "soc
             raise NoDaemon("timeout", "the daemon takes no more connections") from None
         except OSError as error:
             connection.close()
-            failure = NoDaemon(_why_not(error), str(error))
+            if not isinstance(error, FileNotFoundError):
+                failure = NoDaemon(_why_not(error), str(error))
         else:
             return connection
     raise failure
 
 
-def _paths(store: str, environment: "Mapping[str, str]") -> list[str]:
-    """Where the socket lies by rule, and where the last daemon says it put it."""
+def _paths(store: str, environment: "Mapping[str, str]") -> "Iterator[str]":
+    """Where the socket lies by rule, then where the last daemon says it put it."""
+    by_rule = None
     try:
-        found = [place.socket_path(store, environment)]
-    except OSError:
-        found = []
-    if found and os.path.exists(found[0]):  # noqa: PTH110
-        return found
+        by_rule = place.socket_path(store, environment)
+        yield by_rule
+    except place.NoPlace:
+        pass
     known = place.recorded(store)
-    if known and known[1] not in found and place.is_private(os.path.dirname(known[1])):  # noqa: PTH120
-        found.append(known[1])
-    return found
+    if known and known[1] != by_rule and place.is_private(os.path.dirname(known[1])):  # noqa: PTH120
+        yield known[1]
 
 
 def _why_not(error: OSError) -> str:
-    return {FileNotFoundError: "not there", ConnectionRefusedError: "refused"}.get(
-        type(error), "unusable socket"
-    )
-
-
-def _check_peer(connection: "socket") -> None:
-    if peer_uid(connection) != os.getuid():
-        raise NoDaemon("wrong user", "the process behind the socket belongs to another user")
-
-
-def peer_uid(connection: "socket") -> int:
-    """The user of the process at the other end of a Unix socket."""
-    if sys.platform == "darwin":  # struct xucred: version, uid, groups
-        raw = connection.getsockopt(0, 1, 76)
-    else:  # struct ucred: pid, uid, gid
-        from _socket import SO_PEERCRED, SOL_SOCKET
-
-        raw = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
-    return int.from_bytes(raw[4:8], sys.byteorder)
+    if isinstance(error, BlockingIOError):  # Linux says so when the backlog is full
+        return "timeout"
+    return "refused" if isinstance(error, ConnectionRefusedError) else "unusable socket"
 
 
 def _send(connection: "socket", line: bytes, end: float) -> None:
@@ -186,7 +205,7 @@ def _reply(connection: "socket", end: float) -> dict[str, Any]:
         if part.endswith(b"\n"):
             return requests.from_line(b"".join(parts))
         if not part:
-            raise requests.BadLine("the daemon closed the connection without a reply")
+            raise ConnectionResetError("the daemon closed the connection without a reply")
     raise requests.BadLine("the reply is too large")
 
 
@@ -199,6 +218,8 @@ def _left(end: float) -> float:
 
 def _kind(reply: dict[str, Any]) -> str:
     error = reply.get("error")
+    if reply.get("protocol") != requests.PROTOCOL:
+        return OTHER_VERSION
     return str(error.get("kind")) if isinstance(error, dict) else ""
 
 
@@ -206,17 +227,12 @@ def _hand_over(request: dict[str, Any], theirs: str) -> None:
     """Asks an older daemon to end and starts one of this version; leaves a newer one alone."""
     if not is_newer(__version__, theirs):
         return
-    stop = {**request, "do": "stop", "input": {}}
+    stop = {**request, "do": "stop", "input": {"why": "upgrade"}}
     try:
         _exchanged(stop, time.monotonic() + _STOP_SECONDS)
     except NoDaemon:
         return
-    start(request["store"], os.environ)
-
-
-def is_newer(version: str, other: str) -> bool:
-    """Whether a version is later than another one."""
-    return _numbers(version) > _numbers(other)
+    start(request["store"], request["environment"])
 
 
 def _numbers(version: str) -> list[int]:

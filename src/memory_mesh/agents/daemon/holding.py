@@ -29,8 +29,11 @@ class Held:
         self._descriptor, self._path = descriptor, path
 
     @classmethod
-    def taken(cls, store: str, *, seconds: float) -> Self | None:
-        """Takes the lock; None if another daemon keeps it, or somebody waits for it already."""
+    def taken(cls, store: str, *, seconds: float = 0.0) -> Self | None:
+        """Takes the lock, after the given seconds at most; None if another daemon keeps it.
+
+        Only one process waits at a time: a second one would not be needed either.
+        """
         path = place.lock_path(store)
         private.make_folder(Path(path).parent)
         if (held := cls._at_once(path)) is not None or not seconds:
@@ -61,7 +64,7 @@ class Held:
     def leads_here(self) -> bool:
         """Whether the path still leads to the locked file; not if the store was replaced."""
         try:
-            return os.path.samestat(Path(self._path).stat(), os.fstat(self._descriptor))
+            return os.path.samestat(os.stat(self._path), os.fstat(self._descriptor))  # noqa: PTH116
         except OSError:
             return False
 

@@ -44,6 +44,17 @@ def is_wanted(environment: "Mapping[str, str]") -> bool:
     return stated is None or str(stated).lower() not in _FALSE
 
 
+def idle_seconds(environment: "Mapping[str, str]") -> float | None:
+    """The setting for how long a daemon waits for work; None for the default, or what is none."""
+    name, variable = "daemon_idle_seconds", "MEMORY_MESH_DAEMON_IDLE_SECONDS"
+    stated = environment.get(variable) or _from_file(environment, name)
+    try:
+        seconds = float(str(stated))
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < float("inf") else None
+
+
 def socket_path(store: str, environment: "Mapping[str, str] | None" = None) -> str:
     """The path of the daemon's socket; makes its folder. NoPlace if there is no safe one."""
     for folder in _candidates(store, os.environ if environment is None else environment):
@@ -126,20 +137,44 @@ def _config_file(environment: "Mapping[str, str]") -> str:
 
 
 def _from_file(environment: "Mapping[str, str]", name: str) -> object:
-    """A setting of the configuration file; it is read as TOML only if it can hold the name."""
+    """A setting of the configuration file; a plain line is read here, all else as TOML."""
     try:
         with open(_config_file(environment), "rb") as file:  # noqa: PTH123
-            data = file.read(_MOST)
-    except OSError:
+            text = file.read(_MOST).decode()
+    except (OSError, ValueError):
         return None
-    if name.encode() not in data and b"\\" not in data:  # a quoted name may be written in escapes
+    if name not in text and "\\" not in text:  # a quoted name may be written in escapes
         return None
+    if (found := _plain(text, name)) is not None:
+        return found
     import tomllib
 
     try:
-        return tomllib.loads(data.decode()).get(name)
+        return tomllib.loads(text).get(name)
     except ValueError:  # whoever opens the store says what is wrong
         return None
+
+
+def _plain(text: str, name: str) -> str | None:
+    """The value of a line `name = "text"`, `name = true` or `name = 7` above all tables.
+
+    None if there is no such line, or if the file has anything that only a TOML reader understands.
+    """
+    if "\\" in text or '"""' in text or "'''" in text:
+        return None
+    for line in text.splitlines():
+        if line.lstrip().startswith("["):
+            return None
+        key, equals, value = line.partition("=")
+        value = value.strip()
+        if not equals or key.strip() != name or not value:
+            continue
+        if value[0] in "\"'":
+            inner, closed, rest = value[1:].partition(value[0])
+            rest = rest.strip()
+            return inner if closed and (not rest or rest.startswith("#")) else None
+        return value.partition("#")[0].strip()
+    return None
 
 
 def _expanded(path: str, environment: "Mapping[str, str]") -> str:

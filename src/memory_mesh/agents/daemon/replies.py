@@ -13,6 +13,7 @@ from memory_mesh.formats import json_text
 from memory_mesh.policy.privacy import masked
 from memory_mesh.typed import Any
 
+Message = dict[str, Any]
 _OWN = ("ping", "status", "stop")
 
 
@@ -20,64 +21,65 @@ class Desk:
     """Answers the requests about one store."""
 
     def __init__(self, store: str, stores: Stores) -> None:
-        self.store, self.ending = store, False
-        self._stores = stores
+        self.store, self.stores = store, stores
+        self.ending = False
         self._since = time.time()
-        self._answered = 0
+        self._begun = 0
 
-    def at_once(self, line: bytes) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """The request in a line, and the reply if there is one without any work."""
+    def read(self, line: bytes) -> tuple[Message | None, Message | None]:
+        """A request that needs work, or the reply to one that needs none."""
         try:
             request = _checked(json_text.read(line))
         except InvalidInput as error:
             return None, self.refusal("InvalidInput", f"the request is not valid: {error}")
         if request["do"] in _OWN:
-            return request, self._own(request)
+            return None, self._own(request)
         if request["version"] != __version__:
-            return request, self.refusal(client.OTHER_VERSION, "the daemon is of another version")
+            return None, self.refusal(client.OTHER_VERSION, "the daemon is of another version")
         if self.ending or request["store"] != self.store:
-            return request, self.refusal(client.GOING, "the daemon ends, or is of another store")
+            return None, self.refusal(client.GOING, "the daemon ends, or is of another store")
+        self._begun += 1
         return request, None
 
-    def answered(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The reply to a request that needs work; never raises."""
+    def answered(self, request: Message) -> bytes:
+        """The line of the reply to a request that needs work; never raises."""
         try:
-            found = answer(self._stores, request)
-            requests.to_line(found)
+            line = requests.to_line(self._said(ok=True) | {"answer": answer(self.stores, request)})
         except MeshError as error:
-            return self.refusal(type(error).__name__, str(error))
+            return requests.to_line(self.refusal(type(error).__name__, str(error)))
         except Exception as error:  # noqa: BLE001  # the surface's last line
-            return self.refusal("Bug", f"{type(error).__name__}: {error}")
-        self._answered += 1
-        return self._reply() | {"ok": True, "answer": found}
+            return requests.to_line(self.refusal("Bug", f"{type(error).__name__}: {error}"))
+        if len(line) > requests.MAX_BYTES:
+            text = f"the answer has more than {requests.MAX_BYTES} bytes; ask for less"
+            return requests.to_line(self.refusal("InvalidInput", text))
+        return line
 
-    def refusal(self, kind: str, text: str) -> dict[str, Any]:
+    def refusal(self, kind: str, text: str) -> Message:
         """The reply that says what is wrong."""
-        return self._reply() | {"ok": False, "error": {"kind": kind, "text": masked(text)}}
+        return self._said(ok=False) | {"error": {"kind": kind, "text": masked(text)}}
 
-    def close(self) -> None:
-        """Closes the stores."""
-        self._stores.close()
-
-    def _own(self, request: dict[str, Any]) -> dict[str, Any]:
-        said: dict[str, Any] = {}
+    def _own(self, request: Message) -> Message:
+        """The reply to what is asked of the daemon itself, by clients of any version."""
+        said: Message = {}
         if request["do"] == "stop":
-            if client.is_newer(__version__, request["version"]):
-                return self.refusal(client.OTHER_VERSION, "an older client ends no newer daemon")
+            upgrade = request["input"].get("why") == "upgrade"
+            if upgrade and not client.is_newer(request["version"], __version__):
+                return self.refusal(client.OTHER_VERSION, "only a newer version takes over")
             self.ending = True
         elif request["do"] == "status":
-            said = {
-                "store": self.store,
-                "since": self._since,
-                "answered": self._answered,
-            }
-        return self._reply() | {"ok": True, "answer": said}
+            said = {"store": self.store, "since": self._since, "requests": self._begun}
+        return self._said(ok=True) | {"answer": said}
 
-    def _reply(self) -> dict[str, Any]:
-        return {"protocol": requests.PROTOCOL, "version": __version__, "pid": os.getpid()}
+    def _said(self, *, ok: bool) -> Message:
+        return {
+            "protocol": requests.PROTOCOL,
+            "version": __version__,
+            "pid": os.getpid(),
+            "ok": ok,
+        }
 
 
-def _checked(request: object) -> dict[str, Any]:
+def _checked(request: object) -> Message:
     """A request with every key in its type; InvalidInput if it is none."""
     if not isinstance(request, dict):
         raise InvalidInput("it is no JSON object")

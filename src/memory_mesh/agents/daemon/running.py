@@ -1,41 +1,59 @@
-"""Runs a daemon from its lock to its end."""
+"""Runs a daemon from its lock to its end.
+
+::
+
+    lock free ─────────────────────────────▶ serve
+    lock held, its daemon answers ─────────▶ give way
+    lock held, nobody answers ── nudge it ──▶ wait in line (one process) ──▶ serve, or give way
+"""
 
 import os
+import sys
 
 from memory_mesh.agents import request as requests
 from memory_mesh.agents.daemon import client, holding
 from memory_mesh.agents.daemon.holding import Held
-from memory_mesh.agents.daemon.replies import Desk
-from memory_mesh.agents.daemon.server import Server
-from memory_mesh.agents.opening import Stores
 
-_PING_SECONDS = 1.0
+PING_SECONDS = 1.0
+_SWITCH_SECONDS = 0.001  # after which a thread at work lets another one run
 
 
 def serve(store: str, idle: float) -> int:
-    """Serves a store until the end; gives way at once if another daemon does it."""
+    """Serves a store until the end; gives way if another daemon does it already."""
     store = os.path.realpath(store)
-    os.chdir("/")
     os.umask(0o077)
-    held = Held.taken(store, seconds=0.0)
+    held = _held(store)
     if held is None:
-        if _answers(store):
-            return 0
-        holding.nudge(store)
-        held = Held.taken(store, seconds=holding.PATIENCE_SECONDS)
-        if held is None:
-            return 0
+        return 0
     try:
-        Server(Desk(store, Stores()), held, idle=idle).run()
+        _serve(store, held, idle)
     finally:
         held.release()
     return 0
 
 
+def _held(store: str) -> Held | None:
+    held = Held.taken(store)
+    if held is not None or _answers(store):
+        return held
+    holding.nudge(store)
+    return Held.taken(store, seconds=holding.PATIENCE_SECONDS)
+
+
+def _serve(store: str, held: Held, idle: float) -> None:
+    from memory_mesh.agents.daemon.replies import Desk  # not for those who give way
+    from memory_mesh.agents.daemon.server import Server
+    from memory_mesh.agents.opening import Stores
+
+    os.chdir("/")
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    Server(Desk(store, Stores()), held, idle=idle).run()
+
+
 def _answers(store: str) -> bool:
-    ping = requests.made("ping", environment=os.environ) | {"store": store}
+    ping = requests.made("ping") | {"store": store}
     try:
-        client.ask(ping, seconds=_PING_SECONDS)
+        client.ask(ping, seconds=PING_SECONDS)
     except client.NoDaemon:
         return False
     return True

@@ -1,4 +1,4 @@
-"""The daemon: one process per user and store that answers requests on a Unix socket.
+"""The daemon's loop: one thread reads requests, a few others answer them.
 
 ::
 
@@ -7,7 +7,7 @@
                      └ nothing to do: upkeep, then the end
 
 A connection carries one request. No client, slow, silent or gone, holds a worker; what was begun is
-finished whether or not its client still waits.
+finished whether or not its client still waits. While nobody asks, the process sleeps in `select`.
 """
 
 import os
@@ -20,69 +20,58 @@ from contextlib import suppress
 from types import FrameType
 
 from memory_mesh.agents import request as requests
-from memory_mesh.agents.daemon import client
+from memory_mesh.agents.daemon import client, tending
 from memory_mesh.agents.daemon.holding import Held, Listener
-from memory_mesh.agents.daemon.replies import Desk
+from memory_mesh.agents.daemon.replies import Desk, Message
+from memory_mesh.agents.daemon.tending import Tending
 from memory_mesh.agents.daemon.workers import Workers
-from memory_mesh.typed import Any
 
 IDLE_SECONDS = 900.0
 LINE_SECONDS = 5.0  # from the connection to the end of its line
 SEND_SECONDS = 5.0
-MOST_CONNECTIONS = 128  # more wait in the backlog
+MOST_CONNECTIONS = 64  # read, queued and answered at a time; more wait in the backlog
+SMALL_LINE = 65_536  # bytes; a longer one is parsed by a worker
 _CHUNK = 262_144
 _TICK_SECONDS = 10.0  # between looks at whether the store is still there
+_FULL_SECONDS = 0.05  # until the next try where no connection could be taken
 _GRACE_SECONDS = 0.2  # for those who connected just before the end
 
 
-class Connection:
-    """One client: what it has sent so far, and until when it may send."""
-
-    def __init__(self, own: socket.socket, end: float) -> None:
-        self.socket, self.end = own, end
-        self.data = bytearray()
-
-    def reply(self, message: dict[str, Any]) -> None:
-        """Sends the reply and closes; a client that is gone misses it."""
-        with suppress(OSError):
-            self.socket.settimeout(SEND_SECONDS)
-            self.socket.sendall(requests.to_line(message))
-        self.socket.close()
-
-
 class Server:
-    """Reads requests in one thread and has them answered by others."""
+    """Serves one store until it is asked to end, nobody asks for long, or the store is gone."""
 
     def __init__(self, desk: Desk, held: Held, *, idle: float = IDLE_SECONDS) -> None:
         self._desk, self._held, self._idle = desk, held, idle
-        self._connections: dict[socket.socket, Connection] = {}
-        self._workers = Workers(self._work)
+        self._connections: dict[socket.socket, _Connection] = {}
+        self._workers = Workers()
+        self._tending = Tending(
+            desk.store, desk.stores, wanted=self._is_wanted, done=lambda: self._rouse(b"d")
+        )
         self._last = time.monotonic()
-        self._ending = False
+        self._full_until = 0.0
 
     def run(self) -> None:
-        """Serves until it is asked to end, has been idle for long, or the store is gone."""
+        """Serves; on return everything is finished and released but the lock."""
         self._selector = selectors.DefaultSelector()
-        self._wake, woken = socket.socketpair()
-        for end in (self._wake, woken):
-            end.setblocking(False)  # noqa: FBT003
-        self._selector.register(woken, selectors.EVENT_READ, lambda: self._woken(woken))
-        self._listen()
-        self._handle_signals()
+        self._wake, self._woken = socket.socketpair()
         try:
-            while not self._ending:
+            self._wake.setblocking(False)  # noqa: FBT003
+            self._woken.setblocking(False)  # noqa: FBT003
+            self._selector.register(self._woken, selectors.EVENT_READ, self._roused)
+            self._listen()
+            self._handle_signals()
+            while not self._desk.ending:
                 self._step(self._pause())
                 self._check()
             self._end()
         finally:
-            self._listener.close()
+            signal.set_wakeup_fd(-1)
             self._selector.close()
+            self._wake.close()
+            self._woken.close()
 
-    def stop(self) -> None:
-        """Ends the loop; what was begun is finished first."""
-        self._ending = True
-        with suppress(OSError):
-            self._wake.send(b"s")
+    def _is_wanted(self) -> bool:
+        return self._desk.ending or self._workers.tasks > 0
 
     def _listen(self) -> None:
         self._listener = Listener(self._desk.store)
@@ -92,14 +81,16 @@ class Server:
     def _listen_anew(self) -> None:
         """Takes its name back when somebody removed the socket or put another thing there."""
         if not self._listener.leads_here():
-            self._selector.unregister(self._listener.socket)
+            if not self._full_until:
+                self._selector.unregister(self._listener.socket)
+            self._full_until = 0.0
             self._listener.close()
             self._listen()
 
     def _handle_signals(self) -> None:
         def on_signal(number: int, _frame: FrameType | None) -> None:
             if number != signal.SIGHUP:
-                self._ending = True
+                self._desk.ending = True
 
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -110,88 +101,159 @@ class Server:
             act: Callable[[], None] = key.data
             act()
 
-    def _woken(self, woken: socket.socket) -> None:
+    def _rouse(self, why: bytes) -> None:
+        """Wakes the loop, from any thread."""
+        with suppress(OSError):
+            self._wake.send(why)
+
+    def _roused(self) -> None:
         with suppress(BlockingIOError):
-            if bytes([signal.SIGHUP]) in woken.recv(_CHUNK):
+            if bytes([signal.SIGHUP]) in self._woken.recv(_CHUNK):
                 self._listen_anew()
 
     def _accept(self) -> None:
-        if len(self._connections) >= MOST_CONNECTIONS:
+        if len(self._connections) + self._workers.tasks >= MOST_CONNECTIONS:
+            self._wait_full()
             return
         try:
             own, _ = self._listener.socket.accept()
-        except OSError:  # gone again, or no descriptor is left
+        except BlockingIOError:  # gone again
+            return
+        except OSError:  # no descriptor is left
+            self._wait_full()
             return
         if client.peer_uid(own) != os.getuid():
             own.close()
             return
         own.setblocking(False)  # noqa: FBT003
-        connection = Connection(own, time.monotonic() + LINE_SECONDS)
+        connection = _Connection(own)
         self._connections[own] = connection
         self._selector.register(own, selectors.EVENT_READ, lambda: self._read(connection))
+        self._read(connection)  # most have sent their line by now
 
-    def _read(self, connection: Connection) -> None:
-        try:
-            data = connection.socket.recv(_CHUNK)
-        except (BlockingIOError, InterruptedError):
+    def _wait_full(self) -> None:
+        """Takes no connection for a moment; those who come wait in the backlog."""
+        self._selector.unregister(self._listener.socket)
+        self._full_until = time.monotonic() + _FULL_SECONDS
+
+    def _read(self, connection: "_Connection") -> None:
+        line = connection.read()
+        if line is None:
             return
-        except OSError:
-            data = b""
-        connection.data += data
-        line, newline, _ = connection.data.partition(b"\n") if b"\n" in data else (b"", b"", b"")
-        if newline:
-            self._drop(connection)
-            self._begin(connection, bytes(line))
-        elif not data:
-            self._drop(connection)
-            connection.socket.close()
-        elif len(connection.data) > requests.MAX_BYTES:
-            self._drop(connection)
+        self._drop(connection)
+        if not line:
+            connection.close()
+        elif len(line) > requests.MAX_BYTES:
             connection.reply(self._desk.refusal("InvalidInput", "the request is too large"))
+        elif len(line) > SMALL_LINE:
+            self._workers.give(lambda: self._work(connection, line))
+        else:
+            self._begin(connection, line)
 
-    def _drop(self, connection: Connection) -> None:
+    def _begin(self, connection: "_Connection", line: bytes) -> None:
+        self._last = time.monotonic()
+        if not self._held.leads_here():
+            self._desk.ending = True
+        request, reply = self._desk.read(line)
+        if request is None:
+            connection.reply(reply or {})
+        else:
+            self._workers.give(lambda: self._answer(connection, request))
+
+    def _work(self, connection: "_Connection", line: bytes) -> None:
+        """Parses a long line, and answers it."""
+        request, reply = self._desk.read(line)
+        if request is None:
+            connection.reply(reply or {})
+        else:
+            self._answer(connection, request)
+
+    def _answer(self, connection: "_Connection", request: Message) -> None:
+        connection.send(self._desk.answered(request))
+        self._last = time.monotonic()
+
+    def _drop(self, connection: "_Connection") -> None:
         """Looks at a connection no more."""
         self._selector.unregister(connection.socket)
         del self._connections[connection.socket]
 
-    def _begin(self, connection: Connection, line: bytes) -> None:
-        self._last = time.monotonic()
-        request, reply = self._desk.at_once(line)
-        if reply is not None:
-            connection.reply(reply)
-            self._ending = self._ending or self._desk.ending
-        elif request is not None:
-            self._workers.give((connection, request))
-
-    def _work(self, task: tuple[Connection, dict[str, Any]]) -> None:
-        connection, request = task
-        connection.reply(self._desk.answered(request))
-        self._last = time.monotonic()
-
     def _pause(self) -> float:
+        """How long nothing will have to be done unless somebody asks."""
         now = time.monotonic()
-        ends = [connection.end for connection in self._connections.values()]
-        return max(0.0, min([now + _TICK_SECONDS, self._last + self._idle, *ends]) - now)
+        ends = [now + _TICK_SECONDS, *(each.end for each in self._connections.values())]
+        if self._full_until:
+            ends.append(self._full_until)
+        if not self._workers.tasks and not self._tending.runs:
+            ends.append(self._last + self._idle)
+            if self._tending.is_due:
+                ends.append(self._last + tending.QUIET_SECONDS)
+        return max(0.0, min(ends) - now)
 
     def _check(self) -> None:
+        """Does what is due by the clock."""
         now = time.monotonic()
         for connection in [each for each in self._connections.values() if each.end <= now]:
             self._drop(connection)
-            connection.socket.close()
-        if self._workers.busy:
-            self._last = now
-        elif now >= self._last + self._idle or not self._held.leads_here():
-            self._ending = True
+            connection.close()
+        if self._full_until and now >= self._full_until:
+            self._full_until = 0.0
+            self._selector.register(self._listener.socket, selectors.EVENT_READ, self._accept)
+        if not self._held.leads_here():
+            self._desk.ending = True
+        elif not self._workers.tasks and not self._tending.runs and not self._connections:
+            if now >= self._last + self._idle:
+                self._desk.ending = True
+            elif now >= self._last + tending.QUIET_SECONDS and self._tending.is_due:
+                self._tending.begin()
 
     def _end(self) -> None:
         """Finishes what was begun; who comes too late is told so, and does the work itself."""
-        self._desk.ending = True
         self._listener.hide()
         end = time.monotonic() + _GRACE_SECONDS
         while (left := end - time.monotonic()) > 0:
             self._step(left)
         for connection in list(self._connections.values()):
             self._drop(connection)
-            connection.socket.close()
+            connection.close()
+        self._listener.close()
         self._workers.finish()
-        self._desk.close()
+        self._tending.finish()
+        self._desk.stores.close()
+
+
+class _Connection:
+    """One client: what it has sent so far, and until when it may send."""
+
+    def __init__(self, own: socket.socket) -> None:
+        self.socket, self.end = own, time.monotonic() + LINE_SECONDS
+        self._data = bytearray()
+
+    def read(self) -> bytes | None:
+        """The line once it is whole, or more than a line may be; empty if the client is gone."""
+        try:
+            data = self.socket.recv(_CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return None
+        except OSError:
+            return b""
+        if not data:
+            return b""
+        self._data += data
+        if b"\n" in data:
+            return bytes(self._data.partition(b"\n")[0]) or b" "
+        return bytes(self._data) if len(self._data) > requests.MAX_BYTES else None
+
+    def reply(self, message: Message) -> None:
+        """Sends a message and closes."""
+        self.send(requests.to_line(message))
+
+    def send(self, line: bytes) -> None:
+        """Sends a line and closes; a client that is gone misses it."""
+        with suppress(OSError):
+            self.socket.settimeout(SEND_SECONDS)
+            self.socket.sendall(line)
+        self.close()
+
+    def close(self) -> None:
+        """Lets the client go."""
+        self.socket.close()

@@ -4,30 +4,29 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from memory_mesh.typed import Any
-
 MOST = 8
+Task = Callable[[], None]
 
 
 class Workers:
-    """Runs tasks in at most `most` threads, in the order they were given."""
+    """Runs tasks in at most `most` threads, in the order in which they were given."""
 
-    def __init__(self, work: Callable[[Any], None], *, most: int = MOST) -> None:
-        self._work, self._most = work, most
-        self._waiting: deque[Any] = deque()
+    def __init__(self, *, most: int = MOST) -> None:
+        self._most = most
+        self._waiting: deque[Task] = deque()
         self._threads: list[threading.Thread] = []
         self._changed = threading.Condition()
         self._free = self._running = 0
         self._finishing = False
 
     @property
-    def busy(self) -> bool:
-        """Whether a task runs or waits."""
+    def tasks(self) -> int:
+        """How many tasks run or wait."""
         with self._changed:
-            return bool(self._running or self._waiting)
+            return self._running + len(self._waiting)
 
-    def give(self, task: object) -> None:
-        """Adds a task."""
+    def give(self, task: Task) -> None:
+        """Adds a task, which must not raise."""
         with self._changed:
             self._waiting.append(task)
             if len(self._waiting) > self._free and len(self._threads) < self._most:
@@ -45,18 +44,20 @@ class Workers:
             thread.join()
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._free += 1
-                while not self._waiting and not self._finishing:
-                    self._changed.wait()
-                self._free -= 1
-                if not self._waiting:
-                    return
-                task = self._waiting.popleft()
-                self._running += 1
+        while (task := self._next()) is not None:
             try:
-                self._work(task)
+                task()
             finally:
                 with self._changed:
                     self._running -= 1
+
+    def _next(self) -> Task | None:
+        with self._changed:
+            self._free += 1
+            while not self._waiting and not self._finishing:
+                self._changed.wait()
+            self._free -= 1
+            if not self._waiting:
+                return None
+            self._running += 1
+            return self._waiting.popleft()
