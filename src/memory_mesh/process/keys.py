@@ -7,26 +7,26 @@ Whoever copies a store without its key file gets placeholders and no way to test
 them. The last line is the key in use; the lines above it are what `rotate` leaves behind.
 """
 
+import errno
 import os
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput, StoreError, StoreIsBusy
+from memory_mesh.errors import InvalidInput, StoreError, StoreIsFull
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.process import drafts
 from memory_mesh.process.homes import expanded
-from memory_mesh.process.locks import held, still_at
-from memory_mesh.process.private import make_folder, new_file
+from memory_mesh.process.private import make_folder
 
 _APP = "memory-mesh"
 KEY_FOLDER = "MEMORY_MESH_KEY_DIR"
 IDENTITY = "identity"
 _HEAD = "# The key of a memory-mesh store. Keep it secret, and back it up apart from the store.\n"
 _KEY_BYTES, _ID_BYTES, _PARTS = 32, 4, 3
-_DRAFT_BYTES = 6  # of a random name
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _OTHERS, _OTHERS_WRITE = 0o077, 0o022
 _PATIENCE = 100  # looks at a file another process is just writing, a hundredth of a second apart
 
@@ -75,11 +75,7 @@ class KeyFile:
         try:
             lines = self._found()
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
-            raise StoreError(
-                f"the key file {self.path} cannot be read or made: {reason};"
-                f" {KEY_FOLDER} names another folder"
-            ) from error
+            raise self._refused(error) from error
         if not lines:
             raise StoreError(f"the key file {self.path} holds no key; restore it from a backup")
         return [self._parsed(line) for line in lines]
@@ -87,28 +83,30 @@ class KeyFile:
     def rotate(self) -> Key:
         """Adds a new key for new placeholders; old placeholders stay as they are."""
         self.keys()
-        key, whole = _new_key(), self.path.read_bytes().endswith(b"\n")
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        key = _new_key()
         try:
-            os.write(descriptor, f"{'' if whole else os.linesep}{key.line}".encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            whole = self.path.read_bytes().endswith(b"\n")
+            drafts.append(self.path, f"{'' if whole else os.linesep}{key.line}")
+        except OSError as error:
+            raise self._refused(error) from error
         return key
 
     def _found(self) -> list[str]:
         """The lines of the file, which is made if there is none."""
         if not self.path.exists():
             make_folder(self.path.parent)
-            _publish(self.path, _HEAD + _new_key().line)
+            drafts.publish(self.path, _HEAD + _new_key().line)
         elif self.path.stat().st_nlink > 1:  # its maker was killed before the draft was gone
-            _sweep(self.path)
+            drafts.sweep(self.path)
         self._check_private()
         for _ in range(_PATIENCE):
             if lines := self._lines():
                 return lines
             time.sleep(0.01)
         return []
+
+    def _refused(self, error: OSError | UnicodeDecodeError) -> StoreError:
+        return _refused(self.path, error, f"{KEY_FOLDER} names another folder for keys")
 
     def _check_private(self) -> None:
         if sys.platform == "win32":
@@ -163,19 +161,31 @@ def key_folder(environment: Mapping[str, str]) -> Path:
 
 def _identity(folder: Path) -> str:
     path = folder / IDENTITY
+    try:
+        identity = _identity_text(path).strip()
+    except OSError as error:
+        raise _refused(
+            path, error, "check the disk and the rights of the store's folder"
+        ) from error
+    except UnicodeDecodeError:
+        identity = ""
+    if not identity.isascii() or not identity.isalnum():
+        raise StoreError(f"{path} is damaged; restore it from a backup of the store")
+    return identity
+
+
+def _identity_text(path: Path) -> str:
+    """What the file says, which is made if there is none."""
     if not path.exists():
-        make_folder(folder)
-        _publish(path, os.urandom(16).hex() + "\n")
+        make_folder(path.parent)
+        drafts.publish(path, os.urandom(16).hex() + "\n")
     elif path.stat().st_nlink > 1:  # its maker was killed before the draft was gone
-        _sweep(path)
+        drafts.sweep(path)
     for _ in range(_PATIENCE):
         if (text := path.read_text(encoding="utf-8")).endswith("\n"):
             break
         time.sleep(0.01)
-    identity = text.strip()
-    if not identity.isascii() or not identity.isalnum():
-        raise StoreError(f"{path} is damaged; restore it from a backup of the store")
-    return identity
+    return text
 
 
 def _new_key() -> Key:
@@ -183,66 +193,9 @@ def _new_key() -> Key:
     return Key(os.urandom(_ID_BYTES).hex(), os.urandom(_KEY_BYTES), made)
 
 
-def _publish(path: Path, content: str) -> None:
-    """Creates the whole file, unless another process created it first.
-
-    A draft is locked while its process lives: one that can be locked was left by a killed one.
-    """
-    _sweep(path)
-    while not _drafted(path, content):
-        pass  # a process that sweeps took the draft for a killed one's
-
-
-def _drafted(path: Path, content: str) -> bool:
-    """Writes a draft and gives it its name; False if somebody else has the draft."""
-    draft = path.with_name(f".{path.name}.{os.urandom(_DRAFT_BYTES).hex()}")
-    descriptor = new_file(draft, os.O_RDWR)
-    if descriptor is None:
-        return False
-    try:
-        with held(draft, descriptor, 0.0):  # of an open file: nobody signs what becomes the key
-            if not still_at(draft, descriptor):
-                return False
-            _link(descriptor, draft, path, content)
-            return True
-    except StoreIsBusy:
-        return False
-    finally:
-        os.close(descriptor)
-
-
-def _link(descriptor: int, draft: Path, path: Path, content: str) -> None:
-    """Fills the draft and gives it its name."""
-    try:
-        _write(descriptor, content)
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    except OSError:  # a file system without links; readers wait until the file is whole
-        if (own := new_file(path, os.O_WRONLY)) is not None:
-            try:
-                _write(own, content)
-            finally:
-                os.close(own)
-    finally:
-        with suppress(OSError):
-            draft.unlink()
-
-
-def _sweep(path: Path) -> None:
-    """Removes the drafts of a file whose processes were killed; each may be the key itself."""
-    for left in path.parent.glob(f".{path.name}.*"):
-        if len(left.name) != len(path.name) + 2 + 2 * _DRAFT_BYTES:
-            continue
-        with suppress(OSError, StoreIsBusy):
-            descriptor = os.open(left, os.O_RDONLY)
-            try:
-                with held(left, descriptor, 0.0):  # of an open file: nothing is written to it
-                    left.unlink()
-            finally:
-                os.close(descriptor)
-
-
-def _write(descriptor: int, content: str) -> None:
-    os.write(descriptor, content.encode())
-    os.fsync(descriptor)
+def _refused(path: Path, error: OSError | UnicodeDecodeError, do: str) -> StoreError:
+    """The error for a file that cannot be read or made, with what to do."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return StoreIsFull(f"the disk is full, and {path} was not made: free some space and retry")
+    reason = getattr(error, "strerror", None) or "it is no text"
+    return StoreError(f"{path} cannot be read or made: {reason}; {do}")

@@ -1,5 +1,7 @@
 """One key per store, outside it, private, and the same for all who open the store at once."""
 
+import errno
+import itertools
 import os
 import stat
 import subprocess
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, StoreError
+from memory_mesh.errors import InvalidInput, StoreError, StoreIsFull
 from memory_mesh.process.keys import KEY_FOLDER, KeyFile, key_folder, key_for
 
 RACE = """
@@ -165,3 +167,65 @@ def test_keys_do_not_depend_on_the_working_folder(store):
     with pytest.raises(InvalidInput, match="absolute"):
         key_for(store, {KEY_FOLDER: "keys"})
     assert key_folder({"HOME": "/home/x", "XDG_CONFIG_HOME": "config"}).is_absolute()
+
+
+def cut(at=None, number=errno.ENOSPC, spared=0):
+    """A write that takes a part, or nothing, of what it is given, after some that are spared."""
+    write, calls = os.write, itertools.count()
+
+    def taken(descriptor, data):
+        if next(calls) < spared:
+            return write(descriptor, data)
+        if at is None:
+            raise OSError(number, os.strerror(number))
+        return write(descriptor, data[:at])
+
+    return taken
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("at", [None, 10])
+def test_a_full_disk_leaves_no_half_identity_and_no_half_key(store, monkeypatch, at, links):
+    def refuse(*_):
+        raise PermissionError(1, "no links here")
+
+    file = KeyFile.of(store)
+    for path, make in ((file.path, file.keys), (store / "identity", lambda: KeyFile.of(store))):
+        path.unlink(missing_ok=True)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", cut(at, spared=0 if links else 1))
+            if not links:
+                patched.setattr(os, "link", refuse)
+            with pytest.raises(StoreIsFull, match="free some space"):
+                make()
+        assert list(path.parent.glob("*")) + list(path.parent.glob(".*")) == []
+    assert key_for(store) == key_for(store)
+
+
+@pytest.mark.parametrize("at", [None, 10])
+def test_a_full_disk_leaves_the_keys_as_they_were_when_one_is_added(store, monkeypatch, at):
+    file = KeyFile.of(store)
+    before = file.keys()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", cut(at))
+        with pytest.raises(StoreIsFull):
+            file.rotate()
+    assert file.keys() == before
+    assert len([*before, file.rotate()]) == len(file.keys())
+
+
+def test_a_failing_disk_is_an_error_of_the_store_and_no_second_try(store, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", cut(number=errno.EIO))
+        with pytest.raises(
+            StoreError, match=r"identity cannot be read or made: .*; check the disk"
+        ):
+            key_for(store)
+    assert list(store.iterdir()) == []
+
+
+def test_an_identity_that_is_no_text_is_damaged(store):
+    store.mkdir()
+    (store / "identity").write_bytes(b"\xff\xfe\n")
+    with pytest.raises(StoreError, match="is damaged"):
+        key_for(store)
