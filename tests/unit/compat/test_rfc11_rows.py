@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from memory_mesh.compat.rfc11.columns import (
     BLOCK_COLUMNS,
@@ -39,6 +39,7 @@ from memory_mesh.model import (
     Source,
     SourceKind,
 )
+from memory_mesh.policy.writing.limits import INTEGER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 AT = datetime(2026, 3, 1, 12, 0, 0, 250_000, tzinfo=UTC)
@@ -214,6 +215,8 @@ def test_a_field_that_is_not_what_it_promises_is_set_aside_and_goes_back(metadat
         ({"id": "strange", "created_at": None}, "created"),
         ({"created_at": 2**60}, "created_at"),
         ({"metadata": '{"__proto__": 1}'}, "__proto__"),
+        ({"metadata": said(x=INTEGER + 1)}, "64 bits"),
+        ({"metadata": said(x={"y": [-INTEGER - 2]})}, "64 bits"),
     ],
 )
 def test_a_row_that_cannot_be_taken_says_why(values, word):
@@ -318,11 +321,13 @@ names = st.none() | st.text(
     st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), min_size=1, max_size=20
 )
 plain_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    st.none() | st.booleans() | st.integers(-INTEGER, INTEGER)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=10),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("xyz"), inner),
     max_leaves=5,
 )  # fmt: skip
+IMPORTED = Source(SourceKind.DOCUMENT, Channel.IMPORT)
 memories = st.builds(
     memory,
     text=st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), min_size=1),
@@ -353,6 +358,7 @@ memories = st.builds(
 @pytest.mark.req("R-000-030")
 @settings(max_examples=150, deadline=None)
 @given(memories)
+@example(memory(source=IMPORTED, extra={"x": INTEGER, "y": [-INTEGER]}))
 def test_what_goes_out_comes_back_the_same(kept):
     draft = memory_draft(memory_row(kept))
     back = stored(draft, id=kept.id, recorded_from=AT)
