@@ -20,6 +20,7 @@ higher layer handed down. The tool exits 1 where another call goes up.
 """
 
 import argparse
+import gc
 import re
 import sqlite3
 import sys
@@ -125,15 +126,16 @@ class Recorder:
 
     @contextmanager
     def recording(self, name: str) -> Iterator[Walk]:
-        """Everything that runs inside, as one walk."""
+        """Everything that runs inside, as one walk; what others left behind is not collected."""
         self._walk = walk = Walk(name)
         self._stack = [("", "", walk.root)]
-        sys.setprofile(self._profile)
-        try:
-            yield walk
-        finally:
-            sys.setprofile(None)
-            self._walk = None
+        with _no_collection():
+            sys.setprofile(self._profile)
+            try:
+                yield walk
+            finally:
+                sys.setprofile(None)
+                self._walk = None
 
     def begun(self, kind: str) -> str:
         """The name of a new transaction, such as `read 2`."""
@@ -182,6 +184,18 @@ class Recorder:
 
     def _rank(self, place: str) -> int | None:
         return self._layers.get(re.split(r"[/. ]", place, maxsplit=1)[0])
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keeps the garbage collector out: it runs the last calls of stores that nobody closed."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class _Transaction:

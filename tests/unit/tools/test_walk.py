@@ -1,5 +1,6 @@
 """The walker: it sees calls, statements and transactions, and notices a call that goes up."""
 
+import gc
 import sqlite3
 from typing import Any
 
@@ -47,6 +48,30 @@ def test_a_call_that_goes_up_is_told(tmp_path):
     with recorder.recording("up") as walked:
         scope["decide"](scope["act"])
     assert walked.broken == ["policy.py decide calls flows.py act"]
+
+
+def test_what_the_garbage_collector_runs_is_no_part_of_a_walk(tmp_path):
+    recorder = walk.Recorder(tmp_path, {"policy": 1, "flows": 0})
+    scope: dict[str, Any] = {}
+    low = "def decide(make):\n    return [make() for _ in range(100)]\n"
+    high = "class Left:\n    def __del__(self):\n        pass\n"
+    for name, source in (("policy.py", low), ("flows.py", high)):
+        exec(compile(source, str(tmp_path / name), "exec"), scope)
+
+    def leave():
+        left = scope["Left"]()
+        left.itself = left
+
+    usual = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        with recorder.recording("collecting") as walked:
+            scope["decide"](leave)
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*usual)
+    assert walked.broken == []
+    assert {function for _, function in walked.functions} == {"decide"}
 
 
 def test_statements_belong_to_their_transaction(tmp_path):
