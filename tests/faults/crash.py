@@ -23,7 +23,7 @@ from tests.faults.report import Progress, Report, Ticker, silent
 _LETTERS = "bcdfghjklmnpqrtvwz"  # no vowels: nothing a stemmer would shorten
 _SIZES = (1, 2, 3, 5, 8, 20, 60, 300)
 _SIZE_WEIGHTS = (8, 8, 8, 6, 4, 3, 1, 0.4)
-_VERBS = ("add", "add_many", "update", "pin", "delete", "restore", "get", "rate", "search")
+VERBS = ("add", "add_many", "update", "pin", "delete", "restore", "get", "rate", "search")
 _VERB_WEIGHTS = (10, 3, 5, 3, 3, 3, 6, 4, 4)
 _SEARCHED = 25  # acknowledged memories looked for by keyword after each kill
 
@@ -116,7 +116,7 @@ def intents(model: Model, dice: random.Random, who: int) -> Iterator[Intent]:
     """What a writer does next, for ever; the caller keeps the model up to date."""
     number = int(dice.random() * 1e12) * 1000
     while True:
-        (verb,) = dice.choices(_VERBS, _VERB_WEIGHTS)
+        (verb,) = dice.choices(VERBS, _VERB_WEIGHTS)
         alive = [id_ for id_, kept in model.items() if kept.status == "active"]
         dead = [id_ for id_, kept in model.items() if kept.status == "deleted"]
         if verb in {"add", "add_many"} or not alive or (verb == "restore" and not dead):

@@ -5,10 +5,13 @@ is refused, a limit on the size of files. Failing: libfiu makes 2 % of the calls
 sync fail with EIO, after start-up, in a process of its own.
 """
 
+import codecs
 import ctypes
 import errno
+import importlib
 import json
 import os
+import pkgutil
 import random
 import resource
 import shutil
@@ -18,11 +21,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from memory_mesh import flows, formats, policy, process, verbs
 from memory_mesh.compat.rfc11.reader import MeshHoldings
+from memory_mesh.engines import ledgers
 from memory_mesh.engines.sinks.jsonl import JsonLinesSink
-from memory_mesh.errors import StoreError, StoreIsFull
+from memory_mesh.errors import StoreError, StoreIsFull, shown
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crash import (
+    VERBS,
     Intent,
     Journal,
     Kept,
@@ -325,8 +331,8 @@ def _work_under_faults() -> None:
     errors = Journal(Path(order["errors"]))
     model = {id_: Kept(*values) for id_, values in order["model"].items()}
     mesh = MemoryMesh(db_dir=order["folder"])
-    mesh.add(f"warm {word(int(dice.random() * 1e9), 'zw')}")
-    mesh.search("warm")
+    _load_all(mesh, int(dice.random() * 1e12) * 1000)
+    loaded = set(sys.modules)
     fiu = ctypes.CDLL("libfiu.so.0")
     fiu.fiu_enable_random.argtypes = [
         ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_float,
@@ -334,22 +340,44 @@ def _work_under_faults() -> None:
     fiu.fiu_set_prng_seed(int(order["seed"] * 2**31))
     for point in EIO_POINTS:
         fiu.fiu_enable_random(point.encode(), 1, errno.EIO, 0, 0.02)
-    for number, intent in enumerate(intents(model, dice, 0)):
-        if number == order["operations"]:
-            break
-        notes.note(intent)
-        try:
-            ids = perform(mesh, intent, model)
-        except StoreError as error:
-            errors.note({"error": type(error).__name__})
-            notes.note({"failed": True})
-            model.pop(intent.get("id", ""), None)  # what became of it is not certain: leave it
-        else:
-            notes.note({"done": ids})
-            applied(model, intent, ids)
-    for point in EIO_POINTS:
-        fiu.fiu_disable(point.encode())
+    try:
+        for _, intent in zip(range(order["operations"]), intents(model, dice, 0), strict=False):
+            _try(mesh, intent, model, notes, errors)
+    finally:  # a traceback can be printed only on a disk that works
+        for point in EIO_POINTS:
+            fiu.fiu_disable(point.encode())
+    if missed := sorted(set(sys.modules) - loaded):
+        raise AssertionError(f"read from a failing disk, and no part of the store: {missed}")
     os._exit(0)  # as if killed: what was acknowledged must not depend on close
+
+
+def _load_all(mesh: MemoryMesh, number: int) -> None:
+    """Every module, every verb and an error: no code is read from the disk once it fails."""
+    for part in (flows, formats, ledgers, policy, process, verbs):
+        for module in pkgutil.walk_packages(part.__path__, f"{part.__name__}."):
+            importlib.import_module(module.name)
+    model: Model = {}
+    for verb in VERBS:
+        number += 1
+        intent: Intent = {"verb": verb, "id": next(iter(model), ""), "flag": True}
+        intent |= {"text": f"warm {word(number)}", "texts": [f"warm {word(number)}"]}
+        applied(model, intent, perform(mesh, intent, model))
+    shown(str(StoreError(f"mail {word(number)}@example.org")))
+    codecs.lookup("ascii")  # in which Linux lists its locks
+
+
+def _try(mesh: MemoryMesh, intent: Intent, model: Model, notes: Journal, errors: Journal) -> None:
+    """One call, which is done, or refused with an error of ours."""
+    notes.note(intent)
+    try:
+        ids = perform(mesh, intent, model)
+    except StoreError as error:
+        errors.note({"error": type(error).__name__})
+        notes.note({"failed": True})
+        model.pop(intent.get("id", ""), None)  # what became of it is not certain: leave it
+    else:
+        notes.note({"done": ids})
+        applied(model, intent, ids)
 
 
 if __name__ == "__main__":
