@@ -261,8 +261,9 @@ def _write_for_ever(folder: Path, journal: Path, model: Model, who: int, seed: f
 
 
 def _look(folder: Path, sought: list[str]) -> tuple[Model, dict[str, bool], list[str]]:
-    """The store as a new process sees it."""
+    """The store as a new process sees it, once it took in what killed ones left."""
     with MemoryMesh(db_dir=folder) as mesh:
+        mesh._opened().ledger.flush("default")
         actual = contents(mesh)
         found = {
             id_: any(hit.id == id_ for hit in mesh.search(own_word(actual[id_].text)))

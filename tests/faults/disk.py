@@ -135,6 +135,7 @@ def _plain(kept: object) -> list[object]:
 
 def _contents_and_findings(store: Path) -> tuple[Model, list[str]]:
     with MemoryMesh(db_dir=store) as mesh:
+        mesh._opened().ledger.flush("default")
         return contents(mesh), [str(finding) for finding in mesh.verify().findings]
 
 

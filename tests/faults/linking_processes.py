@@ -2,7 +2,7 @@
 
 Each writer keeps a journal: what it is about to do, and what it was told. After every round a new
 process looks: `verify` finds nothing, and everything that a writer was told is there. A prompt's
-record is buffered, so it counts as told once the buffer was written (`flush`).
+record is buffered, so it counts as told once the buffer was written or left in the spool (`flush`).
 """
 
 import json
@@ -250,6 +250,7 @@ def _fold(told: Told, journal: Path, report: Report) -> None:
 
 def _look(folder: Path) -> Seen:
     with _opened(folder) as mesh:
+        mesh._opened().ledger.flush("default")  # what killed processes left
         findings = [f"{finding.check}: {finding.detail}" for finding in mesh.verify().findings]
     with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
         texts = {id_: (text, status) for id_, text, status in db.execute(_TEXTS)}

@@ -19,7 +19,7 @@ from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
 from memory_mesh.engines.ledgers.sqlite.connections import Connection, Files
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
-from memory_mesh.engines.ledgers.sqlite.noted import Noted, NotedBuffer, uses
+from memory_mesh.engines.ledgers.sqlite.noted import Noted, NotedBuffer, tell_lost, uses
 from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
 from memory_mesh.errors import StoreError, StoreIsBusy
 from memory_mesh.model import (
@@ -62,6 +62,7 @@ class SqliteLedger(SqliteAudit):
         self._files = Files(folder / "namespaces", lock_wait)
         self._closing = min(lock_wait, CLOSING_SECONDS)
         self._waiting = NotedBuffer()
+        self._left: set[str] = set()  # namespaces of records that this process left in the spool
         self._leaving = weakref.finalize(self, _leave, self._files, self._waiting)
         self._tails = Tails()
         forks.protect(self._waiting)
@@ -102,17 +103,20 @@ class SqliteLedger(SqliteAudit):
             self.flush(namespace)
 
     def flush(self, namespace: str) -> None:
-        """Write what waits to be recorded, unless somebody else writes; drop it if refused."""
+        """Write what waits, here and in the spool; drop it if refused.
+
+        If somebody else writes now, it is left in the spool, where no kill of this process ends it.
+        """
         self._flush(namespace, 0.0)
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
-        """Count one use of each memory and record it; soon, if somebody else writes now."""
+        """Count one use of each memory and record it: in the spool, if somebody else writes now."""
         noted = Noted(entry, used=tuple(ids), at=self._clock.now())
         try:
             with self._recording(namespace, 0.0) as db:
                 self._record(db, [noted])
         except StoreIsBusy:
-            self._waiting.add(namespace, noted)
+            self._leave(namespace, noted)
         log.debug("use", ids=",".join(ids))
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
@@ -155,7 +159,7 @@ class SqliteLedger(SqliteAudit):
         """Write what waits, or leave it in the spool, and release every file: within a second."""
         try:
             with waits.at_most(self._closing):
-                for namespace in self._waiting.namespaces():
+                for namespace in {*self._waiting.namespaces(), *self._left}:
                     self._flush(namespace, self._closing)
         finally:
             self._leaving()
@@ -173,7 +177,7 @@ class SqliteLedger(SqliteAudit):
             self._record(db, [*spooled.records(db), *waiting.all()])
 
     def _flush(self, namespace: str, wait: float) -> None:
-        if not self._waiting.holds(namespace):
+        if not self._waiting.holds(namespace) and not self._files.spool(namespace).exists():
             return
         if not self._files.exists(namespace):  # never make a file to say it was empty
             self._waiting.drained(namespace)
@@ -182,9 +186,16 @@ class SqliteLedger(SqliteAudit):
             with self._recording(namespace, wait):
                 pass
         except StoreIsBusy:
-            log.debug("records of reads wait for the lock")
+            self._leave(namespace)
         except StoreError:
             self._waiting.drained(namespace)
+
+    def _leave(self, namespace: str, *noted: Noted) -> None:
+        """Leaves these records and what waits in the spool; what finds no room there waits on."""
+        if waiting := [*self._waiting.drained(namespace), *noted]:
+            self._left.add(namespace)
+            rest = spool.append(self._files.spool(namespace), waiting, 0.0)
+            self._waiting.wait_again(namespace, rest)
 
     def _record(self, db: sqlite3.Connection, noted: Sequence[Noted]) -> None:
         """Counts uses, writes recall blocks and injections, and deletes a few that are too old."""
@@ -226,5 +237,7 @@ def _leave(files: Files, waiting: NotedBuffer) -> None:
     """Leaves what still waits in the spool: at close, or when the process ends without it."""
     for namespace in waiting.namespaces():
         noted = waiting.drained(namespace)
-        if files.exists(namespace):
-            spool.append(files.spool(namespace), noted)
+        if not files.exists(namespace):
+            continue
+        if rest := spool.append(files.spool(namespace), noted, spool.LEAVING_SECONDS):
+            tell_lost(len(rest))

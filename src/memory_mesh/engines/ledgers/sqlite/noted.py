@@ -65,12 +65,16 @@ class NotedBuffer:
         try:
             yield taken
         except BaseException:
-            if taken.noted:
-                with self._mutex:
-                    waiting = [*taken.noted, *self._waiting.get(namespace, [])]
-                    self._cut(waiting)
-                    self._waiting[namespace] = waiting
+            self.wait_again(namespace, taken.noted)
             raise
+
+    def wait_again(self, namespace: str, noted: Sequence[Noted]) -> None:
+        """Keeps records that were taken and not written, before those that came meanwhile."""
+        if noted:
+            with self._mutex:
+                waiting = [*noted, *self._waiting.get(namespace, [])]
+                self._cut(waiting)
+                self._waiting[namespace] = waiting
 
     def drained(self, namespace: str) -> list[Noted]:
         """All that waits; it waits no longer."""

@@ -28,8 +28,8 @@ def line(batch: str, number: int, noted: Noted) -> bytes:
     return json.dumps(values, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
-def batches(data: bytes) -> tuple[dict[str, list[Noted]], int]:
-    """The records of each batch in order, and how many lines are damaged.
+def batches(data: bytes) -> tuple[dict[str, dict[int, Noted]], int]:
+    """The records of each batch by their number, and how many lines are damaged.
 
     A line may be there twice, where a file was removed while somebody appended to it.
     """
@@ -43,7 +43,7 @@ def batches(data: bytes) -> tuple[dict[str, list[Noted]], int]:
                 found.setdefault(batch, {})[number] = noted
         except _DAMAGED:
             damaged += 1
-    return {batch: list(noted.values()) for batch, noted in found.items()}, damaged + bool(rest)
+    return found, damaged + bool(rest)
 
 
 def _read(text: bytes) -> tuple[str, int, Noted]:
@@ -55,7 +55,7 @@ def _read(text: bytes) -> tuple[str, int, Noted]:
         tuple(map(_text, used)),
         None if at is None else _moment(at),
     )
-    return _text(values["batch"]), int(values["number"]), noted
+    return _text(values["batch"]), _number(values["number"]), noted
 
 
 def _entry_values(entry: Entry) -> dict[str, Json]:

@@ -1,15 +1,16 @@
-"""The spool: records of reads that a process left because another held the lock when it ended.
+"""The spool: records of reads that a process could not write because another held the lock.
 
 ::
 
     namespaces/<name>.spool      one line of JSON for each record, readable by its owner only
       ▲ one O_APPEND write, under the file's own lock      at most 1 MB in all
       │
-    a process that ends ──┘            the next writer reads it inside its transaction, notes
-                                       which batches it took, commits, and removes the file
+    a read beside a writer,            the next writer reads it inside its transaction, notes
+    or a process that ends             how far it took each batch, commits, and removes the file
 
-A batch is what one process left. Its id is noted by the transaction that takes it, so a writer that
-is killed before it removes the file takes nothing twice. A damaged line is left out and counted.
+A batch is what one process left at once. How far it was taken is noted by the transaction that
+takes it, so a writer that is killed before it removes the file takes nothing twice. A damaged line
+is left out and counted.
 """
 
 import json
@@ -22,50 +23,54 @@ from pathlib import Path
 
 from memory_mesh import log
 from memory_mesh.engines.ledgers.sqlite import rows, states
-from memory_mesh.engines.ledgers.sqlite.noted import Noted, tell_lost
+from memory_mesh.engines.ledgers.sqlite.noted import Noted
 from memory_mesh.errors import StoreIsBusy
 from memory_mesh.process import locks, private
 
 MOST_BYTES = 1 << 20
-_STATE = "spool"  # the value that names the batches taken from the file that is there, and before
-_REMEMBERED = 64  # batches taken from files that are gone
+LEAVING_SECONDS = 0.2  # that a process which ends waits for one that appends or reads
+_STATE = "spool"  # the value that says how far batches were taken from this file and those before
+_REMEMBERED = 256  # batches taken from files that are gone
 _TRIES = 8  # each needs another writer that removes the file meanwhile
-_WAIT_SECONDS = 0.2  # for another process that appends or reads
+_WHOLE = 1 << 62  # how far a batch was taken of which only that was noted
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def append(path: Path, noted: Sequence[Noted]) -> None:
-    """Leaves records for the next writer in one write; the oldest go where there is no room."""
-    from memory_mesh.engines.ledgers.sqlite import noted_lines  # most stores have no spool
+def append(path: Path, noted: Sequence[Noted], seconds: float) -> list[Noted]:
+    """Leaves records for the next writer in one write; returns those that found no room.
 
+    It waits so long for the file's lock. Whoever holds it then is ignored: it may be stopped.
+    """
     batch = os.urandom(8).hex()
-    lines = [noted_lines.line(batch, number, one) for number, one in enumerate(noted)]
-    kept, there = 0, False
+    rest = list(noted)
     with suppress(OSError):
         for _ in range(_TRIES):
-            kept, there = _appended(path, lines)
+            start, end, there = _appended(path, batch, noted, seconds)
+            rest = [*noted[:start], *noted[end:]]
             if there:
                 break
-    kept = kept if there else 0
-    log.debug("records left in the spool", records=kept)
-    if kept < len(noted):
-        tell_lost(len(noted) - kept)
+    log.debug("records left in the spool", records=len(noted) - len(rest))
+    return rest
 
 
-def _appended(path: Path, lines: Sequence[bytes]) -> tuple[int, bool]:
-    """Appends the newest lines that fit; says how many, and whether the file is still there.
+def _appended(
+    path: Path, batch: str, noted: Sequence[Noted], seconds: float
+) -> tuple[int, int, bool]:
+    """Appends the newest records that fit; says which, and whether the file is still there.
 
     A writer that took the file in may take it away at the very moment of an append that did not
     wait for the lock: then the lines go into the next file. Lines that are there twice, or were
     taken already, are known by their batch and number.
     """
-    with _opened(path, os.O_RDWR | os.O_APPEND, make=True) as descriptor:
+    with _opened(path, os.O_RDWR | os.O_APPEND, seconds, make=True) as descriptor:
         end = os.fstat(descriptor).st_size
-        whole = not end or _last_byte(descriptor, end) == b"\n"
-        data, fitting = _newest(lines, MOST_BYTES - end - 1)
-        written = os.write(descriptor, (b"" if whole else b"\n") + data) if fitting else 0
-        kept = fitting if written >= len(data) else 0
-        return kept, locks.still_at(path, descriptor)
+        before = b"" if not end or _last_byte(descriptor, end) == b"\n" else b"\n"
+        lines = _newest(batch, noted, MOST_BYTES - end - len(before))
+        data = before + b"".join(lines)
+        written = os.write(descriptor, data) if lines else 0
+        start = len(noted) - len(lines)
+        whole = data[len(before) : written].count(b"\n")  # a full disk may take a part
+        return start, start + whole, locks.still_at(path, descriptor)
 
 
 class Spooled:
@@ -78,7 +83,7 @@ class Spooled:
     def records(self, db: sqlite3.Connection) -> list[Noted]:
         """What no transaction has taken yet; notes in this one that it is taken."""
         try:
-            with _opened(self._path, os.O_RDONLY, seconds=0.0) as descriptor:
+            with _opened(self._path, os.O_RDONLY, 0.0) as descriptor:
                 found = os.fstat(descriptor)
                 data = os.read(descriptor, 2 * MOST_BYTES)
         except (OSError, StoreIsBusy):
@@ -88,13 +93,19 @@ class Spooled:
         self._read = (found.st_ino, found.st_size)
         taken = _taken(db)
         batches, damaged = noted_lines.batches(data)
-        new = {batch: noted for batch, noted in batches.items() if batch not in taken}
+        new = [
+            one
+            for batch, numbered in batches.items()
+            for number, one in numbered.items()
+            if number >= taken.get(batch, 0)
+        ]
         if new or damaged:
-            log.info("spool taken in", records=sum(map(len, new.values())), damaged=damaged)
-        known = [*(batch for batch in taken if batch not in batches), *batches]
-        kept = known[-max(_REMEMBERED, len(batches)) :]
+            log.info("spool taken in", records=len(new), damaged=damaged)
+        for batch, numbered in batches.items():
+            taken[batch] = max(taken.pop(batch, 0), max(numbered) + 1)
+        kept = dict([*taken.items()][-max(_REMEMBERED, len(batches)) :])
         db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (_STATE, rows.dumped(kept)))
-        return [one for noted in new.values() for one in noted]
+        return new
 
     def remove(self) -> None:
         """After the commit: removes the file, unless somebody has appended to it."""
@@ -102,7 +113,7 @@ class Spooled:
             return
         with (
             suppress(OSError, StoreIsBusy),
-            _opened(self._path, os.O_RDONLY, seconds=0.0) as descriptor,
+            _opened(self._path, os.O_RDONLY, 0.0) as descriptor,
         ):
             found = os.fstat(descriptor)
             if (found.st_ino, found.st_size) == self._read:
@@ -114,7 +125,8 @@ class Spooled:
         self._path.rename(aside)  # whoever appends from now on sees that it is gone
         late = os.pread(descriptor, 2 * MOST_BYTES, taken)
         if late:
-            with _opened(self._path, os.O_RDWR | os.O_APPEND, make=True) as next_file:
+            flags = os.O_RDWR | os.O_APPEND
+            with _opened(self._path, flags, LEAVING_SECONDS, make=True) as next_file:
                 os.write(next_file, late)
         aside.unlink()
 
@@ -132,7 +144,7 @@ def waiting(path: Path) -> dict[str, int]:
     from memory_mesh.engines.ledgers.sqlite import noted_lines
 
     try:
-        with _opened(path, os.O_RDONLY, seconds=0.0) as descriptor:
+        with _opened(path, os.O_RDONLY, 0.0) as descriptor:
             batches, damaged = noted_lines.batches(os.read(descriptor, 2 * MOST_BYTES))
     except (OSError, StoreIsBusy):
         return {}
@@ -143,12 +155,10 @@ def waiting(path: Path) -> dict[str, int]:
 
 
 @contextmanager
-def _opened(
-    path: Path, flags: int, seconds: float | None = None, *, make: bool = False
-) -> Iterator[int]:
-    """The spool under its own lock; without seconds, a holder that does not let go is ignored.
+def _opened(path: Path, flags: int, seconds: float, *, make: bool = False) -> Iterator[int]:
+    """The spool under its own lock; whoever makes it ignores a holder that does not let go.
 
-    A process may be stopped while it reads the spool: whoever ends meanwhile still appends.
+    A process may be stopped while it reads the spool: others still append.
     """
     while True:
         flags |= _FLAGS
@@ -156,7 +166,7 @@ def _opened(
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(f"{path} is not a plain file")
-            with _locked(path, descriptor, seconds):
+            with _locked(path, descriptor, seconds, must=not make):
                 if locks.still_at(path, descriptor):
                     yield descriptor
                     return
@@ -165,12 +175,12 @@ def _opened(
 
 
 @contextmanager
-def _locked(path: Path, descriptor: int, seconds: float | None) -> Iterator[None]:
-    held = locks.held(path, descriptor, _WAIT_SECONDS if seconds is None else seconds)
+def _locked(path: Path, descriptor: int, seconds: float, *, must: bool) -> Iterator[None]:
+    held = locks.held(path, descriptor, seconds)
     try:
         held.__enter__()
     except StoreIsBusy:
-        if seconds is not None:
+        if must:
             raise
         yield
         return
@@ -185,20 +195,26 @@ def _last_byte(descriptor: int, end: int) -> bytes:
     return os.read(descriptor, 1)
 
 
-def _taken(db: sqlite3.Connection) -> set[str]:
-    """The batches that were taken from the file; a value that is not ours names none."""
+def _taken(db: sqlite3.Connection) -> dict[str, int]:
+    """How far each batch was taken, the oldest first; a value that is not ours names none."""
     try:
-        return set(map(str, json.loads(states.by_name(db, [_STATE]).get(_STATE, "[]"))))
-    except (ValueError, TypeError, RecursionError):
-        return set()
+        found = json.loads(states.by_name(db, [_STATE]).get(_STATE, "{}"))
+        if isinstance(found, list):  # an earlier version names batches alone
+            return dict.fromkeys(map(str, found), _WHOLE)
+        return {batch: int(number) for batch, number in found.items()}
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        return {}
 
 
-def _newest(lines: Sequence[bytes], room: int) -> tuple[bytes, int]:
-    """As many of the last lines as there is room for, and how many."""
-    kept = 0
-    for line in reversed(lines):
-        if len(line) > room:
-            break
+def _newest(batch: str, noted: Sequence[Noted], room: int) -> list[bytes]:
+    """As many of the last records as there is room for, as lines."""
+    from memory_mesh.engines.ledgers.sqlite import noted_lines  # most stores have no spool
+
+    lines: list[bytes] = []
+    for number in reversed(range(len(noted))):
+        line = noted_lines.line(batch, number, noted[number])
         room -= len(line)
-        kept += 1
-    return b"".join(lines[len(lines) - kept :]), kept
+        if room < 0:
+            break
+        lines.append(line)
+    return lines[::-1]
