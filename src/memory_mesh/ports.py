@@ -265,6 +265,9 @@ class Trail(Protocol):
     def injection(self, injection_id: str) -> "Injection | None":
         """What entered one prompt."""
 
+    def injections_fenced(self, word: str) -> "list[Injection]":
+        """What entered the prompts with this fence word, the newest first."""
+
     def injections(self, memory_id: str, limit: int) -> "list[Injection]":
         """The latest prompts that a memory entered, newest first, without the other memories."""
 

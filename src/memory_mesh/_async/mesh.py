@@ -882,6 +882,8 @@ class MemoryMesh:
     async def explain_injection(self, id: str, *, see_across: Iterable[str] = ()) -> "Why":
         """Says what entered a prompt, when, at how many tokens, and what became of it since.
 
+        The id is that of the record (`Pack.injection_id`), or the fence word that opens and closes
+        the memories in the prompt, such as memories-5f0c1b9a77d2.
         Only for the reader that the prompt was for: the same project, agent and session.
 
         Options:
@@ -1907,6 +1909,7 @@ class MemoryMesh:
         across: Iterable[str] = (),
         as_of: datetime | str | None = None,
         record: bool = True,
+        exclude: Iterable[str] = (),
     ) -> "Pack":
         """Returns the memories that a prompt should have, as fenced text under a budget.
 
@@ -1928,6 +1931,7 @@ class MemoryMesh:
             across: parts of the scope to ignore: project, agent, session.
             as_of: answer from what was recorded at this time.
             record: keep a record of what entered the prompt; it counts as use.
+            exclude: ids of memories that the reader has been given already.
         """
         return await self._threads.run(
             self._sync.context,
@@ -1944,6 +1948,7 @@ class MemoryMesh:
             across=across,
             as_of=as_of,
             record=record,
+            exclude=exclude,
         )
 
     async def blocks(

@@ -62,17 +62,18 @@ def pack(
     """Returns what goes into the prompt, and records it unless told otherwise."""
     if asked.question is not None and asked.question.strip():
         asked, hits = _found(access, asked, reranking)
+        hits, given = _not_given(asked.rules, hits)
         hits, below = _above_floor(asked.rules, hits)
-        wanted = _with_links(access, asked, _of_hits(asked.rules, hits), below)
+        wanted = _new(asked, _with_links(access, asked, _of_hits(asked.rules, hits), below))
         brought = {one.memory.id for one in wanted}
         below = [one for one in below if one.id not in brought]
-        made = packed(asked.rules, wanted, asked.question, _seal(access), below)
+        made = packed(asked.rules, wanted, asked.question, _seal(access), [*below, *given])
         made = replace(made, explanation=_told(hits.explanation, below))
     else:
         from memory_mesh.flows.session_start import at_start
 
         asked = replace(asked, question=None)
-        made = packed(asked.rules, at_start(access, asked), None, _seal(access))
+        made = packed(asked.rules, _new(asked, at_start(access, asked)), None, _seal(access))
     if record and made and access.yamo and asked.lens.as_of is None:
         made = _recorded(access, asked, made)
     return made
@@ -90,6 +91,20 @@ def _found(access: Access, asked: Asked, reranking: "Reranking | None") -> tuple
     )
     query, hits = find(access, query, reranking=reranking)
     return replace(asked, question=query.text), hits
+
+
+def _not_given(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
+    """The hits that the reader does not have yet; the best of them must reach the floor itself."""
+    known = [hit for hit in hits if hit.id in rules.exclude]
+    if not known:
+        return hits, []
+    given = [LeftOut(hit.id, LeftOutBy.GIVEN, 0, hit.score) for hit in known]
+    return Hits([hit for hit in hits if hit.id not in rules.exclude], hits.explanation), given
+
+
+def _new(asked: Asked, wanted: list[Wanted]) -> list[Wanted]:
+    """What the reader does not have yet; a link or a newer statement may have brought it along."""
+    return [one for one in wanted if one.memory.id not in asked.rules.exclude]
 
 
 def _above_floor(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
@@ -111,8 +126,9 @@ def floor(rules: PackRules, scores: Iterable[float]) -> float:
 
 
 def hits_wanted(rules: PackRules) -> int:
-    """How many hits the search for a pack is asked for."""
-    return max(LEAST_HITS, min(MOST_HITS, rules.max_tokens // HIT_TOKENS))
+    """How many hits the search for a pack is asked for; what is left out takes no place of them."""
+    room = max(LEAST_HITS, rules.max_tokens // HIT_TOKENS)
+    return min(MOST_HITS, room + len(rules.exclude))
 
 
 def _told(explanation: Explanation, below: Sequence[LeftOut]) -> Explanation:

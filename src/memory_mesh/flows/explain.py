@@ -23,6 +23,7 @@ from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import reader_of
 from memory_mesh.flows.records import audience_of
+from memory_mesh.formats.fences import fence_word
 from memory_mesh.model import (
     Block,
     Conflict,
@@ -73,11 +74,19 @@ def explain(access: Access, id_: str, sight: Lens) -> Why:
 
 
 def explain_injection(access: Access, id_: str, sight: Lens) -> Why:
-    """Explains what entered one prompt, for the reader that it was for; else NotFound."""
+    """Explains what entered one prompt, for the reader that it was for; else NotFound.
+
+    The prompt is named by the id of the record or by the fence word, which the same memories share:
+    of those the latest is explained.
+    """
     access.ledger.flush(access.namespace)
     with access.ledger.read(access.namespace) as snapshot:
-        injection = snapshot.injection(id_)
-        if injection is None or not seen_through(sight, injection.reader):
+        word = fence_word(id_)
+        found = [snapshot.injection(id_)] if word is None else snapshot.injections_fenced(word)
+        injection = next(
+            (one for one in found if one is not None and seen_through(sight, one.reader)), None
+        )
+        if injection is None:
             raise NotFound
         ids = [one.memory for one in injection.memories]
         memories = {
@@ -92,7 +101,7 @@ def explain_injection(access: Access, id_: str, sight: Lens) -> Why:
     told = [(each.memory.id, each.since) for each in entered]
     shown = replace(injection, memories=tuple(each.injected for each in entered))
     return Why(
-        id=id_,
+        id=injection.id,
         subject="injection",
         sentences=kept.injection_sentences(injection, told),
         question=injection.question or None,

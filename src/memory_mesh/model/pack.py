@@ -31,6 +31,7 @@ class LeftOutBy(StrEnum):
     OLDER = "older"  # a newer statement is in the pack, and there was no room for both
     RELEVANCE = "relevance"  # below the floor
     COUNT = "count"  # the caller's limit of memories
+    GIVEN = "given"  # the reader has it already
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ class ContextVerbs(SearchVerbs):
         across: Iterable[str] = (),
         as_of: datetime | str | None = None,
         record: bool = True,
+        exclude: Iterable[str] = (),
     ) -> "Pack":
         """Returns the memories that a prompt should have, as fenced text under a budget.
 
@@ -58,6 +59,7 @@ class ContextVerbs(SearchVerbs):
             across: parts of the scope to ignore: project, agent, session.
             as_of: answer from what was recorded at this time.
             record: keep a record of what entered the prompt; it counts as use.
+            exclude: ids of memories that the reader has been given already.
         """
         lens = self._lens(scope, filter=filter, across=across, as_of=as_of)
         from memory_mesh.policy.packing import counting, rules
@@ -72,6 +74,7 @@ class ContextVerbs(SearchVerbs):
             counted_by=counting.NAME if count_tokens is None else rules.CALLER,
             lesson_confidence=self._config.lesson_min_confidence,
             lessons_since=lens.now - timedelta(days=self._config.lesson_retention_days),
+            exclude=frozenset(exclude),
         )
         return self._packed(question, lens, wanted, record=record)
 

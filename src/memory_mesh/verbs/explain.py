@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from memory_mesh import flows
+from memory_mesh.errors import NotFound
+from memory_mesh.formats.fences import fence_word
 from memory_mesh.model import Lens, Query, Scope, Status
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
 from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE, POINTS
@@ -63,11 +65,8 @@ class ExplainVerbs(SearchVerbs):
             see_across: parts of its own scope that the one who asks why may ignore.
         """
         named = check_text(id, "id")
-        if query is None and named.startswith("inj_"):
-            return self.explain_injection(named, see_across=see_across)
         if query is None:
-            sight = self._sight(scope, see_across)
-            return flows.explain.explain(self._access(), named, sight)
+            return self._why_kept(named, self._sight(scope, see_across))
         lens = self._lens(
             scope,
             filter=filter,
@@ -98,6 +97,8 @@ class ExplainVerbs(SearchVerbs):
     def explain_injection(self, id: str, *, see_across: Iterable[str] = ()) -> "Why":
         """Says what entered a prompt, when, at how many tokens, and what became of it since.
 
+        The id is that of the record (`Pack.injection_id`), or the fence word that opens and closes
+        the memories in the prompt, such as memories-5f0c1b9a77d2.
         Only for the reader that the prompt was for: the same project, agent and session.
 
         Options:
@@ -105,6 +106,17 @@ class ExplainVerbs(SearchVerbs):
         """
         sight = self._sight(None, see_across)
         return flows.explain.explain_injection(self._access(), check_text(id, "id"), sight)
+
+    def _why_kept(self, named: str, sight: Lens) -> "Why":
+        """Explains a memory, a block or a prompt; an id that looks like a fence word goes first."""
+        if named.startswith("inj_"):
+            return flows.explain.explain_injection(self._access(), named, sight)
+        try:
+            return flows.explain.explain(self._access(), named, sight)
+        except NotFound:
+            if fence_word(named) is None:
+                raise
+        return flows.explain.explain_injection(self._access(), named, sight)
 
     def _sight(self, scope: Scope | None, across: Iterable[str]) -> Lens:
         """What may be looked at for an explanation."""

@@ -4,6 +4,7 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.formats import why_text
+from memory_mesh.formats.fences import fence_word
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model.why import Why
 from memory_mesh.policy.audience import AUDIENCE
@@ -15,7 +16,9 @@ EXAMPLE = 'memory-mesh explain mem_1767225600000_0a1b2c --query "dark themes"'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("named", nargs="?", metavar="ID", help="of a memory, block or prompt")
+    parser.add_argument(
+        "named", nargs="?", metavar="ID", help="of a memory, block or prompt; or its fence"
+    )
     parser.add_argument("--id", metavar="ID", help="the same, as an option")
     add = parser.add_argument
     add("--query", metavar="TEXT", help="why a search for this finds the memory where it does")
@@ -52,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
 def _asked(options: argparse.Namespace, mesh: MemoryMesh, id_: str) -> Why:
     across = ("project",) if options.all_projects else ()
     see = tuple(sorted(AUDIENCE)) if options.see_all else across
+    if not options.see_all and (id_.startswith("inj_") or fence_word(id_) is not None):
+        see = (*across, "agent", "session")  # the user of the machine owns the agents' sessions
     if options.query is None:
         return mesh.explain(id_, see_across=see)
     return mesh.explain(

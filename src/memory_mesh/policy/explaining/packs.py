@@ -19,6 +19,7 @@ _OUT: dict[LeftOutBy, str] = {
     LeftOutBy.OLDER: "a newer statement is in the pack, and there was no room for both",
     LeftOutBy.RELEVANCE: "it is not relevant enough",
     LeftOutBy.COUNT: "the pack has as many memories as were asked for",
+    LeftOutBy.GIVEN: "the reader has it already",
 }
 _OPENS: dict[LeftOutBy, str] = {
     LeftOutBy.BUDGET: "A higher max_tokens makes room.",

@@ -34,6 +34,7 @@ class PackRules:
     price: Count | None = None
     lesson_confidence: float = 0.0  # lessons less certain than this are not put first
     lessons_since: datetime | None = None  # nor older ones
+    exclude: frozenset[str] = frozenset()  # ids of what the reader has already
 
 
 def budget(max_tokens: object, window: object) -> int:

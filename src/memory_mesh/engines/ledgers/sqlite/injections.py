@@ -11,6 +11,7 @@ _INJECTION = (
     "i.number, i.id, i.at, i.project, i.agent, i.session, i.question, i.format, i.fence, "
     "i.tokens, i.max_tokens, i.by_agent"
 )
+_FENCED = 1_000  # prompts with the same fence word that are looked at
 _INJECTED = "m.id, d.recorded, d.section, d.tokens, d.score"
 
 
@@ -78,6 +79,14 @@ def by_id(db: sqlite3.Connection, injection_id: str) -> Injection | None:
         (row[0],),
     )
     return _injection(row, [_injected(each) for each in found])
+
+
+def by_fence(db: sqlite3.Connection, word: str) -> list[Injection]:
+    """The latest injections whose text had this fence word, newest first."""
+    found = db.execute(
+        "SELECT id FROM injection WHERE fence = ? ORDER BY number DESC LIMIT ?", (word, _FENCED)
+    ).fetchall()
+    return [one for (id_,) in found if (one := by_id(db, id_)) is not None]
 
 
 def of_memory(db: sqlite3.Connection, memory_id: str, limit: int) -> list[Injection]:

@@ -120,6 +120,12 @@ class SqliteTrail:
 
         return injections.by_id(self._db, injection_id)
 
+    def injections_fenced(self, word: str) -> "list[Injection]":
+        """What entered the prompts with this fence word, the newest first."""
+        from memory_mesh.engines.ledgers.sqlite import injections
+
+        return injections.by_fence(self._db, word)
+
     def injections(self, memory_id: str, limit: int) -> "list[Injection]":
         """The latest prompts that a memory entered, newest first, without the other memories."""
         from memory_mesh.engines.ledgers.sqlite import injections
