@@ -1,1 +1,6 @@
-"""`memory-mesh-hook`: what an agent runs at the start, at a prompt and at the end of a session."""
+"""Hooks of an agent's host: what goes into its prompts, and what is learned from them."""
+
+PRINTED, SILENT = (
+    b"p",
+    b"s",
+)  # what a hook tells its worker: the host has its line, or there is none

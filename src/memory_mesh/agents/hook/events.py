@@ -1,0 +1,117 @@
+"""What a host's event brings: memories for the prompt, or something to learn.
+
+::
+
+    recall    start ──▶ pinned, lessons, newest, most used ──┐
+              prompt ─▶ what fits it and was not given yet ──┴─▶ fenced text, visible line, ids
+    capture   prompt, answer, failure, end ──▶ capture.captured ──▶ ids of what was stored
+
+The daemon and the hook without a daemon both come here, through `agents.answer`. Memories are read
+for the project and the session, and stored for the project: see docs/agents/hooks.md.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+
+from memory_mesh.agents.hook import claude_code, line
+from memory_mesh.agents.hook.question import question_of
+from memory_mesh.agents.sessions import Session
+from memory_mesh.model import Channel, Scope
+from memory_mesh.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memory_mesh.agents.opening import Stores
+    from memory_mesh.model import Receipt
+    from memory_mesh.model.pack import Pack
+    from memory_mesh.sync import MemoryMesh
+
+    Captured = Callable[[MemoryMesh, Session | None, Mapping[str, Any]], list[Receipt]]
+
+CAPTURE = "capture"
+PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
+PROMPT_MEMORIES = 8
+MOST_WAITING = 100  # of what waits for review that is counted
+
+
+def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answers one event of a host."""
+    given = request["input"]
+    if given.get("part") == CAPTURE:
+        return _captured(stores, request)
+    until = given.get("until")
+    if isinstance(until, float) and time.monotonic() > until:
+        return {}  # the hook has ended: what nobody reads is not recorded as read
+    mesh = stores.mesh_for(request, channel=Channel.HOOK)
+    session = session_of(request)
+    pack = _pack(mesh, session, given)
+    if pack is None:
+        return {}
+    said = None
+    if session is None or not session.line_shown():
+        waiting = len(mesh.awaiting_review(limit=MOST_WAITING))
+        at_start = given.get("event") == claude_code.START
+        said = line.visible(pack, waiting=waiting, at_start=at_start)
+    return {
+        "context": pack.text or None,
+        "line": said,
+        "fence": pack.fence or None,
+        "given": [item.id for item in pack],
+        "memories": len(pack),
+        "tokens": pack.tokens,
+    }
+
+
+def session_of(request: Mapping[str, Any]) -> Session | None:
+    """The session that the host names."""
+    named = request["input"].get("session_id")
+    if not isinstance(named, str) or not named:
+        return None
+    return Session.of(request["store"], request["host"], named, request["environment"])
+
+
+def _pack(mesh: "MemoryMesh", session: Session | None, given: Mapping[str, Any]) -> "Pack | None":
+    """The memories for this event; None if there is nothing to look for."""
+    most = mesh.config.injection_max_tokens
+    reader = Scope(session=given.get("session_id") or None)
+    if given.get("event") == claude_code.START:
+        return mesh.context(max_tokens=most, scope=reader)
+    question = question_of(str(given.get("prompt") or ""))
+    if question is None:
+        return None
+    return mesh.context(
+        question,
+        max_tokens=min(PROMPT_TOKENS, most),
+        max_memories=PROMPT_MEMORIES,
+        exclude=() if session is None else session.given(),
+        scope=reader,
+    )
+
+
+def _captured(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
+    """Learns from an event; `id` is the key that keeps it from being stored twice."""
+    given = {**request["input"], "id": request["id"]}
+    session = session_of(request)
+    mesh = stores.mesh_for(request, channel=Channel.HOOK)
+    prompt = given.get("prompt")
+    if session is not None and given.get("event") == claude_code.PROMPT and isinstance(prompt, str):
+        session.saw(prompt)
+    receipts = _learned(mesh, session, given)
+    ids = [receipt.id for receipt in receipts if receipt.id is not None]
+    if session is not None:
+        session.stored(ids)
+    return {"stored": len(ids), "ids": ids}
+
+
+def _learned(
+    mesh: "MemoryMesh", session: Session | None, given: Mapping[str, Any]
+) -> "list[Receipt]":
+    """What the rules of capture store; nothing while they are not installed."""
+    from importlib.util import find_spec
+
+    home = "memory_mesh.agents.hook.capture"
+    if find_spec(home) is None:
+        return []
+    from importlib import import_module
+
+    captured: Captured = import_module(home).captured
+    return captured(mesh, session, given)

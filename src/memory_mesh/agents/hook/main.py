@@ -1,0 +1,148 @@
+"""`memory-mesh-hook`: gives a host's prompt its memories, and never holds it up.
+
+::
+
+    host ──▶ this process ── fork ──▶ worker (worker.py): reads stdin, asks the daemon or the store
+               │ waits for the answer, 300 ms at most          │
+               ◀───────────── one line of JSON, or nothing ────┘
+               │ prints it whole or not at all, and ends: exit status 0
+               └─ too late: a third process writes that down   the worker goes on alone: capture
+
+A signal handler or a thread of Python waits for the interpreter, which a call into C may keep; so
+the one who watches the clock is a process of its own that does nothing else. It reads no input,
+opens no file and loads no store. Not even a disk that stands still stops it.
+"""
+
+import time
+
+BEGAN = time.monotonic()  # the budget runs from here
+
+import os  # noqa: E402
+import select  # noqa: E402
+import sys  # noqa: E402
+
+from memory_mesh.agents.hook import PRINTED, SILENT  # noqa: E402
+from memory_mesh.typed import NoReturn  # noqa: E402
+
+BUDGET_MS = 300
+BUDGET = "MEMORY_MESH_HOOK_BUDGET_MS"  # for tests
+_LEAVING_SECONDS = 0.008  # of the budget, to start the third process and to end
+_CHUNK = 4096  # a pipe that has room takes so many bytes at once
+
+
+def main() -> NoReturn:
+    """Runs one hook; always ends with exit status 0."""
+    end = BEGAN + _budget() - _LEAVING_SECONDS
+    try:
+        answers, words = _started(end)
+        found, in_time = _collected(answers, end)
+        outcome = _outcome(found, in_time=in_time, end=end)
+        if outcome == "":
+            os.write(words, PRINTED if found[1] else SILENT)
+        else:
+            _write_down(found[0] if found else b"", outcome)
+    except OSError:  # no process, no pipe: the prompt goes on
+        os._exit(0)
+    os._exit(0)
+
+
+def _started(end: float) -> tuple[int, int]:
+    """Starts the worker; returns where its answer is read, and where it is told of its fate."""
+    answers, to_answers = os.pipe()
+    words, to_words = os.pipe()
+    if os.fork():
+        os.close(to_answers)
+        os.close(words)
+        return answers, to_words
+    try:
+        os.close(answers)
+        os.close(to_words)
+        from memory_mesh.agents.hook import worker
+
+        worker.run(sys.argv[1:], BEGAN, end, to_answers, words)
+    finally:
+        os._exit(0)
+
+
+def _collected(source: int, end: float) -> tuple[list[bytes], bool]:
+    """The worker's lines, two if it has said everything; and whether they came in time."""
+    ready = select.poll()
+    ready.register(source, select.POLLIN)
+    data = b""
+    while data.count(b"\n") < 2:  # noqa: PLR2004
+        left = end - time.monotonic()
+        if left <= 0 or not ready.poll(left * 1000):
+            return data.split(b"\n")[:-1], False
+        part = os.read(source, 1 << 16)
+        if not part:
+            break
+        data += part
+    return data.split(b"\n")[:-1], True
+
+
+def _outcome(found: list[bytes], *, in_time: bool, end: float) -> str:
+    """Prints the answer; returns what went wrong, or nothing."""
+    if not in_time:
+        return "late"
+    if len(found) < 2:  # noqa: PLR2004
+        return "failed"
+    return "" if not found[1] or _printed(found[1] + b"\n", end) else "late"
+
+
+def _printed(data: bytes, end: float) -> bool:
+    """Prints all of it without ever waiting for a reader; False if there was no room in time."""
+    ready = select.poll()
+    ready.register(1, select.POLLOUT)
+    if len(data) > _CHUNK and not _has_room(len(data), end):
+        return False
+    rest = memoryview(data)
+    while rest:
+        left = end - time.monotonic()
+        events = ready.poll(max(0.0, left) * 1000)
+        if not events or events[0][1] & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+            return False
+        rest = rest[os.write(1, rest[:_CHUNK]) :]
+    return True
+
+
+def _has_room(size: int, end: float) -> bool:
+    """Waits until a pipe is empty, so that it takes the answer whole; anything else has room."""
+    import fcntl
+    import stat
+    import termios
+
+    if not stat.S_ISFIFO(os.fstat(1).st_mode) or not hasattr(fcntl, "F_GETPIPE_SZ"):
+        return True
+    if size > fcntl.fcntl(1, fcntl.F_GETPIPE_SZ):
+        return True
+    while int.from_bytes(fcntl.ioctl(1, termios.FIONREAD, b"\0" * 4), sys.byteorder):
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.002)
+    return True
+
+
+def _write_down(facts: bytes, outcome: str) -> None:
+    """Leaves a line in the journal by a process that nobody waits for: a disk may stand still."""
+    ms = round((time.monotonic() - BEGAN) * 1000)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    if os.fork():
+        return
+    try:
+        os.setsid()
+        from memory_mesh.agents.hook import worker
+
+        worker.write_down(facts, outcome, ms)
+    finally:
+        os._exit(0)
+
+
+def _budget() -> float:
+    stated = os.environ.get(BUDGET, "")
+    return (int(stated) if stated.isdigit() else BUDGET_MS) / 1000
+
+
+if __name__ == "__main__":
+    main()

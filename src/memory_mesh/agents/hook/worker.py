@@ -1,0 +1,225 @@
+"""The worker of a hook: reads the host's input, finds the memories, and goes on alone afterwards.
+
+::
+
+    stdin ──▶ input without private parts ──▶ daemon ──▶ answer ──▶ line for the host
+                                                │ none, or slow: the store itself, in this process
+    after the host has its line:  session, journal, a daemon for next time, capture
+
+Nobody waits for what happens after the line. A minute later the worker ends, whatever it does.
+"""
+
+import faulthandler
+import gc
+import os
+import time
+
+from memory_mesh.agents import journal, light_json, request as requests
+from memory_mesh.agents.daemon import client, place
+from memory_mesh.agents.hook import PRINTED, SILENT, claude_code
+from memory_mesh.agents.hook.asking import Asking
+from memory_mesh.agents.hook.reading import given_of, read_input
+from memory_mesh.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memory_mesh.agents.opening import Stores
+
+LIFE_SECONDS = 60.0
+HEDGE_SECONDS = 0.05  # that the daemon has alone; then this process begins the same work
+CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
+_STARTABLE = ("not there", "refused", "unusable socket")
+
+
+def run(arguments: list[str], began: float, end: float, answers: int, words: int) -> None:
+    """Does one hook's work; the answer goes to one pipe, what became of it comes by the other."""
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    faulthandler.dump_traceback_later(LIFE_SECONDS, exit=True, file=nowhere)
+    gc.disable()
+    hook = Hook(arguments, began, end)
+    try:
+        hook.read()
+        os.write(answers, hook.facts_line())
+        hook.recall()
+    except Exception as error:  # noqa: BLE001  # the surface's last line
+        hook.fail(error)
+    said = _handed_over(hook.output, answers, words)
+    gc.enable()
+    hook.finish(said)
+
+
+def write_down(facts: bytes, outcome: str, ms: int) -> None:
+    """Leaves the line of a hook that was ended, or whose worker died."""
+    reason = "the budget was spent" if outcome == "late" else "the worker ended without an answer"
+    known = light_json.loads(facts.decode()) if facts else {}
+    told = known if isinstance(known, dict) else {}
+    store = place.folder_of(os.environ, "")
+    journal.note(store, "hook", **told, ms=ms, outcome=outcome, reason=reason)
+
+
+class Hook:
+    """One event of a host: what came in, what goes out, and how it went."""
+
+    def __init__(self, arguments: list[str], began: float, end: float) -> None:
+        self._host, self._stated = _arguments(arguments)
+        self._began, self._end = began, end
+        self._parents = requests.ancestors(os.getppid())  # the hook itself is gone soon
+        self._given: dict[str, Any] = {}
+        self._event = self._session = self._cwd = self._store = ""
+        self._answer: dict[str, Any] = {}
+        self._stores: Stores | None = None
+        self._through = self._reason = self._failure = ""
+        self.output = ""
+
+    def read(self) -> None:
+        """Reads the host's input and takes out what is private."""
+        self._given = given_of(read_input(0, self._end))
+        self._event = claude_code.event_of(self._given, self._stated)
+        self._session = str(self._given.get("session_id") or "")
+        self._cwd = str(self._given.get("cwd") or "")
+
+    def facts_line(self) -> bytes:
+        """What is known before the answer, for the journal of a hook that is ended."""
+        return light_json.dumps(self._facts()).encode("ascii") + b"\n"
+
+    def recall(self) -> None:
+        """Asks for memories, if this event is one that brings them."""
+        wanted = claude_code.recall_of(self._event, self._given)
+        if wanted is None:
+            return
+        request = self._request("recall", {**wanted, "until": self._end})
+        asking = Asking(request, self._end)
+        asking.wait(HEDGE_SECONDS)
+        if asking.answer is None:
+            self._alone(request, asking)
+        if asking.answer is not None:
+            self._answer, self._through = asking.answer, "daemon"
+        self._reason = asking.refusal
+        self.output = claude_code.output_of(self._event, self._answer)
+
+    def fail(self, error: Exception) -> None:
+        """Keeps what went wrong for the journal, by its kind: a text may quote the prompt."""
+        self._failure = getattr(error, "reason", "") or type(error).__name__
+        self.output = ""
+
+    def finish(self, said: bytes) -> None:
+        """Does what nobody waits for; an answer that came too late was not given."""
+        if said:
+            self._note("failed" if self._failure else "answered" if self.output else "silent")
+        self._remember(printed=said == PRINTED)
+        if self._reason in _STARTABLE:
+            client.start(self._store, os.environ)
+        if self._stores is not None:
+            self._stores.close()  # writes the record of what entered the prompt
+        if self._event in claude_code.CAPTURES:
+            self._capture()
+
+    def _alone(self, request: dict[str, Any], asking: Asking) -> None:
+        """Answers in this process without an embedder, unless the daemon answers meanwhile."""
+        from memory_mesh.agents.hook import alone
+
+        if asking.answer is not None:
+            return
+        self._stores = alone.stores()
+        self._answer, self._through = alone.answer(self._stores, request), "process"
+
+    def _capture(self) -> None:
+        """Stores what there is to learn; the same request id keeps it from being stored twice."""
+        request = self._request("capture", self._given)
+        try:
+            reply = client.ask(request, seconds=CAPTURE_SECONDS)
+            answer = reply.get("answer") if reply.get("ok") is True else None
+        except client.NoDaemon:
+            answer = None
+        if answer is None:
+            answer = _captured_here(request)
+        if stored := answer.get("stored"):
+            journal.note(self._store, "capture", **self._facts(), stored=stored)
+
+    def _request(self, part: str, given: dict[str, Any]) -> dict[str, Any]:
+        made = requests.made(
+            "hook",
+            {**given, "event": self._event, "part": part},
+            host=self._host,
+            cwd=self._cwd or None,
+        )
+        made["parents"] = self._parents
+        self._store = made["store"]
+        return made
+
+    def _remember(self, *, printed: bool) -> None:
+        """Writes down what the session has now; after a fresh start it has nothing else."""
+        fresh = self._event == claude_code.START and (
+            claude_code.recall_of(self._event, self._given) is not None
+        )
+        if not self._session:
+            return
+        from memory_mesh.agents.sessions import Session
+
+        session = Session.of(self._place(), self._host, self._session)
+        session.record(
+            reset=fresh,
+            given=self._answer.get("given") if printed else None,
+            line=bool(printed and self._answer.get("line")),
+            parents=self._parents if self._event == claude_code.START else None,
+        )
+
+    def _note(self, outcome: str) -> None:
+        told = {name: self._answer[name] for name in ("memories", "tokens") if name in self._answer}
+        reason = self._failure or self._reason
+        ms = round((time.monotonic() - self._began) * 1000)
+        journal.note(
+            self._place(),
+            "hook",
+            **self._facts(),
+            ms=ms,
+            outcome=outcome,
+            **({"through": self._through} if self._through else {}),
+            **told,
+            **({"reason": reason} if reason else {}),
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        return {"event": self._event, "session": self._session}
+
+    def _place(self) -> str:
+        return self._store or place.folder_of(os.environ, self._cwd)
+
+
+def _handed_over(output: str, answers: int, words: int) -> bytes:
+    """Hands the line over; returns what became of it, nothing if it came too late."""
+    try:
+        rest = memoryview(output.encode("ascii") + b"\n")
+        while rest:
+            rest = rest[os.write(answers, rest) :]
+        os.close(answers)
+        said = os.read(words, 1)
+    except OSError:  # the hook has ended
+        return b""
+    return said if said in (PRINTED, SILENT) else b""
+
+
+def _captured_here(request: dict[str, Any]) -> dict[str, Any]:
+    from memory_mesh.agents.answer import answer
+    from memory_mesh.agents.opening import Stores
+
+    stores = Stores(embedder=False)
+    try:
+        return answer(stores, request)
+    finally:
+        stores.close()
+
+
+def _arguments(words: list[str]) -> tuple[str, str | None]:
+    """The host and the event as the command line states them."""
+    host, event, rest = claude_code.HOST, None, iter(words)
+    for word in rest:
+        if word == "--host":
+            host = next(rest, host)
+        elif word.startswith("--host="):
+            host = word.partition("=")[2]
+        elif not word.startswith("-"):
+            event = word
+    return host, event

@@ -1,0 +1,224 @@
+"""What a host's session was given and has said: one file per session, shared by its processes.
+
+::
+
+    <store>/agents/sessions/<digest>.jsonl      0600; one appending write for each line
+        {"given":["mem_…"],"line":true}     ids in the prompt so far, whether the line was shown
+        {"reset":true}                      the host forgot: after /clear, after a compaction
+        {"words":"9f3c…"}                   a prompt: its words under the store's key, not the text
+        {"parents":[4711]}                  the processes above the hook, the host among them
+        {"stored":["mem_…"]}                what this session stored
+
+Any number of processes may append at once. A damaged line is left out. Above its size a file takes
+no more prompts, and above twice that nothing: a memory is then given once more, at worst.
+"""
+
+import os
+import time
+
+from memory_mesh.agents import journal
+from memory_mesh.typed import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+FOLDER = "sessions"
+MOST_BYTES = 512 * 1024  # of prompts' words in a file
+MOST_WORDS = 2_000  # of a prompt
+LEAST_WORDS = 3  # of a text that is looked for in prompts
+KEPT_DAYS = 30
+_DIGITS = 12  # of a word under the key: 48 bits
+_NEAREST = 3  # processes above a front that may be the host
+_LOOKED_AT = 64  # of the newest sessions, for the one of a host
+
+
+class Session:
+    """One session of a host."""
+
+    def __init__(
+        self, store: str, name: str, environment: "Mapping[str, str] | None" = None
+    ) -> None:
+        self._store, self._name, self._environment = store, name, environment
+        self.path = f"{_folder(store)}/{name}.jsonl"
+
+    @classmethod
+    def of(
+        cls,
+        store: str | os.PathLike[str],
+        host: str,
+        session_id: str,
+        environment: "Mapping[str, str] | None" = None,
+    ) -> Self:
+        """The session that a host names; the environment says where the store's key lies."""
+        name = _digest(f"{host}\0{session_id}".encode("utf-8", "surrogatepass"), size=16)
+        return cls(os.fspath(store), name.hex(), environment)
+
+    def given(self) -> set[str]:
+        """The ids of the memories that stand in the session's prompt already."""
+        found: set[str] = set()
+        for line in self._lines():
+            if line.get("reset") is True:
+                found.clear()
+            found.update(_texts(line.get("given")))
+        return found
+
+    def give(self, ids: "Iterable[str]") -> None:
+        """Records that memories stand in the prompt now."""
+        self.record(given=sorted(set(ids)))
+
+    def reset(self) -> None:
+        """Records that the host forgot what it was given."""
+        self.record(reset=True)
+
+    def line_shown(self) -> bool:
+        """Whether the visible line was shown in this session."""
+        return any(line.get("line") is True for line in self._lines())
+
+    def saw(self, prompt: str) -> None:
+        """Records the words of a prompt, each under the store's key."""
+        words = _words(prompt)[:MOST_WORDS]
+        if words and self._size() <= MOST_BYTES:
+            self.record(words="".join(self._sealed(words)))
+
+    def has_seen(self, text: str) -> bool:
+        """Whether a text of three words or more stands in one piece in a prompt of this session."""
+        words = _words(text)
+        if not LEAST_WORDS <= len(words) <= MOST_WORDS:
+            return False
+        wanted = "".join(self._sealed(words))
+        for line in self._lines():
+            seen = line.get("words")
+            if isinstance(seen, str) and _holds(seen, wanted):
+                return True
+        return False
+
+    def stored(self, ids: "Iterable[str]") -> None:
+        """Records what this session stored."""
+        self.record(stored=sorted(set(ids)))
+
+    def stored_ids(self) -> list[str]:
+        """The ids of what this session stored, in their order."""
+        found = [id_ for line in self._lines() for id_ in _texts(line.get("stored"))]
+        return list(dict.fromkeys(found))
+
+    def parents(self) -> list[list[int]]:
+        """The processes above each hook of this session that said so, the nearest first."""
+        found = [line.get("parents") for line in self._lines()]
+        return [[pid for pid in one if type(pid) is int] for one in found if isinstance(one, list)]
+
+    def record(self, **facts: object) -> None:
+        """Appends one line with all of the facts; never raises."""
+        told = {name: value for name, value in facts.items() if value}
+        if not told or self._size() > 2 * MOST_BYTES:
+            return
+        from memory_mesh.agents import light_json
+
+        try:
+            line = light_json.dumps(told).encode("ascii") + b"\n"
+            # A line that a full disk cut short ends at the next one's first byte.
+            journal.append(self.path, b"\n" + line)
+        except (OSError, ValueError, TypeError):
+            return
+
+    def _lines(self) -> "Iterable[dict[str, Any]]":
+        return journal.lines(self.path, most=4 * MOST_BYTES)
+
+    def _size(self) -> int:
+        try:
+            return os.stat(self.path).st_size  # noqa: PTH116
+        except OSError:
+            return 0
+
+    def _sealed(self, words: "Sequence[str]") -> list[str]:
+        """Each word under a key of this session's own, made of the store's."""
+        from pathlib import Path
+
+        from memory_mesh.process.keys import key_for
+
+        store_key = key_for(Path(self._store), self._environment)
+        key = _digest(f"words of a session\0{self._name}".encode(), key=store_key, size=32)
+        known = {
+            word: _digest(word.encode("utf-8", "surrogatepass"), key=key, size=_DIGITS // 2).hex()
+            for word in set(words)
+        }
+        return [known[word] for word in words]
+
+
+def session_of_parents(
+    store: str | os.PathLike[str],
+    parents: "Sequence[int]",
+    environment: "Mapping[str, str] | None" = None,
+) -> Session | None:
+    """The session of the host above a front; of several the nearest, then the latest."""
+    folder = os.fspath(store)
+    nearest = [pid for pid in parents[:_NEAREST] if pid > 1]
+    best: tuple[int, Session] | None = None
+    for name in _newest(folder):
+        session = Session(folder, name, environment)
+        above = {pid for each in session.parents() for pid in each[:_NEAREST]}
+        place = next((at for at, pid in enumerate(nearest) if pid in above), None)
+        if place is not None and (best is None or place < best[0]):
+            best = (place, session)
+    return None if best is None else best[1]
+
+
+def remove_old(store: str | os.PathLike[str], *, days: float = KEPT_DAYS) -> int:
+    """Removes the files of sessions without a line for so many days; how many."""
+    before, removed = time.time() - days * 86_400, 0
+    for path, changed in _files(os.fspath(store)):
+        if changed < before:
+            try:
+                os.unlink(path)  # noqa: PTH108
+            except OSError:
+                continue
+            removed += 1
+    return removed
+
+
+def _newest(store: str) -> list[str]:
+    """The names of the sessions that were last written to, the latest first."""
+    found = sorted(_files(store), key=lambda one: -one[1])[:_LOOKED_AT]
+    return [os.path.basename(path).removesuffix(".jsonl") for path, _ in found]  # noqa: PTH119
+
+
+def _files(store: str) -> list[tuple[str, float]]:
+    try:
+        with os.scandir(_folder(store)) as entries:
+            return [
+                (entry.path, entry.stat(follow_symlinks=False).st_mtime)
+                for entry in entries
+                if entry.name.endswith(".jsonl")
+            ]
+    except OSError:
+        return []
+
+
+def _folder(store: str) -> str:
+    return f"{store}/{journal.FOLDER}/{FOLDER}"
+
+
+def _holds(seen: str, wanted: str) -> bool:
+    """Whether the sealed words stand in the others, word at word."""
+    at = seen.find(wanted)
+    while at >= 0 and at % _DIGITS:
+        at = seen.find(wanted, at + 1)
+    return at >= 0
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text without case and punctuation."""
+    import re
+
+    return re.findall(r"\w+", text.casefold())
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _digest(data: bytes, *, size: int, key: bytes = b"") -> bytes:
+    try:
+        from _blake2 import blake2b  # hashlib loads OpenSSL
+    except ImportError:  # pragma: no cover  # a Python without it
+        from hashlib import blake2b
+    return blake2b(data, digest_size=size, key=key).digest()
