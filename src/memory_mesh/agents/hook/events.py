@@ -48,8 +48,8 @@ def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     said = None
     if session is None or not session.line_shown():
-        waiting = len(mesh.awaiting_review(limit=MOST_WAITING))
         at_start = given.get("event") == claude_code.START
+        waiting = len(mesh.awaiting_review(limit=MOST_WAITING)) if at_start else 0
         said = line.visible(pack, waiting=waiting, at_start=at_start)
     return {
         "context": pack.text or None,

@@ -12,7 +12,6 @@ from memory_mesh.policy.packing import choosing
 from memory_mesh.policy.packing.choosing import Candidate, Room
 from memory_mesh.policy.packing.rules import FIRST_SHARE, PackRules
 from memory_mesh.policy.packing.worth import telling
-from memory_mesh.policy.scrub import tokens
 
 ONE_SHARE = 0.4  # of the budget that one memory may take; a longer one is cut
 _OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
@@ -165,6 +164,8 @@ def _passage(rules: PackRules, one: Wanted, question: str | None) -> str:
     most = max(LEAST_SHOWN, int(ONE_SHARE * rules.max_tokens))
     if len(text) <= most:  # few tokens are shorter than a character
         return text
+    from memory_mesh.policy.scrub import tokens  # few memories are so long
+
     counted = rules.count(text)
     if counted > most:  # `cut` counts otherwise, and less of some scripts
         most = max(1, most * tokens.count(text) // counted)

@@ -4,7 +4,7 @@ One line is one thing. A name that means something else too carries a question m
 A name of several words stands for the thing where its words stand close together.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from memory_mesh.policy.text import analyze
@@ -248,13 +248,10 @@ _STEM = 3  # letters; no shorter word is stemmed
 
 def expand(terms: Sequence[str]) -> dict[str, tuple[Other, ...]]:
     """Returns the synonyms of each term that is, or is part of, a known name."""
-    if not any(map(_written, terms)):  # the table is made only for a question that needs it
-        return {}
     place = {term: at for at, term in enumerate(terms)}
-    known = _names()
     found: dict[str, dict[tuple[str, ...], float]] = {}
     for term in terms:
-        for name, others in known.get(term, ()):
+        for name, others in _begun_by(term):
             if not _close(name, place):
                 continue
             for word in name:
@@ -267,37 +264,46 @@ def expand(terms: Sequence[str]) -> dict[str, tuple[Other, ...]]:
     }
 
 
-def _written(term: str) -> bool:
-    """True if a known name may begin with the term."""
-    begun = term[:-1] if len(term) > _STEM else term
-    return f" {begun}" in _ALL or f"\n{begun}" in _ALL
-
-
 def _close(name: Sequence[str], place: dict[str, int]) -> bool:
     """True if the question contains all words of a name close together."""
     at = [place[word] for word in name if word in place]
     return len(at) == len(name) and max(at) - min(at) < len(name) + _SPREAD
 
 
+@lru_cache(maxsize=4096)
+def _begun_by(term: str) -> tuple[tuple[tuple[str, ...], tuple[Other, ...]], ...]:
+    """Returns the names whose first term it is, with their synonyms.
+
+    Only the lines that may hold one are read: reading them all takes as long as a search.
+    """
+    begun = f" {term[:-1] if len(term) > _STEM else term}"
+    return tuple(
+        (name.words, _others(name, group))
+        for line in _lines()
+        if begun in line
+        for group in (_group(line),)
+        for name in group
+        if name.words[0] == term
+    )
+
+
+def _others(name: Other, group: Sequence[Other]) -> tuple[Other, ...]:
+    return tuple(
+        Other(other.words, min(name.weight, other.weight))
+        for other in group
+        if other.words != name.words
+    )
+
+
 @lru_cache(maxsize=1)
-def _names() -> dict[str, list[tuple[tuple[str, ...], tuple[Other, ...]]]]:
-    """Returns all names by their first term, with their synonyms."""
-    found: dict[str, list[tuple[tuple[str, ...], tuple[Other, ...]]]] = {}
-    for group in _groups():
-        for name in group:
-            others = tuple(
-                Other(other.words, min(name.weight, other.weight))
-                for other in group
-                if other.words != name.words
-            )
-            found.setdefault(name.words[0], []).append((name.words, others))
-    return found
+def _lines() -> tuple[str, ...]:
+    """Returns the groups as they are written, each name after a blank."""
+    return tuple(f" {line}" for line in _ALL.split("\n") if line)
 
 
-def _groups() -> Iterator[list[Other]]:
-    for line in _ALL.split("\n"):
-        if line:
-            yield [_name(written) for written in line.split(", ")]
+@lru_cache(maxsize=1024)
+def _group(line: str) -> tuple[Other, ...]:
+    return tuple(_name(written) for written in line.strip().split(", "))
 
 
 def _name(written: str) -> Other:
