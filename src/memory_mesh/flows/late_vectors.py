@@ -32,8 +32,11 @@ _Waiting = tuple[int, str]  # the number of a text, and the text
 
 
 def catch_up(access: Access, space: Space, waiting: Sequence[_Waiting]) -> None:
-    """Embeds these texts, which were stored without a vector, as far as the time allows."""
-    if access.embedder is None:
+    """Embeds these texts, which were stored without a vector, as far as the time allows.
+
+    A caller that is in a hurry, such as a hook before a prompt, leaves them to others.
+    """
+    if access.embedder is None or waits.hurried(CATCH_UP_SECONDS):
         return
     end = access.timer() + CATCH_UP_SECONDS
     late: list[TextVectors] = []

@@ -85,6 +85,12 @@ def wait(event: threading.Event, end: float) -> None:
         event.wait(seconds)
 
 
+def hurried(seconds: float) -> bool:
+    """Whether the present call may wait for less than this; it then does only what it must."""
+    limit = _limit.get()
+    return limit is not None and limit - time.monotonic() < seconds
+
+
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
     """No wait inside ends later than so many seconds from now."""

@@ -17,6 +17,7 @@ from memory_mesh.agents.hook import claude_code, line
 from memory_mesh.agents.hook.question import question_of
 from memory_mesh.agents.sessions import Session
 from memory_mesh.model import Channel, Scope
+from memory_mesh.process import waits
 from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 CAPTURE = "capture"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
 PROMPT_MEMORIES = 8
+RECALL_SECONDS = 0.2  # for locks
 MOST_WAITING = 100  # of what waits for review that is counted
 
 
@@ -41,6 +43,20 @@ def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     until = given.get("until")
     if isinstance(until, float) and time.monotonic() > until:
         return {}  # the hook has ended: what nobody reads is not recorded as read
+    with waits.at_most(RECALL_SECONDS):  # nothing that can wait is done before a prompt
+        return _recalled(stores, request)
+
+
+def session_of(request: Mapping[str, Any]) -> Session | None:
+    """The session that the host names."""
+    named = request["input"].get("session_id")
+    if not isinstance(named, str) or not named:
+        return None
+    return Session.of(request["store"], request["host"], named, request["environment"])
+
+
+def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
+    given = request["input"]
     mesh = stores.mesh_for(request, channel=Channel.HOOK)
     session = session_of(request)
     pack = _pack(mesh, session, given)
@@ -59,14 +75,6 @@ def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
         "memories": len(pack),
         "tokens": pack.tokens,
     }
-
-
-def session_of(request: Mapping[str, Any]) -> Session | None:
-    """The session that the host names."""
-    named = request["input"].get("session_id")
-    if not isinstance(named, str) or not named:
-        return None
-    return Session.of(request["store"], request["host"], named, request["environment"])
 
 
 def _pack(mesh: "MemoryMesh", session: Session | None, given: Mapping[str, Any]) -> "Pack | None":
