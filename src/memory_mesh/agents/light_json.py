@@ -30,6 +30,8 @@ def loads(text: str) -> object:
         value, end = _scan(text, 0)
     except StopIteration:
         raise ValueError("it holds no JSON value") from None
+    except SystemError:  # the C reader finds no class for its error while `json` is not loaded
+        raise ValueError("it is no valid JSON") from None
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     if end != len(text):
