@@ -7,7 +7,8 @@
         {"reset":true}                      the host forgot: after /clear, after a compaction
         {"words":"9f3c…"}                   a prompt: its words under the store's key, not the text
         {"parents":[4711]}                  the processes above the hook, the host among them
-        {"stored":["mem_…"]}                what this session stored
+        {"stored":["mem_…"],"notice":"…"}   what this session stored; a line for its user
+        {"hidden":"77ab…"}                  words that were marked as private, under the key
 
 Any number of processes may append at once. A damaged line is left out. Above its size a file takes
 no more prompts, and above twice that nothing: a memory is then given once more, at worst.
@@ -26,6 +27,7 @@ FOLDER = "sessions"
 MOST_BYTES = 512 * 1024  # of prompts' words in a file
 MOST_WORDS = 2_000  # of a prompt
 LEAST_WORDS = 3  # of a text that is looked for in prompts
+LEAST_LETTERS = 4  # of a word that is kept from being repeated
 KEPT_DAYS = 30
 _DIGITS = 12  # of a word under the key: 48 bits
 _NEAREST = 3  # processes above a front that may be the host
@@ -39,6 +41,7 @@ class Session:
         self, store: str, name: str, environment: "Mapping[str, str] | None" = None
     ) -> None:
         self._store, self._name, self._environment = store, name, environment
+        self._id: str | None = None
         self.path = f"{_folder(store)}/{name}.jsonl"
 
     @classmethod
@@ -51,7 +54,17 @@ class Session:
     ) -> Self:
         """The session that a host names; the environment says where the store's key lies."""
         name = _digest(f"{host}\0{session_id}".encode("utf-8", "surrogatepass"), size=16)
-        return cls(os.fspath(store), name.hex(), environment)
+        session = cls(os.fspath(store), name.hex(), environment)
+        session._id = session_id
+        return session
+
+    @property
+    def id(self) -> str:
+        """The session's name at its host; empty if its file does not tell."""
+        if self._id is None:
+            told = [line["id"] for line in self._lines() if isinstance(line.get("id"), str)]
+            self._id = told[-1] if told else ""
+        return self._id
 
     def given(self) -> set[str]:
         """The ids of the memories that stand in the session's prompt already."""
@@ -100,6 +113,35 @@ class Session:
         """The ids of what this session stored, in their order."""
         found = [id_ for line in self._lines() for id_ in _texts(line.get("stored"))]
         return list(dict.fromkeys(found))
+
+    def hide(self, words: "Iterable[str]") -> None:
+        """Records words that were marked as private, each under the store's key."""
+        told = [word for text in words for word in _words(text) if len(word) >= LEAST_LETTERS]
+        if told and self._size() <= MOST_BYTES:
+            self.record(hidden="".join(self._sealed(sorted(set(told))[:MOST_WORDS])))
+
+    def hides(self, text: str) -> bool:
+        """Whether a text has a word that was marked as private in this session."""
+        hidden: set[str] = set()
+        for line in self._lines():
+            sealed = line.get("hidden")
+            if isinstance(sealed, str):
+                hidden |= {sealed[at : at + _DIGITS] for at in range(0, len(sealed), _DIGITS)}
+        if not hidden:
+            return False
+        words = [word for word in _words(text) if len(word) >= LEAST_LETTERS]
+        return not hidden.isdisjoint(self._sealed(words))
+
+    def notices(self) -> list[str]:
+        """Lines for the user that were not shown yet."""
+        found: list[str] = []
+        for line in self._lines():
+            shown = line.get("shown")
+            if isinstance(shown, int):
+                del found[:shown]
+            if isinstance(line.get("notice"), str):
+                found.append(line["notice"])
+        return found
 
     def parents(self) -> list[list[int]]:
         """The processes above each hook of this session that said so, the nearest first."""

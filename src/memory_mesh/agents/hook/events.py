@@ -11,14 +11,15 @@ for the project and the session, and stored for the project: see docs/agents/hoo
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from memory_mesh.agents.hook import claude_code, line
 from memory_mesh.agents.hook.question import question_of
 from memory_mesh.agents.sessions import Session
+from memory_mesh.formats.private import without_private
 from memory_mesh.model import Channel, Scope
 from memory_mesh.process import waits
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.typed import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from memory_mesh.agents.opening import Stores
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
     from memory_mesh.model.pack import Pack
     from memory_mesh.sync import MemoryMesh
 
-    Captured = Callable[[MemoryMesh, Session | None, Mapping[str, Any]], list[Receipt]]
+    class Captured(Protocol):
+        """What a capture stored, and what its user should know of it."""
+
+        receipts: tuple[Receipt, ...]
+        line: str | None
+
 
 CAPTURE = "capture"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
@@ -47,12 +53,11 @@ def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
         return _recalled(stores, request)
 
 
-def session_of(request: Mapping[str, Any]) -> Session | None:
-    """The session that the host names."""
+def session_of(request: Mapping[str, Any]) -> Session:
+    """The session that the host names; one of its own for an event without a name."""
     named = request["input"].get("session_id")
-    if not isinstance(named, str) or not named:
-        return None
-    return Session.of(request["store"], request["host"], named, request["environment"])
+    known = named if isinstance(named, str) and named else f"unnamed {request['id']}"
+    return Session.of(request["store"], request["host"], known, request["environment"])
 
 
 def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,14 +67,15 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     pack = _pack(mesh, session, given)
     if pack is None:
         return {}
-    said = None
-    if session is None or not session.line_shown():
+    said, notices = None, session.notices()
+    if not session.line_shown():
         at_start = given.get("event") == claude_code.START
         waiting = len(mesh.awaiting_review(limit=MOST_WAITING)) if at_start else 0
         said = line.visible(pack, waiting=waiting, at_start=at_start)
     return {
         "context": pack.text or None,
-        "line": said,
+        "line": line.with_notices(said, notices),
+        "notices": len(notices),
         "fence": pack.fence or None,
         "given": [item.id for item in pack],
         "memories": len(pack),
@@ -77,7 +83,7 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _pack(mesh: "MemoryMesh", session: Session | None, given: Mapping[str, Any]) -> "Pack | None":
+def _pack(mesh: "MemoryMesh", session: Session, given: Mapping[str, Any]) -> "Pack | None":
     """The memories for this event; None if there is nothing to look for."""
     most = mesh.config.injection_max_tokens
     reader = Scope(session=given.get("session_id") or None)
@@ -90,36 +96,37 @@ def _pack(mesh: "MemoryMesh", session: Session | None, given: Mapping[str, Any])
         question,
         max_tokens=min(PROMPT_TOKENS, most),
         max_memories=PROMPT_MEMORIES,
-        exclude=() if session is None else session.given(),
+        exclude=session.given(),
         scope=reader,
     )
 
 
 def _captured(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
-    """Learns from an event; `id` is the key that keeps it from being stored twice."""
-    given = {**request["input"], "id": request["id"]}
+    """Learns from an event; the request's id keeps it from being stored twice."""
+    given = request["input"]
     session = session_of(request)
-    mesh = stores.mesh_for(request, channel=Channel.HOOK)
     prompt = given.get("prompt")
-    if session is not None and given.get("event") == claude_code.PROMPT and isinstance(prompt, str):
-        session.saw(prompt)
-    receipts = _learned(mesh, session, given)
-    ids = [receipt.id for receipt in receipts if receipt.id is not None]
-    if session is not None:
-        session.stored(ids)
-    return {"stored": len(ids), "ids": ids}
+    if given.get("event") == claude_code.PROMPT and isinstance(prompt, str):
+        session.saw(without_private(prompt))
+    mesh = stores.mesh_for(request, channel=Channel.HOOK)
+    found = _learned(mesh, session, given, request["id"])
+    if found is None:
+        return {}
+    ids = [receipt.id for receipt in found.receipts if receipt.id is not None]
+    session.record(stored=ids, notice=found.line)
+    return {"stored": len(ids)}
 
 
 def _learned(
-    mesh: "MemoryMesh", session: Session | None, given: Mapping[str, Any]
-) -> "list[Receipt]":
-    """What the rules of capture store; nothing while they are not installed."""
+    mesh: "MemoryMesh", session: Session, given: Mapping[str, Any], key: str
+) -> "Captured | None":
+    """What the rules of capture store; nothing while they are not there."""
     from importlib.util import find_spec
 
     home = "memory_mesh.agents.hook.capture"
     if find_spec(home) is None:
-        return []
+        return None
     from importlib import import_module
 
-    captured: Captured = import_module(home).captured
-    return captured(mesh, session, given)
+    found: Captured = import_module(home).captured(mesh, session, given, key=key)
+    return found

@@ -5,7 +5,6 @@ import select
 import time
 
 from memory_mesh.agents import light_json
-from memory_mesh.agents.hook.private import cleaned
 from memory_mesh.typed import Any
 
 MOST_BYTES = 64 << 20
@@ -37,9 +36,19 @@ def read_input(source: int, end: float) -> dict[str, Any]:
     raise NoInput("standard input is too large")
 
 
-def given_of(found: dict[str, Any]) -> dict[str, Any]:
-    """The input without what its user marked as private."""
-    return {name: cleaned(value) for name, value in found.items()}
+def without_private(found: dict[str, Any]) -> dict[str, Any]:
+    """The input's texts without what their user marked as private."""
+    return {
+        name: _cleaned(value) if isinstance(value, str) else value for name, value in found.items()
+    }
+
+
+def _cleaned(text: str) -> str:
+    if "private" not in text.lower():
+        return text
+    from memory_mesh.formats import private  # loads `re`
+
+    return private.without_private(text)
 
 
 def _object(data: bytearray) -> dict[str, Any] | None:

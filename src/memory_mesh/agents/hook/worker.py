@@ -18,7 +18,7 @@ from memory_mesh.agents import journal, light_json, request as requests
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.hook import PRINTED, SILENT, claude_code
 from memory_mesh.agents.hook.asking import Asking
-from memory_mesh.agents.hook.reading import given_of, read_input
+from memory_mesh.agents.hook.reading import read_input, without_private
 from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class Hook:
         self.output = ""
 
     def read(self) -> None:
-        """Reads the host's input and takes out what is private."""
-        self._given = given_of(read_input(0, self._end))
+        """Reads the host's input."""
+        self._given = read_input(0, self._end)
         self._event = claude_code.event_of(self._given, self._stated)
         self._session = str(self._given.get("session_id") or "")
         self._cwd = str(self._given.get("cwd") or "")
@@ -85,11 +85,11 @@ class Hook:
         return light_json.dumps(self._facts()).encode("ascii") + b"\n"
 
     def recall(self) -> None:
-        """Asks for memories, if this event is one that brings them."""
+        """Asks for memories, if this event is one that brings them; never with what is private."""
         wanted = claude_code.recall_of(self._event, self._given)
         if wanted is None:
             return
-        request = self._request("recall", {**wanted, "until": self._end})
+        request = self._request("recall", {**without_private(wanted), "until": self._end})
         asking = Asking(request, self._end)
         asking.wait(HEDGE_SECONDS)
         if asking.answer is None:
@@ -126,7 +126,10 @@ class Hook:
         self._answer, self._through = alone.answer(self._stores, request), "process"
 
     def _capture(self) -> None:
-        """Stores what there is to learn; the same request id keeps it from being stored twice."""
+        """Stores what there is to learn; the same request id keeps it from being stored twice.
+
+        What is private goes along: whoever repeats it later must be known. It is not stored.
+        """
         request = self._request("capture", self._given)
         try:
             reply = client.ask(request, seconds=CAPTURE_SECONDS)
@@ -164,6 +167,8 @@ class Hook:
             given=self._answer.get("given") if printed else None,
             line=bool(printed and self._answer.get("line")),
             parents=self._parents if self._event == claude_code.START else None,
+            id=self._session if self._event == claude_code.START else None,
+            shown=self._answer.get("notices") if printed else None,
         )
 
     def _note(self, outcome: str) -> None:
