@@ -106,9 +106,9 @@ class Hook:
 
     def finish(self, said: bytes) -> None:
         """Does what nobody waits for; an answer that came too late was not given."""
+        self._remember(printed=said == PRINTED)
         if said:
             self._note("failed" if self._failure else "answered" if self.output else "silent")
-        self._remember(printed=said == PRINTED)
         if self._reason in _STARTABLE:
             client.start(self._store, os.environ)
         if self._stores is not None:
