@@ -85,10 +85,10 @@ def test_a_session_is_given_each_memory_once(host: Host) -> None:
     [first] = planted(host)
     assert PLANTED in host.prompt().context
     assert host.prompt().raw == b""
-    [second] = planted(host, "Port 6543 of the staging database is closed at night")
+    [second] = planted(host, "The shop uses port 7000 for its staging database since May")
     again = host.prompt()
     assert PLANTED not in again.context
-    assert "closed at night" in again.context
+    assert "port 7000" in again.context
     session = Session.of(str(host.store), "claude-code", "s1")
     assert session.given() == {first, second}
     assert PLANTED in host.prompt(session="s2").context
@@ -227,9 +227,9 @@ def test_the_host_may_leave_standard_input_open(host: Host) -> None:
     assert process.stdout is not None
     process.stdin.write(host.input("UserPromptSubmit", prompt=PROMPT))
     process.stdin.flush()
-    assert PLANTED.encode() in process.stdout.read()
-    assert process.wait(PATIENCE) == 0
-    process.stdin.close()
+    with process.stdin, process.stdout:
+        assert PLANTED.encode() in process.stdout.read()
+        assert process.wait(PATIENCE) == 0
 
 
 def test_an_event_by_its_argument_and_another_host(host: Host) -> None:

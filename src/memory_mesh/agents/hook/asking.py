@@ -13,6 +13,7 @@ class Asking:
     def __init__(self, request: dict[str, Any], end: float) -> None:
         self.answer: dict[str, Any] | None = None
         self.refusal = ""
+        self.is_worth_a_start = False
         self._done = _thread.allocate_lock()
         self._done.acquire()
         _thread.start_new_thread(self._ask, (request, end))
@@ -26,7 +27,7 @@ class Asking:
         try:
             reply = client.ask(request, seconds=max(0.001, end - time.monotonic()))
         except client.NoDaemon as refusal:
-            self.refusal = refusal.reason
+            self.refusal, self.is_worth_a_start = refusal.reason, refusal.is_worth_a_start
         else:
             answer = reply.get("answer") if reply.get("ok") is True else None
             if isinstance(answer, dict):

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 LIFE_SECONDS = 60.0
 HEDGE_SECONDS = 0.05  # that the daemon has alone; then this process begins the same work
 CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
-_STARTABLE = ("not there", "refused", "unusable socket")
 
 
 def run(arguments: list[str], began: float, end: float, answers: int, words: int) -> None:
@@ -71,6 +70,7 @@ class Hook:
         self._answer: dict[str, Any] = {}
         self._stores: Stores | None = None
         self._through = self._reason = self._failure = ""
+        self._starts = False
         self.output = ""
 
     def read(self) -> None:
@@ -96,7 +96,7 @@ class Hook:
             self._alone(request, asking)
         if asking.answer is not None:
             self._answer, self._through = asking.answer, "daemon"
-        self._reason = asking.refusal
+        self._reason, self._starts = asking.refusal, asking.is_worth_a_start
         self.output = claude_code.output_of(self._event, self._answer)
 
     def fail(self, error: Exception) -> None:
@@ -109,7 +109,7 @@ class Hook:
         self._remember(printed=said == PRINTED)
         if said:
             self._note("failed" if self._failure else "answered" if self.output else "silent")
-        if self._reason in _STARTABLE:
+        if self._starts:
             client.start(self._store, os.environ)
         if self._stores is not None:
             self._stores.close()  # writes the record of what entered the prompt
