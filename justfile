@@ -38,10 +38,11 @@ fix:
     ruff format
     ruff check --fix
 
-# Write the generated files: options in signatures, async classes, golden outputs, tables, walks
+# Write the generated files: options in signatures, async classes, MCP tools, golden outputs, tables, walks
 generate:
     python tools/generate_options.py
     python tools/generate_async.py
+    python tools/generate_tools.py
     python tools/golden_learning.py
     python tools/privacy_report.py --table
     python tools/walk.py --write-docs
@@ -93,6 +94,7 @@ generated:
     @echo "== generated files"
     python tools/generate_options.py --check
     python tools/generate_async.py --check
+    python tools/generate_tools.py --check
     python tools/golden_learning.py --check
     python tools/conformance.py --check
     python tools/walk.py --check

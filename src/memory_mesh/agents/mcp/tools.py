@@ -1,0 +1,222 @@
+"""The tools of our MCP server, as every surface offers them.
+
+`tools/generate_tools.py` writes them to `tools.json`, from which the front answers lists without
+importing anything of this package. `calls.py` checks arguments against the same schemas, and the
+server over HTTP lists the same tools. Nothing here changes with time or machine: what a host puts
+into its prompt stays byte-equal from session to session, so that its prompt cache holds.
+"""
+
+from collections.abc import Mapping
+
+from memory_mesh.agents.mcp import outputs
+from memory_mesh.agents.mcp.schemas import Schema, list_of, object_of, share, text, whole
+
+KINDS = (
+    "fact",
+    "preference",
+    "decision",
+    "correction",
+    "commitment",
+    "insight",
+    "event",
+    "task",
+    "finding",
+)
+MOST_FOUND = 50  # memories that one search lists
+MOST_READ = 20  # memories that one call of memory_get returns
+
+
+def _tool(
+    name: str,
+    title: str,
+    description: str,
+    *,
+    given: Schema,
+    answered: Schema,
+    reads: bool = False,
+    destroys: bool = False,
+    repeatable: bool = False,
+) -> Schema:
+    return {
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": given,
+        "outputSchema": answered,
+        "annotations": {
+            "title": title,
+            "readOnlyHint": reads,
+            "destructiveHint": destroys,
+            "idempotentHint": repeatable,
+            "openWorldHint": False,
+        },
+    }
+
+
+_ID = text("The id of a memory, such as mem_1767225600000_0a1b2c.", minLength=1)
+
+STORE = _tool(
+    "memory_store",
+    "Remember",
+    "Remember something for future conversations: store a preference, decision, fact, correction "
+    "or lesson in long-term memory. One statement per call, understandable on its own, in the "
+    "user's own words where possible. The answer says what became of it: stored, merged with what "
+    "was known, waiting for review, or, with `replaces`, a change or a proposal.",
+    given=object_of(
+        {
+            "content": text("What to remember; one statement.", minLength=1),
+            "kind": text("What sort of knowledge it is.", enum=list(KINDS)),
+            "tags": list_of({"type": "string"}, "Words to group it by.", maxItems=20),
+            "importance": share("How much it matters, 0 to 1."),
+            "scope": text(
+                "project: only this project (default). everywhere: true of the user in all "
+                "projects, such as a personal preference.",
+                enum=["project", "everywhere"],
+                default="project",
+            ),
+            "occurred_at": text("When it happened, ISO 8601, if not now."),
+            "valid_until": text("When it stops being true, ISO 8601, if that is known."),
+            "replaces": text("The id of a memory that this text corrects.", minLength=1),
+        },
+        "content",
+        closed=True,
+    ),
+    answered=outputs.STORE,
+    repeatable=True,
+)
+
+SEARCH = _tool(
+    "memory_search",
+    "Search memory",
+    "Recall from memory: search past conversations, preferences, decisions, facts and lessons. "
+    "Returns a compact list (id, first line, tokens that the whole text costs, score), best "
+    "first; read the ones you need with memory_get. Says how many candidates stood below the "
+    "relevance threshold, so an empty list is never mistaken for an empty memory.",
+    given=object_of(
+        {
+            "query": text("A question or words, in any language.", minLength=1),
+            "limit": whole("The most results.", 1, MOST_FOUND, 10),
+            "min_relevance": share(
+                "The score that the best hit must reach; 0 shows everything found.", default=0.12
+            ),
+            "filter": text("A condition on fields, such as: tags = 'work' AND importance > 0.5"),
+            "as_of": text("Answer from what was known at this time, ISO 8601."),
+        },
+        "query",
+        closed=True,
+    ),
+    answered=outputs.SEARCH,
+    reads=True,
+    repeatable=True,
+)
+
+GET = _tool(
+    "memory_get",
+    "Read memories",
+    "Read memories in full by their ids: the whole remembered text with kind, date, source, trust, "
+    "tags and project. Use it after memory_search.",
+    given=object_of(
+        {
+            "ids": list_of(
+                {"type": "string", "minLength": 1},
+                "Ids of memories.",
+                minItems=1,
+                maxItems=MOST_READ,
+            )
+        },
+        "ids",
+        closed=True,
+    ),
+    answered=outputs.GET,
+    reads=True,
+    repeatable=True,
+)
+
+CONTEXT = _tool(
+    "memory_context",
+    "Recall for a task",
+    "Recall everything that memory holds for a task or question, ready to use: lessons, "
+    "preferences, decisions and facts from past conversations as one quoted text under a token "
+    "budget. Without a question: what a new session should know about this project.",
+    given=object_of(
+        {
+            "question": text("The task or question at hand.", minLength=1),
+            "max_tokens": whole("The most tokens of the text.", 50, 20_000, 2_000),
+        },
+        closed=True,
+    ),
+    answered=outputs.CONTEXT,
+    reads=True,
+)
+
+FORGET = _tool(
+    "memory_forget",
+    "Forget",
+    "Forget a memory: delete it from long-term memory, for example when the user says to forget it "
+    "or it turned out wrong. It can be restored for 30 days. What the user said themselves is not "
+    "deleted at once: that becomes a proposal, which the user decides.",
+    given=object_of(
+        {"id": _ID, "reason": text("Why it should go.", minLength=1, maxLength=500)},
+        "id",
+        closed=True,
+    ),
+    answered=outputs.FORGET,
+    destroys=True,
+    repeatable=True,
+)
+
+FEEDBACK = _tool(
+    "memory_feedback",
+    "Rate a memory",
+    "Give feedback on a recalled memory: say whether it was helpful for the task, so that useful "
+    "memories rank higher next time. Ranks only; it neither changes nor deletes anything.",
+    given=object_of(
+        {"id": _ID, "helpful": {"type": "boolean", "description": "Whether it was of use."}},
+        "id",
+        "helpful",
+        closed=True,
+    ),
+    answered=outputs.FEEDBACK,
+)
+
+EXPLAIN = _tool(
+    "memory_explain",
+    "Explain a memory",
+    "Explain why: where a memory comes from, how far it is trusted, what it replaced, why a search "
+    "did or did not find it (with `query`), or what entered an earlier prompt (with an injection "
+    "id or the word of its fence).",
+    given=object_of(
+        {
+            "id": text("The id of a memory, a block or an injection.", minLength=1),
+            "query": text("Explain its place in a search for this.", minLength=1),
+        },
+        "id",
+        closed=True,
+    ),
+    answered=outputs.EXPLAIN,
+    reads=True,
+    repeatable=True,
+)
+
+REFLECT = _tool(
+    "memory_reflect",
+    "Reflect on memories",
+    "Reflect: summarise what past conversations and memories say together about a topic, each "
+    "statement with the ids it rests on. Without a topic, the newest memories are summarised.",
+    given=object_of(
+        {
+            "topic": text("What to summarise.", minLength=1),
+            "lookback": whole("The most memories to look at.", 1, 200),
+            "store": {
+                "type": "boolean",
+                "default": False,
+                "description": "Keep the summary as a memory.",
+            },
+        },
+        closed=True,
+    ),
+    answered=outputs.REFLECT,
+)
+
+TOOLS = (STORE, SEARCH, GET, CONTEXT, FORGET, FEEDBACK, EXPLAIN, REFLECT)
+BY_NAME: Mapping[str, Schema] = {tool["name"]: tool for tool in TOOLS}

@@ -1,0 +1,53 @@
+"""Write `agents/mcp/tools.json`, from which the MCP front answers lists, from `agents/mcp/tools.py`.
+
+    python tools/generate_tools.py            write it
+    python tools/generate_tools.py --check    exit 1 when the written one is not what this makes
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from memory_mesh.agents.mcp import offers, tools
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "src/memory_mesh/agents/mcp"
+
+
+def main() -> int:
+    """Write or check the files."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 when stale")
+    check = parser.parse_args().check
+    stale = []
+    for path, text in made().items():
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(path)
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    for path in stale:
+        print(f"{'STALE' if check else 'written'}: {path.relative_to(ROOT)}")
+    if stale and check:
+        print("run: just generate", file=sys.stderr)
+        return 1
+    return 0
+
+
+def made() -> dict[Path, str]:
+    """The files and their texts."""
+    document = {
+        "name": offers.NAME,
+        "title": offers.TITLE,
+        "instructions": offers.INSTRUCTIONS,
+        "tools": tools.TOOLS,
+        "resources": offers.RESOURCES,
+        "resourceTemplates": offers.TEMPLATES,
+        "prompts": offers.PROMPTS,
+    }
+    return {FOLDER / "tools.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
