@@ -1,0 +1,276 @@
+"""`memory-mesh-mcp`: an MCP server on standard input and output that is ready at once.
+
+::
+
+    stdin ── a line ──▶ protocol.py answers from tools.json        initialize, ping, lists
+                   └──▶ a thread ──▶ asking.py ──▶ daemon          calls, resources, prompts
+
+A host leaves a server out that is not ready within a second or two, so this process loads the
+standard library's light parts and nothing else until the first call. Standard output carries
+messages and nothing else: what a library prints goes to standard error.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+from memory_mesh.agents import light_json
+from memory_mesh.agents.mcp import messages, protocol
+from memory_mesh.agents.mcp.protocol import Refused
+from memory_mesh.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import FrameType
+
+    from memory_mesh.agents.mcp.asking import Asking
+    from memory_mesh.agents.mcp.messages import Id, Send
+
+_THREADS = 8  # calls at a time; others wait
+_MOST_WAITING = 1_000
+_LAST_SECONDS = 10.0  # for calls that run when the input ends
+_TERMINATED_SECONDS = 1.0  # the same when the host asks to end
+_USAGE = """\
+usage: memory-mesh-mcp [--host NAME]
+
+Serves long-term memory over MCP on standard input and output; an agent starts it.
+  --host NAME   the agent that starts it (default: claude-code)
+"""
+_ASKED = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
+_ADVICE = "If it happens again, ask the user to run: memory-mesh doctor"
+
+
+def main() -> int:
+    """Serves until the input ends or the host asks to end."""
+    words = sys.argv[1:]
+    host = "claude-code"
+    if len(words) == 2 and words[0] == "--host" and words[1]:  # noqa: PLR2004
+        host = words[1]
+    elif words:
+        helps = words[0] in {"-h", "--help"}
+        (sys.stdout if helps else sys.stderr).write(_USAGE)
+        return 0 if helps else 2
+    out = os.dup(1)
+    os.dup2(2, 1)  # whatever a library prints
+    front = Front(offer(), host, out)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _end)
+    try:
+        for line in messages.lines(0):
+            front.take(line)
+        done = front.finished(_LAST_SECONDS)
+    except Terminated:
+        done = front.finished(_TERMINATED_SECONDS, begin=False)
+    if not done:
+        os._exit(0)  # a call still runs, and nobody waits for it any more
+    return 0
+
+
+class Terminated(Exception):
+    """The host asked this process to end."""
+
+
+def offer() -> dict[str, Any]:
+    """What the server offers: tools, resources, prompts and instructions."""
+    path = os.path.join(os.path.dirname(__file__), "tools.json")  # noqa: PTH118, PTH120
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123  # pathlib costs 8 ms
+        found = light_json.loads(file.read())
+    if not isinstance(found, dict):
+        raise TypeError(f"{path} is damaged: install memory-mesh again")
+    return found
+
+
+class Front:
+    """Answers the messages of one client."""
+
+    def __init__(self, offer: "Mapping[str, Any]", host: str, out: int) -> None:
+        """Answer on the file descriptor `out`."""
+        self._offer, self._host, self._out = offer, host, out
+        self._agreed = protocol.HANDSHAKE[-1]
+        self._writing = threading.Lock()
+        self._changed = threading.Condition()
+        self._waiting: list[Call] = []
+        self._running: dict[Id, Call] = {}
+        self._threads = 0
+        self._asking: Asking | None = None
+        self._woken = False
+
+    def take(self, line: bytes | None) -> None:
+        """Answers a line, or has it answered by a thread."""
+        if line is None:
+            return self._refuse(protocol.INVALID_REQUEST, _TOO_LONG)
+        if not line.strip():
+            return None
+        try:
+            message = light_json.loads(line.decode())
+        except ValueError as error:
+            return self._refuse(protocol.PARSE_ERROR, f"the line is no JSON: {error}")
+        if not isinstance(message, list):
+            self._take_one(message, self._send)
+        elif self._agreed == protocol.BATCHED and message:
+            batch = messages.Batch(len(message), self._send)
+            for each in message:
+                self._take_one(each, batch.add)
+        else:
+            self._refuse(protocol.INVALID_REQUEST, _NO_BATCH)
+        return None
+
+    def finished(self, seconds: float, *, begin: bool = True) -> bool:
+        """Waits for calls and closes what is open; False if one still runs.
+
+        Without `begin` those that wait are dropped.
+        """
+        end = time.monotonic() + seconds
+        with self._changed:
+            if not begin:
+                self._waiting.clear()
+            while self._threads and (left := end - time.monotonic()) > 0:
+                self._changed.wait(left)
+            done = not self._threads
+        if done and self._asking is not None:
+            self._asking.close()
+        return done
+
+    def _take_one(self, message: object, send: "Send") -> None:
+        """Answers one message; a notification or a response by nothing."""
+        try:
+            id_, method, params = messages.request_of(message)
+        except Refused as refusal:
+            return send(messages.refusal_of(messages.id_of(message), refusal))
+        if method is None or id_ is None:
+            if method == "notifications/cancelled":
+                self._cancel(params.get("requestId"))
+            return send(None)
+        try:
+            version = protocol.version_of(method, params, self._agreed)
+            if method == "initialize":
+                version = self._agreed = protocol.agreed_on(params)
+            result = protocol.answered(self._offer, method, params, version)
+            if result is None:
+                given = self._given(method, params)
+                return self._call(Call(id_, method, given, version, send))
+        except Refused as refusal:
+            return send(messages.refusal_of(id_, refusal))
+        send(messages.result_of(id_, protocol.shaped(self._offer, method, result, version)))
+        if method in {"initialize", "server/discover"}:
+            self._wake()
+        return None
+
+    def _given(self, method: str, params: "Mapping[str, Any]") -> dict[str, Any]:
+        """What is asked of the store; Refused if it is no valid request."""
+        if method not in _ASKED:
+            raise Refused(protocol.METHOD_NOT_FOUND, f"Method not found: {method[:80]}")
+        key = "uri" if method == "resources/read" else "name"
+        named, arguments = params.get(key), params.get("arguments")
+        if not isinstance(named, str):
+            raise Refused(protocol.INVALID_PARAMS, f"{method} needs {key}, a text")
+        if arguments is not None and not isinstance(arguments, dict):
+            raise Refused(protocol.INVALID_PARAMS, "arguments must be an object")
+        if key == "name":
+            what = "tools" if method == "tools/call" else "prompts"
+            known = [each["name"] for each in self._offer[what]]
+            if named not in known:
+                said = f"Unknown name among the {what}; there are: {', '.join(known)}"
+                raise Refused(protocol.INVALID_PARAMS, said)
+        return {key: named, "arguments": arguments or {}}
+
+    def _wake(self) -> None:
+        """Starts a daemon in the background, once."""
+        if not self._woken:
+            self._woken = True
+            threading.Thread(target=lambda: self._back().wake(), daemon=True).start()
+
+    def _back(self) -> "Asking":
+        from memory_mesh.agents.mcp.asking import Asking  # the first answer goes before
+
+        with self._changed:
+            if self._asking is None:
+                self._asking = Asking(self._host)
+            return self._asking
+
+    def _call(self, call: "Call") -> None:
+        """Hands a call to a thread."""
+        with self._changed:
+            if call.id in self._running:
+                raise Refused(protocol.INVALID_REQUEST, "a request with this id is being answered")
+            if len(self._waiting) >= _MOST_WAITING:
+                raise Refused(protocol.TOO_MANY, "too many calls at once; wait for some answers")
+            self._running[call.id] = call
+            self._waiting.append(call)
+            if self._threads >= _THREADS:
+                return
+            self._threads += 1
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        back = self._back()
+        while True:
+            with self._changed:
+                if not self._waiting:
+                    self._threads -= 1
+                    self._changed.notify_all()
+                    return
+                call = self._waiting.pop(0)
+            reply = {} if call.cancelled else back.ask(_ASKED[call.method], call.given)
+            with self._changed:
+                del self._running[call.id]
+            call.send(None if call.cancelled else self._replied(call, reply))
+
+    def _replied(self, call: "Call", reply: "Mapping[str, Any]") -> dict[str, Any]:
+        """The response to a call: an error in a tool is a result that the model can read."""
+        if reply.get("ok") is True:
+            result = reply["answer"]
+        else:
+            kind, text = str(reply["error"]["kind"]), str(reply["error"]["text"])
+            if call.method != "tools/call":
+                refusal = protocol.failure(kind, text, call.version)
+                return messages.refusal_of(call.id, refusal)
+            said = f"memory-mesh could not do this ({kind}): {text}\n{_ADVICE}"
+            result = {"content": [{"type": "text", "text": said}], "isError": True}
+        shaped = protocol.shaped(self._offer, call.method, result, call.version)
+        return messages.result_of(call.id, shaped)
+
+    def _cancel(self, id_: object) -> None:
+        """The answer to a cancelled request is not sent; one that waits is not begun."""
+        if isinstance(id_, int | str):
+            with self._changed:
+                if (call := self._running.get(id_)) is not None:
+                    call.cancelled = True
+
+    def _refuse(self, code: int, text: str) -> None:
+        self._send(messages.refusal_of(None, Refused(code, text)))
+
+    def _send(self, message: object) -> None:
+        if message is None:
+            return
+        rest = memoryview(light_json.dumps(message).encode("ascii") + b"\n")
+        with self._writing:
+            try:
+                while rest:
+                    rest = rest[os.write(self._out, rest) :]
+            except OSError:  # the client is gone; the end of its input follows
+                return
+
+
+class Call:
+    """A request that the store answers."""
+
+    def __init__(
+        self, id_: "Id", method: str, given: dict[str, Any], version: str, send: "Send"
+    ) -> None:
+        """Keep what is needed to answer it."""
+        self.id, self.method, self.given = id_, method, given
+        self.version, self.send, self.cancelled = version, send, False
+
+
+_TOO_LONG = f"a message has at most {messages.MAX_LINE} bytes"
+_NO_BATCH = "an array of messages needs version 2025-03-26, and a message in it"
+
+
+def _end(_signal: int, _frame: "FrameType | None") -> None:
+    """Ends the reading, once."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    raise Terminated
