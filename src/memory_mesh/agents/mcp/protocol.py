@@ -111,7 +111,10 @@ def shaped(
         if version < _STRUCTURED:
             result = {name: part for name, part in result.items() if name != "structuredContent"}
         return result
-    stamp = {"resultType": "complete", "_meta": {SERVER_KEY: _server(offer, version)}}
+    stamp: dict[str, Any] = {
+        "resultType": "complete",
+        "_meta": {SERVER_KEY: _server(offer, version)},
+    }
     if method in _CACHED:
         kept = 0 if method == "resources/read" else _LIST_MS
         scope = "private" if method == "resources/read" else "public"

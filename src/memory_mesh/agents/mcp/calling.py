@@ -1,0 +1,49 @@
+"""One call of a tool: who asks, through which channel, and what the host's session has seen."""
+
+from collections.abc import Iterable, Mapping
+
+from memory_mesh.agents.opening import Stores
+from memory_mesh.model import Channel
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memory_mesh.agents.sessions import Session
+
+
+class ToolCall:
+    """A request of an agent, with the views of the store that it may use."""
+
+    def __init__(self, stores: Stores, request: Mapping[str, Any]) -> None:
+        """Open nothing yet."""
+        self._stores, self._request = stores, request
+        self._session: Session | None = None
+        self._looked = False
+
+    @property
+    def key(self) -> str:
+        """The idempotency key of what the call stores: a call that is repeated has the same."""
+        return f"mcp-{self._request['id']}"
+
+    def mesh(self, channel: Channel = Channel.MCP) -> MemoryMesh:
+        """The memories as the agent sees them; by default an agent speaks, not the user."""
+        return self._stores.mesh_for(self._request, channel=channel)
+
+    def channel_of(self, text: str) -> Channel:
+        """The user's own channel for what stands in a prompt of this session, else the agent's."""
+        session = self._host_session()
+        return Channel.HOOK if session is not None and session.has_seen(text) else Channel.MCP
+
+    def gave(self, ids: Iterable[str]) -> None:
+        """Tells the host's session what its agent was given, so that no hook gives it again."""
+        if (session := self._host_session()) is not None:
+            session.give(list(ids))
+
+    def _host_session(self) -> "Session | None":
+        """The session of the host that started this front, if its hooks are installed."""
+        if not self._looked:
+            from memory_mesh.agents.sessions import session_of_parents
+
+            self._looked = True
+            self._session = session_of_parents(self._request["store"], self._request["parents"])
+        return self._session

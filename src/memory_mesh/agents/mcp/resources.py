@@ -1,0 +1,111 @@
+"""Answers requests for resources and prompts: texts of memories, quoted."""
+
+from collections.abc import Mapping, Sequence
+
+from memory_mesh.agents.mcp.calling import ToolCall
+from memory_mesh.agents.opening import Stores
+from memory_mesh.errors import InvalidInput, NotFound, shown
+from memory_mesh.formats import tool_text
+from memory_mesh.model import Memory, Proposal, Skill
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import Any
+
+_MARKDOWN = "text/markdown"
+_MOST_LESSONS = 50
+_MOST_WAITING = 50
+_REVIEWING = (
+    "Go through these with the user, one at a time: say in a sentence what each is and where it "
+    "comes from, and ask whether to let it in. You cannot decide: the user runs "
+    "`memory-mesh review --id ID --approve`, or --reject."
+)
+
+
+def on_resource(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the contents of a resource; NotFound if there is no such one."""
+    uri = str(request["input"].get("uri"))
+    scheme, _, name = uri.partition("://")
+    if scheme != "memory" or not name:
+        raise NotFound(f"there is no resource {shown(uri)}; see resources/list")
+    mesh = ToolCall(stores, request).mesh()
+    if name == "project":
+        text = mesh.context().text or "Nothing is remembered of this project yet."
+    elif name == "lessons":
+        text = _lessons(mesh)
+    else:
+        memory = mesh.get(name)
+        if memory is None:
+            raise NotFound(f"there is no memory {shown(name)} here; find ids with memory_search")
+        text = tool_text.fenced([tool_text.entry(1, tool_text.heading(memory), memory.text)])
+    return {"contents": [{"uri": uri, "mimeType": _MARKDOWN, "text": text}]}
+
+
+def on_prompt(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the messages of a prompt."""
+    name, given = request["input"].get("name"), request["input"].get("arguments") or {}
+    mesh = ToolCall(stores, request).mesh()
+    if name == "recall":
+        topic = _topic(given)
+        return _prompted("What memory holds for the task", _recalled(mesh, topic))
+    if name == "review-quarantine":
+        if given:
+            raise InvalidInput("review-quarantine takes no arguments")
+        return _prompted("What waits for the user's decision", _waiting(mesh))
+    raise InvalidInput(f"there is no prompt {shown(name)}; there are: recall, review-quarantine")
+
+
+def _lessons(mesh: MemoryMesh) -> str:
+    blocks = mesh.query_lessons("", limit=_MOST_LESSONS, order_by="severity DESC")
+    entries = [
+        tool_text.entry(
+            number,
+            [tool_text.named(block.memory_id), f"severity {tool_text.named(block.severity)}"],
+            block.preventative_rule,
+        )
+        for number, block in enumerate(blocks, start=1)
+    ]
+    return tool_text.fenced(entries) or "No lesson has been learned yet."
+
+
+def _topic(given: Mapping[str, Any]) -> str | None:
+    if unknown := sorted(set(given) - {"topic"}):
+        raise InvalidInput(f"recall does not take {shown(unknown[0])}; it takes: topic")
+    topic = given.get("topic")
+    if topic is not None and not isinstance(topic, str):
+        raise InvalidInput(f"topic must be a text, not {shown(topic)}")
+    return topic.strip() or None if topic else None
+
+
+def _recalled(mesh: MemoryMesh, topic: str | None) -> str:
+    text = mesh.context(topic).text
+    if not text:
+        return "Memory holds nothing relevant here. Say so, and go on without it."
+    return f"{text}\n\nUse what is relevant of it for the task, and say which memories you used."
+
+
+def _waiting(mesh: MemoryMesh) -> str:
+    waiting = mesh.awaiting_review(limit=_MOST_WAITING)
+    if not waiting:
+        return "Nothing waits for review. Tell the user so."
+    entries = [_entry(number, item) for number, item in enumerate(waiting, start=1)]
+    return f"{tool_text.fenced(entries)}\n\n{_REVIEWING}"
+
+
+def _entry(number: int, item: Memory | Skill | Proposal) -> str:
+    match item:
+        case Memory():
+            return tool_text.entry(number, tool_text.heading(item), item.text)
+        case Skill():
+            facts = [tool_text.named(item.id), "skill", tool_text.named(item.name)]
+            return tool_text.entry(number, facts, item.description or "")
+        case Proposal():
+            facts = [tool_text.named(item.id), f"proposal: {item.verb} {item.memory}"]
+            text = str(item.change.get("content") or item.reason)
+            return tool_text.entry(number, facts, text)
+
+
+def _prompted(description: str, *texts: str) -> dict[str, Any]:
+    return {"description": description, "messages": _messages(texts)}
+
+
+def _messages(texts: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": {"type": "text", "text": text}} for text in texts]
