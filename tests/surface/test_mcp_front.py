@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import methods
@@ -20,6 +20,7 @@ from memory_mesh._version import __version__
 from memory_mesh.agents.mcp.messages import MAX_LINE
 from memory_mesh.agents.mcp.offers import INSTRUCTIONS
 from memory_mesh.agents.mcp.tools import BY_NAME
+from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 from tests.surface.mcp_client import FRONT, HANDSHAKE, NAMES, STATELESS, RawClient, variables_of
 
@@ -337,7 +338,7 @@ def test_words_on_the_command_line(home: Path) -> None:
     assert "usage" in run("--nonsense").stderr
 
 
-def test_a_host_is_the_agent_that_wrote(home: Path) -> None:
+def test_the_blocks_name_the_host(home: Path) -> None:
     params = {"name": "memory_store", "arguments": {"content": "Hosts have names."}}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     subprocess.run(
@@ -348,7 +349,9 @@ def test_a_host_is_the_agent_that_wrote(home: Path) -> None:
         check=True,
         capture_output=True,
     )
-    assert "codex" in CommandLine(home)("memory-log").out
+    with MemoryMesh(db_dir=CommandLine(home).store, embedder="none") as mesh:
+        (memory,) = mesh.get_all()
+        assert [block.agent for block in mesh.explain(memory.id).blocks] == ["codex"]
 
 
 # --- its start -----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What the memory tools say to an agent: outcomes, quoting, thresholds, and what is refused."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 
 from memory_mesh.agents.mcp.tools import TOOLS
+from memory_mesh.agents.sessions import Session
 from tests.surface.command import CommandLine
-from tests.surface.mcp_client import NAMES, RawClient
+from tests.surface.mcp_client import NAMES, RawClient, variables_of
 
 
 @pytest.fixture
@@ -135,6 +137,35 @@ def test_secrets_are_replaced_and_the_answer_says_so(client: RawClient) -> None:
     answer = client.said("memory_store", content="Write to ann.lee@example.org about the lease.")
     assert sum(answer["redacted"].values()) == 1
     assert "ann.lee" not in client.text("memory_get", ids=[answer["id"]])
+
+
+def test_what_is_marked_as_private_is_neither_stored_nor_looked_for(client: RawClient) -> None:
+    content = "The demo is on Friday. <private>The launch name is Kestrel.</private>"
+    id_ = client.said("memory_store", content=content)["id"]
+    assert "Kestrel" not in client.text("memory_get", ids=[id_])
+    assert "marked as private" in client.refused("memory_store", content="<private>all of it")
+    assert "marked as private" in client.refused(
+        "memory_search", query="<private>Kestrel</private>"
+    )
+
+
+def test_what_stands_in_a_prompt_of_the_session_is_the_users_word(home: Path) -> None:
+    """The front and the hook have the same host above them: here, this process."""
+    store = CommandLine(home).store
+    environment = variables_of(home)
+    session = Session.of(store, "claude-code", "s1", environment)
+    session.record(parents=[os.getpid()])
+    session.saw("By the way: I always want two spaces, never tabs. Now fix the parser!")
+    with RawClient(home) as client:
+        client.greet()
+        own = client.said("memory_store", content="I always want two spaces, never tabs.")
+        other = client.said("memory_store", content="The parser is written in Rust.")
+        assert (own["trust"], other["trust"]) == ("user_explicit", "inference")
+        read = client.said("memory_get", ids=[own["id"], other["id"]])["memories"]
+        assert [memory["trust"] for memory in read] == ["user_explicit", "inference"]
+        assert client.said("memory_forget", id=own["id"])["outcome"] == "proposed"
+        assert session.stored_ids() == [own["id"], other["id"]]
+        assert session.given() == {own["id"], other["id"]}
 
 
 def test_lessons_and_single_memories_are_resources(client: RawClient) -> None:

@@ -39,11 +39,19 @@ class ToolCall:
         if (session := self._host_session()) is not None:
             session.give(list(ids))
 
+    def stored(self, id_: str | None) -> None:
+        """Tells the host's session what its agent stored."""
+        if id_ is not None and (session := self._host_session()) is not None:
+            session.stored([id_])
+
     def _host_session(self) -> "Session | None":
         """The session of the host that started this front, if its hooks are installed."""
         if not self._looked:
             from memory_mesh.agents.sessions import session_of_parents
 
             self._looked = True
-            self._session = session_of_parents(self._request["store"], self._request["parents"])
+            asked = self._request
+            self._session = session_of_parents(
+                asked["store"], asked["parents"], asked["environment"]
+            )
         return self._session

@@ -17,6 +17,7 @@ from memory_mesh.errors import (
     StoreIsBusy,
     StoreIsFull,
 )
+from memory_mesh.formats.private import without_private
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.typed import Any, TypeAlias
 
@@ -46,7 +47,8 @@ def call_tool(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         if name not in _TOOLS:
             raise InvalidInput(f"there is no tool {name[:80]!r}; there are: {', '.join(_TOOLS)}")
-        given = checked(BY_NAME[name], request["input"].get("arguments") or {})
+        stated = request["input"].get("arguments") or {}
+        given = checked(BY_NAME[name], {each: _public(each, stated[each]) for each in stated})
         answer, text = _TOOLS[name](ToolCall(stores, request), given)
     except MeshError as error:
         return failed(error)
@@ -58,6 +60,16 @@ def failed(error: MeshError) -> dict[str, Any]:
     advice = next(said for kind, said in _ADVICE if isinstance(error, kind))
     text = advice if isinstance(error, NotFound) else f"{safe_text(str(error))}\n{advice}"
     return {"content": [_block(text)], "isError": True}
+
+
+def _public(name: str, value: object) -> object:
+    """A text without what the user marked as private: it is neither stored nor looked for."""
+    if not isinstance(value, str):
+        return value
+    public = without_private(value)
+    if value.strip() and not public.strip():
+        raise InvalidInput(f"all of {name} is marked as private, so nothing was done with it")
+    return public
 
 
 def _block(text: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ def store(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str
     receipt = call.mesh(channel).add(content, key=call.key, **details)
     if receipt.outcome is Outcome.REFUSED:
         raise InvalidInput(f"nothing was stored: {'; '.join(receipt.reasons)}")
+    call.stored(receipt.id)
     return _stored(receipt, channel)
 
 
