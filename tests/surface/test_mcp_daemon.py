@@ -124,9 +124,11 @@ def test_a_daemon_that_dies_in_a_call_loses_and_doubles_nothing(
     ):
         client.greet()
         answer = client.said(tool, **arguments)
-    assert [request["do"] for request in asked if request["do"] != "ping"] == ["tool"]
+    assert [request["do"] for request in asked].count("tool") == 1
     kept = ["The build server is called Heron.", "The old build server is gone."]
-    if tool == "memory_forget":
+    if tool == "memory_store":
+        assert answer["outcome"] == "stored"  # by its key: another call would be merged
+    else:
         assert answer["outcome"] == ("already_deleted" if dies == "after" else "deleted")
         kept = []
     assert stored_texts(home) == kept
@@ -158,7 +160,7 @@ def dying(
                 if request["do"] == "ping":
                     reply = {"protocol": 1, "version": __version__, "ok": True, "answer": {}}
                     connection.sendall(requests.to_line(reply))
-                elif works:
+                elif works and request["do"] == "tool":
                     answer(stores, request)
 
     thread = threading.Thread(target=serve)

@@ -28,7 +28,7 @@ _STOP_SECONDS = 0.05
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _KEPT_PYTHON = ("PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 _CHUNK = 65_536
-_started: list[int] = []  # processes to reap
+_started: set[int] = set()  # processes to reap
 
 
 class NoDaemon(Exception):
@@ -82,7 +82,7 @@ def start(store: str, environment: "Mapping[str, str] | None" = None) -> bool:
         words += ["--idle", str(idle)]
     nowhere = [(os.POSIX_SPAWN_OPEN, to, os.devnull, os.O_RDWR, 0) for to in (0, 1, 2)]
     try:
-        _started.append(os.posix_spawn(sys.executable, words, kept, file_actions=nowhere))
+        _started.add(os.posix_spawn(sys.executable, words, kept, file_actions=nowhere))
     except OSError:
         return False
     return True
@@ -248,4 +248,4 @@ def _reap() -> None:
         except OSError:
             done = True
         if done:
-            _started.remove(pid)
+            _started.discard(pid)  # another thread may have been faster

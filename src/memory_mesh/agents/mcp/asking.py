@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 20.0  # for an answer of a daemon that is alive
 _ALIVE_SECONDS = 1.0  # for its answer to a ping
+_STARTED_SECONDS = 10.0  # for the start of a daemon
+_WARM_SECONDS = 60.0  # for its model
 _WITHOUT_RETRY = 5.0  # seconds between two attempts to start a daemon
 
 
@@ -34,12 +36,13 @@ class Asking:
         self._tried = -_WITHOUT_RETRY
 
     def wake(self) -> None:
-        """Starts a daemon unless one runs; does not wait for it."""
-        ping = requests.made("ping", host=self._host)
+        """Starts a daemon unless one runs, and has it load its model; for a thread of its own."""
+        warm = requests.made("warm", host=self._host)
         try:
-            client.ask(ping, seconds=_ALIVE_SECONDS)
-        except client.NoDaemon as refusal:
-            self._start(ping, refusal)
+            client.ensure(warm["store"], os.environ, seconds=_STARTED_SECONDS)
+            client.ask(warm, seconds=_WARM_SECONDS)
+        except client.NoDaemon:
+            return  # a call says what it meets
 
     def ask(self, do: str, given: "Mapping[str, Any]") -> dict[str, Any]:
         """Returns the reply: `ok` with an `answer`, or not, with an `error`."""
@@ -93,7 +96,7 @@ class Asking:
 
     def _start(self, request: dict[str, Any], refusal: client.NoDaemon) -> None:
         """Starts a daemon where there is none, once in a while."""
-        if refusal.reason in {"switched off", "platform", "wrong user", "timeout", "too large"}:
+        if not refusal.is_worth_a_start:
             return
         with self._lock:
             now = time.monotonic()
