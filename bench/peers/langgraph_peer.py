@@ -16,14 +16,11 @@ class Peer:
     """One store; moment and speaker of a question filter by fields of the value."""
 
     def __init__(self, records: Sequence[Record], folder: Path) -> None:  # noqa: ARG002 - in memory
-        from langgraph.store.memory import (  # type: ignore[import-not-found]  # only in .venv-peers
-            InMemoryStore,
-        )
+        from langgraph.store.memory import InMemoryStore
 
         self._vectors = {record.text: record.vector.tolist() for record in records}
         dims = len(records[0].vector)
-        index = {"dims": dims, "embed": self._embed, "fields": ["text"]}
-        self._store = InMemoryStore(index=index)
+        self._store = InMemoryStore(index={"dims": dims, "embed": self._embed, "fields": ["text"]})
         for record in records:
             value = {"text": record.text, "ord": record.ord, "speaker": record.speaker}
             self._store.put(_PLACE, record.id, value)
@@ -42,7 +39,7 @@ class Peer:
             limit=k,
             filter=wanted or None,
         )
-        return [(item.key, item.score) for item in found]
+        return [(item.key, item.score or 0.0) for item in found]
 
     def close(self) -> None:
         """Nothing to give back: the store is garbage once it is let go."""
