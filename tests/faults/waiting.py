@@ -39,6 +39,7 @@ SEARCHES = 66  # every 64th writes the records
 LARGEST_SHARE, LARGEST_WAIT = 5.0, 1.0  # of the median, or in seconds
 _CALLS = ("pwrite64", "fdatasync", "fsync", "ftruncate", "unlink")
 _TRACED = ("add", "update text", "close with a recall waiting")
+_INSIDE = "UPDATE store"  # a statement of every write
 _STOPPED = re.compile(r"^(\d+) +--- stopped by SIGSTOP ---", re.MULTILINE)
 _HELD = tuple(case for case in CASES if not case.sink)
 
@@ -77,13 +78,17 @@ def stopped_holders(
     slowest = 0.0
     for place in range(places):
         here = folder / "case"
-        if traced and place % 3 == 0:
+        if place == 0:  # whatever the dice say, one holder stops while it holds the lock
+            case, how = next(case for case in _HELD if case.name == "add"), "stopped"
+            where, seen, holder = _at_an_event(folder, here, case, how, _INSIDE)
+        elif traced and place % 3 == 0:
             case = dice.choice([case for case in _HELD if case.name in _TRACED])
             how, where, seen, holder = _in_a_call(folder, here, case, totals, dice)
         else:
             case = dice.choice(_HELD)
             how = dice.choice(("stopped", "stopped", "slow", "dead"))
-            where, seen, holder = _at_an_event(folder, here, case, how, totals, dice)
+            point = _random_point(folder, case, totals, dice)
+            where, seen, holder = _at_an_event(folder, here, case, how, point)
         report.count("places")
         report.count(how)
         slowest = max(slowest, *(seconds for seconds, _ in seen.reads))
@@ -147,15 +152,19 @@ def spooled(folder: Path, *, rounds: int, seed: int, progress: Progress = silent
     return report
 
 
-def _at_an_event(  # noqa: PLR0917  # as it is called above
-    folder: Path, here: Path, case: Case, how: str, totals: dict[str, int], dice: random.Random
-) -> tuple[str, Seen, str | None]:
-    """One holder at a random statement or file operation, and somebody beside it."""
+def _random_point(folder: Path, case: Case, totals: dict[str, int], dice: random.Random) -> int:
+    """The number of one of the events that a holder has."""
     template = _template(folder, case)
     if case.name not in totals:
         totals[case.name] = call(_held_at, template, folder / "count", case)
-    point = dice.randint(1, totals[case.name])
-    shutil.copytree(template, here)
+    return dice.randint(1, totals[case.name])
+
+
+def _at_an_event(
+    folder: Path, here: Path, case: Case, how: str, point: int | str
+) -> tuple[str, Seen, str | None]:
+    """One holder at a statement or file operation, by number or name, and somebody beside it."""
+    shutil.copytree(_template(folder, case), here)
     holder = Child(_hold, here, case, point, how)
     if how == "dead":
         holder.join()
@@ -169,7 +178,7 @@ def _at_an_event(  # noqa: PLR0917  # as it is called above
         if how == "stopped":
             os.kill(holder.pid, signal.SIGCONT)
         added = holder.result()
-    return f"{case.name}, {how} at event {point} of {totals[case.name]}", seen, added
+    return f"{case.name}, {how} at event {point}", seen, added
 
 
 def _in_a_call(
@@ -258,11 +267,12 @@ def _held_at(template: Path, here: Path, case: Case) -> int:
     return len(events)
 
 
-def _hold(here: Path, case: Case, point: int, how: str) -> str | None:
+def _hold(here: Path, case: Case, point: int | str, how: str) -> str | None:
     """In a child: do it, and stop, sleep or die at the point."""
 
     def hear(number: int) -> None:
-        if number != point:
+        named = isinstance(point, str) and events[-1].startswith(point)
+        if (number != point and not named) or (here / "reached").exists():
             return
         (here / "reached").touch()
         if how == "slow":
@@ -270,7 +280,7 @@ def _hold(here: Path, case: Case, point: int, how: str) -> str | None:
         else:
             os.kill(os.getpid(), signal.SIGSTOP if how == "stopped" else signal.SIGKILL)
 
-    watch(hear)
+    events = watch(hear)
     return _holding(here, case)
 
 
