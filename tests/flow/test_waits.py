@@ -16,7 +16,7 @@ import pytest
 
 import memory_mesh
 from memory_mesh.config import load
-from memory_mesh.engines.ledgers.sqlite import noted, spool
+from memory_mesh.engines.ledgers.sqlite import noted
 from memory_mesh.engines.ledgers.sqlite.ledger import CLOSING_SECONDS, SqliteLedger
 from memory_mesh.errors import Closed, InvalidInput, StoreIsBusy
 from memory_mesh.model import Commit, Wanted
@@ -229,43 +229,6 @@ def test_no_read_waits_for_who_is_stopped_with_the_spool(folder, monkeypatch):
         assert mesh.history(id_)[-1].uses == 2
 
 
-def test_a_batch_that_was_seen_in_part_is_taken_once_and_whole(folder):
-    left, now = folder / "namespaces" / "default.spool", SystemClock().now()
-    ids = [(f"mem_{number}",) for number in range(3)]
-    spool.append(left, [noted.Noted(used=id_, at=now) for id_ in ids], PATIENT)
-    whole = left.read_bytes()
-    found = []
-    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
-        for size in (len(whole) // 2, len(whole), len(whole)):
-            left.write_bytes(whole[:size])
-            with spool.taking(left) as spooled:
-                found += [one.used for one in spooled.records(db)]
-    assert found == ids
-
-
-@pytest.mark.parametrize("value", ['["%s"]', "[[]]", "7", "{", '{"%s": "x"}', '{"%s": 1e999}'])
-def test_batches_taken_as_an_earlier_version_noted_it_or_nobody(folder, value):
-    left, now = folder / "namespaces" / "default.spool", SystemClock().now()
-    spool.append(left, [noted.Noted(used=("mem_1",), at=now)], PATIENT)
-    batch = json.loads(left.read_bytes())["batch"]
-    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
-        db.execute(
-            "INSERT OR REPLACE INTO state VALUES ('spool', ?)", (value.replace("%s", batch),)
-        )
-        with spool.taking(left) as spooled:
-            assert len(spooled.records(db)) == (not value.startswith('["'))
-
-
-def test_a_disk_that_takes_a_part_keeps_the_rest_waiting(tmp_path, monkeypatch):
-    path, now, write = tmp_path / "default.spool", SystemClock().now(), os.write
-    three = [noted.Noted(used=(f"mem_{number}",), at=now) for number in range(3)]
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "write", lambda to, data: write(to, data[: len(data) // 2]))
-        assert spool.append(path, three, PATIENT) == three[1:]
-    assert spool.append(path, three[1:], PATIENT) == []
-    assert spool.waiting(path) == {"records in the spool": 3, "damaged lines in the spool": 1}
-
-
 def test_what_a_failed_transaction_took_waits_again():
     buffer = noted.NotedBuffer()
     first, second = (noted.Noted(used=(id_,)) for id_ in ("mem_1", "mem_2"))
@@ -290,18 +253,6 @@ def test_a_spool_that_its_writer_did_not_remove_is_taken_once(folder):
             assert mesh.history(id_)[-1].uses == 1
         assert not left.exists()
     assert recorded(folder) == 1
-
-
-def test_what_is_appended_while_a_writer_takes_the_spool_waits_for_the_next(folder):
-    left, now = folder / "namespaces" / "default.spool", SystemClock().now()
-    spool.append(left, [noted.Noted(used=("mem_1",), at=now)], PATIENT)
-    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
-        for taken, appended in (("mem_1", "mem_2"), ("mem_2", None)):
-            with spool.taking(left) as spooled:
-                assert [one.used for one in spooled.records(db)] == [(taken,)]
-                if appended is not None:
-                    spool.append(left, [noted.Noted(used=(appended,), at=now)], PATIENT)
-    assert not left.exists()
 
 
 def test_a_process_that_ends_without_close_leaves_its_records(folder):
@@ -344,18 +295,6 @@ def test_a_damaged_line_of_the_spool_is_left_out_and_counted(folder):
         mesh.add("coffee is hot")
     assert recorded(folder) == 1
     assert not left.exists()
-
-
-def test_the_spool_grows_to_a_megabyte_and_keeps_the_newest(tmp_path):
-    path, clock = tmp_path / "default.spool", SystemClock()
-    many = [noted.Noted(used=(f"mem_{number}",), at=clock.now()) for number in range(900)]
-    for _ in range(30):
-        spool.append(path, many, PATIENT)
-    size = path.stat().st_size
-    assert spool.MOST_BYTES - 200 < size <= spool.MOST_BYTES
-    assert b"mem_899" in path.read_bytes().splitlines()[-1]
-    spool.append(path, many, PATIENT)
-    assert path.stat().st_size == size
 
 
 def test_what_is_no_plain_file_is_no_spool(folder):
