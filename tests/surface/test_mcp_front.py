@@ -171,7 +171,7 @@ def test_a_version_is_told_nothing_that_it_does_not_know(home: Path) -> None:
     plain = {"name", "description", "inputSchema"}
     assert seen["2024-11-05"] == plain
     assert seen["2025-03-26"] == plain | {"annotations"}
-    assert seen["2025-06-18"] == plain | {"annotations", "title", "outputSchema"}
+    assert seen["2025-06-18"] == plain | {"annotations", "title", "outputSchema", "_meta"}
 
 
 def test_an_unknown_version_gets_our_latest_and_an_unknown_stateless_one_an_error(

@@ -11,6 +11,7 @@ import pytest
 
 from memory_mesh.agents.mcp.tools import TOOLS
 from memory_mesh.agents.sessions import Session
+from memory_mesh.policy.packing.counting import count
 from tests.surface.command import CommandLine
 from tests.surface.mcp_client import NAMES, RawClient, variables_of
 
@@ -44,6 +45,15 @@ def test_annotations_say_which_tools_read_and_which_destroys() -> None:
     reading = {name for name, hint in hints.items() if hint["readOnlyHint"]}
     assert reading == {"memory_search", "memory_get", "memory_context", "memory_explain"}
     assert [name for name, hint in hints.items() if hint["destructiveHint"]] == ["memory_forget"]
+
+
+def test_a_host_that_hides_tools_behind_a_search_keeps_three_at_hand() -> None:
+    kept = [tool["name"] for tool in TOOLS if tool["_meta"].get("anthropic/alwaysLoad")]
+    assert kept == ["memory_store", "memory_search", "memory_get"]
+    assert all(tool["_meta"]["anthropic/searchHint"] for tool in TOOLS)
+    seen = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in TOOLS]
+    assert count(json.dumps([each for each in seen if each["name"] in kept])) < 1_500
+    assert count(json.dumps(seen)) < 3_000
 
 
 def test_two_processes_list_the_same_bytes(home: Path) -> None:

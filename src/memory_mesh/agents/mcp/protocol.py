@@ -19,7 +19,7 @@ HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = ("2026-07-28",)
 BATCHED = "2025-03-26"  # the only version with arrays of messages
 _ANNOTATED = "2025-03-26"  # the first version with annotations of tools
-_STRUCTURED = "2025-06-18"  # the first one with titles, output schemas and structured content
+_STRUCTURED = "2025-06-18"  # the first one with titles, output schemas, meta
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR, TOO_MANY = -32602, -32603, -32000
@@ -140,7 +140,7 @@ def _server(offer: "Mapping[str, Any]", version: str) -> dict[str, Any]:
 
 def _known(item: "Mapping[str, Any]", version: str) -> dict[str, Any]:
     """A tool, resource, prompt or server without what its version does not know."""
-    unknown = {"title", "outputSchema"} if version < _STRUCTURED else set()
+    unknown = {"title", "outputSchema", "_meta"} if version < _STRUCTURED else set()
     if version < _ANNOTATED:
         unknown.add("annotations")
     return {name: part for name, part in item.items() if name not in unknown}

@@ -36,7 +36,13 @@ def _tool(
     reads: bool = False,
     destroys: bool = False,
     repeatable: bool = False,
+    hint: str = "",
+    at_hand: bool = False,
 ) -> Schema:
+    """One tool; `hint` is found by a host's search for tools, `at_hand` keeps it out of one."""
+    host: Schema = {"anthropic/searchHint": hint}
+    if at_hand:
+        host["anthropic/alwaysLoad"] = True
     return {
         "name": name,
         "title": title,
@@ -50,6 +56,7 @@ def _tool(
             "idempotentHint": repeatable,
             "openWorldHint": False,
         },
+        "_meta": host,
     }
 
 
@@ -82,6 +89,8 @@ STORE = _tool(
         closed=True,
     ),
     answered=outputs.STORE,
+    hint="remember store save preference decision fact long-term memory",
+    at_hand=True,
     repeatable=True,
 )
 
@@ -106,6 +115,8 @@ SEARCH = _tool(
         closed=True,
     ),
     answered=outputs.SEARCH,
+    hint="recall search memory past conversations preferences decisions",
+    at_hand=True,
     reads=True,
     repeatable=True,
 )
@@ -128,6 +139,8 @@ GET = _tool(
         closed=True,
     ),
     answered=outputs.GET,
+    hint="read memories in full by id",
+    at_hand=True,
     reads=True,
     repeatable=True,
 )
@@ -146,6 +159,7 @@ CONTEXT = _tool(
         closed=True,
     ),
     answered=outputs.CONTEXT,
+    hint="recall memory context for a task or session",
     reads=True,
 )
 
@@ -161,6 +175,7 @@ FORGET = _tool(
         closed=True,
     ),
     answered=outputs.FORGET,
+    hint="forget delete remove a memory",
     destroys=True,
     repeatable=True,
 )
@@ -177,6 +192,7 @@ FEEDBACK = _tool(
         closed=True,
     ),
     answered=outputs.FEEDBACK,
+    hint="rate a memory helpful or not",
 )
 
 EXPLAIN = _tool(
@@ -194,6 +210,7 @@ EXPLAIN = _tool(
         closed=True,
     ),
     answered=outputs.EXPLAIN,
+    hint="why a memory, its source and trust",
     reads=True,
     repeatable=True,
 )
@@ -216,6 +233,7 @@ REFLECT = _tool(
         closed=True,
     ),
     answered=outputs.REFLECT,
+    hint="summarise what memory knows about a topic",
 )
 
 TOOLS = (STORE, SEARCH, GET, CONTEXT, FORGET, FEEDBACK, EXPLAIN, REFLECT)
