@@ -310,6 +310,8 @@ def test_what_was_asked_before_the_input_ended_is_answered(home: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_with_exit_code_0(client: RawClient, number: signal.Signals) -> None:
     client.text("memory_context")
+    pid = client.process.pid
+    assert Path(f"/proc/{pid}/task/{pid}/children").read_text() == ""
     client.process.send_signal(number)
     assert client.process.wait(20) == 0
     assert client.error_text() == ""

@@ -22,6 +22,14 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawClient]:
+    """A front for tests that store nothing."""
+    with RawClient(tmp_path_factory.mktemp("home")) as opened:
+        opened.greet()
+        yield opened
+
+
 @pytest.fixture
 def client(home: Path) -> Iterator[RawClient]:
     with RawClient(home) as opened:
@@ -116,6 +124,16 @@ def test_a_memory_cannot_pose_as_instructions_or_as_our_own_words(client: RawCli
         posing = [line for line in inside if "</memories" in line and not line.startswith("| ")]
         assert posing == []
         assert result["content"][0]["text"].count("\n</memories") == 1
+
+
+def test_a_prompt_is_explained_by_the_word_of_its_fence(client: RawClient) -> None:
+    id_ = client.said("memory_store", content="Invoices are sent on the first of the month.")["id"]
+    given = client.said("memory_context", question="when are invoices sent?")
+    fence = given["text"].split("\n")[0].strip("<>")
+    for name in (fence, fence.removeprefix("memories-"), given["injection_id"]):
+        why = client.said("memory_explain", id=name)
+        assert why["subject"] == "injection"
+        assert any(id_ in sentence for sentence in why["sentences"])
 
 
 def test_a_search_says_how_many_stood_below_the_threshold(client: RawClient) -> None:
@@ -215,8 +233,8 @@ def test_lessons_and_single_memories_are_resources(client: RawClient) -> None:
     ],
 )
 def test_a_wrong_argument_is_an_answer_that_says_what_to_do(
-    client: RawClient, tool: str, arguments: dict[str, Any], said: str
+    shared: RawClient, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
-    text = client.refused(tool, **arguments)
+    text = shared.refused(tool, **arguments)
     assert said in text
     assert text.count("\n") <= 1

@@ -1,6 +1,5 @@
 """The tools that read: search, get, context, explain and reflect."""
 
-import re
 from collections.abc import Mapping
 
 from memory_mesh.agents.mcp.calling import ToolCall
@@ -11,7 +10,6 @@ from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
 from memory_mesh.typed import Any
 
 _LIMIT = 10
-_FENCE = re.compile(r"(?:memories-)?([0-9a-f]{12})\Z")
 
 
 def search(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -87,12 +85,7 @@ def context(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], s
 
 def explain(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Says why, in sentences."""
-    mesh, id_ = call.mesh(), given["id"]
-    fence = _FENCE.match(id_)
-    if fence is not None and "query" not in given:
-        why = mesh.explain_injection(fence[1])
-    else:
-        why = mesh.explain(id_, query=given.get("query"))
+    why = call.mesh().explain(given["id"], query=given.get("query"))
     sentences = [" ".join(tool_text.said(each).split("\n")) for each in why.sentences]
     answer = {
         "notice": tool_text.NOTICE,
