@@ -1,7 +1,9 @@
-"""Write `agents/mcp/tools.json`, from which the MCP front answers lists, from `agents/mcp/tools.py`.
+"""Write `agents/mcp/tools.json`, which the MCP front lists, from `agents/mcp/tools.py`.
 
     python tools/generate_tools.py            write it
     python tools/generate_tools.py --check    exit 1 when the written one is not what this makes
+
+What a host puts into its prompt is in this file; the version of the package is not.
 """
 
 import argparse
