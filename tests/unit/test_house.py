@@ -14,6 +14,7 @@ from memory_mesh.sync import MemoryMesh
 PACKAGE = Path(memory_mesh.__file__).parent
 DOCS = Path(__file__).resolve().parents[2] / "docs/architecture.md"
 SYMBOLS = {
+    "an MCP tool": ("agents/mcp/tools.py", "TOOLS"),
     "how duplicates are detected": ("policy/writing/judge.py", "judge"),
     "when a lesson waits for review": ("policy/writing/judge.py", "_judge_lesson"),
     "a privacy rule": ("policy/privacy/table.py", "RULES"),
@@ -43,7 +44,6 @@ FOLDERS = {
     "a ledger": ("engines/ledgers", "sqlite/ledger.py"),
     "what a ledger must do": ("testing", "ledger_contract.py"),
 }
-LATER = {"an MCP tool": "agents/mcp/tools.py"}
 NAMED_ONCE = (
     "a command's name and summary",
     "the column of a filter field",
@@ -75,11 +75,6 @@ def test_a_name_that_says_it_all_is_defined_once(task):
 def test_things_of_one_kind_are_in_one_folder(task):
     folder, example = FOLDERS[task]
     assert (PACKAGE / folder / example).is_file()
-
-
-@pytest.mark.parametrize("task", LATER)
-def test_what_comes_later_is_not_there_yet(task):
-    assert not (PACKAGE / LATER[task]).exists()
 
 
 def test_a_verb_is_in_the_file_of_its_family():
