@@ -2,14 +2,18 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from memory_mesh.agents import journal
+from memory_mesh.agents.daemon import client, place
 from memory_mesh.sync import MemoryMesh
 
 HOOK = (sys.executable, "-m", "memory_mesh.agents.hook.main")
@@ -73,7 +77,7 @@ class Host:
             **self.variables,
         }
 
-    def mesh(self, **options: Any) -> MemoryMesh:  # noqa: ANN401
+    def mesh(self, **options: Any) -> MemoryMesh:
         """The store as a program of the same user and project opens it."""
         return MemoryMesh(db_dir=self.store, embedder="none", project=self.project, **options)
 
@@ -117,3 +121,19 @@ class Host:
                 return told
             assert time.monotonic() < end, told
             time.sleep(0.01)
+
+    @contextmanager
+    def daemon(self) -> Iterator[int]:
+        """A daemon that runs; its process."""
+        self.variables["MEMORY_MESH_DAEMON"] = "1"
+        try:
+            yield client.ensure(str(self.store), self.environment, seconds=PATIENCE)["pid"]
+        finally:
+            self.stop_daemon()
+
+    def stop_daemon(self) -> None:
+        """Ends the daemon of this store, whoever started it."""
+        known = place.recorded(str(self.store))
+        if known is not None:
+            with suppress(ProcessLookupError):
+                os.kill(known[0], signal.SIGKILL)

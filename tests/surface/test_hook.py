@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.agents.daemon import client
 from memory_mesh.agents.sessions import Session
 from memory_mesh.errors import NotFound
 from tests.surface.hooking import PATIENCE, PLANTED, PROMPT, Host
@@ -38,16 +37,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 @pytest.fixture
 def daemon(host: Host) -> Iterator[Host]:
     """The same host with a daemon that runs."""
-    host.variables["MEMORY_MESH_DAEMON"] = "1"
-    host.store.mkdir(parents=True)
-    words = [sys.executable, "-m", "memory_mesh.agents.daemon", "--store", str(host.store)]
-    process = subprocess.Popen(words, env={"PATH": os.environ["PATH"]})
-    try:
-        client.ensure(str(host.store), host.environment, seconds=PATIENCE)
+    with host.daemon():
         yield host
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
 
 
 def planted(host: Host, *texts: str) -> list[str]:

@@ -1,7 +1,6 @@
 """Whatever stands still, a hook ends at its budget: exit status 0, all or nothing said, one line.
 
-Nothing is timed here: a blocker lasts for minutes, so a hook that has ended did not wait for it. The
-full runs, with the clock, are in `python -m bench.agents`.
+Nothing is timed here: a blocker lasts for minutes, so a hook that has ended did not wait for it.
 """
 
 import os
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.agents.daemon import client, place
+from memory_mesh.agents.daemon import place
 from tests.surface.hooking import ENOUGH_MS, HOOK, PATIENCE, PLANTED, PROMPT, Host
 
 RUNS = 3  # of each blocker
@@ -35,14 +34,15 @@ sys.meta_path.insert(0, Blocker())
 
 
 @pytest.fixture
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     host = Host(home, {"MEMORY_MESH_HOOK_BUDGET_MS": "300"})
     with host.mesh() as mesh:
         mesh.add(PLANTED)
-    return host
+    yield host
+    host.stop_daemon()
 
 
 def ended(host: Host, *, stdin: int | None = None, stdout: int | None = None) -> bytes:
@@ -133,9 +133,7 @@ def test_a_reader_that_takes_nothing_gets_nothing_and_holds_up_nothing(host: Hos
 def test_an_answer_is_printed_whole_or_not_at_all(host: Host) -> None:
     """A pipe with room for a part of a long answer gets none of it."""
     with host.mesh() as mesh:
-        mesh.add_many(
-            [f"Port {at} of the staging database of the shop: {'x' * 200}" for at in range(40)]
-        )
+        mesh.add_many([f"Note {at}: {'the shop and its staging ' * 20}" for at in range(20)])
     host.variables["MEMORY_MESH_HOOK_BUDGET_MS"] = "3000"
     reader, writer = os.pipe()
     os.write(writer, b"x" * (65536 - 4200))  # one page is free
@@ -149,6 +147,7 @@ def test_an_answer_is_printed_whole_or_not_at_all(host: Host) -> None:
     while part := os.read(reader, 1 << 16):
         left += part
     os.close(reader)
+    assert host.lines(1)[0]["outcome"] == "late"
     assert set(left) == set(b"x")
 
 
@@ -170,17 +169,9 @@ def test_a_store_that_another_process_locks_holds_up_nothing(host: Host) -> None
 @pytest.fixture
 def stopped(host: Host) -> Iterator[Host]:
     """The host with a daemon that is stopped (SIGSTOP)."""
-    host.variables["MEMORY_MESH_DAEMON"] = "1"
-    words = [sys.executable, "-m", "memory_mesh.agents.daemon", "--store", str(host.store)]
-    process = subprocess.Popen(words, env={"PATH": os.environ["PATH"]})
-    try:
-        client.ensure(str(host.store), host.environment, seconds=PATIENCE)
-        process.send_signal(signal.SIGSTOP)
+    with host.daemon() as pid:
+        os.kill(pid, signal.SIGSTOP)
         yield host
-    finally:
-        process.send_signal(signal.SIGCONT)
-        process.terminate()
-        process.wait(PATIENCE)
 
 
 def test_beside_a_stopped_daemon_the_hook_answers_by_itself(stopped: Host) -> None:

@@ -57,6 +57,7 @@ def _started(end: float) -> tuple[int, int]:
     try:
         os.close(answers)
         os.close(to_words)
+        _leave(1, 2)  # at once: the host reads until everybody has closed it
         from memory_mesh.agents.hook import worker
 
         worker.run(sys.argv[1:], BEGAN, end, to_answers, words)
@@ -125,9 +126,7 @@ def _has_room(size: int, end: float) -> bool:
 def _write_down(facts: bytes, outcome: str) -> None:
     """Leaves a line in the journal by a process that nobody waits for: a disk may stand still."""
     ms = round((time.monotonic() - BEGAN) * 1000)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nowhere, descriptor)
+    _leave(0, 1, 2)
     if os.fork():
         return
     try:
@@ -137,6 +136,14 @@ def _write_down(facts: bytes, outcome: str) -> None:
         worker.write_down(facts, outcome, ms)
     finally:
         os._exit(0)
+
+
+def _leave(*descriptors: int) -> None:
+    """Lets the host's files go."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def _budget() -> float:

@@ -18,7 +18,7 @@ from memory_mesh.agents import journal, light_json, request as requests
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.hook import PRINTED, SILENT, claude_code
 from memory_mesh.agents.hook.asking import Asking
-from memory_mesh.agents.hook.reading import read_input, without_private
+from memory_mesh.agents.hook.reading import NoInput, read_input, without_private
 from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
 def run(arguments: list[str], began: float, end: float, answers: int, words: int) -> None:
     """Does one hook's work; the answer goes to one pipe, what became of it comes by the other."""
     os.setsid()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    faulthandler.dump_traceback_later(LIFE_SECONDS, exit=True, file=nowhere)
+    faulthandler.dump_traceback_later(LIFE_SECONDS, exit=True, file=2)
     gc.disable()
     hook = Hook(arguments, began, end)
     try:
         hook.read()
-        os.write(answers, hook.facts_line())
+    except NoInput as error:
+        hook.fail(error)
+    _say(answers, hook.facts_line())
+    try:
         hook.recall()
     except Exception as error:  # noqa: BLE001  # the surface's last line
         hook.fail(error)
@@ -75,7 +75,7 @@ class Hook:
 
     def read(self) -> None:
         """Reads the host's input."""
-        self._given = read_input(0, self._end)
+        self._given = read_input(0, self._end + 1)  # the hook itself says that it is late
         self._event = claude_code.event_of(self._given, self._stated)
         self._session = str(self._given.get("session_id") or "")
         self._cwd = str(self._given.get("cwd") or "")
@@ -195,15 +195,19 @@ class Hook:
 
 def _handed_over(output: str, answers: int, words: int) -> bytes:
     """Hands the line over; returns what became of it, nothing if it came too late."""
+    _say(answers, output.encode("ascii") + b"\n")
+    os.close(answers)
+    said = os.read(words, 1)
+    return said if said in (PRINTED, SILENT) else b""
+
+
+def _say(answers: int, line: bytes) -> None:
+    rest = memoryview(line)
     try:
-        rest = memoryview(output.encode("ascii") + b"\n")
         while rest:
             rest = rest[os.write(answers, rest) :]
-        os.close(answers)
-        said = os.read(words, 1)
-    except OSError:  # the hook has ended
-        return b""
-    return said if said in (PRINTED, SILENT) else b""
+    except BrokenPipeError:  # the hook has ended: `words` will tell
+        return
 
 
 def _captured_here(request: dict[str, Any]) -> dict[str, Any]:
