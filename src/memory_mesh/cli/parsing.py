@@ -55,6 +55,7 @@ COMMANDS = {
     "verify": "check the audit chain and the store's invariants",
     "jobs": "list and run maintenance: consolidation of traces, retention",
     "upkeep": "update keyword terms, embed texts and build the index",
+    "daemon": "show, start or stop the background process of hooks and MCP",
     "namespaces": "list the namespaces of the store",
     "eval": "measure how well search finds memories",
     "models": "list, download or install models for search by meaning",

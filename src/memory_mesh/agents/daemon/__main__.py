@@ -22,7 +22,8 @@ def main(words: list[str]) -> int:
     os.closerange(3, 65_536)  # what the starter left open would keep its pipes alive
     from memory_mesh.agents.daemon.running import serve
 
-    return serve(store, idle)
+    serve(store, idle)
+    return 0
 
 
 if __name__ == "__main__":

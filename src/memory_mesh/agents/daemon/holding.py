@@ -1,7 +1,6 @@
 """What makes a daemon the only one of its store: a lock for life, and the socket it listens on."""
 
 import os
-import signal
 import socket
 import stat
 import time
@@ -113,14 +112,6 @@ class Listener:
         """Takes no more connections."""
         self.hide()
         self.socket.close()
-
-
-def nudge(store: str) -> None:
-    """Asks the daemon that holds the lock to listen anew: nobody finds its socket."""
-    known = place.recorded(store)
-    if known is not None and known[0] > 1:
-        with suppress(OSError):
-            os.kill(known[0], signal.SIGHUP)
 
 
 def _locked(descriptor: int) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests
@@ -22,7 +23,7 @@ class Desk:
 
     def __init__(self, store: str, stores: Stores) -> None:
         self.store, self.stores = store, stores
-        self.ending = False
+        self.ending, self.socket = False, ""
         self._since = time.time()
         self._begun = 0
 
@@ -67,7 +68,13 @@ class Desk:
                 return self.refusal(client.OTHER_VERSION, "only a newer version takes over")
             self.ending = True
         elif request["do"] == "status":
-            said = {"store": self.store, "since": self._since, "requests": self._begun}
+            said = {
+                "store": self.store,
+                "socket": self.socket,
+                "since": self._since,
+                "requests": self._begun,
+                "memory_mb": _memory_mb(),
+            }
         return self._said(ok=True) | {"answer": said}
 
     def _said(self, *, ok: bool) -> Message:
@@ -77,6 +84,15 @@ class Desk:
             "pid": os.getpid(),
             "ok": ok,
         }
+
+
+def _memory_mb() -> int | None:
+    """The memory that this process occupies, where the system tells."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGESIZE") // 1_000_000
 
 
 def _checked(request: object) -> Message:

@@ -4,7 +4,7 @@
 
     lock free ─────────────────────────────▶ serve
     lock held, its daemon answers ─────────▶ give way
-    lock held, nobody answers ── nudge it ──▶ wait in line (one process) ──▶ serve, or give way
+    lock held, nobody answers ─────────────▶ wait in line (one process) ──▶ serve, or give way
 """
 
 import os
@@ -18,25 +18,24 @@ PING_SECONDS = 1.0
 _SWITCH_SECONDS = 0.001  # after which a thread at work lets another one run
 
 
-def serve(store: str, idle: float) -> int:
-    """Serves a store until the end; gives way if another daemon does it already."""
+def serve(store: str, idle: float) -> bool:
+    """Serves a store until the end; False if another daemon does it already."""
     store = os.path.realpath(store)
     os.umask(0o077)
     held = _held(store)
     if held is None:
-        return 0
+        return False
     try:
         _serve(store, held, idle)
     finally:
         held.release()
-    return 0
+    return True
 
 
 def _held(store: str) -> Held | None:
     held = Held.taken(store)
     if held is not None or _answers(store):
         return held
-    holding.nudge(store)
     return Held.taken(store, seconds=holding.PATIENCE_SECONDS)
 
 

@@ -44,9 +44,7 @@ class Server:
         self._desk, self._held, self._idle = desk, held, idle
         self._connections: dict[socket.socket, _Connection] = {}
         self._workers = Workers()
-        self._tending = Tending(
-            desk.store, desk.stores, wanted=self._is_wanted, done=lambda: self._rouse(b"d")
-        )
+        self._tending = Tending(desk.store, desk.stores, wanted=self._is_wanted, done=self._rouse)
         self._last = time.monotonic()
         self._full_until = 0.0
 
@@ -76,40 +74,45 @@ class Server:
     def _listen(self) -> None:
         self._listener = Listener(self._desk.store)
         self._held.sign(self._listener.path)
+        self._desk.socket = self._listener.path
         self._selector.register(self._listener.socket, selectors.EVENT_READ, self._accept)
 
     def _listen_anew(self) -> None:
-        """Takes its name back when somebody removed the socket or put another thing there."""
-        if not self._listener.leads_here():
-            if not self._full_until:
-                self._selector.unregister(self._listener.socket)
-            self._full_until = 0.0
-            self._listener.close()
+        """Takes its name back if somebody removed the socket or put another thing there."""
+        if self._listener.leads_here() or not self._held.leads_here():
+            return
+        before, waits = self._listener, bool(self._full_until)
+        try:
             self._listen()
+        except OSError:  # a full disk, say: the next look comes soon
+            return
+        if not waits:
+            self._selector.unregister(before.socket)
+        self._full_until = 0.0
+        before.close()
 
     def _handle_signals(self) -> None:
-        def on_signal(number: int, _frame: FrameType | None) -> None:
-            if number != signal.SIGHUP:
-                self._desk.ending = True
+        def on_signal(_number: int, _frame: FrameType | None) -> None:
+            self._desk.ending = True
 
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, on_signal)
+        signal.signal(signal.SIGTERM, on_signal)
+        signal.signal(signal.SIGINT, on_signal)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the starter's terminal is closed
 
     def _step(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):
             act: Callable[[], None] = key.data
             act()
 
-    def _rouse(self, why: bytes) -> None:
+    def _rouse(self) -> None:
         """Wakes the loop, from any thread."""
         with suppress(OSError):
-            self._wake.send(why)
+            self._wake.send(b"!")
 
     def _roused(self) -> None:
         with suppress(BlockingIOError):
-            if bytes([signal.SIGHUP]) in self._woken.recv(_CHUNK):
-                self._listen_anew()
+            self._woken.recv(_CHUNK)
 
     def _accept(self) -> None:
         if len(self._connections) + self._workers.tasks >= MOST_CONNECTIONS:
@@ -185,7 +188,7 @@ class Server:
             ends.append(self._full_until)
         if not self._workers.tasks and not self._tending.runs:
             ends.append(self._last + self._idle)
-            if self._tending.is_due:
+            if self._tending.is_due():
                 ends.append(self._last + tending.QUIET_SECONDS)
         return max(0.0, min(ends) - now)
 
@@ -198,12 +201,13 @@ class Server:
         if self._full_until and now >= self._full_until:
             self._full_until = 0.0
             self._selector.register(self._listener.socket, selectors.EVENT_READ, self._accept)
+        self._listen_anew()
         if not self._held.leads_here():
             self._desk.ending = True
         elif not self._workers.tasks and not self._tending.runs and not self._connections:
             if now >= self._last + self._idle:
                 self._desk.ending = True
-            elif now >= self._last + tending.QUIET_SECONDS and self._tending.is_due:
+            elif now >= self._last + tending.QUIET_SECONDS and self._tending.is_due():
                 self._tending.begin()
 
     def _end(self) -> None:

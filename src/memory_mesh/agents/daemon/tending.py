@@ -37,7 +37,6 @@ class Tending:
         """Whether upkeep is going on."""
         return self._thread is not None and self._thread.is_alive()
 
-    @property
     def is_due(self) -> bool:
         """Whether a namespace was used since its last upkeep, and nobody works on it."""
         if self.runs:
