@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.agents import journal
 from memory_mesh.agents.daemon import client
 from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.sync import MemoryMesh
@@ -20,6 +21,7 @@ from tests.surface.daemons import Place, command_of, in_a_home, lives, until
 
 START = """
 import sys
+from memory_mesh.agents import journal
 from memory_mesh.agents.daemon import client
 sys.stdin.readline()
 print(client.ensure(sys.argv[1], seconds=60)["pid"])
@@ -200,7 +202,7 @@ MALFORMED = (
     b'{"protocol":1,"do":"stop"}\n',
     json.dumps({"protocol": 1, "input": "x" * 200_000}).encode() + b"\n",
 )
-WRONG = (
+WRONG: tuple[tuple[str, object], ...] = (
     ("environment", {"HOME": 7}),
     ("environment", []),
     ("parents", ["x"]),
@@ -369,6 +371,13 @@ def test_it_ends_when_nobody_asks_for_long(here: Place) -> None:
     assert process.wait(60) == 0
     assert not here.socket.exists()
     assert here.refused() == "not there"
+    started, ended = journal.read(here.store)
+    assert (started["what"], started["outcome"], started["pid"]) == (
+        "daemon",
+        "started",
+        process.pid,
+    )
+    assert (ended["outcome"], ended["reason"], ended["requests"]) == ("ended", "idle", 0)
 
 
 def test_the_setting_for_the_idle_time_reaches_a_daemon_that_is_started(here: Place) -> None:
@@ -385,6 +394,7 @@ def test_it_ends_when_its_store_is_another_one(here: Place, how: str) -> None:
     if how == "replaced":
         Path(here.store, "agents").mkdir(parents=True)
     assert process.wait(60) == 0
+    assert list(Path(here.store).rglob("*.jsonl")) == []
     here.foreground()
     here.ask("note", {"text": "in the second store"})
     assert texts(here) == ["in the second store"]

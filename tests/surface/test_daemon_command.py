@@ -62,6 +62,7 @@ def test_in_the_foreground_it_ends_with_an_interrupt_and_there_is_only_one(here:
     assert "another daemon serves" in second.err
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 0
+    process.stderr.close()
 
 
 def test_one_that_hangs_is_named_with_the_way_out(here: Place) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from memory_mesh.agents import request as requests
-from memory_mesh.agents.daemon.tending import SESSION_DAYS, Tending
+from memory_mesh.agents.daemon.tending import Tending
 from memory_mesh.agents.opening import Stores
+from memory_mesh.agents.sessions import KEPT_DAYS
 from memory_mesh.model import Channel
 from memory_mesh.sync import MemoryMesh
 
@@ -84,11 +85,11 @@ def test_upkeep_gives_way_after_one_small_step_and_goes_on_later(
 def test_sessions_that_ended_long_ago_are_forgotten(tmp_path: Path) -> None:
     sessions = tmp_path / "agents" / "sessions"
     sessions.mkdir(parents=True)
-    for name, days in (("old", SESSION_DAYS + 1), ("new", 1)):
+    for name, days in (("old.jsonl", KEPT_DAYS + 1), ("new.jsonl", 1)):
         (sessions / name).touch()
         then = time.time() - days * 86_400
         os.utime(sessions / name, (then, then))
     tending = Tending(str(tmp_path), Stores(), wanted=lambda: False, done=lambda: None)
     tending.begin()
     tending.finish()
-    assert [path.name for path in sessions.iterdir()] == ["new"]
+    assert [path.name for path in sessions.iterdir()] == ["new.jsonl"]

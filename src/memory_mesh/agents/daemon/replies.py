@@ -23,9 +23,10 @@ class Desk:
 
     def __init__(self, store: str, stores: Stores) -> None:
         self.store, self.stores = store, stores
-        self.ending, self.socket = False, ""
+        self.ending = ""  # why, from the moment when it does
+        self.socket = ""
         self._since = time.time()
-        self._begun = 0
+        self.begun = 0
 
     def read(self, line: bytes) -> tuple[Message | None, Message | None]:
         """A request that needs work, or the reply to one that needs none."""
@@ -39,7 +40,7 @@ class Desk:
             return None, self.refusal(client.OTHER_VERSION, "the daemon is of another version")
         if self.ending or request["store"] != self.store:
             return None, self.refusal(client.GOING, "the daemon ends, or is of another store")
-        self._begun += 1
+        self.begun += 1
         return request, None
 
     def answered(self, request: Message) -> bytes:
@@ -66,13 +67,13 @@ class Desk:
             upgrade = request["input"].get("why") == "upgrade"
             if upgrade and not client.is_newer(request["version"], __version__):
                 return self.refusal(client.OTHER_VERSION, "only a newer version takes over")
-            self.ending = True
+            self.ending = "upgrade" if upgrade else "asked"
         elif request["do"] == "status":
             said = {
                 "store": self.store,
                 "socket": self.socket,
                 "since": self._since,
-                "requests": self._begun,
+                "requests": self.begun,
                 "memory_mb": _memory_mb(),
             }
         return self._said(ok=True) | {"answer": said}

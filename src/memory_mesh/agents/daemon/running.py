@@ -10,7 +10,8 @@
 import os
 import sys
 
-from memory_mesh.agents import request as requests
+from memory_mesh._version import __version__
+from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client, holding
 from memory_mesh.agents.daemon.holding import Held
 
@@ -41,12 +42,19 @@ def _held(store: str) -> Held | None:
 
 def _serve(store: str, held: Held, idle: float) -> None:
     from memory_mesh.agents.daemon.replies import Desk  # not for those who give way
-    from memory_mesh.agents.daemon.server import Server
+    from memory_mesh.agents.daemon.server import GONE, Server
     from memory_mesh.agents.opening import Stores
 
     os.chdir("/")
     sys.setswitchinterval(_SWITCH_SECONDS)
-    Server(Desk(store, Stores()), held, idle=idle).run()
+    desk = Desk(store, Stores())
+    journal.note(store, "daemon", outcome="started", pid=os.getpid(), version=__version__)
+    Server(desk, held, idle=idle).run()
+    if desk.ending != GONE:  # a line would make the folder anew
+        journal.note(
+            store, "daemon", outcome="ended", pid=os.getpid(), reason=desk.ending,
+            requests=desk.begun,
+        )  # fmt: skip
 
 
 def _answers(store: str) -> bool:

@@ -30,6 +30,7 @@ IDLE_SECONDS = 900.0
 LINE_SECONDS = 5.0  # from the connection to the end of its line
 SEND_SECONDS = 5.0
 MOST_CONNECTIONS = 64  # read, queued and answered at a time; more wait in the backlog
+GONE = "store gone"
 SMALL_LINE = 65_536  # bytes; a longer one is parsed by a worker
 _CHUNK = 262_144
 _TICK_SECONDS = 10.0  # between looks at whether the store is still there
@@ -69,7 +70,7 @@ class Server:
             self._woken.close()
 
     def _is_wanted(self) -> bool:
-        return self._desk.ending or self._workers.tasks > 0
+        return bool(self._desk.ending) or self._workers.tasks > 0
 
     def _listen(self) -> None:
         self._listener = Listener(self._desk.store)
@@ -93,7 +94,7 @@ class Server:
 
     def _handle_signals(self) -> None:
         def on_signal(_number: int, _frame: FrameType | None) -> None:
-            self._desk.ending = True
+            self._desk.ending = self._desk.ending or "terminated"
 
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, on_signal)
@@ -156,7 +157,7 @@ class Server:
     def _begin(self, connection: "_Connection", line: bytes) -> None:
         self._last = time.monotonic()
         if not self._held.leads_here():
-            self._desk.ending = True
+            self._desk.ending = GONE
         request, reply = self._desk.read(line)
         if request is None:
             connection.reply(reply or {})
@@ -203,10 +204,10 @@ class Server:
             self._selector.register(self._listener.socket, selectors.EVENT_READ, self._accept)
         self._listen_anew()
         if not self._held.leads_here():
-            self._desk.ending = True
+            self._desk.ending = GONE
         elif not self._workers.tasks and not self._tending.runs and not self._connections:
             if now >= self._last + self._idle:
-                self._desk.ending = True
+                self._desk.ending = "idle"
             elif now >= self._last + tending.QUIET_SECONDS and self._tending.is_due():
                 self._tending.begin()
 

@@ -1,19 +1,15 @@
 """Upkeep of the namespaces that requests used, in small steps, while nobody asks."""
 
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 from memory_mesh import log
-from memory_mesh.agents.daemon import place
+from memory_mesh.agents import sessions
 from memory_mesh.agents.opening import Opened, Stores
 from memory_mesh.errors import MeshError
 
 QUIET_SECONDS = 2.0  # without a request before upkeep begins
-SESSION_DAYS = 30  # after which what a host's session was given is forgotten
-_DAY = 86_400
 
 
 class _GiveWay(Exception):
@@ -81,11 +77,6 @@ class Tending:
 
     def _sweep(self) -> None:
         """Removes what is known of sessions that ended long ago, once in a daemon's life."""
-        if self._swept:
-            return
-        self._swept = True
-        before = time.time() - SESSION_DAYS * _DAY
-        with suppress(OSError):
-            for path in Path(self._store, place.AGENTS, "sessions").iterdir():
-                if path.stat().st_mtime < before:
-                    path.unlink()
+        if not self._swept:
+            self._swept = True
+            sessions.remove_old(self._store)
