@@ -1,0 +1,201 @@
+"""Finds the sentences of a prompt that its writer wrote: no code, logs, quotes or pasted texts.
+
+::
+
+    prompt ──▶ lines ──▶ blocks of prose ──▶ sentences
+                 │
+                 └─ left out: commands of the host, fences, logs, diffs, quoted lines, tables,
+                    markup blocks, and what follows `summarize this page:`
+
+Each step reads the text once, so a prompt of 100 KB costs as much as a hundred of 1 KB.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+MAX_SENTENCE_CHARS = 400  # nobody states a thing to keep in more; such a line is pasted
+_WRAPPED = 60  # characters: a line as long as that was broken by an editor, not by its writer
+_SHORT_WORDS = "approx bzw ca cf d.h e.g eg etc i.e ie incl max min nr p.ej p.ex sec usw vs z.b"
+_SHORT = frozenset(_SHORT_WORDS.split())
+_SIGNS = 0.25  # share of signs from which a line is code
+
+
+def own_sentences(prompt: str) -> list[str]:
+    """Returns the sentences that the writer of a prompt wrote, in order."""
+    if prompt.lstrip()[:1] in ("/", "!") and _commands().match(prompt.lstrip()):
+        return []
+    blocks = _blocks(_without_markup(prompt).splitlines())
+    found = [part for block in blocks for part in _split(block)]
+    return [one for one in found if len(one) <= MAX_SENTENCE_CHARS]
+
+
+def without_quotes(sentence: str) -> str:
+    """Returns the sentence with each quotation as `""` and each piece of code as `x`."""
+    return _quotes().sub('""', _code().sub("`x`", sentence))
+
+
+def _blocks(lines: list[str]) -> Iterator[str]:
+    """Paragraphs of prose; a line that was wrapped is joined to the one before."""
+    gathered: list[str] = []
+    fence, foreign, logged = "", False, False
+    for line in [*lines, ""]:
+        bare = line.strip()
+        if fence:
+            fence = "" if bare.startswith(fence) else fence
+            continue
+        logged = bool(bare) and (logged or bool(_tracebacks().match(bare)))
+        opened = _fences().match(bare)
+        fence = opened[0][:3] if opened else ""
+        left_out = bool(opened) or logged or foreign or not bare or _is_pasted(line)
+        if gathered and (left_out or not _carried_on(gathered[-1], bare)):
+            yield " ".join(gathered)
+            gathered = []
+        if left_out:
+            continue
+        foreign = bool(_announces().search(without_quotes(bare)))
+        gathered.append(_markers().sub("", bare))
+
+
+def _carried_on(before: str, line: str) -> bool:
+    if before.endswith((".", "!", "?", ":", ";")):
+        return False
+    return len(before) >= _WRAPPED and (line[:1].islower() or before.endswith(","))
+
+
+def _is_pasted(line: str) -> bool:
+    """True for a line of a log, a diff, code, a table or a quotation."""
+    bare = line.strip()
+    if _pasted().match(bare) or (line.startswith(("    ", "\t")) and _codelike().search(bare)):
+        return True
+    signs = len(_sign().findall(bare))
+    return signs > _SIGNS * len(bare) or len(bare) > 20 * MAX_SENTENCE_CHARS
+
+
+def _split(block: str) -> Iterator[str]:
+    start = 0
+    for found in _ends().finditer(block):
+        words = block[max(start, found.start() - 20) : found.start()].split()
+        last = words[-1].lstrip("([\"'").casefold() if words else ""
+        if found[0].startswith(".") and (last in _SHORT or (last.isdigit() and len(words) == 1)):
+            continue
+        if sentence := block[start : found.end()].strip():
+            yield sentence
+        start = found.end()
+    if rest := block[start:].strip():
+        yield rest
+
+
+def _without_markup(prompt: str) -> str:
+    """Returns the prompt without blocks such as `<log>…</log>`, which hold what others wrote."""
+    kept, place = [], 0
+    closers = [(found[1].casefold(), found.start(), found.end()) for found in _closers(prompt)]
+    after: dict[str, list[tuple[int, int]]] = {}
+    for name, start, end in reversed(closers):
+        after.setdefault(name, []).append((start, end))
+    for tag in _openers().finditer(prompt):
+        places = after.get(tag[1].casefold(), [])
+        while places and places[-1][0] < tag.end():
+            places.pop()
+        if places and tag.start() >= place:
+            kept.append(prompt[place : tag.start()])
+            place = places[-1][1]
+    kept.append(prompt[place:])
+    return "\n".join(kept)
+
+
+def _closers(prompt: str) -> Iterator[re.Match[str]]:
+    return re.finditer(r"</([a-z][\w-]{0,40})>", prompt, re.IGNORECASE)
+
+
+@cache
+def _openers() -> re.Pattern[str]:
+    return re.compile(r"<([a-z][\w-]{0,40})(?:\s[^<>\n]{0,200}+)?>", re.IGNORECASE)
+
+
+@cache
+def _commands() -> re.Pattern[str]:
+    return re.compile(r"/[\w:-]+(?:\s|$)|!\s*\S")
+
+
+@cache
+def _fences() -> re.Pattern[str]:
+    return re.compile(r"```|~~~")
+
+
+@cache
+def _tracebacks() -> re.Pattern[str]:
+    return re.compile(
+        r"Traceback \(most recent|Exception in thread|panic: |goroutine \d|thread '\S+' panicked|"
+        r"npm ERR!|Caused by: ",
+    )
+
+
+@cache
+def _pasted() -> re.Pattern[str]:
+    """Pattern of the start of a line that its writer copied."""
+    return re.compile(
+        r">|\||[$#%]\s\S|>>>|\.\.\.\s|@@ |[+-]{3} \S|diff --git|index [0-9a-f]{6,}|"
+        r"[+-](?=\S)(?![-\d\s])|"  # a line of a diff
+        r"\[?\d{4}-\d\d-\d\d[T ,]|\[?\d\d:\d\d:\d\d|\w{3} +\d\d? \d\d:\d\d|\d{10,}\s|"
+        r"\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b[\]: ]|"
+        r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning)\b\s*:|error(?:\[\w+\])?: |warning: |fatal: |"
+        r"at \S+ ?\(|at [\w$.<>]+\(|File \"|[\w./-]+:\d+(?::\d+)?:\s|"
+        r"(?:From|To|Subject|Date|Cc|Sent): \S|On .{5,80} wrote:|"
+        r"\S+@\S+:\S*[$#]|[{}\[\]();<>]+,?$|<\w|</|//|/\*|\*/|--\s|import \w+[;.]|from \w\S* import |"
+        r"(?:def|class|function|const|let|var|public|private|static|return|if|for|while)\b.*[{;:]$|"
+        r"(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\s",
+    )
+
+
+@cache
+def _codelike() -> re.Pattern[str]:
+    return re.compile(r"[=(){};<>\[\]]|^\S+$")
+
+
+@cache
+def _sign() -> re.Pattern[str]:
+    return re.compile(r"[^\w\s.,!?'`/\u00bf\u00a1-]")
+
+
+@cache
+def _announces() -> re.Pattern[str]:
+    """Pattern of a line after which somebody else's text follows, to the end of the prompt."""
+    return re.compile(
+        r"\b(?:says?|said|wrote|writes|posted|sent|mail|e-?mail|message|slack|docs?|documentation|"
+        r"readme|wiki|page|article|text|paragraph|letter|review|comment|transcript|notes?|chat|"
+        r"ticket|issue|answer|reply|response|quote|blog|post|spec|proposal|copy|draft|example|"
+        r"summari[sz]e|translate|proofread|rewrite|rephrase|paraphrase|review|explain|shorten|"
+        r"compare|analy[sz]e|parse|format|convert|turn|classify|"
+        r"\u00fcbersetze?|fasse|zusammen|traduce|traduis|resume|r\u00e9sume)\b[^:]{0,80}:\s*$|"
+        r"^(?:please\s+|pls\s+|can you\s+|could you\s+)*(?:summari[sz]e|translate|proofread|rewrite|"
+        r"rephrase|explain|review|shorten|compare|analy[sz]e)\s+(?:this|these|that|the following)"
+        r"(?:\s+\w+){0,4}:?\s*$|"
+        r"\b(?:the following|below|pasted?|forwarded)\b[^:]{0,40}:\s*$",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _markers() -> re.Pattern[str]:
+    """Pattern of the start of a list item."""
+    return re.compile(r"^(?:[-*+\u2022]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)")
+
+
+@cache
+def _ends() -> re.Pattern[str]:
+    return re.compile(r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]\u00bb]*+(?=\s|$)")
+
+
+@cache
+def _code() -> re.Pattern[str]:
+    return re.compile(r"`[^`\n]{1,200}`")
+
+
+@cache
+def _quotes() -> re.Pattern[str]:
+    return re.compile(
+        r"\"[^\"\n]{1,400}\"|(?<!\w)'[^'\n]{2,400}'(?!\w)|\u201c[^\u201d\n]{1,400}\u201d|"
+        r"\u201e[^\u201c\u201d\n]{1,400}[\u201c\u201d]|\u00ab[^\u00bb\n]{1,400}\u00bb|"
+        r"\u2018[^\u2019\n]{2,400}\u2019(?!\w)"
+    )

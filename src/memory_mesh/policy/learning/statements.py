@@ -1,0 +1,244 @@
+"""Decides which sentences of a prompt state something worth keeping, and what kind each is.
+
+::
+
+    sentence ──▶ a question, a guess, a joke, hearsay, a secret? ──▶ none
+        │
+        ├─ asked to remember           ──▶ kept
+        ├─ what the person always does ──▶ preference, without a project
+        ├─ decided                     ──▶ decision
+        ├─ what holds in the project   ──▶ fact
+        ├─ corrects, and states a thing ─▶ correction
+        └─ anything else: an order for the task at hand, small talk ──▶ none
+
+Only clear statements count: what is missed can be said again, what is wrongly kept is believed.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model import Kind
+from memory_mesh.policy.learning import person_phrases as person
+from memory_mesh.policy.learning import statement_phrases as phrases
+from memory_mesh.policy.learning.own_words import own_sentences, without_quotes
+from memory_mesh.policy.learning.phrases import CURLY, particulars
+from memory_mesh.policy.learning.verbs import is_base, past_base
+from memory_mesh.policy.privacy import Redactor
+from memory_mesh.policy.text.sentences import asks, says
+
+_KEPT_ORDERS = frozenset(
+    "use prefer keep avoid stick follow write name put run don't dont do call treat".split()
+)
+_POINTING = frozenset(
+    "it its it's this that that's thats these those there he she they i you who which here "
+    "something everything nothing someone nobody what one mine yours both".split()
+)
+_SECRETS = Redactor(bytes(32), "capture")
+_HARMLESS = frozenset(("ip", "email", "phone", "name", "url", "person"))
+_MIN_WORDS = 3
+_SUBJECT = 2  # words of a subject that opens with a word that may be a verb: `test data`
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence to keep: its text, its kind, and whose it is."""
+
+    text: str
+    kind: Kind
+    place: int  # of the sentence in its prompt
+    personal: bool = False  # of the person, in every project
+    corrects: bool = False  # it sets right what was said before
+
+
+def statements(prompt: str) -> list[Statement]:
+    """Returns what the writer of a prompt states and may want kept, in order."""
+    sentences = own_sentences(prompt.replace(CURLY, "'"))
+    return list(_read(sentences))
+
+
+def takes_back(prompt: str) -> bool:
+    """True if the prompt takes back what was said before."""
+    own = own_sentences(prompt.replace(CURLY, "'"))
+    return any(phrases.takes_back().search(without_quotes(one)) for one in own)
+
+
+def _read(sentences: Sequence[str]) -> Iterator[Statement]:
+    correcting = asked = False
+    kept: set[str] = set()
+    for place, sentence in enumerate(sentences):
+        text, corrects, remember = _opened(sentence)
+        correcting = correcting or corrects or bool(phrases.flaws().match(text))
+        if remember and not _says_enough(text) and place and not asks(sentences[place - 1]):
+            text = _opened(sentences[place - 1])[0]  # `… . Remember that.`
+        wanted = remember or asked
+        asked = remember and not _says_enough(text)
+        found = _statement(text, place, correcting=correcting, remember=wanted)
+        if found is not None and found.text not in kept:
+            kept.add(found.text)
+            yield found
+
+
+def _opened(sentence: str) -> tuple[str, bool, bool]:
+    """Returns a sentence without its opening words, whether it corrects, and asks to remember."""
+    text, corrects, remember = sentence.strip(), False, False
+    while text:
+        opener = phrases.openers().match(text)
+        correction = phrases.corrections().match(text)
+        request = phrases.remembering().match(text)
+        found = correction or request or opener
+        if found is None or not found.end():
+            break
+        corrects, remember = corrects or bool(correction), remember or bool(request)
+        text = text[found.end() :].strip()
+    return text, corrects, remember
+
+
+def _statement(text: str, place: int, *, correcting: bool, remember: bool) -> Statement | None:
+    plain = without_quotes(text)
+    if not _says_enough(plain) or asks(plain) or _is_secret(text):
+        return None
+    contrasts = bool(phrases.contrasts().search(plain))
+    if not remember and _is_ruled_out(plain, correcting=correcting or contrasts):
+        return None
+    personal = _is_personal(plain)
+    kind = _kind(plain, personal=personal, correcting=correcting or contrasts)
+    if kind is None and remember:
+        kind = Kind.FACT
+    if kind is None:
+        return None
+    return Statement(
+        " ".join(text.split()), kind, place, personal, corrects=correcting or contrasts
+    )
+
+
+def _kind(plain: str, *, personal: bool, correcting: bool) -> Kind | None:
+    if personal:
+        return Kind.PREFERENCE
+    if phrases.decisions().search(plain):
+        return Kind.DECISION
+    if _holds_in_project(plain) or _is_fact(plain, plainly=correcting):
+        return Kind.CORRECTION if correcting else Kind.FACT
+    return Kind.CORRECTION if correcting and _sets_right(plain) else None
+
+
+def _is_ruled_out(plain: str, *, correcting: bool) -> bool:
+    """True for guesses, jokes, hearsay, and questions without their mark."""
+    if phrases.doubts().search(plain) or phrases.reports().search(plain):
+        return True
+    if phrases.questions().match(plain):
+        return True
+    return _is_order(plain) and not _is_lasting_order(plain, correcting=correcting)
+
+
+def _is_order(plain: str) -> bool:
+    """True if the sentence opens with a verb in the imperative."""
+    bare = re.sub(r"^(?:(?:please|pls|just|now|then|next|first|bitte)\s+)+", "", plain, flags=re.I)
+    words = bare.casefold().split()
+    first = words[0].strip(".,:;!`")
+    if first in {"dont", "don't", "let's", "lets", "let"} or words[:2] == ["do", "not"]:
+        return not phrases.decisions().search(plain)
+    if person.foreign_orders().match(bare):
+        return True
+    fact = phrases.facts().match(bare)  # `build runs on …`
+    return is_base(first) and (fact is None or len(fact["who"].split()) > _SUBJECT)
+
+
+def _is_lasting_order(plain: str, *, correcting: bool) -> bool:
+    """True for an order that holds for good: `use pnpm in this repo`."""
+    if person.everywhere().search(plain) or phrases.standing().search(plain):
+        first = plain.casefold().split()[0].strip(".,:;!`")
+        return correcting or first in _KEPT_ORDERS or first in {"please", "always", "never"}
+    return _orders_for_good(plain) and not _is_task(plain)
+
+
+def _is_task(plain: str) -> bool:
+    """True if the order in front is of the moment, whatever stands behind it."""
+    first = plain.casefold().split()[0].strip(".,:;!`")
+    return is_base(first) and first not in _KEPT_ORDERS
+
+
+def _orders_for_good(plain: str) -> bool:
+    return any(
+        is_base(found["verb"]) or found["verb"].casefold() in {"expose", "assume", "rely", "import"}
+        for found in phrases.orders_for_good().finditer(plain)
+    )
+
+
+def _is_personal(plain: str) -> bool:
+    """True for a preference of the person, unless it is said to be of this project."""
+    if phrases.standing().search(plain) and not person.everywhere().search(plain):
+        return False
+    if person.everywhere().search(plain):
+        return True
+    habit = person.own_habits().search(plain)
+    if habit and not phrases.ailments().search(plain):
+        verb = habit["verb"] or ""
+        tells = person.told_of_oneself().match(verb) or (past_base(verb) and not is_base(verb))
+        return not tells
+    if not person.of_answers().search(plain):
+        return False
+    return _orders_for_good(plain) or bool(person.always().search(plain))
+
+
+def _holds_in_project(plain: str) -> bool:
+    if phrases.standing().search(plain) or _orders_for_good(plain):
+        return not phrases.momentary().search(plain)
+    if person.foreign_rules().search(plain):
+        return not phrases.momentary().search(plain)
+    habit = phrases.habits().search(plain)
+    if habit:
+        troubled = not habit["surely"] and _is_trouble(plain)
+        return not troubled and not phrases.momentary().search(plain)
+    duty = phrases.duties().match(plain)
+    return duty is not None and _is_thing(duty["who"]) and not phrases.momentary().search(plain)
+
+
+def _is_fact(plain: str, *, plainly: bool) -> bool:
+    """True for what a thing of the project is, has or uses."""
+    found = phrases.facts().match(plain)
+    if found is None or not _is_thing(found["who"]):
+        return False
+    if found["plainly"] and not plainly and not _is_particular(plain):
+        return False
+    return not phrases.momentary().search(plain) and not _is_trouble(plain)
+
+
+def _sets_right(plain: str) -> bool:
+    """True if a sentence of a correction states a thing, and more than that something is wrong."""
+    if phrases.momentary().search(plain) or not says(plain, 3):
+        return False
+    stated = phrases.statements().search(plain) and not _is_order(plain)
+    return bool(stated) and (_is_particular(plain) or bool(phrases.contrasts().search(plain)))
+
+
+def _is_particular(plain: str) -> bool:
+    """True for a sentence with a name, a number or code in it, or a reason or a consequence."""
+    return bool(particulars().search(plain[1:])) or bool(_reasons().search(plain))
+
+
+def _is_thing(who: str) -> bool:
+    words = who.casefold().split()
+    return words[0] not in _POINTING and words[-1] not in _POINTING
+
+
+def _is_trouble(plain: str) -> bool:
+    """True if the sentence tells of a failure before it says what would happen otherwise."""
+    told = re.split(r"\b(?:otherwise|or else|because|since|so that|if)\b", plain, maxsplit=1)[0]
+    return bool(phrases.ailments().search(told))
+
+
+def _is_secret(text: str) -> bool:
+    if phrases.secrets().search(text):
+        return True
+    return any(found.kind not in _HARMLESS for found in _SECRETS.find(text))
+
+
+def _says_enough(text: str) -> bool:
+    return len(text.split()) >= _MIN_WORDS and says(text)
+
+
+@cache
+def _reasons() -> re.Pattern[str]:
+    return re.compile(r"\b(?:so|because|since|otherwise|not|never|weil|damit|porque|car)\b", re.I)
