@@ -139,10 +139,12 @@ def _pasted() -> re.Pattern[str]:
         r"[+-](?=\S)(?![-\d\s])|"  # a line of a diff
         r"\[?\d{4}-\d\d-\d\d[T ,]|\[?\d\d:\d\d:\d\d|\w{3} +\d\d? \d\d:\d\d|\d{10,}\s|"
         r"\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b[\]: ]|"
-        r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning)\b\s*:|error(?:\[\w+\])?: |warning: |fatal: |"
+        r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning)\b\s*:|error(?:\[\w+\])?: |warning: |"
+        r"fatal: |"
         r"at \S+ ?\(|at [\w$.<>]+\(|File \"|[\w./-]+:\d+(?::\d+)?:\s|"
         r"(?:From|To|Subject|Date|Cc|Sent): \S|On .{5,80} wrote:|"
-        r"\S+@\S+:\S*[$#]|[{}\[\]();<>]+,?$|<\w|</|//|/\*|\*/|--\s|import \w+[;.]|from \w\S* import |"
+        r"\S+@\S+:\S*[$#]|[{}\[\]();<>]+,?$|<\w|</|//|/\*|\*/|--\s|import \w+[;.]|"
+        r"from \w\S* import |"
         r"(?:def|class|function|const|let|var|public|private|static|return|if|for|while)\b.*[{;:]$|"
         r"(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\s",
     )
@@ -168,7 +170,8 @@ def _announces() -> re.Pattern[str]:
         r"summari[sz]e|translate|proofread|rewrite|rephrase|paraphrase|review|explain|shorten|"
         r"compare|analy[sz]e|parse|format|convert|turn|classify|"
         r"\u00fcbersetze?|fasse|zusammen|traduce|traduis|resume|r\u00e9sume)\b[^:]{0,80}:\s*$|"
-        r"^(?:please\s+|pls\s+|can you\s+|could you\s+)*(?:summari[sz]e|translate|proofread|rewrite|"
+        r"^(?:please\s+|pls\s+|can you\s+|could you\s+)*(?:summari[sz]e|translate|proofread|"
+        r"rewrite|"
         r"rephrase|explain|review|shorten|compare|analy[sz]e)\s+(?:this|these|that|the following)"
         r"(?:\s+\w+){0,4}:?\s*$|"
         r"\b(?:the following|below|pasted?|forwarded)\b[^:]{0,40}:\s*$",

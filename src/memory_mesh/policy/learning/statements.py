@@ -20,21 +20,22 @@ from functools import cache
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Kind
-from memory_mesh.policy.learning import person_phrases as person
-from memory_mesh.policy.learning import statement_phrases as phrases
+from memory_mesh.policy.learning import person_phrases as person, statement_phrases as phrases
 from memory_mesh.policy.learning.own_words import own_sentences, without_quotes
 from memory_mesh.policy.learning.phrases import CURLY, particulars
 from memory_mesh.policy.learning.verbs import is_base, past_base
 from memory_mesh.policy.privacy import Redactor
 from memory_mesh.policy.text.sentences import asks, says
 
-_KEPT_ORDERS = frozenset(
-    "use prefer keep avoid stick follow write name put run don't dont do call treat".split()
+_KEPT_ORDERS_WORDS = (
+    "use prefer keep avoid stick follow write name put run don't dont do call treat"
 )
-_POINTING = frozenset(
+_KEPT_ORDERS = frozenset(_KEPT_ORDERS_WORDS.split())
+_POINTING_WORDS = (
     "it its it's this that that's thats these those there he she they i you who which here "
-    "something everything nothing someone nobody what one mine yours both".split()
+    "something everything nothing someone nobody what one mine yours both"
 )
+_POINTING = frozenset(_POINTING_WORDS.split())
 _SECRETS = Redactor(bytes(32), "capture")
 _HARMLESS = frozenset(("ip", "email", "phone", "name", "url", "person"))
 _MIN_WORDS = 3
@@ -134,7 +135,7 @@ def _is_ruled_out(plain: str, *, correcting: bool) -> bool:
 
 def _is_order(plain: str) -> bool:
     """True if the sentence opens with a verb in the imperative."""
-    bare = re.sub(r"^(?:(?:please|pls|just|now|then|next|first|bitte)\s+)+", "", plain, flags=re.I)
+    bare = _politeness().sub("", plain)
     words = bare.casefold().split()
     first = words[0].strip(".,:;!`")
     if first in {"dont", "don't", "let's", "lets", "let"} or words[:2] == ["do", "not"]:
@@ -225,7 +226,7 @@ def _is_thing(who: str) -> bool:
 
 def _is_trouble(plain: str) -> bool:
     """True if the sentence tells of a failure before it says what would happen otherwise."""
-    told = re.split(r"\b(?:otherwise|or else|because|since|so that|if)\b", plain, maxsplit=1)[0]
+    told = _consequences().split(plain, maxsplit=1)[0]
     return bool(phrases.ailments().search(told))
 
 
@@ -240,5 +241,17 @@ def _says_enough(text: str) -> bool:
 
 
 @cache
+def _politeness() -> re.Pattern[str]:
+    return re.compile(r"^(?:(?:please|pls|just|now|then|next|first|bitte)\s+)+", re.IGNORECASE)
+
+
+@cache
+def _consequences() -> re.Pattern[str]:
+    return re.compile(r"\b(?:otherwise|or else|because|since|so that|if)\b", re.IGNORECASE)
+
+
+@cache
 def _reasons() -> re.Pattern[str]:
-    return re.compile(r"\b(?:so|because|since|otherwise|not|never|weil|damit|porque|car)\b", re.I)
+    return re.compile(
+        r"\b(?:so|because|since|otherwise|not|never|weil|damit|porque|car)\b", re.IGNORECASE
+    )

@@ -1,0 +1,130 @@
+"""Stores failed tool calls as candidates for lessons, with the fix if the assistant tells one.
+
+A candidate is a quarantined memory: no reader is given it before a review. At the end of the
+session each one with a fix becomes a lesson, which waits for review as well.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from memory_mesh.agents.hook.capture.heard import CANDIDATE_TAG, MOST, Captured, Heard
+from memory_mesh.model import Channel, Kind, Memory, Outcome, Receipt, Scope
+from memory_mesh.policy.learning import tool_failures as rules
+from memory_mesh.policy.learning.tool_failures import ToolFailure
+
+WAITS = "a tool failed in a session; it may teach a lesson once its fix is known"
+INTENDED = "the failure was intended"
+LEARNED = "it became a lesson"
+
+
+def failed(heard: Heard, given: Mapping[str, object]) -> Captured:
+    """Stores a failed call that may teach something; the same one again counts once."""
+    tool_input = given.get("tool_input")
+    failure = rules.read_failure(
+        str(given.get("tool_name") or ""),
+        tool_input if isinstance(tool_input, Mapping) else {},
+        heard.of_others(given.get("error")),
+    )
+    if failure is None or given.get("is_interrupt") is True or heard.session.hides(failure.tried):
+        return Captured()
+    stored = heard.stored()
+    for known in _waiting(stored):
+        if known.extra.get("error_pattern") == failure.pattern:
+            return Captured(tuple(_unfixed(heard, known)))  # it came again: that was no fix
+    if len(stored) >= MOST:
+        return Captured()
+    receipt = heard.add(
+        Channel.TOOL,
+        failure.text,
+        Kind.LEARNING,
+        "failure",
+        metadata={
+            "status": "failed",
+            "error_pattern": failure.pattern,
+            "tried": failure.tried,
+            "said": failure.said,
+        },
+        tags=[CANDIDATE_TAG],
+        quarantine=WAITS,
+    )
+    return Captured((receipt,))
+
+
+def answered(heard: Heard, given: Mapping[str, object]) -> Captured:
+    """Reads the assistant's last words: the fix of a failure, or that it was intended."""
+    message = heard.of_others(given.get("last_assistant_message"))
+    if not message:
+        return Captured()
+    waiting = [known for known in _waiting(heard.stored()) if not known.extra.get("fix")]
+    if not waiting:
+        return Captured()
+    if rules.was_intended(message):
+        for known in waiting:
+            heard.view(Channel.TOOL).delete(known.id, reason=INTENDED)
+        return Captured()
+    fix = rules.told_fix(message)
+    if not fix:
+        return Captured()
+    mended = [known for known in waiting if known is waiting[0] or rules.fits(fix, known.text)]
+    return Captured(tuple(_fixed(heard, known, fix) for known in mended))
+
+
+def ended(heard: Heard, _given: Mapping[str, object]) -> Captured:
+    """Makes a lesson of each failure whose fix is known; the others stay candidates."""
+    receipts = []
+    for known in _waiting(heard.stored()):
+        fix = known.extra.get("fix")
+        if isinstance(fix, str) and fix:
+            receipts.append(_learned(heard, known, fix))
+    return Captured(tuple(receipts))
+
+
+def doubted(heard: Heard, sentences: Sequence[str]) -> Iterator[Receipt]:
+    """Takes the fix from the last failure if the user says that it was none."""
+    if rules.denies(sentences):
+        fixed = [known for known in _waiting(heard.stored()) if known.extra.get("fix")]
+        for known in fixed[:1]:
+            yield from _unfixed(heard, known)
+
+
+def _waiting(stored: Sequence[Memory]) -> list[Memory]:
+    """The candidates of the session, the newest first."""
+    return [memory for memory in stored if CANDIDATE_TAG in memory.tags]
+
+
+def _fixed(heard: Heard, known: Memory, fix: str) -> Receipt:
+    failure = _failure(known)
+    changed = heard.view(Channel.TOOL).update(
+        known.id,
+        f"{failure.text}\nThe assistant's fix: {fix}",
+        {"fix": fix},
+        merge=True,
+        reason="the assistant told of a fix that worked",
+    )
+    return Receipt.of(changed, Outcome.QUARANTINED, WAITS)
+
+
+def _unfixed(heard: Heard, known: Memory) -> Iterator[Receipt]:
+    if known.extra.get("fix"):
+        failure = _failure(known)
+        changed = heard.view(Channel.TOOL).update(
+            known.id,
+            failure.text,
+            {"fix": ""},
+            merge=True,
+            reason="the fix did not hold",
+        )
+        yield Receipt.of(changed, Outcome.QUARANTINED, WAITS)
+
+
+def _learned(heard: Heard, known: Memory, fix: str) -> Receipt:
+    lesson = rules.lesson_of(_failure(known), fix, heard.project)
+    view = heard.view(Channel.ASSISTANT)
+    block = view.distill_lesson(lesson, scope=Scope(project=heard.project))
+    heard.view(Channel.TOOL).delete(known.id, reason=LEARNED)
+    found = heard.mesh.history(block.memory_id)[-1]
+    return Receipt.of(found, Outcome.QUARANTINED, WAITS)
+
+
+def _failure(known: Memory) -> ToolFailure:
+    told = {name: str(known.extra.get(name) or "") for name in ("tried", "said", "error_pattern")}
+    return ToolFailure(told["tried"], told["said"], told["error_pattern"])

@@ -1,0 +1,115 @@
+"""What capture knows of a session: where it writes, and what the session stored so far."""
+
+from collections.abc import Iterable
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.formats.private import split_private
+from memory_mesh.model import Channel, Kind, Memory, Receipt, Scope, SourceKind, Status
+from memory_mesh.policy.learning.verbs import base
+from memory_mesh.policy.text import analyze
+from memory_mesh.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from memory_mesh.sync import MemoryMesh
+
+MOST = 60  # memories of one session; a session that reads as more is one that the rules misread
+CANDIDATE_TAG = "#lesson_learned_candidate"
+_MIN_HIDDEN = 4  # letters of a private word that is looked for in what others say
+
+
+class HostSession(Protocol):
+    """What capture needs of a session; `agents.sessions.Session` is one."""
+
+    @property
+    def id(self) -> str:
+        """The name of the session at its host."""
+
+    def hide(self, words: Iterable[str]) -> None:
+        """Remember words that the user marked as private, sealed."""
+
+    def hides(self, text: str) -> bool:
+        """Whether a text has a word that the user marked as private."""
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What one event stored or changed, and how many of it are for all of the user's projects."""
+
+    receipts: tuple[Receipt, ...] = ()
+    for_person: int = 0
+
+    @property
+    def line(self) -> str | None:
+        """What the user is told of it; None if there is nothing to tell."""
+        if not self.for_person:
+            return None
+        return f"stored for all your projects: {self.for_person}"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One event's way to the store."""
+
+    mesh: "MemoryMesh"
+    session: HostSession
+    key: str | None
+
+    @property
+    def project(self) -> str | None:
+        """The project of the session."""
+        return self.mesh.config.project
+
+    def public(self, text: object) -> str:
+        """The text without its private parts, whose words are kept from being repeated."""
+        public, private = split_private(text if isinstance(text, str) else "")
+        said = set(analyze.terms(public))
+        hidden = [word for word in private.split() if not said.issuperset(analyze.terms(word))]
+        hidden = [word for word in hidden if len(word) >= _MIN_HIDDEN and not base(word)]
+        if hidden:
+            self.session.hide(hidden)
+        return public
+
+    def of_others(self, text: object) -> str:
+        """What a tool or the assistant said; nothing if it repeats a private word."""
+        public, _ = split_private(text if isinstance(text, str) else "")
+        return "" if self.session.hides(public) else public
+
+    def view(self, channel: Channel) -> "MemoryMesh":
+        """The store as one of those who speak in the session writes to it."""
+        return self.mesh.view(channel=channel)
+
+    def stored(self) -> list[Memory]:
+        """What the session stored so far, the newest first."""
+        quoted = self._ref.replace("'", "''")
+        include = [Status.QUARANTINED]
+        return list(
+            self.mesh.get_all(limit=MOST, filter=f"source_ref = '{quoted}'", include=include)
+        )
+
+    def add(
+        self,
+        channel: Channel,
+        text: str,
+        kind: Kind,
+        place: object,
+        *,
+        personal: bool = False,
+        **options: object,
+    ) -> Receipt:
+        """Stores one memory of this event; `place` tells several of one event apart."""
+        said_by = SourceKind.USER_EXPLICIT if channel is Channel.HOOK else SourceKind.TOOL_OUTPUT
+        item = {
+            "content": text,
+            "kind": kind,
+            "scope": Scope() if personal else Scope(project=self.project),
+            "source_kind": said_by if channel is not Channel.ASSISTANT else SourceKind.INFERENCE,
+            "source_ref": self._ref,
+            **options,
+        }
+        if self.key:
+            item["key"] = f"{self.key}:{place}"
+        return self.view(channel).add_many([item])[0]
+
+    @property
+    def _ref(self) -> str:
+        return f"session {self.session.id}"

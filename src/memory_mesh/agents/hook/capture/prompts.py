@@ -1,0 +1,84 @@
+"""Stores what the user states in a prompt, sentence by sentence, as the user's own word."""
+
+from collections.abc import Mapping
+
+from memory_mesh.agents.hook.capture.answers import doubted
+from memory_mesh.agents.hook.capture.heard import MOST, Captured, Heard
+from memory_mesh.model import Channel, Kind, Memory, Outcome, Receipt, Scope
+from memory_mesh.policy.learning import session_corrections as corrections
+from memory_mesh.policy.learning.own_words import own_sentences
+from memory_mesh.policy.learning.statements import Statement, statements, takes_back
+
+MOST_OF_PROMPT = 12  # memories of one prompt; a longer list of rules is a document to import
+CORRECTED = "the user corrected it in the same session"
+TAKEN_BACK = "the user took it back in the same session"
+
+
+def prompted(heard: Heard, given: Mapping[str, object]) -> Captured:
+    """Stores the statements of a prompt; what an earlier one said otherwise is set right."""
+    prompt = heard.public(given.get("prompt"))
+    found = statements(prompt)[:MOST_OF_PROMPT]
+    sentences = own_sentences(prompt)
+    receipts = list(doubted(heard, sentences))
+    back = takes_back(prompt)
+    if not found and not back:
+        return Captured(tuple(receipts))
+    stored = heard.stored()
+    told = [memory for memory in stored if memory.source.channel is Channel.HOOK]
+    earlier = {memory.id: memory.text for memory in told}
+    said, room, for_person = " ".join(sentences), MOST - len(stored), 0
+    for statement in found:
+        receipt = _kept(heard, statement, found, earlier, said, room=room)
+        if receipt is not None:
+            room -= receipt.outcome is Outcome.STORED
+            for_person += statement.personal and heard.project is not None
+            receipts.append(receipt)
+    if back and not any(receipt.id in earlier for receipt in receipts):
+        _take_back(heard, said, earlier)
+    return Captured(tuple(receipts), for_person)
+
+
+def _kept(
+    heard: Heard,
+    statement: Statement,
+    found: list[Statement],
+    earlier: dict[str, str],
+    said: str,
+    *,
+    room: int,
+) -> Receipt | None:
+    """Stores a statement, or sets an earlier one right; None if it says nothing new."""
+    if corrections.repeated(statement.text, earlier) is not None:
+        return None
+    wrong = corrections.corrected(statement, found, earlier, said)
+    if wrong is not None:
+        del earlier[wrong]
+        changed = _changed(heard, wrong, statement)
+        return Receipt.of(changed, Outcome.STORED, CORRECTED)
+    if room <= 0:
+        return None
+    return heard.add(
+        Channel.HOOK,
+        statement.text,
+        statement.kind,
+        statement.place,
+        personal=statement.personal,
+        role="user",
+    )
+
+
+def _changed(heard: Heard, memory_id: str, statement: Statement) -> Memory:
+    kind = statement.kind if statement.kind is Kind.DECISION else Kind.CORRECTION
+    return heard.view(Channel.HOOK).update(
+        memory_id,
+        statement.text,
+        kind=Kind.PREFERENCE if statement.personal else kind,
+        scope=Scope() if statement.personal else Scope(project=heard.project),
+        reason=CORRECTED,
+    )
+
+
+def _take_back(heard: Heard, said: str, earlier: dict[str, str]) -> None:
+    meant = corrections.taken_back(said, earlier)
+    if meant is not None:
+        heard.view(Channel.HOOK).delete(meant, reason=TAKEN_BACK)

@@ -1,0 +1,65 @@
+"""Finds which earlier statement of a session a later one sets right."""
+
+from collections.abc import Mapping, Sequence
+
+from memory_mesh.policy.learning.capture import near_twin
+from memory_mesh.policy.learning.statements import Statement
+from memory_mesh.policy.text import analyze
+
+_SHARE = 0.4  # of the terms of an earlier statement that a correction takes up again
+_TERMS = 2  # shared terms that make it sure that both speak of the same
+_FRAME, _ALIKE = 3, 0.6  # first words, and share of all terms, of a sentence that is said anew
+
+
+def repeated(text: str, earlier: Mapping[str, str]) -> str | None:
+    """Returns the id of the earlier statement that says the same, or None."""
+    same = (id_ for id_, known in earlier.items() if known == text or near_twin(text, known, 0.8))
+    return next(same, None)
+
+
+def corrected(
+    statement: Statement, others: Sequence[Statement], earlier: Mapping[str, str], said: str
+) -> str | None:
+    """Returns the id of the earlier statement that this one replaces, or None.
+
+    `said` is the whole of the prompt's own sentences: a correction often names its subject in the
+    sentence beside. Of several statements of one prompt the one that fits best replaces.
+    """
+    anew = next((id_ for id_, known in earlier.items() if _says_anew(statement.text, known)), None)
+    if anew is not None or not statement.corrects:
+        return anew
+    best = max(earlier, key=lambda id_: _taken_up(said, earlier[id_]), default=None)
+    if best is None or not _is_meant(said, earlier[best]):
+        return None
+    rivals = [other for other in (*others, statement) if other.corrects]
+    fitting = max(rivals, key=lambda other: _taken_up(other.text, earlier[best]))
+    return best if fitting.place == statement.place else None
+
+
+def taken_back(said: str, earlier: Mapping[str, str]) -> str | None:
+    """Returns the id of the statement that a prompt takes back: the one it names, else the last."""
+    best = max(earlier, key=lambda id_: _taken_up(said, earlier[id_]), default=None)
+    if best is not None and _is_meant(said, earlier[best]):
+        return best
+    return next(iter(earlier), None)
+
+
+def _is_meant(said: str, known: str) -> bool:
+    terms = set(analyze.terms(known))
+    shared = len(terms & set(analyze.terms(said)))
+    return shared >= min(_TERMS, len(terms)) and _taken_up(said, known) >= _SHARE
+
+
+def _taken_up(said: str, known: str) -> float:
+    terms = set(analyze.terms(known))
+    return len(terms & set(analyze.terms(said))) / len(terms) if terms else 0.0
+
+
+def _says_anew(text: str, known: str) -> bool:
+    """True for two sentences of one frame: `the server runs on 8080`, `the server runs on 9090`."""
+    words, others = text.casefold().split(), known.casefold().split()
+    if words[:_FRAME] != others[:_FRAME] or words == others:
+        return False
+    mine, theirs = set(analyze.terms(text)), set(analyze.terms(known))
+    joined = mine | theirs
+    return bool(joined) and len(mine & theirs) / len(joined) >= _ALIKE
