@@ -32,7 +32,7 @@ def own_sentences(prompt: str) -> list[str]:
 
 def without_quotes(sentence: str) -> str:
     """Returns the sentence with each quotation as `""` and each piece of code as `x`."""
-    return _quotes().sub('""', _code().sub("`x`", sentence))
+    return _told().sub(r'\1: ""', _quotes().sub('""', _code().sub("`x`", sentence)))
 
 
 def _blocks(lines: list[str]) -> Iterator[str]:
@@ -51,9 +51,10 @@ def _blocks(lines: list[str]) -> Iterator[str]:
         if gathered and (left_out or not _carried_on(gathered[-1], bare)):
             yield " ".join(gathered)
             gathered = []
+        foreign = foreign or bool(_headers().match(bare))
         if left_out:
             continue
-        foreign = bool(_announces().search(without_quotes(bare)))
+        foreign = foreign or bool(_announces().search(without_quotes(bare)))
         gathered.append(_markers().sub("", bare))
 
 
@@ -137,16 +138,14 @@ def _pasted() -> re.Pattern[str]:
     return re.compile(
         r">|\||[$#%]\s\S|>>>|\.\.\.\s|@@ |[+-]{3} \S|diff --git|index [0-9a-f]{6,}|"
         r"[+-](?=\S)(?![-\d\s])|"  # a line of a diff
-        r"\[?\d{4}-\d\d-\d\d[T ,]|\[?\d\d:\d\d:\d\d|\w{3} +\d\d? \d\d:\d\d|\d{10,}\s|"
-        r"\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b[\]: ]|"
+        r"\[?\d{4}-\d\d-\d\d[T ,]|\[?\d\d:\d\d:\d\d|\w{3} +\d\d? \d\d:\d\d|\d{10,}\s|\[?(?:INFO|"
+        r"WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b[\]: ]|"
         r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning)\b\s*:|error(?:\[\w+\])?: |warning: |"
-        r"fatal: |"
-        r"at \S+ ?\(|at [\w$.<>]+\(|File \"|[\w./-]+:\d+(?::\d+)?:\s|"
-        r"(?:From|To|Subject|Date|Cc|Sent): \S|On .{5,80} wrote:|"
-        r"\S+@\S+:\S*[$#]|[{}\[\]();<>]+,?$|<\w|</|//|/\*|\*/|--\s|import \w+[;.]|"
-        r"from \w\S* import |"
-        r"(?:def|class|function|const|let|var|public|private|static|return|if|for|while)\b.*[{;:]$|"
-        r"(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\s",
+        r"fatal: |at \S+ ?\(|at [\w$.<>]+\(|File \"|[\w./-]+:\d+(?::\d+)?:\s|(?:From|To|Subject|"
+        r"Date|Cc|Sent): \S|On .{5,80} wrote:|\S+@\S+:\S*[$#]|[{}\[\]();<>]+,?$|<\w|</|//|/\*|\*/|"
+        r"--\s|import \w+[;.]|from \w\S* import |(?:def|class|function|const|let|var|public|"
+        r"private|static|return|if|for|while)\b.*[{;:]$|(?:SELECT|INSERT|UPDATE|DELETE|CREATE|"
+        r"ALTER|DROP)\s",
     )
 
 
@@ -168,13 +167,28 @@ def _announces() -> re.Pattern[str]:
         r"readme|wiki|page|article|text|paragraph|letter|review|comment|transcript|notes?|chat|"
         r"ticket|issue|answer|reply|response|quote|blog|post|spec|proposal|copy|draft|example|"
         r"summari[sz]e|translate|proofread|rewrite|rephrase|paraphrase|review|explain|shorten|"
-        r"compare|analy[sz]e|parse|format|convert|turn|classify|"
-        r"\u00fcbersetze?|fasse|zusammen|traduce|traduis|resume|r\u00e9sume)\b[^:]{0,80}:\s*$|"
-        r"^(?:please\s+|pls\s+|can you\s+|could you\s+)*(?:summari[sz]e|translate|proofread|"
-        r"rewrite|"
-        r"rephrase|explain|review|shorten|compare|analy[sz]e)\s+(?:this|these|that|the following)"
-        r"(?:\s+\w+){0,4}:?\s*$|"
+        r"compare|analy[sz]e|parse|format|convert|turn|classify|\u00fcbersetze?|fasse|zusammen|"
+        r"traduce|traduis|resume|r\u00e9sume)\b[^:]{0,80}:\s*$|^(?:please\s+|pls\s+|can you\s+|"
+        r"could you\s+)*(?:summari[sz]e|translate|proofread|rewrite|rephrase|explain|review|"
+        r"shorten|compare|analy[sz]e)\s+(?:this|these|that|the following)(?:\s+\w+){0,4}:?\s*$|"
         r"\b(?:the following|below|pasted?|forwarded)\b[^:]{0,40}:\s*$",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _headers() -> re.Pattern[str]:
+    """Pattern of the first lines of a mail: what follows is its text."""
+    return re.compile(r"(?:From|To|Subject|Cc|Sent): \S|On .{5,80} wrote:")
+
+
+@cache
+def _told() -> re.Pattern[str]:
+    """Pattern of what stands in one line behind `the comment says:`."""
+    return re.compile(
+        r"(\b(?:comments?|messages?|e?-?mails?|says?|said|saying|asked|wrote|reads|titled?|slogan|"
+        r"slide|headline|caption|text|banner|tooltip|label|footer|subject|translate|commit|like|"
+        r"say|write)\b[^:]{0,40}):\s.*",
         re.IGNORECASE,
     )
 

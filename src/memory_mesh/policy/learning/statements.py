@@ -14,13 +14,15 @@
 Only clear statements count: what is missed can be said again, what is wrongly kept is believed.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Kind
-from memory_mesh.policy.learning import person_phrases as person, statement_phrases as phrases
+from memory_mesh.policy.learning import (
+    passing_phrases as passing,
+    person_phrases as person,
+    statement_phrases as phrases,
+)
 from memory_mesh.policy.learning.own_words import own_sentences, without_quotes
 from memory_mesh.policy.learning.phrases import CURLY, particulars
 from memory_mesh.policy.learning.verbs import is_base, past_base
@@ -33,11 +35,13 @@ _KEPT_ORDERS_WORDS = (
 _KEPT_ORDERS = frozenset(_KEPT_ORDERS_WORDS.split())
 _POINTING_WORDS = (
     "it its it's this that that's thats these those there he she they i you who which here "
-    "something everything nothing someone nobody what one mine yours both"
+    "no something everything nothing someone nobody what one mine yours both"
 )
 _POINTING = frozenset(_POINTING_WORDS.split())
+_MODALS = frozenset(("must", "should", "will", "would", "can", "may", "might", "to", "shall"))
 _SECRETS = Redactor(bytes(32), "capture")
 _HARMLESS = frozenset(("ip", "email", "phone", "name", "url", "person"))
+_BREAKS = (",", ":", ";")
 _MIN_WORDS = 3
 _SUBJECT = 2  # words of a subject that opens with a word that may be a verb: `test data`
 
@@ -88,6 +92,10 @@ def _opened(sentence: str) -> tuple[str, bool, bool]:
         opener = phrases.openers().match(text)
         correction = phrases.corrections().match(text)
         request = phrases.remembering().match(text)
+        flaw = phrases.flaws().match(text)
+        if flaw and text[flaw.end() : flaw.end() + 1] in _BREAKS and text[flaw.end() + 1 :]:
+            text, corrects = text[flaw.end() + 1 :].strip(), True
+            continue
         found = correction or request or opener
         if found is None or not found.end():
             break
@@ -135,7 +143,7 @@ def _is_ruled_out(plain: str, *, correcting: bool) -> bool:
 
 def _is_order(plain: str) -> bool:
     """True if the sentence opens with a verb in the imperative."""
-    bare = _politeness().sub("", plain)
+    bare = passing.politeness().sub("", plain)
     words = bare.casefold().split()
     first = words[0].strip(".,:;!`")
     if first in {"dont", "don't", "let's", "lets", "let"} or words[:2] == ["do", "not"]:
@@ -151,7 +159,11 @@ def _is_lasting_order(plain: str, *, correcting: bool) -> bool:
     if person.everywhere().search(plain) or phrases.standing().search(plain):
         first = plain.casefold().split()[0].strip(".,:;!`")
         return correcting or first in _KEPT_ORDERS or first in {"please", "always", "never"}
-    return _orders_for_good(plain) and not _is_task(plain)
+    if person.own_habits().search(plain) or _is_personal(plain):
+        return True
+    if _is_task(plain):
+        return False
+    return _orders_for_good(plain)
 
 
 def _is_task(plain: str) -> bool:
@@ -161,6 +173,12 @@ def _is_task(plain: str) -> bool:
 
 
 def _orders_for_good(plain: str) -> bool:
+    """True for `never expose …`, `use metric units, always`, and `run X first, otherwise …`."""
+    first = plain.casefold().split()[0].strip(".,:;!`")
+    if passing.at_the_end().search(plain) or (
+        first in _KEPT_ORDERS and "otherwise" in plain.casefold()
+    ):
+        return True
     return any(
         is_base(found["verb"]) or found["verb"].casefold() in {"expose", "assume", "rely", "import"}
         for found in phrases.orders_for_good().finditer(plain)
@@ -174,41 +192,58 @@ def _is_personal(plain: str) -> bool:
     if person.everywhere().search(plain):
         return True
     habit = person.own_habits().search(plain)
-    if habit and not phrases.ailments().search(plain):
-        verb = habit["verb"] or ""
-        tells = person.told_of_oneself().match(verb) or (past_base(verb) and not is_base(verb))
-        return not tells
+    if habit and not passing.ailments().search(plain):
+        return not _tells(habit["verb"] or "")
     if not person.of_answers().search(plain):
         return False
     return _orders_for_good(plain) or bool(person.always().search(plain))
 
 
+def _tells(verb: str) -> bool:
+    """True for a verb after `always` that tells of an event: `I never saw`, `we always get`."""
+    if person.told_of_oneself().match(verb):
+        return True
+    return bool(past_base(verb)) and not is_base(verb)
+
+
 def _holds_in_project(plain: str) -> bool:
     if phrases.standing().search(plain) or _orders_for_good(plain):
-        return not phrases.momentary().search(plain)
+        return not passing.momentary().search(plain)
     if person.foreign_rules().search(plain):
-        return not phrases.momentary().search(plain)
+        return not passing.momentary().search(plain) and not _is_trouble(plain)
     habit = phrases.habits().search(plain)
     if habit:
+        if habit["verb"] and _tells(habit["verb"]):
+            return False
         troubled = not habit["surely"] and _is_trouble(plain)
-        return not troubled and not phrases.momentary().search(plain)
+        return not troubled and not passing.momentary().search(plain)
     duty = phrases.duties().match(plain)
-    return duty is not None and _is_thing(duty["who"]) and not phrases.momentary().search(plain)
+    if duty is None or not _is_thing(duty["who"]) or passing.momentary().search(plain):
+        return False
+    return not passing.of_the_task().match(duty["who"]) or bool(
+        passing.reasons().search(plain[duty.end() :])
+    )
 
 
 def _is_fact(plain: str, *, plainly: bool) -> bool:
     """True for what a thing of the project is, has or uses."""
-    found = phrases.facts().match(plain)
-    if found is None or not _is_thing(found["who"]):
+    found = phrases.facts().match(plain.rpartition(": ")[2])
+    if found is None or not _is_thing(found["who"]) or passing.no_subject().search(found["who"]):
+        return False
+    if (
+        passing.on_screen().search(found["who"])
+        and not plainly
+        and not passing.reasons().search(plain)
+    ):
         return False
     if found["plainly"] and not plainly and not _is_particular(plain):
         return False
-    return not phrases.momentary().search(plain) and not _is_trouble(plain)
+    return not passing.momentary().search(plain) and not _is_trouble(plain)
 
 
 def _sets_right(plain: str) -> bool:
     """True if a sentence of a correction states a thing, and more than that something is wrong."""
-    if phrases.momentary().search(plain) or not says(plain, 3):
+    if passing.momentary().search(plain) or not says(plain, 3):
         return False
     stated = phrases.statements().search(plain) and not _is_order(plain)
     return bool(stated) and (_is_particular(plain) or bool(phrases.contrasts().search(plain)))
@@ -216,18 +251,18 @@ def _sets_right(plain: str) -> bool:
 
 def _is_particular(plain: str) -> bool:
     """True for a sentence with a name, a number or code in it, or a reason or a consequence."""
-    return bool(particulars().search(plain[1:])) or bool(_reasons().search(plain))
+    return bool(particulars().search(plain[1:])) or bool(passing.reasons().search(plain))
 
 
 def _is_thing(who: str) -> bool:
     words = who.casefold().split()
-    return words[0] not in _POINTING and words[-1] not in _POINTING
+    return words[0] not in _POINTING and words[-1] not in _POINTING | _MODALS
 
 
 def _is_trouble(plain: str) -> bool:
     """True if the sentence tells of a failure before it says what would happen otherwise."""
-    told = _consequences().split(plain, maxsplit=1)[0]
-    return bool(phrases.ailments().search(told))
+    told = passing.consequences().split(plain, maxsplit=1)[0]
+    return bool(passing.ailments().search(told))
 
 
 def _is_secret(text: str) -> bool:
@@ -238,20 +273,3 @@ def _is_secret(text: str) -> bool:
 
 def _says_enough(text: str) -> bool:
     return len(text.split()) >= _MIN_WORDS and says(text)
-
-
-@cache
-def _politeness() -> re.Pattern[str]:
-    return re.compile(r"^(?:(?:please|pls|just|now|then|next|first|bitte)\s+)+", re.IGNORECASE)
-
-
-@cache
-def _consequences() -> re.Pattern[str]:
-    return re.compile(r"\b(?:otherwise|or else|because|since|so that|if)\b", re.IGNORECASE)
-
-
-@cache
-def _reasons() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:so|because|since|otherwise|not|never|weil|damit|porque|car)\b", re.IGNORECASE
-    )

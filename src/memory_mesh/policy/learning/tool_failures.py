@@ -78,9 +78,10 @@ def told_fix(message: str) -> str:
     return " ".join(kept)[:_MAX_FIX_CHARS]
 
 
-def was_intended(message: str) -> bool:
-    """True if an answer says that the failure was what it wanted to see."""
-    return bool(_intended().search(message[-MAX_MESSAGE_CHARS:]))
+def taught_nothing(message: str) -> bool:
+    """True if it is said that the failure was intended, a slip, or gone at the next try."""
+    told = message[-MAX_MESSAGE_CHARS:]
+    return bool(_intended().search(told) or _slips().search(told))
 
 
 def denies(prompt: Sequence[str]) -> bool:
@@ -146,8 +147,7 @@ def _stopped() -> re.Pattern[str]:
         r"interrupted by user|request interrupted|user (?:doesn't|does not) want|user rejected|"
         r"rejected by (?:the )?user|user (?:denied|declined|cancell?ed)|cancell?ed by|aborted by|"
         r"permission to use|requires approval|has been denied|not been granted|"
-        r"operation was aborted|"
-        r"tool use was rejected|^\^C$|KeyboardInterrupt|SIGINT",
+        r"operation was aborted|tool use was rejected|^\^C$|KeyboardInterrupt|SIGINT",
         re.IGNORECASE | re.MULTILINE,
     )
 
@@ -157,10 +157,9 @@ def _looks_around() -> re.Pattern[str]:
     """Pattern of commands that only look for something."""
     return re.compile(
         r"(?:cd [^&;|]{1,200}&&\s*)?(?:sudo )?(?:ls|cat|head|tail|grep|egrep|fgrep|rg|ag|ack|find|"
-        r"fd|"
-        r"which|type|command -v|whereis|stat|file|wc|tree|diff|cmp|test|\[|pgrep|lsof|sed -n|awk|"
-        r"less|"
-        r"echo|pwd|git (?:diff|log|show|status|grep|blame|ls-files|rev-parse|branch|merge-base))\b"
+        r"fd|which|type|command -v|whereis|stat|file|wc|tree|diff|cmp|test|\[|pgrep|lsof|curl|wget|"
+        r"ping|dig|sed -n|awk|less|echo|pwd|git (?:diff|log|show|status|grep|blame|ls-files|"
+        r"rev-parse|branch|merge-base))\b"
     )
 
 
@@ -170,11 +169,9 @@ def _checkers() -> re.Pattern[str]:
     return re.compile(
         r"\b(?:pytest|tox|nox|unittest|jest|vitest|mocha|ava|playwright test|cypress|rspec|phpunit|"
         r"ctest|(?:go|cargo|npm|pnpm|yarn|bun|deno|mix|dotnet|swift|gradle|gradlew|mvn|make|just|"
-        r"rake|"
-        r"npm run|pnpm run|yarn run|bazel) (?:test|check|lint|typecheck)\S*|eslint|ruff|flake8|"
-        r"pylint|"
-        r"mypy|pyright|prettier|black|isort|clippy|golangci-lint|tsc|rubocop|shellcheck|"
-        r"stylelint)\b"
+        r"rake|npm run|pnpm run|yarn run|bazel) (?:test|check|lint|typecheck)\S*|eslint|ruff|"
+        r"flake8|pylint|mypy|pyright|prettier|black|isort|clippy|golangci-lint|tsc|rubocop|"
+        r"shellcheck|stylelint)\b"
     )
 
 
@@ -183,11 +180,11 @@ def _surroundings() -> re.Pattern[str]:
     """Pattern of errors of the surroundings, which a checker did not look for."""
     return re.compile(
         r"No module named|cannot find module|not found|no such file|ENOENT|EACCES|ECONN\w+|"
-        r"EADDR\w+|"
-        r"connection refused|could not connect|permission denied|out of memory|heap|killed|"
-        r"no space left|too many open|is not installed|missing|unsupported|version|environment|"
-        r"locked|docker|daemon|timed? ?out|certificate|credentials|network|resolve host|"
-        r"executable|shared librar|GLIBC|segmentation|unrecognized (?:arguments|option)",
+        r"EADDR\w+|connection refused|could not connect|permission denied|out of memory|heap|"
+        r"killed|no space left|too many open|is not installed|missing|unsupported|version|"
+        r"environment|locked|docker|daemon|timed? ?out|certificate|credentials|network|"
+        r"resolve host|executable|shared librar|GLIBC|segmentation|unrecognized (?:arguments|"
+        r"option)",
         re.IGNORECASE,
     )
 
@@ -213,12 +210,10 @@ def _works() -> re.Pattern[str]:
     return re.compile(
         rf"\b(?:now|again|then|finally|it|that|this|build|tests?|suite|install\w*|command|plan|job|"
         rf"migration|everything|all|server|app|and) (?:\w+ ){{0,3}}?{done}\b|\b{done} (?:now|again|"
-        rf"fine|"
-        rf"cleanly|after|once|with|when|without)\b|\b(?:with|after|by|once|"
+        rf"fine|cleanly|after|once|with|when|without)\b|\b(?:with|after|by|once|"
         rf"since) .{{3,160}}? {done}\b|"
         r"\b(?:fixed|solved|resolved|cured)\b(?! (?:yet|later))|\b(?:the )?(?:fix|solution|"
-        r"workaround) "
-        r"(?:is|was)\b|\b(?:did the trick|no longer fails?|went away|is gone)\b|"
+        r"workaround) (?:is|was)\b|\b(?:did the trick|no longer fails?|went away|is gone)\b|"
         r"\b(?:l\u00e4uft|funktioniert|geht) (?:jetzt|wieder|nun)\b|\bahora funciona\b|"
         r"\b(?:fonctionne|marche) maintenant\b",
         re.IGNORECASE,
@@ -228,12 +223,10 @@ def _works() -> re.Pattern[str]:
 @cache
 def _unsolved() -> re.Pattern[str]:
     return re.compile(
-        r"\b(?:still (?:fails?|failing|broken|not|the same|times? out|crashes|hangs)|"
-        r"(?:could|can|was|were|am|did|does|do|is)(?: not|n't) (?:able|find|fix|get|build|resolve|"
-        r"work|"
-        r"solve|make|reproduce|help|start|figure|run|connect|install)|cannot|unable to|no luck|"
-        r"gave up|give up|not (?:yet )?(?:fixed|solved|resolved|working)|fails? again|"
-        r"same error)\b",
+        r"\b(?:still (?:fails?|failing|broken|not|the same|times? out|crashes|hangs)|(?:could|can|"
+        r"was|were|am|did|does|do|is)(?: not|n't) (?:able|find|fix|get|build|resolve|work|solve|"
+        r"make|reproduce|help|start|figure|run|connect|install)|cannot|unable to|no luck|gave up|"
+        r"give up|not (?:yet )?(?:fixed|solved|resolved|working)|fails? again|same error)\b",
         re.IGNORECASE,
     )
 
@@ -242,15 +235,24 @@ def _unsolved() -> re.Pattern[str]:
 def _intended() -> re.Pattern[str]:
     return re.compile(
         r"\b(?:as (?:expected|intended|planned|desired|it should|wanted|requested|you (?:asked|"
-        r"wanted))|"
-        r"expected (?:failure|to fail|error)|(?:fails?|failed|red|failing|rejected|refused|blocked|"
-        r"denied),? (?:as|like) (?:it should|expected|intended|wanted)|confirms? (?:the bug|"
-        r"that it fails|"
-        r"the (?:guard|check|rule|validation))|reproduces? (?:the|it)|reproduced|"
-        r"intentional(?:ly)?|"
-        r"on purpose|(?:correctly|properly|rightly) (?:fails?|failed|rejects?|rejected|refuses?|"
-        r"refused|"
-        r"blocks?|blocked|exits)|wie erwartet|como se esperaba|comme pr\u00e9vu)\b",
+        r"wanted))|expected (?:failure|to fail|error)|(?:fails?|failed|red|failing|rejected|"
+        r"refused|blocked|denied),? (?:as|like) (?:it should|expected|intended|wanted)|"
+        r"confirms? (?:the bug|that it fails|the (?:guard|check|rule|validation))|"
+        r"reproduces? (?:the|it)|reproduced|intentional(?:ly)?|on purpose|(?:correctly|properly|"
+        r"rightly) (?:fails?|failed|rejects?|rejected|refuses?|refused|blocks?|blocked|exits)|"
+        r"wie erwartet|como se esperaba|comme pr\u00e9vu)\b",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _slips() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:(?:re-?tried|re-?ran|tried again|ran it again|(?:second|next) (?:try|attempt|"
+        r"run))\b[^.]{0,40}(?:works?|worked|pass\w*|succeeded|fine|through)|(?:works?|worked|"
+        r"passed|succeeded) (?:on|at) (?:the )?(?:second|next|retry|another) ?(?:try|attempt|"
+        r"run)?|(?:i|had) mistyped|(?:a|my) typo in (?:the|my) (?:command|path)|"
+        r"wrong (?:directory|folder|path|file ?name))\b",
         re.IGNORECASE,
     )
 
@@ -259,11 +261,9 @@ def _intended() -> re.Pattern[str]:
 def _denials() -> re.Pattern[str]:
     return re.compile(
         r"^(?:no+|nope|nah|nein|non)\b(?!\s+(?:problem|worries|need))|\b(?:is|was|wasn'?t|"
-        r"isn'?t) (?:not )?it\b$|"
-        r"\b(?:still (?:fails?|failing|broken|the same|not|red|flaky)|(?:that |it )?(?:didn'?t|"
-        r"did not|"
-        r"doesn'?t|does not) (?:help|work|fix)|not the (?:cause|reason|problem|fix)|"
-        r"that'?s (?:wrong|not)|"
-        r"you'?re wrong|same error|fails? again|revert (?:that|it|all)|undo (?:that|it))\b",
+        r"isn'?t) (?:not )?it\b$|\b(?:still (?:fails?|failing|broken|the same|not|red|flaky)|"
+        r"(?:that |it )?(?:didn'?t|did not|doesn'?t|does not) (?:help|work|fix)|not the (?:cause|"
+        r"reason|problem|fix)|that'?s (?:wrong|not)|you'?re wrong|same error|fails? again|"
+        r"revert (?:that|it|all)|undo (?:that|it))\b",
         re.IGNORECASE,
     )

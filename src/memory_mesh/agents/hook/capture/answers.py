@@ -12,7 +12,7 @@ from memory_mesh.policy.learning import tool_failures as rules
 from memory_mesh.policy.learning.tool_failures import ToolFailure
 
 WAITS = "a tool failed in a session; it may teach a lesson once its fix is known"
-INTENDED = "the failure was intended"
+NOTHING = "the failure was intended, or a slip"
 LEARNED = "it became a lesson"
 
 
@@ -57,9 +57,8 @@ def answered(heard: Heard, given: Mapping[str, object]) -> Captured:
     waiting = [known for known in _waiting(heard.stored()) if not known.extra.get("fix")]
     if not waiting:
         return Captured()
-    if rules.was_intended(message):
-        for known in waiting:
-            heard.view(Channel.TOOL).delete(known.id, reason=INTENDED)
+    if rules.taught_nothing(message):
+        _forget(heard, waiting)
         return Captured()
     fix = rules.told_fix(message)
     if not fix:
@@ -79,16 +78,27 @@ def ended(heard: Heard, _given: Mapping[str, object]) -> Captured:
 
 
 def doubted(heard: Heard, sentences: Sequence[str]) -> Iterator[Receipt]:
-    """Takes the fix from the last failure if the user says that it was none."""
-    if rules.denies(sentences):
-        fixed = [known for known in _waiting(heard.stored()) if known.extra.get("fix")]
-        for known in fixed[:1]:
+    """Takes the fix from the last failure if the user says that it was none.
+
+    Failures that the user says were intended are forgotten.
+    """
+    denied, intended = rules.denies(sentences), rules.taught_nothing(" ".join(sentences))
+    waiting = _waiting(heard.stored()) if denied or intended else []
+    if intended:
+        _forget(heard, [known for known in waiting if not known.extra.get("fix")])
+    for known in [known for known in waiting if known.extra.get("fix")][:1]:
+        if denied:
             yield from _unfixed(heard, known)
 
 
 def _waiting(stored: Sequence[Memory]) -> list[Memory]:
     """The candidates of the session, the newest first."""
     return [memory for memory in stored if CANDIDATE_TAG in memory.tags]
+
+
+def _forget(heard: Heard, waiting: Sequence[Memory]) -> None:
+    for known in waiting:
+        heard.view(Channel.TOOL).delete(known.id, reason=NOTHING)
 
 
 def _fixed(heard: Heard, known: Memory, fix: str) -> Receipt:

@@ -1,0 +1,94 @@
+"""Patterns of what passes: of the task at hand, of the moment, and of what does not work."""
+
+import re
+from functools import cache
+
+
+@cache
+def momentary() -> re.Pattern[str]:
+    """Pattern of what is so at the moment, and passes."""
+    return _any_of(
+        r"this morning|today|tonight|right now|at the moment|currently|yesterday|just now|atm|"
+        r"again|tomorrow|later|this (?:week|time|afternoon|evening)|in a meeting|for now|"
+        r"in a (?:minute|sec|bit)|i'?ll|i will|i'?m going to|let me|i need to|i have to|i'?m not|"
+        r"i meant|the other one|that one|this one|gerade|heute|morgen|hoy|ma\u00f1ana|aujourd'hui|"
+        r"demain|(?:for|in|on) (?:this|that) (?:one|task|test|pr|file|function|list|view|page|"
+        r"table|component|screen|method|class|branch|commit|case|line|form|modal|dialog|column|"
+        r"loop|endpoint)|same (?:as|thing)"
+    )
+
+
+@cache
+def ailments() -> re.Pattern[str]:
+    """Pattern of words that tell that something does not work."""
+    return _any_of(
+        r"fail(?:s|ed|ing)?|broke(?:n)?|breaks?|breaking|crash(?:es|ed|ing)?|hangs?|hung|"
+        r"stuck(?! (?:on|with))|wrong|missing|times? out|timed out|timing out|flaky|slow(?:er|ly)?|"
+        r"doesn'?t work|not working|(?:is|are) down|leaks?|leaking|regression|bug(?:gy)?|weird|"
+        r"ugly|empty|undefined|null|nan|throws?|throwing|errors? out|disappears?|vanish(?:es)?|"
+        r"flickers?|too (?:big|small|long|many|few|wide|late|early|much)|should (?:be|have|not|say|"
+        r"go|show|return|look)|50\d|40\d|an? (?:error|bug|problem|issue|timeout)|problems?|"
+        r"problem[ae]?|fehler|kaputt|rot|geht nicht|fallos?|falla|roto|un error|erreurs?|panne|"
+        r"cass\u00e9e?|rouge"
+    )
+
+
+@cache
+def politeness() -> re.Pattern[str]:
+    """Pattern of words before an order."""
+    return re.compile(r"^(?:(?:please|pls|just|now|then|next|first|bitte)\s+)+", re.IGNORECASE)
+
+
+@cache
+def consequences() -> re.Pattern[str]:
+    """Pattern of words after which comes what would happen otherwise."""
+    return re.compile(r"\b(?:otherwise|or else|because|since|so that|if)\b", re.IGNORECASE)
+
+
+@cache
+def at_the_end() -> re.Pattern[str]:
+    """Pattern of `always` at the end of a sentence."""
+    return re.compile(
+        r",\s*(?:always|ever|every time|at all times|from now on)\s*[.!]*$", re.IGNORECASE
+    )
+
+
+@cache
+def of_the_task() -> re.Pattern[str]:
+    """Pattern of a subject that is rather of the task at hand than of the project."""
+    return re.compile(r"(?:the|this|that|an?)\s+(?!\w+s$)", re.IGNORECASE)
+
+
+@cache
+def no_subject() -> re.Pattern[str]:
+    """Pattern of subjects of which nothing lasting is said."""
+    return re.compile(
+        r"\b(?:errors?|bugs?|issues?|problems?|typos?|meetings?|demos?|deadlines?|answers?|"
+        r"questions?|the files?|lines?|results?|outputs?|points?|idea|plan|diff|pr|patch|fix)$",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def on_screen() -> re.Pattern[str]:
+    """Pattern of parts of a screen or of code, which are mostly of the task at hand."""
+    return re.compile(
+        r"^(?:the|this|that)\b.*\b(?:button|text|link|image|icon|page|modal|form|list|table|"
+        r"column|row|field|header|footer|dropdown|menu|label|title|dialog|screen|view|component|"
+        r"function|method|class|variable|loop|test|spinner|toast|sidebar|tab|card|user)$",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def reasons() -> re.Pattern[str]:
+    """Pattern of words that give a reason, a limit or a consequence."""
+    return re.compile(
+        r"\b(?:so|because|since|otherwise|not|never|always|only|must|can'?t|cannot|don'?t|before|"
+        r"first|unless|instead|except|no|\d\w*|weil|damit|porque|car)\b",
+        re.IGNORECASE,
+    )
+
+
+def _any_of(phrases: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{phrases})(?!\w)", re.IGNORECASE)
