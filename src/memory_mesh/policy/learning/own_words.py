@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from memory_mesh.policy.learning.phrases import CURLY
+
 MAX_SENTENCE_CHARS = 400  # nobody states a thing to keep in more; such a line is pasted
 _WRAPPED = 60  # characters: a line as long as that was broken by an editor, not by its writer
 _SHORT_WORDS = "approx bzw ca cf d.h e.g eg etc i.e ie incl max min nr p.ej p.ex sec usw vs z.b"
@@ -23,7 +25,8 @@ _SIGNS = 0.25  # share of signs from which a line is code
 
 def own_sentences(prompt: str) -> list[str]:
     """Returns the sentences that the writer of a prompt wrote, in order."""
-    if prompt.lstrip()[:1] in ("/", "!") and _commands().match(prompt.lstrip()):
+    prompt = prompt.replace(CURLY, "'")
+    if _commands().match(prompt.lstrip()):
         return []
     blocks = _blocks(_without_markup(prompt).splitlines())
     found = [part for block in blocks for part in _split(block)]

@@ -11,10 +11,10 @@ def momentary() -> re.Pattern[str]:
         r"this morning|today|tonight|right now|at the moment|currently|yesterday|just now|atm|"
         r"again|tomorrow|later|this (?:week|time|afternoon|evening)|in a meeting|for now|"
         r"in a (?:minute|sec|bit)|i'?ll|i will|i'?m going to|let me|i need to|i have to|i'?m not|"
-        r"i meant|the other one|that one|this one|gerade|heute|morgen|hoy|ma\u00f1ana|aujourd'hui|"
-        r"demain|(?:for|in|on) (?:this|that) (?:one|task|test|pr|file|function|list|view|page|"
-        r"table|component|screen|method|class|branch|commit|case|line|form|modal|dialog|column|"
-        r"loop|endpoint)|same (?:as|thing)"
+        r"i meant|i had|i forgot|typo|the other one|that one|this one|gerade|heute|morgen|hoy|"
+        r"ma\u00f1ana|aujourd'hui|demain|(?:for|in|on) (?:this|that) (?:one|task|test|pr|file|"
+        r"function|list|view|page|table|component|screen|method|class|branch|commit|case|line|form|"
+        r"modal|dialog|column|loop|endpoint)|same (?:as|thing)"
     )
 
 

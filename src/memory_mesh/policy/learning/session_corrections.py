@@ -37,11 +37,12 @@ def corrected(
 
 
 def taken_back(said: str, earlier: Mapping[str, str]) -> str | None:
-    """Returns the id of the statement that a prompt takes back: the one it names, else the last."""
+    """Returns the id of the statement that a prompt which takes something back names, or None.
+
+    A prompt that names none may as well mean the task at hand: nothing is taken back then.
+    """
     best = max(earlier, key=lambda id_: _taken_up(said, earlier[id_]), default=None)
-    if best is not None and _is_meant(said, earlier[best]):
-        return best
-    return next(iter(earlier), None)
+    return best if best is not None and _taken_up(said, earlier[best]) else None
 
 
 def _is_meant(said: str, known: str) -> bool:

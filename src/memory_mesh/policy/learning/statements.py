@@ -15,6 +15,7 @@ Only clear statements count: what is missed can be said again, what is wrongly k
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Kind
@@ -24,7 +25,7 @@ from memory_mesh.policy.learning import (
     statement_phrases as phrases,
 )
 from memory_mesh.policy.learning.own_words import own_sentences, without_quotes
-from memory_mesh.policy.learning.phrases import CURLY, particulars
+from memory_mesh.policy.learning.phrases import particulars
 from memory_mesh.policy.learning.verbs import is_base, past_base
 from memory_mesh.policy.privacy import Redactor
 from memory_mesh.policy.text.sentences import asks, says
@@ -42,6 +43,7 @@ _MODALS = frozenset(("must", "should", "will", "would", "can", "may", "might", "
 _SECRETS = Redactor(bytes(32), "capture")
 _HARMLESS = frozenset(("ip", "email", "phone", "name", "url", "person"))
 _BREAKS = (",", ":", ";")
+_READ = 200  # sentences at each end of a prompt
 _MIN_WORDS = 3
 _SUBJECT = 2  # words of a subject that opens with a word that may be a verb: `test data`
 
@@ -57,15 +59,20 @@ class Statement:
     corrects: bool = False  # it sets right what was said before
 
 
-def statements(prompt: str) -> list[Statement]:
-    """Returns what the writer of a prompt states and may want kept, in order."""
-    sentences = own_sentences(prompt.replace(CURLY, "'"))
-    return list(_read(sentences))
+def statements(prompt: str, most: int = 100) -> list[Statement]:
+    """Returns what the writer of a prompt states and may want kept, in order.
+
+    Of a very long prompt the first and the last sentences are read: the rest is pasted.
+    """
+    sentences = own_sentences(prompt)
+    if len(sentences) > 2 * _READ:
+        sentences = [*sentences[:_READ], *sentences[-_READ:]]
+    return list(islice(_read(sentences), most))
 
 
 def takes_back(prompt: str) -> bool:
     """True if the prompt takes back what was said before."""
-    own = own_sentences(prompt.replace(CURLY, "'"))
+    own = own_sentences(prompt)
     return any(phrases.takes_back().search(without_quotes(one)) for one in own)
 
 
@@ -243,10 +250,11 @@ def _is_fact(plain: str, *, plainly: bool) -> bool:
 
 def _sets_right(plain: str) -> bool:
     """True if a sentence of a correction states a thing, and more than that something is wrong."""
-    if passing.momentary().search(plain) or not says(plain, 3):
+    contrasts = bool(phrases.contrasts().search(plain))
+    if passing.momentary().search(plain) or not says(plain, 2 if contrasts else 3):
         return False
     stated = phrases.statements().search(plain) and not _is_order(plain)
-    return bool(stated) and (_is_particular(plain) or bool(phrases.contrasts().search(plain)))
+    return bool(stated) and (contrasts or _is_particular(plain))
 
 
 def _is_particular(plain: str) -> bool:

@@ -17,7 +17,7 @@ TAKEN_BACK = "the user took it back in the same session"
 def prompted(heard: Heard, given: Mapping[str, object]) -> Captured:
     """Stores the statements of a prompt; what an earlier one said otherwise is set right."""
     prompt = heard.public(given.get("prompt"))
-    found = statements(prompt)[:MOST_OF_PROMPT]
+    found = statements(prompt, MOST_OF_PROMPT)
     sentences = own_sentences(prompt)
     receipts = list(doubted(heard, sentences))
     back = takes_back(prompt)
