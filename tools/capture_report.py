@@ -21,11 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from memory_mesh.agents.hook.capture import captured  # noqa: E402
+from memory_mesh.agents.sessions import Session  # noqa: E402
 from memory_mesh.model import Channel, Kind, Memory, SourceKind, Status  # noqa: E402
 from memory_mesh.sync import MemoryMesh  # noqa: E402
 from tests.corpora.sessions import (  # noqa: E402
     Half,
-    PlainSession,
     SessionCase,
     Wanted,
     session_cases,
@@ -89,7 +89,7 @@ def score(case: SessionCase, folder: Path) -> Score:
         agent_id="claude-code",
         channel=Channel.HOOK,
     ) as mesh:
-        session = PlainSession(case.id)
+        session = Session.of(mesh.folder, "claude-code", case.id)
         for number, event in enumerate(case.events):
             captured(mesh, session, event, key=f"{case.id}-{number}")
         held = list(mesh.get_all(include=[Status.QUARANTINED], limit=1000))

@@ -16,8 +16,7 @@ A successful tool call is not seen; that a failure was fixed shows only in a lat
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,22 +47,6 @@ class SessionCase:
     at_most: int
 
 
-@dataclass(slots=True)
-class PlainSession:
-    """A session of a host that holds its private words in memory."""
-
-    id: str
-    hidden: set[str] = field(default_factory=set)
-
-    def hide(self, words: Iterable[str]) -> None:
-        """Remember private words."""
-        self.hidden |= {part for word in words for part in _words(word) if len(part) > 3}
-
-    def hides(self, text: str) -> bool:
-        """Whether a text has one of them."""
-        return not self.hidden.isdisjoint(_words(text))
-
-
 def session_cases(half: Half) -> tuple[SessionCase, ...]:
     """All sessions of one half."""
     lines = (FOLDER / f"sessions_{half}.jsonl").read_text(encoding="utf-8").split("\n")
@@ -77,9 +60,3 @@ def _read(row: dict[str, Any]) -> SessionCase:
     return SessionCase(
         **row | {"events": tuple(row["events"]), "keep": keep, "never": tuple(row["never"])}
     )
-
-
-def _words(text: str) -> set[str]:
-    return {
-        "".join(filter(str.isalnum, part)) for part in text.casefold().replace("-", " ").split()
-    }

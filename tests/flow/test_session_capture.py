@@ -8,10 +8,10 @@ import pytest
 from memory_mesh.agents.hook.capture import Captured, captured
 from memory_mesh.agents.hook.capture.heard import MOST
 from memory_mesh.agents.hook.capture.prompts import MOST_OF_PROMPT
+from memory_mesh.agents.sessions import Session
 from memory_mesh.model import Channel, Kind, Memory, SourceKind, Status
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
-from tests.corpora.sessions import PlainSession
 
 BUSY = "Error: listen EADDRINUSE: address already in use :::3000"
 FIXED = "An old grafana container was bound to 3000. I stopped it and npm start works."
@@ -21,7 +21,8 @@ class Host:
     """A host's session and its store."""
 
     def __init__(self, mesh: MemoryMesh) -> None:
-        self.mesh, self.session, self.count = mesh, PlainSession("s-1"), 0
+        self.mesh, self.count = mesh, 0
+        self.session = Session.of(mesh.folder, "claude-code", "s-1")
 
     def tell(self, event: str, **given: object) -> Captured:
         self.count += 1

@@ -19,20 +19,12 @@ from memory_mesh.agents.sessions import Session
 from memory_mesh.formats.private import without_private
 from memory_mesh.model import Channel, Scope
 from memory_mesh.process import waits
-from memory_mesh.typed import TYPE_CHECKING, Any, Protocol
+from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memory_mesh.agents.opening import Stores
-    from memory_mesh.model import Receipt
     from memory_mesh.model.pack import Pack
     from memory_mesh.sync import MemoryMesh
-
-    class Captured(Protocol):
-        """What a capture stored, and what its user should know of it."""
-
-        receipts: tuple[Receipt, ...]
-        line: str | None
-
 
 CAPTURE = "capture"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
@@ -103,30 +95,15 @@ def _pack(mesh: "MemoryMesh", session: Session, given: Mapping[str, Any]) -> "Pa
 
 def _captured(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     """Learns from an event; the request's id keeps it from being stored twice."""
+    from memory_mesh.agents.hook.capture import captured  # no recall waits for its rules
+
     given = request["input"]
     session = session_of(request)
     prompt = given.get("prompt")
     if given.get("event") == claude_code.PROMPT and isinstance(prompt, str):
         session.saw(without_private(prompt))
     mesh = stores.mesh_for(request, channel=Channel.HOOK)
-    found = _learned(mesh, session, given, request["id"])
-    if found is None:
-        return {}
+    found = captured(mesh, session, given, key=request["id"])
     ids = [receipt.id for receipt in found.receipts if receipt.id is not None]
     session.record(stored=ids, notice=found.line)
     return {"stored": len(ids)}
-
-
-def _learned(
-    mesh: "MemoryMesh", session: Session, given: Mapping[str, Any], key: str
-) -> "Captured | None":
-    """What the rules of capture store; nothing while they are not there."""
-    from importlib.util import find_spec
-
-    home = "memory_mesh.agents.hook.capture"
-    if find_spec(home) is None:
-        return None
-    from importlib import import_module
-
-    found: Captured = import_module(home).captured(mesh, session, given, key=key)
-    return found
