@@ -36,6 +36,25 @@ je n'aime pas les commentaires inutiles
 my preferred language for scripts is python, everywhere
 when you talk to me use metric units, always
 whatever repo im in: never push without asking me
+i always work on feature branches, in every project
+I don't use docker, on none of my machines
+generally, for all projects: no trailing whitespace
+I like short variable names
+I really dislike long functions
+btw i never want you to push without asking, in any repo
+i am a backend dev so explain css stuff to me in detail, always
+my timezone is Europe/Lisbon
+for me please always use the metric system
+in all of my repos the default branch is trunk
+whenever you write commit messages for me use the imperative
+I use a dvorak keyboard, so no vim default keybindings in any project
+ich will in allen projekten conventional commits
+ich schreibe commits immer auf englisch
+bitte antworte mir immer kurz
+en todos mis repos uso licencia MIT
+me gustan los commits pequeños
+pour tous mes projets je veux des tests en pytest
+je préfère les tabulations
 """
 
 OF_THE_PROJECT = """
@@ -142,6 +161,60 @@ les tests doivent tourner sans réseau
 non, on utilise postgres 16
 on a décidé de garder vue 2
 ne touche jamais au dossier vendor/
+we ship to on-prem customers so no cloud only services please
+our linter config is shared from @acme/eslint-config, don't add local rules
+db migrations are forward only here, we never write down migrations
+for info: customer ids start with C and are 8 digits
+the old admin panel is read only since may, new stuff goes into admin2/
+after talking to the team: we will drop ie11 in the next release
+we've decided against microservices for now
+final decision: money as integer cents
+we go for option types, not exceptions, in the domain layer
+so the plan is to stay on vue 2 till summer
+it has been decided that all new code is in kotlin
+every pr needs two approvals
+please never log request bodies, gdpr
+do not use lodash in this project
+no lodash in this project pls
+no default exports here
+tests go next to the source file, not in a tests folder
+we name branches like JIRA-123-short-title
+commit messages are in german in this repo
+our staging url is https://staging.example.org
+the ci image has no docker
+the build server only has 2 GB ram so keep parallelism at 1
+never run prettier on legacy/
+legacy/ is off limits
+legacy/ must not be touched
+nope, it's not mongo, it's documentdb
+no, not 3000. the frontend is on 5173
+that's not right, the tests use sqlite in memory
+you're wrong, there is no staging cluster anymore
+you assumed utc but all our timestamps are in local time
+not quite: invoices are immutable, credit notes are separate rows
+actually we moved from jenkins to github actions last year
+forget what i said about redis, we use memcached
+wait, i was wrong about the timeout, it is 30 seconds not 60
+hmm i misremembered, it's the orders service that owns the table
+turned out the leak came from the http client, not from our cache
+it was a firewall rule, not our code
+so the culprit was the antivirus, it locks the node_modules folder
+root cause: the cert on the proxy expired
+solved, the problem was that the env file had windows line endings
+nein, das stimmt nicht, wir sind auf node 20
+wir haben beschlossen, dass alle texte in i18n/ liegen
+bitte merken: releases nur dienstags
+in diesem repo heißen die branches immer nach dem ticket
+hier verwenden wir nur lokale zeit
+denk dran dass die api read only ist
+acordamos usar ramas cortas
+recuerda que el staging se borra cada noche
+no, el puerto es 5433
+los commits van en inglés en este repo
+ici on écrit les messages de commit en anglais
+n'oublie pas que la base de test est vidée chaque nuit
+nous utilisons toujours utc dans la base
+non, le serveur tourne sur le port 8443
 """
 
 PASSING = """
@@ -357,4 +430,120 @@ on a un bug dans le formulaire
 c'est toujours rouge
 je n'ai jamais vu ça
 j'ai toujours une erreur
+can we make it a rule to always squash?
+is it ok if i never rebase
+somebody told me we never use mocks here
+the intern thinks we use svn
+our competitor always ships on friday
+in my last company we always used svn
+at my old job we never wrote tests
+they prefer java
+the ticket says: users must always confirm
+the spec says the button must be blue
+requirement: the user must be able to log in
+acceptance criteria: the list has to be sorted
+if we decide to use kafka we need a cluster
+once we have decided on a db, add it
+imagine we always had 2 replicas
+lets pretend we use oracle
+for this task use python 3.8
+just for this test use sqlite
+use the staging db for now
+this time skip the tests
+skip the tests
+for the demo we use fake data
+temporarily disable the check
+right now we have no tests
+at the moment the api is down
+i'm using node 20 right now
+i have no idea why it never works
+it never worked
+that never happened before
+this always happens on mondays
+the cron always fails on sunday
+ok i always knew that
+why not always use const
+always use const here?
+we should always use const
+we should probably never do that
+shouldn't we always lock
+i'd say we never need it
+no idea, we never used it
+great job, i love it
+perfect, this is what i wanted
+yes please
+yes, use that
+sure go ahead
+the second one is better
+i prefer the shorter version
+i like the first variant more
+i want it green
+i need it in german
+make it so that admins can always see it
+users should never see this page
+add validation so that names are never empty
+change the default to always
+set retries to 5
+set LOG_LEVEL=debug
+the db password is Tr0ub4dor&3
+it's in the .env file
+the config is wrong
+the endpoint is /api/v2/users
+the function is called parseRow
+the class is in foo.py
+call it parseRow
+name the branch fix-login
+the new name is OrderService
+the pr is number 42
+we're done here
+we're good
+we are nearly there
+we are seeing timeouts since the deploy
+we got a complaint from a customer
+we had an outage yesterday
+we have 3 failing tests
+we need tests for this
+we want to ship today
+we only have one hour
+we all make mistakes
+all clear
+all done
+all tests are red
+every time i save it crashes
+each row has a checkbox in the mock
+the mock shows a table with 3 columns
+the design has a blue header
+the icon is 24px but should be 16
+the page uses the old header, replace it
+the query uses a full scan, make it faster
+this uses too much memory
+that runs on every keystroke, debounce it
+it needs to be faster
+it has to be done by 5
+this must be fixed
+there must be a bug
+that must be it
+you must be kidding
+you have to escape that
+you need to import it first
+nie gesehen
+immer das gleiche
+der button ist immer deaktiviert
+die seite lädt nie
+kannst du immer die tests laufen lassen?
+wir haben einen bug
+wir brauchen einen neuen endpoint
+ich brauche das bis morgen
+ich habe das nie gesagt
+siempre pasa lo mismo
+nunca funciona
+por qué siempre falla
+tenemos un bug
+hay que arreglar esto hoy
+no entiendo
+toujours pareil
+ça ne marche jamais
+on a besoin d'un nouveau champ
+il faut corriger ça aujourd'hui
+je ne comprends pas
 """

@@ -11,10 +11,14 @@ def momentary() -> re.Pattern[str]:
         r"this morning|today|tonight|right now|at the moment|currently|yesterday|just now|atm|"
         r"again|tomorrow|later|this (?:week|time|afternoon|evening)|in a meeting|for now|"
         r"in a (?:minute|sec|bit)|i'?ll|i will|i'?m going to|let me|i need to|i have to|i'?m not|"
-        r"i meant|i had|i forgot|typo|the other one|that one|this one|gerade|heute|morgen|hoy|"
-        r"ma\u00f1ana|aujourd'hui|demain|(?:for|in|on) (?:this|that) (?:one|task|test|pr|file|"
-        r"function|list|view|page|table|component|screen|method|class|branch|commit|case|line|form|"
-        r"modal|dialog|column|loop|endpoint)|same (?:as|thing)"
+        r"i meant|for (?:the|this|a|our) (?:demo|test|task|moment|prototype|experiment|"
+        r"presentation)|temporar\w+|just for|(?:in )?the (?:mock|mockup|design|screenshot|figma|"
+        r"picture|image) (?:has|shows|is)|in the (?:mock|mockup|screenshot|picture)|(?:make|fix|"
+        r"replace|change|remove|move|rename|update|debounce|refactor|turn|put|clean|speed) (?:it|"
+        r"this|that|them)|i had|i forgot|typo|the other one|that one|this one|gerade|heute|morgen|"
+        r"hoy|ma\u00f1ana|aujourd'hui|demain|(?:this|that) (?:one|task|test|pr|file|function|list|"
+        r"view|page|table|component|screen|method|class|branch|commit|case|line|form|modal|dialog|"
+        r"column|loop|endpoint)|same (?:as|thing)"
     )
 
 

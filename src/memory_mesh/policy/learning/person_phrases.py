@@ -29,21 +29,20 @@ def own_habits() -> re.Pattern[str]:
         r"\b(?:i(?:'d| would|'ll)?|i'?m|i am) (?:really |just |personally |strongly |generally |"
         r"still )*(?:(?:always|never|usually|normally|typically|only(?= (?:use|write|work|"
         r"code)\b)|rarely|almost always|almost never)\s+(?:[a-z]+ly\s+)?(?P<verb>[a-z][\w-]*)|"
-        r"(?:prefer|rather (?:have|not|use|see)|favou?r)(?! (?:it|this|that|the (?:first|second|"
-        r"third|other|last|latter|former|one)|option)\b)|(?:hate|dislike|can'?t stand|(?:don'?t|"
-        r"do not) (?:like|use)|like|love)(?= (?!it\b|this\b|that\b|the\b|your\b|to\b|how\b|what\b|"
-        r"where\b|a\b|an\b))|(?:use|write|work|run|want|need)\b.{1,60}\beverywhere|(?:an? (?!bit|"
-        r"moment|little|fan)|colou?r-?\s?blind|dyslexic|left-handed|new to|blind|deaf|"
-        r"on (?:windows|linux|mac\w*|ubuntu|arch|debian|fedora|wsl|nixos)\b)|(?:work|"
-        r"code) (?:with|in) (?!this\b|that\b|the\b|it\b|an?\b|you\b))|"
-        r"\bmy (?:\w+ ){0,2}?(?:editor|ide|shell|terminal|os|keyboard|pronouns|time ?zone|locale|"
-        r"language|tongue|role|job|background|preference|style|setup|font|theme|workflow|eyesight|"
-        r"habit|name|machines?|laptop)s?(?: for \w+)? (?:is|are|was)\b|\b(?:ich|i) (?:bevorzuge|"
-        r"mag|hasse|will immer|m\u00f6chte immer|arbeite (?:immer|nur|mit))\b|"
-        r"\bich (?:\w+ ){1,3}?(?:immer|nie(?:mals)?|lieber|grunds\u00e4tzlich|ungern)\b|"
-        r"\b(?:siempre |nunca |yo )?(?:prefiero|odio|detesto)\b|\b(?:siempre|nunca) (?:uso|"
-        r"escribo|quiero|trabajo|hago|pongo)\b|\bme gustan?\b|\bje (?:pr\u00e9f\u00e8re|"
-        r"d\u00e9teste|veux toujours)\b|\bje n'aime pas\b|\b(?:j'|je n'|"
+        r"(?:prefer|rather (?:have|not|use|see)|favou?r)(?! (?:it|this|that|the|your|option)\b)|"
+        r"(?:hate|dislike|can'?t stand|(?:don'?t|do not) (?:like|use)|like|love)(?= (?!it\b|"
+        r"this\b|that\b|the\b|your\b|to\b|how\b|what\b|where\b|a\b|an\b))|(?:use|write|work|run|"
+        r"want|need)\b.{1,60}\beverywhere|(?:an? (?!bit|moment|little|fan)|colou?r-?\s?blind|"
+        r"dyslexic|left-handed|new to|blind|deaf|on (?:windows|linux|mac\w*|ubuntu|arch|debian|"
+        r"fedora|wsl|nixos)\b)|(?:work|code) (?:with|in) (?!this\b|that\b|the\b|it\b|an?\b|"
+        r"you\b))|\bmy (?:\w+ ){0,2}?(?:editor|ide|shell|terminal|os|keyboard|pronouns|time ?zone|"
+        r"locale|language|tongue|role|job|background|preference|style|setup|font|theme|workflow|"
+        r"eyesight|habit|name|machines?|laptop)s?(?: for \w+)? (?:is|are|was)\b|\b(?:ich|"
+        r"i) (?:bevorzuge|mag|hasse|will immer|m\u00f6chte immer|arbeite (?:immer|nur|mit))\b|"
+        r"\bich (?!habe?\b|hatte\b|bin\b|war\b)(?:\w+ ){1,3}?(?:immer|nie(?:mals)?|lieber|"
+        r"grunds\u00e4tzlich|ungern)\b|\b(?:siempre |nunca |yo )?(?:prefiero|odio|detesto)\b|"
+        r"\b(?:siempre|nunca) (?:uso|escribo|quiero|trabajo|hago|pongo)\b|\bme gustan?\b|"
+        r"\bje (?:pr\u00e9f\u00e8re|d\u00e9teste|veux toujours)\b|\bje n'aime pas\b|\b(?:j'|je n'|"
         r"je ne )(?!ai\b)\w+ (?:toujours|jamais|que)\b|\bj'aime (?!bien )",
         re.IGNORECASE,
     )
@@ -71,15 +70,19 @@ def of_answers() -> re.Pattern[str]:
         r"reply|respond)\b.{0,20}\b(?:in (?:english|german|french|spanish|\w+ish)|short|brief\w*)|"
         r"\b(?:antworte|schreib|sprich|frag|erkl\u00e4re?)\b(?: \w+)? (?:mir|mich|mit mir|immer|"
         r"bitte)|\b(?:resp\u00f3ndeme|cont\u00e9stame|h\u00e1blame|respuestas|expl\u00edcame)\b|"
-        r"\b(?:r\u00e9ponds|parle|explique|\u00e9cris)(?:-moi| moi)?\b|\btes r\u00e9ponses\b",
+        r"\b(?:r\u00e9ponds|parle|explique|\u00e9cris)(?:-moi| moi)?\b|\btes r\u00e9ponses\b|"
+        r"\bfor me\b",
         re.IGNORECASE,
     )
 
 
 @cache
 def always() -> re.Pattern[str]:
-    """Pattern of `always` and `never` in German, Spanish and French."""
-    return re.compile(r"\b(?:immer|nie(?:mals)?|siempre|nunca|toujours|jamais)\b", re.IGNORECASE)
+    """Pattern of `always` and `never`, also in German, Spanish and French."""
+    return re.compile(
+        r"\b(?:always|never|whenever|immer|nie(?:mals)?|siempre|nunca|toujours|jamais)\b",
+        re.IGNORECASE,
+    )
 
 
 @cache

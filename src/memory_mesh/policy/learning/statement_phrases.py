@@ -43,12 +43,12 @@ def remembering() -> re.Pattern[str]:
         r"(?:please\s+|pls\s+|can you\s+|could you\s+|bitte\s+|por favor\s+)*(?:(?:remember|"
         r"memori[sz]e|keep in mind|bear in mind|make a note|take note|note down|note for (?:later|"
         r"next time|the future)|write down|don'?t (?:ever )?forget|do not forget|never forget|"
-        r"save (?:this|that|to memory)|store (?:this|that|in memory)|merk(?:e)? dir|vergiss nicht|"
-        r"denk dran|notier(?:e)? dir|recuerda|no olvides|ten en cuenta|anota|souviens-toi|"
-        r"rappelle-toi|retiens|n'oublie pas|garde en t\u00eate|note bien)(?!\s+(?:when|how|what|"
-        r"why|if|where|who|wie|was|me)\b)|(?:note|nota|notiz|to remember|reminder)(?=\s*:|"
-        r"\s+(?:that|this)\b))[\s,:-]*(?:(?:that|this|dass|que|qu'|of|down|please|bitte|"
-        r"for (?:later|next time|the future))(?!\w)[\s,:-]*)*",
+        r"save (?:this|that|to memory)|store (?:this|that|in memory)|merk(?:e)? dir|"
+        r"(?:bitte )?merken|vergiss nicht|denk dran|notier(?:e)? dir|recuerda|no olvides|"
+        r"ten en cuenta|anota|souviens-toi|rappelle-toi|retiens|n'oublie pas|garde en t\u00eate|"
+        r"note bien)(?!\s+(?:when|how|what|why|if|where|who|wie|was|me)\b)|(?:note|nota|notiz|"
+        r"to remember|reminder)(?=\s*:|\s+(?:that|this)\b))[\s,:-]*(?:(?:that|this|dass|que|qu'|"
+        r"of|down|please|bitte|for (?:later|next time|the future))(?!\w)[\s,:-]*)*",
         re.IGNORECASE,
     )
 
@@ -57,12 +57,13 @@ def remembering() -> re.Pattern[str]:
 def questions() -> re.Pattern[str]:
     """Pattern of the start of a question or a request, also without its mark."""
     return re.compile(
-        r"(?:(?:why|what|how|where|who|which|whose|is|are|am|was|were|do|does|did|can|could|would|"
-        r"will|should|shall|may|have|has|had|any|isn'?t|aren'?t|doesn'?t|don'?t (?:we|you|i)|"
-        r"didn'?t|can'?t (?:we|you)|wouldn'?t|wonder\w*|whats|hows|wheres|warum|wieso|weshalb|was|"
-        r"wie|wo|wann|wer|welche\w*|kannst|k\u00f6nntest|k\u00f6nnen wir|ist|sind|hast|haben wir|"
-        r"soll(?:en|te)?|por qu\u00e9|qu\u00e9|c\u00f3mo|d\u00f3nde|cu\u00e1l|cu\u00e1ndo|puedes|"
-        r"podr\u00edas|pourquoi|comment|quel\w*|est-ce|peux-tu|tu peux|pourrais)\b(?!-)|o\u00f9\b)",
+        r"(?:(?:why|what|how|where|who|which|whose|is|are|am|was|were|do(?! not)|does|did|can|"
+        r"could|would|will|should|shall|may|have|has|had|any|isn'?t|aren'?t|doesn'?t|don'?t (?:we|"
+        r"you|i)|didn'?t|can'?t (?:we|you)|wouldn'?t|wonder\w*|whats|hows|wheres|warum|wieso|"
+        r"weshalb|was|wie|wo|wann|wer|welche\w*|kannst|k\u00f6nntest|k\u00f6nnen wir|ist|sind|"
+        r"hast|haben wir|soll(?:en|te)?|por qu\u00e9|qu\u00e9|c\u00f3mo|d\u00f3nde|cu\u00e1l|"
+        r"cu\u00e1ndo|puedes|podr\u00edas|pourquoi|comment|quel\w*|est-ce|peux-tu|tu peux|"
+        r"pourrais)\b(?!-)|o\u00f9\b)",
         re.IGNORECASE,
     )
 
@@ -79,11 +80,14 @@ def doubts() -> re.Pattern[str]:
         r"imagine|assuming|hypothetically|in theory|let'?s say|say we|if (?:we|i|you) (?:were|had|"
         r"switched|moved|used|could|would)|would(?! (?:rather|prefer|like you))|"
         r"could(?:n'?t)? (?:we|i|you|it)|thinking (?:about|of)|was thinking|could(?! not|n'?t)|"
-        r"considering|lol|haha|rofl|lmao|what could go wrong|yeah right|oh great|brilliant idea|"
-        r"just kidding|kidding|joking|/s|sarcasm|ich glaube|glaub ich|ich denke|vielleicht|"
-        r"wahrscheinlich|vermutlich|k\u00f6nnte|angeblich|keine ahnung|creo que|quiz\u00e1s?|"
-        r"tal vez|probablemente|a lo mejor|supongo|je (?:pense|crois)|peut-\u00eatre|probablement|"
-        r"sans doute|according to|supposedly|allegedly|they say|people say|rumou?r"
+        r"(?:we|you|i) should(?:n'?t)?|should(?:n'?t)? (?:we|i|you)|(?:once|until|when|before|"
+        r"unless|if) we(?: have|'ve)? (?:decided?|agreed?|know|settled?)|pretend|at my (?:old|last|"
+        r"previous)|in my (?:old|last|previous)|considering|lol|haha|rofl|lmao|what could go wrong|"
+        r"yeah right|oh great|brilliant idea|just kidding|kidding|joking|/s|sarcasm|ich glaube|"
+        r"glaub ich|ich denke|vielleicht|wahrscheinlich|vermutlich|k\u00f6nnte|angeblich|"
+        r"keine ahnung|creo que|quiz\u00e1s?|tal vez|probablemente|a lo mejor|supongo|je (?:pense|"
+        r"crois)|peut-\u00eatre|probablement|sans doute|according to|supposedly|allegedly|they say|"
+        r"people say|rumou?r"
     )
 
 
@@ -120,14 +124,14 @@ def standing() -> re.Pattern[str]:
         r"\b(?:from now on|from here on|going forward|in (?:the )?future|henceforth|by convention|"
         r"as a rule|house rule|project rule|(?:our|the|project|team) (?:convention|rule|policy|"
         r"standard|guideline)s? (?:is|are|here|says)|as (?:our|a) (?:convention|rule|policy)|"
-        r"at all times|no exceptions|without exception|every(?: single)? time|ever again|"
-        r"around here|on (?:this|our) (?:project|team|repo)|for all (?:new|our|future) \w+|"
-        r"in diesem (?:projekt|repo\w*)|bei uns|in unserem|ab (?:jetzt|sofort|heute)|k\u00fcnftig|"
-        r"in zukunft|grunds\u00e4tzlich|en este (?:proyecto|repo\w*)|en nuestro|"
-        r"de ahora en adelante|a partir de ahora|desde ahora|por norma|dans ce (?:d\u00e9p\u00f4t|"
-        r"projet|repo\w*)|dans notre|dans cette|d\u00e9sormais|dor\u00e9navant|"
-        r"\u00e0 partir de maintenant)\b|\bhere (?=(?:follow|use|are|is|must|have|go|live|get|"
-        r"need)\b)|\b(?:nobody|no one|everyone|everybody) here\b",
+        r"at all times|no exceptions|without exception|ever again|around here|on (?:this|"
+        r"our) (?:project|team|repo)|for all (?:new|our|future) \w+|in diesem (?:projekt|repo\w*)|"
+        r"bei uns|in unserem|ab (?:jetzt|sofort|heute)|k\u00fcnftig|in zukunft|grunds\u00e4tzlich|"
+        r"en este (?:proyecto|repo\w*)|en nuestro|de ahora en adelante|a partir de ahora|"
+        r"desde ahora|por norma|dans ce (?:d\u00e9p\u00f4t|projet|repo\w*)|dans notre|dans cette|"
+        r"d\u00e9sormais|dor\u00e9navant|\u00e0 partir de maintenant)\b|\bhere (?=(?:follow|use|"
+        r"are|is|must|have|go|live|get|need)\b)|\b(?:nobody|no one|everyone|everybody) here\b|"
+        r"^(?:no|only) [\w /.-]{3,60} here\s*[.!]*$",
         re.IGNORECASE,
     )
 
@@ -137,8 +141,9 @@ def habits() -> re.Pattern[str]:
     """Pattern of what a team does: `we always …`, `we use …`."""
     return re.compile(
         r"(?P<surely>\bwe(?:'ve| have)? (?P<how>always|never|only|usually|generally|normally|"
-        r"typically|deliberately|intentionally|strictly|mostly|all)\s+(?P<verb>\w+)|\b(?:our|"
-        r"all) [\w-]+(?: [\w/.-]+){0,4} (?:always|never|must)\b|\bwe(?:'ve| have| just|"
+        r"typically|deliberately|intentionally|strictly|mostly)\s+(?P<verb>\w+)|\b(?:our|"
+        r"all) (?!competitors?\b|customers?\b|clients?\b|boss\b|"
+        r"managers?\b)[\w-]+(?: [\w/.-]+){0,4} (?:always|never|must)\b|\bwe(?:'ve| have| just|"
         r" already)* (?:migrated|moved|switched|dropped|replaced|upgraded|renamed|removed|"
         r"deprecated|standardi[sz]ed|banned|retired|adopted|split)\b)|"
         rf"\bwe(?: now| also| just| still| actually| no longer| (?:do not|don'?t|will not|won'?t|"
@@ -146,12 +151,13 @@ def habits() -> re.Pattern[str]:
         rf"needed to))* {_KEEPING}\b|"
         r"\bwe(?:'re|re| are)(?: now| still| only| not)? (?:on|using|running|targeting|"
         r"stuck (?:on|with)|bound to|required|obliged|not allowed|limited)\b|\b(?:our|"
-        r"all(?: of)?(?: our| the)?|every|each|any|no) (?!time\b|need\b|problem|worries\b|"
-        r"idea\b)[\w-]+(?: [\w/.-]+){0,4} (?:always|never|only|must|has to|have to|may|needs? to|"
-        r"go(?:es)?|follows?|uses?|lives?|runs?|belongs?|starts?|ends?|comes?|requires?|needs?|"
-        r"logs?|emits?|sends?|expose|exposes|share|shares|writes?|accepts?|keeps?|carry|carries|"
-        r"extends?|inherits?)\b|^only [\w -]{3,40} (?:may|can|are allowed|is allowed)\b|^(?:to|"
-        r"in order to|before|for) [^,]{3,60},? you (?:need|have|must|should)\b",
+        r"all(?: of)?(?: our| the)?|every|each|any|no) (?!time\b|competitor|customer|client|"
+        r"boss\b|manager|need\b|problem|worries\b|idea\b)[\w-]+(?: [\w/.-]+){0,4} (?:always|never|"
+        r"only|must|has to|have to|may|needs? to|go(?:es)?|follows?|uses?|lives?|runs?|belongs?|"
+        r"starts?|ends?|comes?|requires?|needs?|logs?|emits?|sends?|expose|exposes|share|shares|"
+        r"writes?|accepts?|keeps?|carry|carries|extends?|inherits?)\b|^only [\w -]{3,40} (?:may|"
+        r"can|are allowed|is allowed)\b|^(?:to|in order to|before|for) [^,]{3,60},? you (?:need|"
+        r"have|must|should)\b",
         re.IGNORECASE,
     )
 
@@ -197,12 +203,13 @@ def decisions() -> re.Pattern[str]:
         r"no longer (?:use|using|support\w*|go\w*))|"
         rf"let'?s (?:go|stick|stay) with{pointing}|let'?s (?:settle on|standardi[sz]e on)|"
         rf"let'?s (?:not )?use{pointing} .{{2,40}} (?:for|instead|everywhere|from)|"
-        r"(?:(?:the|our|final|my|team) )*decision(?: is| was|:)|decided (?:to|on|against|not|that)|"
-        r"we(?:'ll| will) (?:use|go with|keep|drop|adopt|stay|stick|move to|switch to|not)|"
-        r"it'?s decided|as (?:agreed|decided)|change of plans?|wir (?:haben uns|"
-        r"haben) .{0,60}(?:entschieden|geeinigt|beschlossen)|wir (?:nehmen|bleiben bei)|(?:hemos |"
-        r")(?:decidi(?:mos|do)|acorda(?:mos|do))|vamos a usar|nos quedamos con|(?:on a|"
-        r"nous avons) (?:d\u00e9cid\u00e9|choisi|convenu)|on (?:part sur|reste sur)"
+        r"(?:(?:the|our|final|my|team) )*decision(?: is| was|:)|(?:the|our) plan is to|"
+        r"decided (?:to|on|against|not|that)|we(?:'ll| will) (?:use|go with|keep|drop|adopt|stay|"
+        r"stick|move to|switch to|not)|it'?s decided|as (?:agreed|decided)|change of plans?|"
+        r"wir (?:haben uns|haben) .{0,60}(?:entschieden|geeinigt|beschlossen)|wir (?:nehmen|"
+        r"bleiben bei)|(?:hemos |)(?:decidi(?:mos|do)|acorda(?:mos|do))|vamos a usar|"
+        r"nos quedamos con|(?:on a|nous avons) (?:d\u00e9cid\u00e9|choisi|convenu)|on (?:part sur|"
+        r"reste sur)"
     )
 
 
@@ -221,7 +228,7 @@ def facts() -> re.Pattern[str]:
         r"meant|based|vendored|replaced|deprecated|licensed|translated|made|archived|flagged|"
         r"deleted|cut|protected|frozen|immutable|append-only|stateless|read-only|case-sensitive|"
         r"canonical|mandatory|optional|required)\b|go(?:es)? (?:through|to|via|out|in|into|live|"
-        r"under)|calls?|ends? (?:in|with)|takes? (?:\w+ ){0,2}\d\w*|reads? (?:from|its|only)|"
+        r"under|next)|calls?|ends? (?:in|with)|takes? (?:\w+ ){0,2}\d\w*|reads? (?:from|its|only)|"
         r"writes? to|talks? to|speaks?|listens? on|points? (?:to|at)|comes? from|belongs? to|"
         r"owns?|happens? (?:only|on|every|at|in|via)|depends? on|expires? (?:after|in|every|on)|"
         r"requires?|expects?|supports?|follows?|consists? of|stands? for|means|refers? to|"
@@ -229,8 +236,8 @@ def facts() -> re.Pattern[str]:
         r"via)|stays? (?:in|on|at|with)|(?:has|have) (?:no|two|three|four|five|six|its own|"
         r"their own|a|an|only|\d+\w*)\b|(?P<plainly>(?:is|are|isn'?t|aren'?t) (?:the|an?|our|in|"
         r"on|at|under|behind|for|only|not|utc|from|per)\b|needs?))(?!\w)|(?:is|are) (?=v?\d|"
-        r"[^,]{1,30},? not [\w-]+)|(?:is|are) (?:always|never) (?=[^,]{2,40}, (?:never|not|"
-        r"always)\b)|are (?=[\w`-]+s\b|[\w`-]+(?:,|$)))",
+        r"https?://|[^,]{1,30},? not [\w-]+)|(?:is|are) (?:always|never) (?=[^,]{2,40}, (?:never|"
+        r"not|always)\b)|are (?=[\w`-]+s\b))",
         re.IGNORECASE,
     )
 
@@ -280,14 +287,26 @@ def flaws() -> re.Pattern[str]:
 
 
 @cache
+def own_errors() -> re.Pattern[str]:
+    """Pattern of words by which somebody plainly says that something said before is wrong."""
+    return _any_of(
+        r"i (?:misremembered|misspoke|was wrong|was mistaken|mixed (?:that|it|this) up|got (?:that|"
+        r"it) wrong)|my (?:bad|mistake)|correction|that'?s (?:wrong|not (?:right|true|correct)|"
+        r"incorrect|outdated)|you'?re wrong|you assumed|ich lag falsch|mein fehler|"
+        r"me equivoqu\u00e9|je me suis tromp\u00e9"
+    )
+
+
+@cache
 def contrasts() -> re.Pattern[str]:
     """Pattern of `it was X, not Y` and of `X is no longer Y` inside a sentence."""
     return _any_of(
         r"(?:it|the (?:cause|problem|reason|issue|culprit|bug)) (?:was|is|were) .{2,60}, not|"
-        r"(?:was|is|were)n'?t .{2,60}, it (?:was|is)|the (?:real|actual|root) (?:cause|reason|"
-        r"problem|culprit|issue) (?:was|is)|not because of|is no longer|are no longer|(?:is|are|"
-        r"was|were)n'?t .{2,40} anymore|instead of what i said|i (?:was|were) wrong|my (?:bad|"
-        r"mistake)|turns? out|not .{1,30} but"
+        r"(?:was|is|were)n'?t .{2,60}, it (?:was|is)|the (?:(?:real|actual|root) )?(?:cause|reason|"
+        r"culprit) (?:was|is)|root cause:|the (?:problem|issue|bug) was|i said .{1,40} but|"
+        r"not because of|is no longer|are no longer|(?:is|are|was|were)n'?t .{2,40} anymore|"
+        r"instead of what i said|i (?:was|were) wrong|my (?:bad|mistake)|turn(?:s|ed)? out|"
+        r"not .{1,30} but"
     )
 
 

@@ -15,6 +15,7 @@ Only clear statements count: what is missed can be said again, what is wrongly k
 """
 
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
 from itertools import islice
 
 from memory_mesh.fastdataclass import dataclass
@@ -48,6 +49,14 @@ _MIN_WORDS = 3
 _SUBJECT = 2  # words of a subject that opens with a word that may be a verb: `test data`
 
 
+class _Correcting(IntEnum):
+    """Whether a prompt corrects: `no` may answer a question, `I was wrong` may not."""
+
+    NO = 0
+    PERHAPS = 1
+    SURELY = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One sentence to keep: its text, its kind, and whose it is."""
@@ -77,11 +86,14 @@ def takes_back(prompt: str) -> bool:
 
 
 def _read(sentences: Sequence[str]) -> Iterator[Statement]:
-    correcting = asked = False
+    correcting, asked = _Correcting.NO, False
     kept: set[str] = set()
     for place, sentence in enumerate(sentences):
         text, corrects, remember = _opened(sentence)
-        correcting = correcting or corrects or bool(phrases.flaws().match(text))
+        if corrects or phrases.flaws().match(text):
+            correcting = max(correcting, _Correcting.PERHAPS)
+        if phrases.own_errors().search(without_quotes(sentence)):
+            correcting = _Correcting.SURELY
         if remember and not _says_enough(text) and place and not asks(sentences[place - 1]):
             text = _opened(sentences[place - 1])[0]  # `… . Remember that.`
         wanted = remember or asked
@@ -111,32 +123,34 @@ def _opened(sentence: str) -> tuple[str, bool, bool]:
     return text, corrects, remember
 
 
-def _statement(text: str, place: int, *, correcting: bool, remember: bool) -> Statement | None:
+def _statement(
+    text: str, place: int, *, correcting: _Correcting, remember: bool
+) -> Statement | None:
     plain = without_quotes(text)
     if not _says_enough(plain) or asks(plain) or _is_secret(text):
         return None
-    contrasts = bool(phrases.contrasts().search(plain))
-    if not remember and _is_ruled_out(plain, correcting=correcting or contrasts):
+    if phrases.contrasts().search(plain):
+        correcting = max(correcting, _Correcting.PERHAPS)
+    if not remember and _is_ruled_out(plain, correcting=bool(correcting)):
         return None
     personal = _is_personal(plain)
-    kind = _kind(plain, personal=personal, correcting=correcting or contrasts)
+    kind = _kind(plain, personal=personal, correcting=correcting)
     if kind is None and remember:
         kind = Kind.FACT
     if kind is None:
         return None
-    return Statement(
-        " ".join(text.split()), kind, place, personal, corrects=correcting or contrasts
-    )
+    return Statement(" ".join(text.split()), kind, place, personal, corrects=bool(correcting))
 
 
-def _kind(plain: str, *, personal: bool, correcting: bool) -> Kind | None:
+def _kind(plain: str, *, personal: bool, correcting: _Correcting) -> Kind | None:
     if personal:
         return Kind.PREFERENCE
     if phrases.decisions().search(plain):
         return Kind.DECISION
-    if _holds_in_project(plain) or _is_fact(plain, plainly=correcting):
+    if _holds_in_project(plain) or _is_fact(plain, plainly=bool(correcting)):
         return Kind.CORRECTION if correcting else Kind.FACT
-    return Kind.CORRECTION if correcting and _sets_right(plain) else None
+    surely = correcting is _Correcting.SURELY
+    return Kind.CORRECTION if correcting and _sets_right(plain, surely=surely) else None
 
 
 def _is_ruled_out(plain: str, *, correcting: bool) -> bool:
@@ -234,7 +248,8 @@ def _holds_in_project(plain: str) -> bool:
 
 def _is_fact(plain: str, *, plainly: bool) -> bool:
     """True for what a thing of the project is, has or uses."""
-    found = phrases.facts().match(plain.rpartition(": ")[2])
+    stated = plain.rpartition(": ")[2].rpartition(" but ")[2]
+    found = phrases.facts().match(stated)
     if found is None or not _is_thing(found["who"]) or passing.no_subject().search(found["who"]):
         return False
     if (
@@ -248,13 +263,15 @@ def _is_fact(plain: str, *, plainly: bool) -> bool:
     return not passing.momentary().search(plain) and not _is_trouble(plain)
 
 
-def _sets_right(plain: str) -> bool:
+def _sets_right(plain: str, *, surely: bool) -> bool:
     """True if a sentence of a correction states a thing, and more than that something is wrong."""
     contrasts = bool(phrases.contrasts().search(plain))
     if passing.momentary().search(plain) or not says(plain, 2 if contrasts else 3):
         return False
-    stated = phrases.statements().search(plain) and not _is_order(plain)
-    return bool(stated) and (contrasts or _is_particular(plain))
+    if _is_order(plain) or plain.casefold().split()[0] in {"i", "i'm", "you", "let"}:
+        return False
+    stated = bool(phrases.statements().search(plain))
+    return contrasts or (stated and (surely or _is_particular(plain)))
 
 
 def _is_particular(plain: str) -> bool:

@@ -240,7 +240,9 @@ def _intended() -> re.Pattern[str]:
         r"confirms? (?:the bug|that it fails|the (?:guard|check|rule|validation))|"
         r"reproduces? (?:the|it)|reproduced|intentional(?:ly)?|on purpose|(?:correctly|properly|"
         r"rightly) (?:fails?|failed|rejects?|rejected|refuses?|refused|blocks?|blocked|exits)|"
-        r"wie erwartet|como se esperaba|comme pr\u00e9vu)\b",
+        r"(?:guard|check|hook|validation|protection|rule|gate|assertion) (?:works|catches|fires|"
+        r"holds|kicks in)|(?:yes|confirmed|verified|correct)[,:.] .{0,80}(?:fails?|refuse[sd]?|"
+        r"reject\w*|exits|blocked|denied)|wie erwartet|como se esperaba|comme pr\u00e9vu)\b",
         re.IGNORECASE,
     )
 
