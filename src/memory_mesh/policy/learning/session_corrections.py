@@ -23,7 +23,7 @@ def corrected(
     """Returns the id of the earlier statement that this one replaces, or None.
 
     `said` is the whole of the prompt's own sentences: a correction often names its subject in the
-    sentence beside. Of several statements of one prompt the one that fits best replaces.
+    sentence beside. Of several statements of one prompt the first that names it replaces it.
     """
     anew = next((id_ for id_, known in earlier.items() if _says_anew(statement.text, known)), None)
     if anew is not None or not statement.corrects:
@@ -31,9 +31,8 @@ def corrected(
     best = max(earlier, key=lambda id_: _taken_up(said, earlier[id_]), default=None)
     if best is None or not _is_meant(said, earlier[best]):
         return None
-    rivals = [other for other in (*others, statement) if other.corrects]
-    fitting = max(rivals, key=lambda other: _taken_up(other.text, earlier[best]))
-    return best if fitting.place == statement.place else None
+    named = [one for one in others if one.corrects and _taken_up(one.text, earlier[best])]
+    return best if named[:1] in ([], [statement]) else None
 
 
 def taken_back(said: str, earlier: Mapping[str, str]) -> str | None:
