@@ -28,6 +28,13 @@ def store(mesh):
     return MeshStore(mesh)
 
 
+def got(store, namespace, key, **options):
+    """An item that must be there."""
+    item = store.get(namespace, key, **options)
+    assert item is not None
+    return item
+
+
 def keys(found):
     return [item.key for item in found]
 
@@ -47,7 +54,7 @@ VALUES = [
 @pytest.mark.parametrize("value", VALUES)
 def test_a_value_comes_back_as_it_was_put(store, value):
     store.put(ALICE, "k", value)
-    assert store.get(ALICE, "k").value == value
+    assert got(store, ALICE, "k").value == value
     assert [item.value for item in store.search(ALICE)] == [value]
 
 
@@ -70,7 +77,7 @@ def test_a_key_is_an_address_and_comes_back_as_it_was_given(store, key):
     store.put((*ALICE, "a/b", "#"), key, {"n": 1})
     (found,) = store.search(ALICE)
     assert (found.namespace, found.key) == ((*ALICE, "a/b", "#"), key)
-    assert store.get(found.namespace, key).value == {"n": 1}
+    assert got(store, found.namespace, key).value == {"n": 1}
     store.delete(found.namespace, key)
     assert store.get(found.namespace, key) is None
 
@@ -88,20 +95,20 @@ def test_a_key_or_a_label_that_is_too_long_says_what_to_do(store):
 def test_personal_data_in_a_value_is_replaced_unless_the_mesh_keeps_it(store, tmp_path, clock):
     value = {"mail": "write to ann@example.org", "deep": [{"mail": "ann@example.org"}]}
     store.put(ALICE, "k", value)
-    found = store.get(ALICE, "k").value
+    found = got(store, ALICE, "k").value
     assert "ann@example.org" not in str(found)
     assert found.keys() == value.keys()
     with MemoryMesh(db_dir=tmp_path / "exact", clock=clock, redact=False) as exact:
         MeshStore(exact).put(ALICE, "k", value)
-        assert MeshStore(exact).get(ALICE, "k").value == value
+        assert got(MeshStore(exact), ALICE, "k").value == value
 
 
 def test_a_changed_value_keeps_its_history_and_its_creation(store, mesh, clock):
     store.put(ALICE, "k", {"city": "Oslo"})
-    born = store.get(ALICE, "k")
+    born = got(store, ALICE, "k")
     clock.advance(timedelta(hours=1))
     store.put(ALICE, "k", {"city": "Rome"}, index=False)
-    now = store.get(ALICE, "k")
+    now = got(store, ALICE, "k")
     assert (now.value, now.created_at) == ({"city": "Rome"}, born.created_at)
     assert now.updated_at - now.created_at == timedelta(hours=1)
     view = mesh.view(namespace="default.langgraph.memories.alice")
@@ -115,7 +122,7 @@ def test_a_changed_value_keeps_its_history_and_its_creation(store, mesh, clock):
 def test_a_key_that_is_put_after_a_delete_is_a_new_item(store, clock):
     for life in range(3):
         store.put(ALICE, "k", {"life": life})
-        found = store.get(ALICE, "k")
+        found = got(store, ALICE, "k")
         assert (found.value, found.created_at) == ({"life": life}, clock.now())
         assert len(store.search(ALICE)) == 1
         store.delete(ALICE, "k")
@@ -139,7 +146,7 @@ def test_equal_and_contradicting_values_stay_items_of_their_own(store, mesh):
 def test_what_one_user_stores_no_search_of_another_finds(store):
     store.put(ALICE, "k", {"text": "likes pizza"})
     store.put(BOB, "k", {"text": "likes sushi"})
-    assert store.get(ALICE, "k").value == {"text": "likes pizza"}
+    assert got(store, ALICE, "k").value == {"text": "likes pizza"}
     assert [item.value["text"] for item in store.search(BOB, query="likes pizza")] == [
         "likes sushi"
     ]
@@ -164,7 +171,7 @@ def test_users_of_the_mesh_have_stores_of_their_own(mesh):
     mesh.for_user("alice").add("something else")
     alice.put(("memories",), "k", {"text": "likes pizza"})
     bob.put(("memories",), "k", {"text": "likes sushi"})
-    assert alice.get(("memories",), "k").value == {"text": "likes pizza"}
+    assert got(alice, ("memories",), "k").value == {"text": "likes pizza"}
     assert [item.value["text"] for item in bob.search((), query="likes")] == ["likes sushi"]
     assert alice.list_namespaces() == bob.list_namespaces() == [("memories",)]
     assert len(mesh.for_user("alice").search("pizza")) == 1
@@ -234,7 +241,7 @@ def test_a_query_searches_what_index_names_and_ranks_it_first(store):
         "deep",
     }
     assert [item.key for item in store.search(ALICE, query="zebra") if item.score] == ["deep"]
-    assert store.get(ALICE, "none").value == {"title": "walrus giraffe zebra"}
+    assert got(store, ALICE, "none").value == {"title": "walrus giraffe zebra"}
     store.put(ALICE, "none", {"title": "walrus giraffe zebra"})
     assert "none" in [item.key for item in store.search(ALICE, query="zebra") if item.score]
 
@@ -302,7 +309,7 @@ def test_a_batch_reads_before_it_writes_and_the_last_put_of_a_key_counts(store):
     assert results[1] == results[8]
     assert results[1].value == {"n": 0}
     assert (results[6], results[7]) == ([], [ALICE])
-    assert store.get(ALICE, "k").value == {"n": 2}
+    assert got(store, ALICE, "k").value == {"n": 2}
     assert keys(store.search(BOB)) == ["new"]
 
 
@@ -330,19 +337,19 @@ def test_an_item_with_a_time_to_live_ends_and_a_read_keeps_it_alive(mesh, clock)
     store.put(ALICE, "stays", {"n": 2}, ttl=None)
     put_at = clock.now()
     clock.advance(timedelta(minutes=9))
-    assert store.get(ALICE, "k").updated_at == put_at
+    assert got(store, ALICE, "k").updated_at == put_at
     clock.advance(timedelta(minutes=10))
-    assert store.get(ALICE, "k", refresh_ttl=False).value == {"n": 1}
+    assert got(store, ALICE, "k", refresh_ttl=False).value == {"n": 1}
     clock.advance(timedelta(minutes=1))
     assert store.get(ALICE, "k") is None
     assert keys(store.search(ALICE)) == ["stays"]
     store.put(ALICE, "k", {"n": 3})
-    again = store.get(ALICE, "k")
+    again = got(store, ALICE, "k")
     assert (again.value, again.created_at) == ({"n": 3}, clock.now())
     assert len(store.search(ALICE)) == 2
     store.put(ALICE, "k", {"n": 4}, ttl=None)
     clock.advance(timedelta(days=9))
-    assert store.get(ALICE, "k").value == {"n": 4}
+    assert got(store, ALICE, "k").value == {"n": 4}
 
 
 def test_reads_of_an_item_with_a_time_to_live_seldom_write(mesh, clock):
@@ -390,7 +397,7 @@ def test_a_mesh_of_a_session_and_project_keeps_items_for_all(tmp_path, clock):
         MeshStore(mesh).put(ALICE, "k", {"n": 1})
     clock.advance(timedelta(days=99))
     with MemoryMesh(db_dir=tmp_path, clock=clock, agent_id="other") as mesh:
-        assert MeshStore(mesh).get(ALICE, "k").value == {"n": 1}
+        assert got(MeshStore(mesh), ALICE, "k").value == {"n": 1}
 
 
 def test_a_channel_that_may_not_change_the_item_says_so(mesh):
@@ -400,10 +407,10 @@ def test_a_channel_that_may_not_change_the_item_says_so(mesh):
         weak.put(ALICE, "k", {"n": 2})
     with pytest.raises(NotAllowed, match="waits for review"):
         weak.delete(ALICE, "k")
-    assert weak.get(ALICE, "k").value == {"n": 1}
+    assert got(weak, ALICE, "k").value == {"n": 1}
     weak.put(ALICE, "own", {"text": "same"})
     weak.put(ALICE, "own", {"text": "other"})
-    assert weak.get(ALICE, "own").value == {"text": "other"}
+    assert got(weak, ALICE, "own").value == {"text": "other"}
 
 
 def test_an_async_mesh_serves_too_and_anything_else_is_refused(tmp_path):
@@ -419,4 +426,4 @@ def test_an_async_mesh_serves_too_and_anything_else_is_refused(tmp_path):
 
     asyncio.run(run())
     with pytest.raises(InvalidInput, match="needs a MemoryMesh"):
-        MeshStore("folder")
+        MeshStore("folder")  # type: ignore[arg-type]

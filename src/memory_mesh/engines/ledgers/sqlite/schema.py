@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.engines.ledgers import migrations
@@ -116,8 +117,30 @@ def empty(namespace: str) -> Iterator[sqlite3.Connection]:
     """A namespace without memories, for reads of one that does not exist."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        for step in migrations.steps(_FOLDER):
-            _apply(db, step, namespace)
+        if hasattr(db, "deserialize"):
+            db.deserialize(_blank())
+            db.execute(
+                "UPDATE store SET namespace = ?, head = ?, identity = lower(hex(randomblob(16)))",
+                (namespace, audit.genesis(namespace)),
+            )
+        else:  # of an SQLite before 3.36
+            _make(db, namespace)
         yield db
     finally:
         db.close()
+
+
+@lru_cache(maxsize=1)
+def _blank() -> bytes:
+    """The file of a namespace without memories: migrating one takes 30 ms, copying it none."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        _make(db, "")
+        return db.serialize()
+    finally:
+        db.close()
+
+
+def _make(db: sqlite3.Connection, namespace: str) -> None:
+    for step in migrations.steps(_FOLDER):
+        _apply(db, step, namespace)
