@@ -1,5 +1,6 @@
 """Shipped with the product for those who test against it, or write an engine for it."""
 
+from memory_mesh.testing.adapter_contract import AdapterContract
 from memory_mesh.testing.clock import FrozenClock
 from memory_mesh.testing.embedder_contract import EmbedderContract
 from memory_mesh.testing.index_contract import IndexContract
@@ -8,6 +9,7 @@ from memory_mesh.testing.llm import ScriptedLLM
 from memory_mesh.testing.search_contract import SearchContract
 
 __all__ = [
+    "AdapterContract",
     "EmbedderContract",
     "FrozenClock",
     "IndexContract",
