@@ -8,7 +8,6 @@ from pathlib import Path
 from memory_mesh.testing.adapter_contract import Adapted, AdapterContract
 from tests.agents.adapters import on_langgraph, on_openai
 
-
 ROOT = Path(__file__).parents[3]
 
 

@@ -1,6 +1,7 @@
 """`MeshStore`: LangGraph's BaseStore on a mesh, held against the contract and LangGraph's own."""
 
 import asyncio
+import sys
 import threading
 from datetime import timedelta
 
@@ -427,3 +428,33 @@ def test_an_async_mesh_serves_too_and_anything_else_is_refused(tmp_path):
     asyncio.run(run())
     with pytest.raises(InvalidInput, match="needs a MemoryMesh"):
         MeshStore("folder")  # type: ignore[arg-type]
+
+
+opened: list[str] | None = None  # files that SQLite opens while somebody listens
+
+
+def _listen(event: str, arguments: tuple[object, ...]) -> None:
+    if opened is not None and event == "sqlite3.connect":
+        opened.append(str(arguments[0]))
+
+
+def test_a_call_for_one_user_touches_the_file_of_that_user_alone(tmp_path, monkeypatch):
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        store = MeshStore(mesh)
+        for number in range(12):
+            store.put(("memories", f"user{number}"), "k", {"text": f"likes dish {number}"})
+    sys.addaudithook(_listen)
+    calls = (
+        lambda store: store.get(("memories", "user3"), "k"),
+        lambda store: store.search(("memories", "user3"), query="dish"),
+        lambda store: store.search(("memories", "user3", "deeper")),
+        lambda store: store.put(("memories", "user3"), "k2", {"n": 1}),
+        lambda store: store.delete(("memories", "user3"), "k2"),
+    )
+    for call in calls:
+        with MemoryMesh(db_dir=tmp_path) as mesh:
+            monkeypatch.setattr(sys.modules[__name__], "opened", [])
+            call(MeshStore(mesh))
+            assert opened
+            assert all("user3" in file for file in opened if "langgraph" in file)
+            monkeypatch.setattr(sys.modules[__name__], "opened", None)

@@ -3,15 +3,18 @@
 import asyncio
 import copy
 import logging
+import time
+from collections.abc import Sequence
 
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
 from memory_mesh import MemoryMesh as AsyncMesh, log
+from memory_mesh.agents.adapters.exchange_memory import WAIT_SECONDS
 from memory_mesh.agents.adapters.openai import settle, with_memory
-from memory_mesh.errors import InvalidInput
-from memory_mesh.model import SourceKind
+from memory_mesh.errors import EmbeddingError, InvalidInput
+from memory_mesh.model import Embedding, SourceKind
 from memory_mesh.sync import MemoryMesh
 from tests.agents.fake_openai import fake_openai
 
@@ -312,6 +315,27 @@ def test_the_rest_of_the_client_is_its_own(fake, plain, mesh):
     with client as same:
         assert same is client
     assert plain.is_closed()
+    assert settle(client)
+
+
+class SlowEmbedder:
+    """An embedder of the caller's own that takes its time with texts, and then fails."""
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
+        if not query:
+            time.sleep(2 * WAIT_SECONDS)
+        raise EmbeddingError("out of order")
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def test_a_slow_write_is_left_to_the_background_and_with_waits_for_it(fake, plain, tmp_path):
+    mesh = MemoryMesh(db_dir=tmp_path / "slow", custom_embedder=SlowEmbedder())
+    with mesh:
+        with with_memory(plain, mesh, user="alice") as client:
+            chat(client, PIZZA)
+        assert memories(mesh, "alice") == [PIZZA]
 
 
 def test_what_is_no_mesh_no_place_and_no_client_of_ours_is_refused(plain, mesh):

@@ -42,6 +42,7 @@ _CALLS: dict[tuple[str, ...], Api] = {
     ("responses", "parse"): RESPONSES,
 }
 _COPIES = {"with_options", "copy"}  # methods that return another client
+_CLOSING_SECONDS = 10.0  # that the end of `with` waits for what is remembered
 _USERS = ("memory_user", "user", "safety_identifier")  # arguments that name the user, first wins
 
 
@@ -115,6 +116,7 @@ class _Part:
         return self
 
     def __exit__(self, *error: object) -> object:
+        self._calls.memory.settle(_CLOSING_SECONDS)  # whoever opened the mesh may close it now
         return self._target.__exit__(*error)
 
     async def __aenter__(self) -> Self:
@@ -122,6 +124,9 @@ class _Part:
         return self
 
     async def __aexit__(self, *error: object) -> object:
+        import asyncio
+
+        await asyncio.to_thread(self._calls.memory.settle, _CLOSING_SECONDS)
         return await self._target.__aexit__(*error)
 
 
