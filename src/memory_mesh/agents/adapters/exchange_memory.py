@@ -23,9 +23,9 @@ _READERS = 4
 class Exchange:
     """One question of one user, and the memories that it was given."""
 
-    def __init__(self, mesh: MemoryMesh, question: str) -> None:
-        """Take the user's own view of the store."""
-        self._mesh, self._question = mesh, question
+    def __init__(self, mesh: MemoryMesh, question: str, *, keeps_answer: bool = True) -> None:
+        """Take the user's own view of the store; an answer that may tell too much is not kept."""
+        self._mesh, self._question, self._keeps_answer = mesh, question, keeps_answer
         self._manager = MemoryContextManager(mesh=mesh)
         self._shown: tuple[str, ...] = ()
 
@@ -39,7 +39,8 @@ class Exchange:
         """Keeps what is worth it: the user's own words as theirs, else the whole exchange."""
         own = capture.judge(self._question, "", recalled=self._shown)
         if not own.worth_keeping or len(self._question) > _OWN_WORDS_CHARS:
-            self._manager.capture_interaction(self._question, answer)
+            kept = answer if self._keeps_answer else ""
+            self._manager.capture_interaction(self._question, kept)
             return
         self._mesh.add(
             self._question,
@@ -70,9 +71,10 @@ class ExchangeMemory:
         self._lock = threading.Lock()
         self._threads: _Threads | None = None
 
-    def exchange(self, user: str | None, question: str) -> Exchange:
+    def exchange(self, user: str | None, question: str, *, keeps_answer: bool) -> Exchange:
         """The exchange of a user, or of nobody in particular; raises for what is no user id."""
-        return Exchange(self._mesh if user is None else self._mesh.for_user(user), question)
+        view = self._mesh if user is None else self._mesh.for_user(user)
+        return Exchange(view, question, keeps_answer=keeps_answer)
 
     def recall(self, exchange: Exchange) -> "Future[str]":
         """Recalls in a thread."""

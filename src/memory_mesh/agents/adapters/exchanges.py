@@ -4,13 +4,12 @@ Both interfaces are read by the names of their fields, so no version of any clie
 Nothing that a caller handed in is changed: lists are copied.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.formats.private import split_private, without_private
 from memory_mesh.typed import Any
 
-_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 _TEXT_PARTS = {"text", "input_text"}
 _HEAD = {"system", "developer"}
 QUESTION, START = "question", "start"
@@ -35,13 +34,22 @@ def repeatable(messages: object) -> object:
 
 def question(api: Api, call: Mapping[str, Any]) -> str:
     """The text of the last message of the user, without what is marked private."""
+    said = _said(api, call)
+    return without_private(said[-1]).strip() if said else ""
+
+
+def says_private(api: Api, call: Mapping[str, Any]) -> bool:
+    """True if any message of the user has a private part: an answer may repeat it."""
+    return any(split_private(text)[1].strip() for text in _said(api, call))
+
+
+def _said(api: Api, call: Mapping[str, Any]) -> list[str]:
+    """The messages of the user, oldest first."""
     given = call.get(api.messages)
     if isinstance(given, str):
-        return _public(given)
-    for message in reversed(_listed(given)):
-        if _field(message, "role") == "user":
-            return _public(_text(_field(message, "content")))
-    return ""
+        return [given]
+    messages = [message for message in _listed(given) if _field(message, "role") == "user"]
+    return [_text(_field(message, "content")) for message in messages]
 
 
 def with_memories(api: Api, call: Mapping[str, Any], memories: str, place: str) -> dict[str, Any]:
@@ -79,10 +87,6 @@ def piece(event: object) -> str:
         choices = _listed(getattr(event, "choices", None))
         delta = getattr(getattr(choices[0], "delta", None), "content", None) if choices else None
     return delta if isinstance(delta, str) else ""
-
-
-def _public(text: str) -> str:
-    return _PRIVATE.sub(" ", text).strip()
 
 
 def _text(content: object) -> str:

@@ -226,7 +226,10 @@ class _Calls:
             sent[api.messages] = exchanges.repeatable(sent[api.messages])
         try:
             question = exchanges.question(api, sent)
-            return (self.memory.exchange(user, question) if question else None), sent
+            public = not exchanges.says_private(api, sent)
+            if not question:
+                return None, sent
+            return self.memory.exchange(user, question, keeps_answer=public), sent
         except Exception as error:  # noqa: BLE001  # the last line of a surface
             failed("find out whose memories to use", error)
             return None, sent
