@@ -139,7 +139,9 @@ def _removed(text: str, here: _Object, gone: _Member) -> str:
 
 
 def _dumped(value: Json, text: str, depth: int) -> str:
-    """Returns a value as JSON, indented like the text around it."""
+    """Returns a value as JSON, laid out like the text around it."""
+    if "\n" not in text.strip() and text.strip(f"{_MARK}{{}} \t\r\n"):
+        return json.dumps(value, ensure_ascii=False)  # everything stands on one line
     step = _step(text)
     lines = json.dumps(value, ensure_ascii=False, indent=step).split("\n")
     return (_line_end(text) + step * depth).join(lines)

@@ -75,6 +75,11 @@ def test_line_ends_indentation_and_byte_order_mark_are_kept(text, changed):
     assert json_edit.with_member(text, ["a"], value=1) == changed
 
 
+def test_a_file_of_one_line_stays_one():
+    changed = json_edit.with_member('{"model":"opus"}', ["enabled", "mesh"], value=True)
+    assert changed == '{"model":"opus", "enabled": {"mesh": true}}'
+
+
 def test_the_member_that_counts_is_changed_and_all_of_its_name_are_removed():
     text = '{"a": 1, "b": 2, "a": 3}'
     assert json_edit.with_member(text, ["a"], value=4) == '{"a": 1, "b": 2, "a": 4}'

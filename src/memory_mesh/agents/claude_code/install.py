@@ -1,0 +1,130 @@
+"""Plans the installation of the plugin into Claude Code: which files will hold what.
+
+Claude Code installs a plugin that its settings name, but some versions do so beside the first
+session, which then has no memory. So the two lists of installed plugins are written as well, as its
+own `plugin install` would write them; the plugin runs from our folder, no copy is made.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memory_mesh._version import __version__
+from memory_mesh.agents.claude_code.changes import (
+    Change,
+    Member,
+    current,
+    members_of,
+    with_members,
+)
+from memory_mesh.agents.claude_code.places import NAME, Commands, Place, followed
+from memory_mesh.agents.claude_code.record import without_member
+from memory_mesh.agents.claude_code.tree import plugin_files
+from memory_mesh.model import Json
+
+PLUGIN = f"{NAME}@{NAME}"  # plugin and marketplace
+_LISTS_VERSION = 2  # of installed_plugins.json, as Claude Code 2.1 writes it
+_HOST_MEMORY = ("autoMemoryEnabled",)
+
+
+def planned(
+    place: Place, commands: Commands, *, now: datetime, host_memory: str | None = None
+) -> list[Change]:
+    """Returns the files to write: the plugin first, and last the settings that switch it on."""
+    changes = [_file(place.own / name, data) for name, data in plugin_files(commands).items()]
+    if place.repository is not None:
+        changes.append(_file(place.own / ".gitignore", b"*\n"))
+    else:
+        changes += _lists(place, now)
+    changes.append(_settings(place, host_memory))
+    return [change for change in changes if change.before != change.after]
+
+
+def is_installed(place: Place) -> bool:
+    """True if the settings of this place switch the plugin on."""
+    enabled = members_of(place.settings).get("enabledPlugins")
+    return isinstance(enabled, dict) and enabled.get(PLUGIN) is True
+
+
+def _file(path: Path, data: bytes) -> Change:
+    return Change(path, current(path), data)
+
+
+def _settings(place: Place, host_memory: str | None) -> Change:
+    members = [
+        Member(("extraKnownMarketplaces", NAME), {"source": _source(place)}),
+        Member(("enabledPlugins", PLUGIN), value=True),
+    ]
+    if host_memory == "off":
+        members.append(Member(_HOST_MEMORY, value=False))
+    change = with_members(place.settings, members)
+    return without_member(place.own, change, _HOST_MEMORY) if host_memory == "keep" else change
+
+
+def _source(place: Place) -> dict[str, Json]:
+    return {"source": "directory", "path": str(place.own)}
+
+
+def _lists(place: Place, now: datetime) -> list[Change]:
+    """Plans the entries in Claude Code's lists of marketplaces and of installed plugins."""
+    folder, time = place.folder / "plugins", _written(now)
+    marketplaces = followed(folder / "known_marketplaces.json")
+    listed: dict[str, Json] = {"source": _source(place), "installLocation": str(place.own)}
+    installed = followed(folder / "installed_plugins.json")
+    entry: dict[str, Json] = {
+        "scope": "user",
+        "installPath": str(place.own / "plugin"),
+        "version": __version__,
+    }
+    known = members_of(marketplaces).get(NAME)
+    changes = [
+        with_members(
+            marketplaces,
+            [Member((NAME,), _kept(known, listed) or {**listed, "lastUpdated": time})],
+        )
+    ]
+    if members_of(installed).get("version", _LISTS_VERSION) == _LISTS_VERSION:
+        times: dict[str, Json] = {"installedAt": time, "lastUpdated": time}
+        entries = _entries(installed, entry, times)
+        changes.append(
+            with_members(
+                installed,
+                [
+                    Member(("version",), _LISTS_VERSION, scaffold=True),
+                    Member(("plugins", PLUGIN), entries),
+                ],
+            )
+        )
+    return changes
+
+
+def _entries(installed: Path, entry: dict[str, Json], times: dict[str, Json]) -> Sequence[Json]:
+    """Returns what the list says of our plugin: our entry, and those of single repositories."""
+    plugins = members_of(installed).get("plugins")
+    known = plugins.get(PLUGIN) if isinstance(plugins, dict) else None
+    known = known if isinstance(known, list) else []
+    users = [each for each in known if isinstance(each, dict) and each.get("scope") == "user"]
+    others = [each for each in known if each not in users]
+    kept = next((found for each in users if (found := _kept(each, entry))), None)
+    return known if kept and len(users) == 1 else [*others, kept or {**entry, **times}]
+
+
+def _kept(known: Json, wanted: dict[str, Json]) -> dict[str, Json] | None:
+    """Returns what is there if it says what is wanted; times and further facts may differ."""
+    if isinstance(known, dict) and all(known.get(name) == wanted[name] for name in wanted):
+        return known
+    return None
+
+
+def _written(now: datetime) -> str:
+    """Returns a time as Claude Code writes it."""
+    return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def server_line(commands: Commands) -> str:
+    """Returns the entry that any other host of MCP servers takes."""
+    server: dict[str, Json] = {"command": str(commands.mcp), "args": []}
+    if commands.settings:
+        server["env"] = dict(commands.settings)
+    return json.dumps({"mcpServers": {"memory": server}}, ensure_ascii=False)

@@ -1,0 +1,233 @@
+"""The record of an installation: what it changed, and how it is taken back.
+
+The record is written before the first change, so that an installation that was interrupted can be
+undone too. A file that nobody else changed gets its old bytes back; in one that somebody did
+change, only our members are taken out.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from memory_mesh.agents.claude_code.changes import (
+    Change,
+    Member,
+    apply,
+    current,
+    text_of,
+    unreadable,
+)
+from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.formats import json_edit
+from memory_mesh.model import Json
+from memory_mesh.process import durable_files, private
+
+BACKUPS = "backup"
+_RECORD = "undo.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """What an undo will change, and what a person should know about it."""
+
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+
+
+def write(own: Path, changes: Sequence[Change]) -> None:
+    """Writes the changes, after a backup and the record that undoes them."""
+    _check_unchanged(changes)
+    record = _Record.read(own)
+    made = [str(each) for change in changes for each in _missing(change.path.parent, own)]
+    record.folders[:] = list(dict.fromkeys([*record.folders, *made]))
+    private.make_folder(own / BACKUPS)
+    for change in changes:
+        record.note(change)
+    record.write()
+    for change in changes:
+        apply(change)
+
+
+def undoing(own: Path) -> Undoing | None:
+    """Plans how to take an installation back; None if there is none."""
+    if not (own / _RECORD).is_file():
+        return None
+    record = _Record.read(own)
+    found = [_undone(Path(path), entry, record) for path, entry in record.files.items()]
+    changes = [change for change, _ in found if change.before != change.after]
+    return Undoing(tuple(changes), tuple(note for _, note in found if note))
+
+
+def undo(own: Path, planned: Undoing) -> None:
+    """Takes an installation back: the files, the record, and the folders that were made for it."""
+    _check_unchanged(planned.changes)
+    record = _Record.read(own)
+    for change in planned.changes:
+        apply(change)
+    for path in [*(own / BACKUPS).glob("*"), own / _RECORD]:
+        path.unlink(missing_ok=True)
+    for name in record.files:
+        _remove_empty(Path(name).parent, below=own)
+    for folder in [str(own / BACKUPS), str(own), *reversed(record.folders)]:
+        with suppress(OSError):  # somebody put a file there
+            Path(folder).rmdir()
+
+
+def without_member(own: Path, change: Change, name: tuple[str, ...]) -> Change:
+    """Adds to a plan that a member which an earlier installation put there is taken back."""
+    record = _Record.read(own)
+    entry = record.files.get(str(change.path), {})
+    text = (change.after or b"").decode()
+    for member in _stated_members(entry):
+        if member.path == name:
+            text = _taken_out(text, (record.before(entry) or b"").decode(), member)
+    return Change(change.path, change.before, text.encode() or None, change.members)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What was changed, as it is kept on disk."""
+
+    own: Path
+    folders: list[str]
+    files: dict[str, dict[str, Json]]
+
+    @classmethod
+    def read(cls, own: Path) -> "_Record":
+        data = current(own / _RECORD)
+        if data is None:
+            return cls(own, [], {})
+        try:
+            plain = json.loads(data)
+            return cls(own, list(plain["folders"]), dict(plain["files"]))
+        except (ValueError, KeyError, TypeError):
+            raise InvalidInput(
+                f"{own / _RECORD} is damaged. The first backups are in {own / BACKUPS}: compare "
+                "them with the files by hand"
+            ) from None
+
+    def note(self, change: Change) -> None:
+        """Keeps what is needed to undo a change; the first backup of a file stays."""
+        known = self.files.get(str(change.path))
+        members = {each.path: each for each in _stated_members(known or {})}
+        members |= {each.path: each for each in change.members}
+        self.files[str(change.path)] = {
+            "before": known["before"] if known else self._backup(change),
+            "after": _digest(change.after),
+            "mixed": known is not None and _mixed(known, change.before),
+            "members": [[list(each.path), each.value, each.scaffold] for each in members.values()],
+        }
+
+    def before(self, entry: Mapping[str, Json]) -> bytes | None:
+        """Returns what a file held before the installation."""
+        name = entry["before"]
+        return None if name is None else (self.own / BACKUPS / str(name)).read_bytes()
+
+    def write(self) -> None:
+        """Writes the record, for the owner only: a backup may hold a key."""
+        plain = {"folders": self.folders, "files": self.files}
+        text = json.dumps(plain, ensure_ascii=False, indent=2) + "\n"
+        durable_files.write_atomically(self.own / _RECORD, text.encode(), private=True)
+
+    def _backup(self, change: Change) -> str | None:
+        if change.before is None:
+            return None
+        name = f"{len(self.files)}-{durable_files.short(change.path.name)}"
+        path = self.own / BACKUPS / name
+        durable_files.write_atomically(path, change.before, private=True)
+        return name
+
+
+def _undone(path: Path, entry: Mapping[str, Json], record: _Record) -> tuple[Change, str]:
+    """Plans how one file is taken back, and what to say about it."""
+    now, before = current(path), record.before(entry)
+    if now == before:
+        return Change(path, now, now), ""
+    if not _mixed(entry, now):
+        return Change(path, now, before), ""
+    if not entry["members"]:
+        return Change(path, now, now), f"{path} was changed since and is kept"
+    if now is None:
+        return Change(path, None, None), f"{path} was removed since and is not made again"
+    old = None if before is None else text_of(path, before)
+    try:
+        rest = _without_ours(text_of(path, now), old, _stated_members(entry))
+    except InvalidInput as error:
+        raise unreadable(path, error) from None
+    after = None if rest is None else rest.encode()
+    said = f"{path} was changed since: only the part of memory-mesh is taken out"
+    return Change(path, now, after), "" if after == before else said
+
+
+def _without_ours(text: str, old: str | None, members: Sequence[Member]) -> str | None:
+    """Returns a text without our members; None if nothing is left of a file that we made."""
+    for member in members:
+        if not member.scaffold:
+            text = _taken_out(text, old or "", member)
+    if old is not None:
+        return old if json_edit.read(text) == json_edit.read(old) else text
+    rest = text
+    for member in members:
+        rest = json_edit.without_member(rest, member.path)
+    return text if json_edit.read(rest) else None
+
+
+def _taken_out(text: str, old: str, member: Member) -> str:
+    """Takes out a member, or gives it its old value; what the user set instead of it stays."""
+    found = json_edit.value_at(text, member.path)
+    if found is None or (not member.ours and found != (member.value,)):
+        return text
+    if was := json_edit.value_at(old, member.path):
+        return json_edit.with_member(text, member.path, value=was[0])
+    text = json_edit.without_member(text, member.path)
+    for depth in range(len(member.path) - 1, 0, -1):
+        above = member.path[:depth]
+        if json_edit.value_at(text, above) == ({},) and json_edit.value_at(old, above) is None:
+            text = json_edit.without_member(text, above)
+    return text
+
+
+def _stated_members(entry: Mapping[str, Json]) -> list[Member]:
+    stated = entry.get("members")
+    rows = stated if isinstance(stated, list) else []
+    return [Member(tuple(path), value, scaffold=scaffold) for path, value, scaffold in rows]
+
+
+def _mixed(entry: Mapping[str, Json], now: bytes | None) -> bool:
+    """True if somebody else changed the file since we wrote it."""
+    return bool(entry["mixed"]) or _digest(now) != entry["after"]
+
+
+def _check_unchanged(changes: Sequence[Change]) -> None:
+    """Refuses to write over what somebody wrote while the plan was looked at."""
+    for change in changes:
+        if current(change.path) != change.before:
+            raise InvalidInput(
+                f"{change.path} was changed while you looked at the plan. Nothing was written; "
+                "run this again"
+            )
+
+
+def _missing(folder: Path, own: Path) -> list[Path]:
+    """Returns the folders on the way that do not exist, outermost first, without our own."""
+    missing = []
+    while not folder.exists():
+        if folder != own and own not in folder.parents:
+            missing.append(folder)
+        folder = folder.parent
+    return missing[::-1]
+
+
+def _remove_empty(folder: Path, *, below: Path) -> None:
+    """Removes a folder of ours and those above it that are empty, up to our own."""
+    while below in folder.parents:
+        with suppress(OSError):
+            folder.rmdir()
+        folder = folder.parent
+
+
+def _digest(data: bytes | None) -> str | None:
+    return None if data is None else hashlib.sha256(data).hexdigest()

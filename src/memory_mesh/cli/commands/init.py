@@ -1,0 +1,231 @@
+"""`memory-mesh init`."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from memory_mesh.agents.claude_code import install, places, record
+from memory_mesh.agents.claude_code.changes import Change
+from memory_mesh.agents.claude_code.host_memory import CHOICES, HostMemory, host_memory, read_in
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.model import Channel, Json, Outcome, Receipt
+from memory_mesh.policy.privacy import masked
+from memory_mesh.process.clock import SystemClock
+
+EXAMPLE = "memory-mesh init --dry-run"
+_GET = "npm install -g @anthropic-ai/claude-code"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    add = parser.add_argument
+    add("--undo", action="store_true", help="take the installation back")
+    add("--dry-run", action="store_true", help="show what would be written, and write nothing")
+    add("--yes", action="store_true", help="write without asking")
+    add("--here", action="store_true", help="only for the repository of this folder, not for all")
+    add(
+        "--host-memory",
+        choices=CHOICES,
+        help="what becomes of Claude Code's own memory: keep it, switch it off, "
+        "or read its files in and keep it (default: asks on a terminal, else keeps it)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Installs the plugin into Claude Code, or takes it back."""
+    here = Path.cwd()
+    place = places.repository_place(here) if options.here else places.user_place(os.environ)
+    if options.undo:
+        return _undo(options, place)
+    binary = places.find_claude(os.environ)
+    if binary is None and not places.user_place(os.environ).folder.is_dir():
+        return _not_found(options)
+    return _install(options, place, binary, here)
+
+
+def _install(
+    options: argparse.Namespace, place: places.Place, binary: Path | None, here: Path
+) -> int:
+    commands = places.find_commands(_handed_on(options))
+    own_memory = host_memory(os.environ, here, only_here=options.here)
+    _say(options, *_found_lines(place, binary, commands), *_memory_lines(own_memory))
+    choice = options.host_memory or _chosen(options, own_memory)
+    now = SystemClock().now()
+    planned = install.planned(place, commands, now=now, host_memory=choice)
+    if planned and not _agreed(options, planned):
+        return 1
+    if planned and not options.dry_run:
+        record.write(place.own, planned)
+    receipts = _read_in(options, own_memory) if choice == "import" else []
+    plain: dict[str, Json] = {
+        "claude": None if binary is None else str(binary),
+        "folder": str(place.folder),
+        "changed": [str(change.path) for change in planned],
+        "written": bool(planned) and not options.dry_run,
+        "host_memory": {"enabled": own_memory.enabled, "files": own_memory.files},
+        "read_in": len(receipts),
+    }
+    return output.answer(plain, *_done_lines(options, place, planned), as_json=options.json)
+
+
+def _undo(options: argparse.Namespace, place: places.Place) -> int:
+    planned = record.undoing(place.own)
+    if planned is None:
+        said = f"[MemoryMesh] Nothing to undo: memory-mesh is not installed in {place.folder}."
+        return output.answer({"changed": [], "notes": []}, said, as_json=options.json)
+    if not _agreed(options, planned.changes):
+        return 1
+    if not options.dry_run:
+        record.undo(place.own, planned)
+    plain: dict[str, Json] = {
+        "changed": [str(change.path) for change in planned.changes],
+        "notes": list(planned.notes),
+    }
+    done = "Would be as before" if options.dry_run else "As before"
+    lines = [f"[MemoryMesh] {note}." for note in planned.notes]
+    lines.append(f"[MemoryMesh] {done}: {_files(len(planned.changes))}. Memories are kept.")
+    return output.answer(plain, *lines, as_json=options.json)
+
+
+def _handed_on(options: argparse.Namespace) -> dict[str, str]:
+    """Returns the settings of this call that the plugin's commands need as well."""
+    stated = {"MEMORY_MESH_NAMESPACE": options.namespace}
+    if options.db_dir is not None:
+        stated["MEMORY_MESH_DIR"] = str(Path(options.db_dir).expanduser().absolute())
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def _found_lines(place: places.Place, binary: Path | None, commands: places.Commands) -> list[str]:
+    found = f"at {binary}" if binary else "by its folder; its command is not on PATH"
+    lines = [f"[MemoryMesh] Found Claude Code {found}. Its settings: {place.settings}."]
+    if commands.passing:
+        lines.append(
+            f"[MemoryMesh] Careful: {commands.hook.parent} is a cache that may be cleared at any "
+            "time. For good: uv tool install memory-mesh, and then memory-mesh init."
+        )
+    return lines
+
+
+def _memory_lines(found: HostMemory) -> list[str]:
+    """Says how Claude Code's own memory is set, and what can be done about it."""
+    state = "on" if found.enabled else "off"
+    held = f", with {_files(found.files)} here" if found.files else ""
+    lines = [f"[MemoryMesh] Claude Code's own memory is {state} (by {found.said_by}){held}."]
+    if found.enabled:
+        lines.append(
+            "[MemoryMesh] Both can be used side by side. To switch it off: --host-memory off; "
+            "to read its files in: --host-memory import."
+        )
+    if found.strangers:
+        lines.append(
+            f"[MemoryMesh] {found.strangers} more folders of its memory are of repositories that "
+            "are not known here: run memory-mesh init --host-memory import in each."
+        )
+    return lines
+
+
+def _chosen(options: argparse.Namespace, found: HostMemory) -> str | None:
+    """Asks what becomes of Claude Code's own memory; None leaves it as it is."""
+    if not found.enabled or options.yes or options.dry_run or not _on_terminal(options):
+        return None
+    answer = input("Claude Code's own memory: keep, off or import? [keep] ").strip().lower()
+    if answer in {"", "keep"}:
+        return None
+    if answer not in CHOICES:
+        raise UsageError(f"answer keep, off or import, not {answer!r}; nothing was written")
+    return answer
+
+
+def _agreed(options: argparse.Namespace, planned: Sequence[Change]) -> bool:
+    """Shows what will be written, and asks whether it may be."""
+    if not options.json:
+        for change in planned:
+            for line in change.lines():
+                output.say(masked(line))
+    if options.dry_run or options.yes or not planned:
+        return True
+    if not _on_terminal(options):
+        raise UsageError(
+            "nothing was written, because nobody can be asked here. Add --yes to write these "
+            "files, or --dry-run to only look at them"
+        )
+    if input(f"Write {_files(len(planned))}? [y/N] ").strip().lower() in {"y", "yes"}:
+        return True
+    output.say("[MemoryMesh] Nothing was written.")
+    return False
+
+
+def _read_in(options: argparse.Namespace, found: HostMemory) -> list[Receipt]:
+    """Stores the files of Claude Code's own memory as documents."""
+    if options.dry_run:
+        _say(options, f"[MemoryMesh] Would read in {_files(found.files)} of Claude Code's memory.")
+        return []
+    with cli_options.mesh_of(options, channel=Channel.FILE) as mesh:
+        receipts = read_in(mesh, found)
+    refused = [each for each in receipts if each.outcome is Outcome.REFUSED]
+    known = [each for each in receipts if each.again or each.outcome is Outcome.MERGED]
+    stored = [each for each in receipts if each not in refused and each not in known]
+    _say(
+        options,
+        f"[MemoryMesh] Read in {_files(len(stored))} of Claude Code's memory, "
+        f"{len(known)} already known, {len(refused)} refused.",
+        *(f"[MemoryMesh] Refused: {masked('; '.join(each.reasons))}." for each in refused),
+    )
+    return stored
+
+
+def _done_lines(
+    options: argparse.Namespace, place: places.Place, planned: Sequence[Change]
+) -> list[str]:
+    if not planned:
+        return ["[MemoryMesh] Nothing to change: Claude Code has this memory already."]
+    if options.dry_run:
+        return [f"[MemoryMesh] Would write {_files(len(planned))}. Nothing was written."]
+    backups = f"; backups are in {place.own / record.BACKUPS}" if _changed(planned) else ""
+    undo = "memory-mesh init --undo" + (" --here" if options.here else "")
+    lines = [
+        f"[MemoryMesh] Wrote {_files(len(planned))}{backups}.",
+        f"[MemoryMesh] Start a new session of claude to use it. To take it back: {undo}",
+    ]
+    if place.repository is not None:
+        lines.append(
+            "[MemoryMesh] Claude Code loads it once you have said that you trust this folder. The "
+            "files name paths of this machine: do not commit them."
+        )
+    return lines
+
+
+def _not_found(options: argparse.Namespace) -> int:
+    commands = places.find_commands(_handed_on(options))
+    line = install.server_line(commands)
+    plain: dict[str, Json] = {"claude": None, "changed": [], "mcp": line}
+    output.answer(
+        plain,
+        f"[MemoryMesh] Claude Code was not found. To get it: {_GET}",
+        "[MemoryMesh] Any host of MCP servers can use this memory by this entry:",
+        line,
+        "[MemoryMesh] memory-mesh store, search and context work without any host.",
+        as_json=options.json,
+    )
+    return 1
+
+
+def _changed(planned: Sequence[Change]) -> bool:
+    return any(change.before is not None for change in planned)
+
+
+def _on_terminal(options: argparse.Namespace) -> bool:
+    return not options.json and sys.stdin is not None and sys.stdin.isatty()
+
+
+def _say(options: argparse.Namespace, *lines: str) -> None:
+    if not options.json:
+        for line in lines:
+            output.say(line)
+
+
+def _files(count: int) -> str:
+    return f"{count} file" + ("" if count == 1 else "s")
