@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.agents import real_claude, remembering  # noqa: E402
 from tests.faults import (  # noqa: E402  # the suites are found from the root
     audience_leaking,
     consolidating,
@@ -276,6 +277,17 @@ def _waits(folder: Path, seed: int, progress: Progress) -> Report:
     )
 
 
+def _claude_code(folder: Path, seed: int, progress: Progress) -> Report:
+    found = real_claude.binaries()
+    if not found:
+        return Report(failures=["no Claude Code: run .ci/agents, which needs npm"])
+    shown = {
+        name: remembering.rounds(folder / name, path, count=50, seed=seed, progress=progress)
+        for name, path in found.items()
+    }
+    return _joined(Report(), **shown)
+
+
 SUITES: dict[str, Suite] = {
     "crash-one-writer": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=1, seed=seed, progress=progress
@@ -283,6 +295,7 @@ SUITES: dict[str, Suite] = {
     "crash-three-writers": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=3, seed=seed, progress=progress
     ),
+    "claude-code": _claude_code,
     "contradicting": _contradicting,
     "leaking": _leaking,
     "poisoning": _poisoning,

@@ -1,0 +1,108 @@
+"""The plugin in a real Claude Code, offline: `.ci/agents` installs the binaries."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.agents.claude_code import install, places, record
+from memory_mesh.agents.claude_code.tree import SHIPPED
+from memory_mesh.process.clock import SystemClock
+from tests.agents import remembering
+from tests.agents.fake_api import ToolUse
+from tests.agents.real_claude import RealClaude, binaries
+
+SEED = 20261116
+RECORDED = Path(__file__).parents[1] / "fixtures/claude_code/hook_fields.json"
+CHOSEN = ("npm", "newest")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(params=CHOSEN)
+def binary(request):
+    if (found := binaries().get(request.param)) is None:
+        pytest.skip(f"no Claude Code ({request.param}): run .ci/agents, which needs npm")
+    return found
+
+
+@pytest.fixture
+def agent(binary, tmp_path):
+    installed = RealClaude.in_empty_home(binary, tmp_path, patient=True)
+    installed.mesh("init", "--yes")
+    yield installed
+    installed.close()
+
+
+def test_the_plugin_is_valid_as_shipped_and_as_installed(agent):
+    for folder in (SHIPPED, SHIPPED / "plugin"):
+        assert "Validation passed" in agent.claude("plugin", "validate", str(folder))
+    own = agent.home / ".claude/memory-mesh"
+    for folder in (own, own / "plugin"):
+        said = agent.claude("plugin", "validate", str(folder))
+        assert "Validation passed" in said
+        assert "with warnings" not in said
+
+
+def test_claude_code_lists_the_plugin_as_installed_and_enabled(agent):
+    listed = agent.claude("plugin", "list")
+    assert "memory-mesh@memory-mesh" in listed
+    assert "enabled" in listed
+
+
+def test_what_one_session_stores_is_in_the_first_request_of_the_next(binary, tmp_path):
+    report = remembering.rounds(tmp_path, binary, count=5, seed=SEED, patient=True)
+    report.holds()
+    assert report.figures["rounds"] == 5
+    assert report.figures["our tools in the first request"] == 5
+    assert report.figures["recalled in the first request"] == 5
+    assert report.figures["not given again to a resumed session"] == 5
+
+
+def test_a_running_claude_code_leaves_an_undo_byte_equal(agent):
+    agent.mesh("init", "--undo", "--yes")
+    assert not (agent.home / ".claude").exists()
+    settings = agent.home / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_bytes(b'{"cleanupPeriodDays":  7}')
+    agent.mesh("init", "--yes")
+    agent.ask("Hello.")
+    agent.mesh("init", "--undo", "--yes")
+    assert settings.read_bytes() == b'{"cleanupPeriodDays":  7}'
+    left = {path.name for path in (agent.home / ".claude").rglob("*memory-mesh*")}
+    assert left <= {"memory-mesh-memory-mesh"}  # the plugin's data folder, which Claude Code made
+    session = agent.ask("Hello.")
+    assert "memory_store" not in session.first.text
+
+
+def test_the_models_own_guess_stored_by_the_tool_is_not_the_users_word(agent):
+    store = ToolUse(f"{remembering.TOOL}memory_store", {"content": "The cat is called Felix."})
+    agent.ask("Hello.", "--allowedTools", store.tool, script=[store])
+    assert agent.stored("Felix").source.kind.value == "inference"
+
+
+def test_what_stands_in_the_prompt_and_is_stored_by_the_tool_is_the_users_word(agent):
+    words = "The cat of the office is called Felix"
+    store = ToolUse(f"{remembering.TOOL}memory_store", {"content": words})
+    agent.ask(f"Please note: {words}", "--allowedTools", store.tool, script=[store])
+    assert agent.stored("Felix").source.kind.value.startswith("user")
+
+
+def test_the_host_still_sends_the_fields_that_were_recorded(binary, tmp_path):
+    agent = RealClaude.in_empty_home(binary, tmp_path)
+    recorder = tmp_path / "recorder"
+    recorder.write_text('#!/bin/sh\nfor event; do :; done\ncat > "$0.$event.json"\n')
+    recorder.chmod(0o755)
+    commands = places.Commands(recorder, tmp_path / "no server", {})
+    place = places.user_place(agent.environment)
+    record.write(place.own, install.planned(place, commands, now=SystemClock().now()))
+    agent.ask("Hello.", "--allowedTools", "Bash", script=[ToolUse("Bash", {"command": "false"})])
+    for event, fields in json.loads(RECORDED.read_text())["events"].items():
+        if event == "PreCompact":
+            continue  # a session must be long before it can be compacted
+        sent = json.loads(Path(f"{recorder}.{event}.json").read_text())
+        assert set(fields) <= set(sent), event
+        assert sent["hook_event_name"] == event
+
+
+def test_the_skill_is_offered_to_the_model(agent):
+    assert "memory-mesh:memory" in agent.ask("Hello.").first.text
