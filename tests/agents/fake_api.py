@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,8 +44,9 @@ class Recorded:
 class FakeApi:
     """Answers each turn of a conversation from a script and records what was asked."""
 
-    def __init__(self, script: Sequence[str | ToolUse] = ()) -> None:
-        """Start to answer on a free port."""
+    def __init__(self, script: Sequence[str | ToolUse] = (), *, seconds: float = 0) -> None:
+        """Start to answer on a free port, each turn after so many seconds."""
+        self.seconds = seconds
         self.requests: list[Recorded] = []
         self._script = list(script)
         self._lock = threading.Lock()
@@ -109,6 +111,7 @@ def _handler_of(api: FakeApi) -> type[BaseHTTPRequestHandler]:
                 self._send(b'{"input_tokens": 10}', "application/json")
                 return
             says = api.answer(self.path, body)
+            time.sleep(api.seconds)
             if body.get("stream"):
                 self._send(_streamed(says, str(body.get("model"))), "text/event-stream")
             else:

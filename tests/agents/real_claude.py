@@ -97,9 +97,11 @@ class RealClaude:
         """Run a command of `claude` that asks no model."""
         return self._run([str(self.binary), *words], {"ANTHROPIC_BASE_URL": NOWHERE})
 
-    def ask(self, prompt: str, *words: str, script: Sequence[str | ToolUse] = ()) -> Session:
-        """Run one session with one prompt."""
-        with FakeApi(script) as api:
+    def ask(
+        self, prompt: str, *words: str, script: Sequence[str | ToolUse] = (), seconds: float = 0
+    ) -> Session:
+        """Run one session with one prompt; the model thinks for so many seconds."""
+        with FakeApi(script, seconds=seconds) as api:
             out = self._run(
                 [str(self.binary), "-p", prompt, "--output-format", "json", *words],
                 {"ANTHROPIC_BASE_URL": api.url},

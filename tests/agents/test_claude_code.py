@@ -83,7 +83,7 @@ def test_the_models_own_guess_stored_by_the_tool_is_not_the_users_word(agent):
 def test_what_stands_in_the_prompt_and_is_stored_by_the_tool_is_the_users_word(agent):
     words = "The cat of the office is called Felix"
     store = ToolUse(f"{remembering.TOOL}memory_store", {"content": words})
-    agent.ask(f"Please note: {words}", "--allowedTools", store.tool, script=[store])
+    agent.ask(f"Please note: {words}", "--allowedTools", store.tool, script=[store], seconds=3)
     assert agent.stored("Felix").source.kind.value.startswith("user")
 
 
