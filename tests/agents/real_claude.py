@@ -93,9 +93,9 @@ class RealClaude:
         """Run `memory-mesh` as the user does, in the repository."""
         return self._run([str(self.script), *words], {})
 
-    def claude(self, *words: str) -> str:
-        """Run a command of `claude` that asks no model."""
-        return self._run([str(self.binary), *words], {"ANTHROPIC_BASE_URL": NOWHERE})
+    def claude(self, *words: str, api: str = NOWHERE) -> str:
+        """Run a command of `claude`; without an API it can ask no model."""
+        return self._run([str(self.binary), *words], {"ANTHROPIC_BASE_URL": api})
 
     def ask(
         self, prompt: str, *words: str, script: Sequence[str | ToolUse] = (), seconds: float = 0

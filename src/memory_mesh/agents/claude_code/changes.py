@@ -38,11 +38,13 @@ class Change:
     members: tuple[Member, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yields the difference as lines of a unified diff."""
+        """Yields the difference as lines of a unified diff; of a removed file only its name."""
+        if self.after is None:
+            yield f"--- {self.path} (removed)"
+            return
         before, after = (_lines(data) for data in (self.before, self.after))
         old = "/dev/null" if self.before is None else str(self.path)
-        new = "/dev/null" if self.after is None else str(self.path)
-        for line in unified_diff(before, after, old, new, lineterm=""):
+        for line in unified_diff(before, after, old, str(self.path), lineterm=""):
             yield line.rstrip("\r\n")
 
 

@@ -91,7 +91,8 @@ def _script(name: str) -> Path:
         folders.append(Path(sysconfig.get_path("scripts", "posix_user")))
     for folder in folders:
         for ending in ("", ".exe"):
-            if (found := (folder / f"{name}{ending}").absolute()).is_file():
+            found = Path(os.path.abspath(folder / f"{name}{ending}"))  # noqa: PTH100  # no ".."
+            if found.is_file():
                 return found
     if found_on_path := shutil.which(name):
         return Path(found_on_path).absolute()
