@@ -63,6 +63,7 @@ VERBS = (
     "traces",
     "system_memory",
     "jobs",
+    "projects",
 )
 MESH = Face(
     "MemoryMesh",

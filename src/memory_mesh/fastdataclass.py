@@ -32,12 +32,14 @@ class _Field:
         default_factory: Callable[[], object] | None = None,
         *,
         repr: bool = True,  # noqa: A002  # the standard's name
+        kw_only: bool = False,
     ) -> None:
         self.default, self.default_factory, self.repr = default, default_factory, repr
+        self.kw_only = kw_only
 
     def belongs(self, name: str, type_: object, *, kw_only: bool) -> None:
         """Take a place in a class."""
-        self.name, self.type, self.kw_only = name, type_, kw_only
+        self.name, self.type, self.kw_only = name, type_, kw_only or self.kw_only
 
 
 def _field(**options: Any) -> Any:

@@ -141,6 +141,9 @@ class Lookup(Protocol):
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""
 
+    def per_project(self, lens: Lens) -> dict[str | None, int]:
+        """How many memories the lens sees of each project, and for all of them under None."""
+
 
 class Claims(Protocol):
     """Read what bears on a claim in one read transaction: rivals, conflicts, predicates."""

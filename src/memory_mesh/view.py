@@ -132,7 +132,7 @@ class View:
             cache=opened.cache,
             namespace=namespace,
             agent=agent,
-            reader=Scope(stored.project, agent, stored.session),
+            reader=self._named(opened, Scope(stored.project, agent, stored.session)),
             kind=self._kind,
             yamo=config.enable_yamo,
             embedder=opened.embedder() if self._meaning else None,
@@ -164,13 +164,21 @@ class View:
     def _reader(self, scope: Scope | None) -> Scope:
         """Who is asking: this view's project, agent and session where the caller names none."""
         given = scope or Scope()
-        return self._stored_scope(
+        stored = self._stored_scope(
             Scope(
                 given.project or self._config.project,
                 given.agent or self._config.agent_id,
                 given.session or self._config.session,
             )
         )
+        return self._named(self._opened(), replace(stored, names=given.names))
+
+    def _named(self, opened: OpenStore, reader: Scope) -> Scope:
+        """The reader with the further names of its project."""
+        if reader.project is None:
+            return reader
+        known = flows.projects.names(opened.ledger, self._config.namespace, reader.project)
+        return replace(reader, names=tuple(dict.fromkeys((*known.all, *reader.names))))
 
     def _lens(
         self,

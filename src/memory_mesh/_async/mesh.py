@@ -49,6 +49,7 @@ from memory_mesh.model import (
     Verification,
 )
 from memory_mesh.model.job import JobReport
+from memory_mesh.model.project import Project
 from memory_mesh.model.trace import PatternMatch, Plan, Steps, Trace, TracePage, TraceStatus, Window
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
@@ -2277,5 +2278,49 @@ class MemoryMesh:
         return await self._threads.run(
             self._sync.archive_project, project, dry_run=dry_run, as_owner=as_owner
         )
+
+    async def project_at(self, folder: str | PathLike[str]) -> Project | None:
+        """Returns the project that a folder belongs to; None outside of any.
+
+        It is named by its repository's remote, else its root commit, else its path, or as the user
+        has set it. The store takes note of it once, so that its memories are found when the name
+        changes, and never from another repository at the same path. Read and write there with
+        `mesh.view(scope=Scope(project=found.name))`.
+        """
+        return await self._threads.run(self._sync.project_at, folder)
+
+    async def merge_project(self, other: str, *, project: str | None = None) -> Project:
+        """Lets a project read the memories of another one; `split_project` undoes it.
+
+        Both keep their own memories, and nothing of one replaces anything of the other.
+
+        Options:
+            project: the project that reads; by default that of this mesh.
+        """
+        return await self._threads.run(self._sync.merge_project, other, project=project)
+
+    async def split_project(self, other: str, *, project: str | None = None) -> Project:
+        """Lets a project read the memories of another one no longer; NotFound if it does not.
+
+        Options:
+            project: the project that reads; by default that of this mesh.
+        """
+        return await self._threads.run(self._sync.split_project, other, project=project)
+
+    async def name_project(self, folder: str | PathLike[str], name: str | None) -> Project | None:
+        """Sets what the project of a folder is called; None removes the name. Returns the project.
+
+        In a repository the name is kept in git's configuration, where every work tree finds it and
+        no move loses it; elsewhere it is kept in this store and holds for the folders below, too.
+        """
+        return await self._threads.run(self._sync.name_project, folder, name)
+
+    async def project_counts(self, names: "list[str] | None" = None) -> dict[str, int]:
+        """Returns how many active memories there are for each project of the namespace.
+
+        Options:
+            names: only of these projects.
+        """
+        return await self._threads.run(self._sync.project_counts, names)
 
     ingest = add

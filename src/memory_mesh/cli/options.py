@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from memory_mesh.cli.parsing import UsageError
-from memory_mesh.config import Config
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Channel, Json, Memory, Scope, Status
 from memory_mesh.policy.users import user_namespace
 from memory_mesh.process.agent_shell import agent_variables
-from memory_mesh.process.project import project_of
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any, TypedDict
 
@@ -213,22 +211,26 @@ def opened(
     from memory_mesh.cli.mirroring import write_through
 
     with mesh_of(options, meaning=meaning, channel=channel) as mesh:
-        reader = reader_of(mesh.config)
+        reader = reader_of(mesh)
         yield mesh, reader
         write_through(options.command, mesh, reader)
+        reader_of(mesh)  # takes note of the project if this command wrote the first memory
 
 
-def reader_of(config: Config) -> Scope:
-    """Returns the reader's scope; the default project is the current git work tree."""
-    project = config.project or None
-    if "project" not in config.origins:
-        project = project_of(_here())
-    return Scope(project, config.agent_id, config.session)
+def reader_of(mesh: MemoryMesh) -> Scope:
+    """Returns the reader's scope; the default project is that of the current folder."""
+    config = mesh.config
+    if "project" in config.origins:
+        return Scope(config.project or None, config.agent_id, config.session)
+    folder = here()
+    found = None if folder is None else mesh.project_at(folder)
+    return Scope(None if found is None else found.name, config.agent_id, config.session)
 
 
-def _here() -> str | None:
+def here() -> str | None:
+    """The current folder; None if it was removed."""
     try:
-        return os.getcwd()  # noqa: PTH109  # a plain string is all project_of wants
+        return os.getcwd()  # noqa: PTH109  # a plain string is all that is wanted
     except FileNotFoundError:  # the current folder was removed
         return None
 
@@ -282,7 +284,7 @@ def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
 
     Users and namespaces are read for the project that asks, as with --user and --namespace.
     """
-    asking = mesh.view(scope=reader_of(mesh.config))
+    asking = mesh.view(scope=reader_of(mesh))
     return [
         *(asking.for_user(name) for name in options.also_user),
         *(mesh.view(scope=Scope(project=name)) for name in options.also_project),
@@ -290,12 +292,12 @@ def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
     ]
 
 
-def view_of(options: argparse.Namespace, config: Config) -> View:
+def view_of(options: argparse.Namespace, mesh: MemoryMesh) -> View:
     """Returns the arguments of `search` and `get_all` from the options."""
     return {
         "limit": options.limit,
         "filter": options.filter,
-        "scope": reader_of(config),
+        "scope": reader_of(mesh),
         "across": ("project",) if options.all_projects else (),
         "include": options.include,
         "as_of": options.as_of,

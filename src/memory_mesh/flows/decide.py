@@ -48,6 +48,7 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.policy import audience
+from memory_mesh.policy.projects import NAMES, names_of
 from memory_mesh.policy.writing import heritage, recited
 from memory_mesh.policy.writing.judge import judge
 from memory_mesh.policy.writing.trust import (
@@ -76,6 +77,7 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
         echoes=tuple(
             echo for draft, wording in worded for echo in recited.suspects(draft, wording.echo)
         ),
+        states=tuple({f"{NAMES}{name}" for draft in drafts if (name := draft.scope.project)}),
     )
 
 
@@ -127,7 +129,8 @@ def decide(
     scene = Scene(_with_earlier_keys([draft for draft, _ in worded], standing))
     parts: list[Commit] = []
     kept: list[Memory | None] = []
-    for draft, wording in worded:
+    for stated, wording in worded:
+        draft = _with_names(stated, standing)
         standing = _without_unseen(access, draft, scene.standing)
         try:
             part, settled = _settle(access, draft, wording, standing, revise)
@@ -177,6 +180,14 @@ def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:
     return replace(standing, keys=keys)
 
 
+def _with_names(draft: Draft, standing: Standing) -> Draft:
+    """The draft for its project under every name that is the same audience."""
+    known = standing.states.get(f"{NAMES}{draft.scope.project}")
+    if known is None:
+        return draft
+    return replace(draft, scope=replace(draft.scope, names=names_of(known).same))
+
+
 def _without_unseen(access: Access, draft: Draft, standing: Standing) -> Standing:
     """What stands, without memories that the draft is derived from and its writer does not see.
 
@@ -200,7 +211,10 @@ def reader_for(access: Access, scope: Scope) -> Scope:
     """Who reads, for a write that names parts of an audience: the rest is the view's own."""
     own = access.reader
     return Scope(
-        scope.project or own.project, scope.agent or own.agent, scope.session or own.session
+        scope.project or own.project,
+        scope.agent or own.agent,
+        scope.session or own.session,
+        names=scope.names if scope.project else own.names,
     )
 
 

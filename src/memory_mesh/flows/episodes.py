@@ -211,4 +211,5 @@ def _reader_of(draft: Draft, lens: Lens) -> Scope:
         own.project or lens.scope.project,
         own.agent or lens.scope.agent,
         own.session or lens.scope.session,
+        names=lens.scope.names if own.project in {None, lens.scope.project} else (),
     )

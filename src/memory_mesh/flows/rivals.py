@@ -30,5 +30,5 @@ def brought(snapshot: Snapshot, lens: Lens, memories: Sequence[Memory]) -> list[
 
 def _audiences(reader: Scope) -> list[Scope]:
     """The audiences that a reader belongs to."""
-    parts = (reader.project, reader.agent, reader.session)
-    return [Scope(*each) for each in product(*(dict.fromkeys((None, part)) for part in parts))]
+    parts = ((reader.project, *reader.names), (reader.agent,), (reader.session,))
+    return [Scope(*each) for each in product(*(dict.fromkeys((None, *part)) for part in parts))]

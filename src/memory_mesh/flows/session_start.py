@@ -45,8 +45,9 @@ def _may_be_listed(memory: Memory) -> bool:
 
 def _recent(lens: Lens, newest: list[Memory]) -> list[tuple[Memory, Section]]:
     """The newest and the most used in turns, those of the reader's own project first."""
-    own = [memory for memory in newest if memory.scope.project == lens.scope.project]
-    rest = [memory for memory in newest if memory.scope.project != lens.scope.project]
+    names = {lens.scope.project, *lens.scope.names}
+    own = [memory for memory in newest if memory.scope.project in names]
+    rest = [memory for memory in newest if memory.scope.project not in names]
     return [*_in_turns(own), *_in_turns(rest)]
 
 

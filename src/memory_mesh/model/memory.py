@@ -114,11 +114,28 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The audience within a namespace: each part empty (for all) or equal to the reader's."""
+    """The audience within a namespace: each part empty (for all) or equal to the reader's.
+
+    A reader's scope also has the further names of its project; they are no part of its value.
+    """
 
     project: str | None = None
     agent: str | None = None
     session: str | None = None
+    names: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same project, agent and session."""
+        return isinstance(other, Scope) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        """Of project, agent and session."""
+        return hash(self.parts)
+
+    @property
+    def parts(self) -> tuple[str | None, str | None, str | None]:
+        """Project, agent and session."""
+        return self.project, self.agent, self.session
 
 
 @dataclass(frozen=True, slots=True)

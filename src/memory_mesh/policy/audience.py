@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def sees(reader: Scope, audience: Scope) -> bool:
     """True if each part of the audience is empty or equal to the reader's."""
     return (
-        audience.project in {None, reader.project}
+        audience.project in {None, reader.project, *reader.names}
         and audience.agent in {None, reader.agent}
         and audience.session in {None, reader.session}
     )
@@ -28,9 +28,15 @@ def sees(reader: Scope, audience: Scope) -> bool:
 def seen_through(lens: Lens, audience: Scope) -> bool:
     """True if the reader of a lens belongs to an audience, but for the parts it ignores."""
     return all(
-        part in lens.across or getattr(audience, part) in {None, getattr(lens.scope, part)}
+        part in lens.across or getattr(audience, part) in read_by(lens.scope, part)
         for part in AUDIENCE
     )
+
+
+def read_by(reader: Scope, part: str) -> set[str | None]:
+    """Returns the values that a part of an audience may have for a reader to belong to it."""
+    named = reader.names if part == "project" else ()
+    return {None, getattr(reader, part), *named}
 
 
 AUDIENCE = frozenset({"project", "agent", "session"})

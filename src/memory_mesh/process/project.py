@@ -1,25 +1,103 @@
-"""Which project a folder belongs to: the path of its git repository's main work tree.
+"""Which project a folder belongs to: its repository's remote, else its root commit, else its path.
 
-Git itself is not asked, its files are read: a linked work tree has a file `.git` that leads, by
-`gitdir` and `commondir`, to the repository that all its work trees share.
+::
+
+    folder ──▶ repository_of ──▶ Repository ──▶ identity ──▶ Identity(name, former)
+               reads git's files  (no process)    asks git only for a root commit
+
+A linked work tree has a file `.git` that leads, by `gitdir` and `commondir`, to the repository that
+all its work trees share; a submodule is a repository of its own. Nothing of a repository is run.
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.formats import git_config
+from memory_mesh.policy import remotes
+from memory_mesh.process import git_files
+
+SECTION, KEY = "memory-mesh", "project"  # of git's configuration: a name that the user has set
+ROOT = "root:"  # begins the name of a project that is known by its root commit
+_MAX_NAME = 200  # characters of a name that the user sets
+_FOLLOWED = 4  # repositories on this machine that are followed from one to the next
+_BASES = "insteadof"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What git's files say of the repository that a folder belongs to."""
+
+    place: str  # the main work tree's path, or that of a repository without one
+    files: str  # the folder that its work trees share
+    birth: str  # tells it from another repository at the same path
+    stated: str | None = None  # the name that the user has set
+    remotes: Mapping[str, str] = field(default_factory=dict)  # to the names of repositories
+    has_commits: bool = False  # and all of them: not cut off by a shallow clone
+
+    @property
+    def clone(self) -> str:
+        """This repository and no other that was or will be at the same path."""
+        return f"{self.place}#{self.birth}"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a project is called, and what it was called before."""
+
+    name: str
+    former: tuple[str, ...] = ()  # of the same folder, by what is true of it now
+    how: str = "path"  # set, remote, root or path
+    root: str | None = None  # the root commit, where git was asked for it
 
 
 def project_of(folder: str | None) -> str | None:
-    """The main work tree's path, or None outside of any."""
-    if folder is None:
+    """The name of the project that a folder belongs to, or None outside of any."""
+    found = identity_of(folder)
+    return None if found is None else found.name
+
+
+def identity_of(folder: str | None) -> Identity | None:
+    """What the project of a folder is called by what lies there; None outside of any."""
+    found = repository_of(folder)
+    return None if found is None else identity(found)
+
+
+def identity(repository: Repository, root: str | None = None) -> Identity:
+    """The name of a repository; git is asked for its root commit where that names it."""
+    names = [*repository.remotes.values(), repository.place]
+    if repository.stated is not None:
+        return Identity(repository.stated, _others(repository.stated, names), "set")
+    if repository.remotes:
+        return Identity(names[0], (repository.place,), "remote")
+    if repository.has_commits:
+        root = root or git_files.root_of(Path(repository.files))
+        if root not in {None, git_files.UNKNOWN}:
+            return Identity(f"{ROOT}{root}", (repository.place,), "root", root)
+    return Identity(repository.place, root=root)
+
+
+def _others(name: str, names: list[str]) -> tuple[str, ...]:
+    first_and_last = dict.fromkeys((names[0], names[-1]))
+    return tuple(each for each in first_and_last if each != name)
+
+
+def repository_of(folder: str | None, *, followed: int = 0) -> Repository | None:
+    """The repository that a folder belongs to, read from git's files alone."""
+    found = None if folder is None else git_files.found(Path(os.path.realpath(folder)))
+    if found is None:
         return None
-    real = Path(os.path.realpath(folder))
-    for place in (real, *real.parents):
-        git = place / ".git"
-        if git.is_dir():
-            return _name(place)
-        if git.is_file():
-            return _name(_main_work_tree(git))
-    return None
+    place, files = found
+    entries = git_config.entries(git_files.text(files / "config"))
+    return Repository(
+        _name(place),
+        str(files),
+        git_files.birth(files),
+        _stated(entries),
+        _remotes(place, entries, followed),
+        git_files.has_commits(files),
+    )
 
 
 def short_name(project: str) -> str:
@@ -31,27 +109,77 @@ def short_name(project: str) -> str:
     return project
 
 
+def state_name(repository: Repository, name: str | None) -> None:
+    """Sets or removes the name of a repository, in the configuration that its work trees share."""
+    git_files.replaced(
+        Path(repository.files, "config"),
+        lambda text: git_config.with_value(text, SECTION, KEY, name),
+    )
+
+
+def folder_name(folder: str) -> str:
+    """A folder's real path as text, even where it is not UTF-8."""
+    return _name(Path(os.path.realpath(folder)))
+
+
+def _stated(entries: git_config.Entries) -> str | None:
+    found = [
+        value for section, sub, key, value in entries if (section, sub, key) == (SECTION, "", KEY)
+    ]
+    return checked_name(found[-1]) if found else None
+
+
+def checked_name(name: str) -> str | None:
+    """A name that a project may have; None for an empty, unprintable or endless one."""
+    name = name.strip()
+    return name if name and name.isprintable() and len(name) <= _MAX_NAME else None
+
+
+def _remotes(place: Path, entries: git_config.Entries, followed: int) -> dict[str, str]:
+    """The remotes and the names of the repositories they lead to; the first names the project."""
+    urls = {
+        sub: value
+        for section, sub, key, value in reversed(entries)
+        if section == "remote" and key == "url"
+    }  # git fetches from the first URL of a remote
+    bases = _bases(entries)
+    if any(remotes.is_abbreviated(url) for url in urls.values()):
+        bases += _bases(git_config.entries(git_files.text(_global_config())))
+    found: dict[str, str] = {}
+    for remote in remotes.chosen(urls):
+        url = remotes.rewritten(urls[remote], bases)
+        name = remotes.remote_name(url) or _followed(place, remotes.local_path(url), followed)
+        if name is not None:
+            found[remote] = name
+    return found
+
+
+def _bases(entries: git_config.Entries) -> list[tuple[str, str]]:
+    return [
+        (sub, value) for section, sub, key, value in entries if (section, key) == ("url", _BASES)
+    ]
+
+
+def _global_config() -> Path:
+    home = Path("~").expanduser()
+    own = home / ".gitconfig"
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return own if own.exists() else Path(base or home / ".config") / "git" / "config"
+
+
+def _followed(place: Path, path: str | None, followed: int) -> str | None:
+    """The name of a repository on this machine that is a remote; None where there is none."""
+    if path is None or followed >= _FOLLOWED or "\0" in path:
+        return None
+    target = Path(os.path.realpath(place / path))
+    if not target.is_dir() or target == place:
+        return None
+    found = repository_of(str(target), followed=followed + 1)
+    if found is None or not target.is_relative_to(found.place):
+        return None
+    return identity(found).name
+
+
 def _name(place: Path) -> str:
     """The path as text, even where it is not UTF-8."""
     return os.fsencode(place).decode("utf-8", "backslashreplace")
-
-
-def _main_work_tree(link: Path) -> Path:
-    """Where a linked work tree's repository lives; a submodule is a project of its own."""
-    own = link.parent
-    word, _, target = _first_line(link).partition(":")
-    if word != "gitdir":
-        return own
-    private = link.parent / target.strip()
-    common = _first_line(private / "commondir")
-    if not common:
-        return own
-    shared = Path(os.path.realpath(private / common))
-    return shared.parent if shared.name == ".git" else shared
-
-
-def _first_line(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0].strip()
-    except OSError:
-        return ""

@@ -9,8 +9,10 @@ from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
 from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.users import shown_namespace
+from memory_mesh.process.project import identity_of
 
 EXAMPLE = "memory-mesh config"
+_FOUND_BY = {"set": "config", "remote": "remote", "root": "root commit", "path": "work tree"}
 _SECRETS = {"embedder_api_key", "llm_api_key", "reranker_api_key"}
 
 
@@ -26,8 +28,8 @@ def run(options: argparse.Namespace) -> int:
         for item in fields(Config)
         if item.name != "origins"
     }
-    if "project" not in config.origins and (project := cli_options.reader_of(config).project):
-        settings["project"] = (project, "git work tree")
+    if "project" not in config.origins and (found := identity_of(cli_options.here())) is not None:
+        settings["project"] = (found.name, f"git {_FOUND_BY[found.how]}")
     if options.user is not None:
         name = safe_text(shown_namespace(config.namespace), keep_newlines=False)
         settings["namespace"] = (name, "option --user")

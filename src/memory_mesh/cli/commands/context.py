@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
             max_memories=options.max_memories,
             filter=options.filter,
             min_relevance=options.min_relevance,
-            scope=cli_options.reader_of(mesh.config),
+            scope=cli_options.reader_of(mesh),
             across=("project",) if options.all_projects else (),
             as_of=options.as_of,
             record=not options.no_record,

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
             limit=options.limit,
             order_by=order,
             min_confidence=options.min_confidence,
-            scope=cli_options.reader_of(mesh.config),
+            scope=cli_options.reader_of(mesh),
         )
     lines = [f"[MemoryMesh] {len(found)} lessons."]
     for block in found:

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints one line per memory: aligned on a terminal, separated by tabs in a pipe."""
     with cli_options.mesh_of(options) as mesh:
-        page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh.config))
+        page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh))
     if options.json:
         memories: list[Json] = [output.described(memory) for memory in page]
         output.say_json({"memories": memories, "cursor": page.cursor})

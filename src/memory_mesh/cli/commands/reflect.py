@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
             topic=options.topic,
             lookback=options.lookback,
             store=not options.dry_run,
-            scope=cli_options.reader_of(mesh.config),
+            scope=cli_options.reader_of(mesh),
         )
     lines = [f"[MemoryMesh] Reflected on {found.count} memories."]
     if found.text:

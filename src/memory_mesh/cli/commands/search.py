@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the best memories in the format of RFC-0011 §9.2."""
     with cli_options.mesh_of(options, meaning=not options.keyword) as mesh:
-        view = cli_options.view_of(options, mesh.config)
+        view = cli_options.view_of(options, mesh)
         hits = mesh.search(
             " ".join(options.query),
             keyword_only=options.keyword,

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
         made = mesh.synthesize(
             topic=options.topic,
             lookback=options.lookback,
-            scope=cli_options.reader_of(mesh.config),
+            scope=cli_options.reader_of(mesh),
         )
     lines, use = [f"[MemoryMesh] {made.analysis}"], ""
     if made.skill_id:

@@ -6,7 +6,7 @@ from datetime import datetime
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Lens, Memory, Query, Scope, Status, record
 from memory_mesh.model.why import Gate, Rank
-from memory_mesh.policy.audience import filter_text
+from memory_mesh.policy.audience import filter_text, read_by
 
 _PARTS = ("project", "agent", "session")
 
@@ -129,8 +129,7 @@ def _other_scope(memory: Memory, lens: Lens) -> tuple[str, ...]:
     apart = [
         part
         for part in _PARTS
-        if part not in lens.across
-        and getattr(memory.scope, part) not in {None, getattr(lens.scope, part)}
+        if part not in lens.across and getattr(memory.scope, part) not in read_by(lens.scope, part)
     ]
     kept = ", ".join(f"{part} {getattr(memory.scope, part)}" for part in apart)
     read = ", ".join(f"{part} {getattr(lens.scope, part) or 'none'}" for part in apart)

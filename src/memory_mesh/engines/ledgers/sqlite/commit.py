@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.engines.ledgers.sqlite import conflicts, rows, sessions, vectors
+from memory_mesh.engines.ledgers.sqlite import conflicts, projects, rows, sessions, vectors
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Commit,
@@ -358,26 +358,33 @@ def _twins(
     for hashed, scope in twins:
         if hashed not in seen:
             continue
-        same = db.execute(
-            f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.hash = ? AND v.project IS ? "  # noqa: S608
-            "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
-            "AND v.status IN ('active', 'quarantined') ORDER BY v.number LIMIT ?",
-            (hashed, scope.project, scope.agent, scope.session, _TWINS),
-        ).fetchall()
+        same = [
+            rows.memory(row)
+            for each in projects.same_audience(db, scope)
+            for row in db.execute(
+                f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.hash = ? AND v.project IS ? "  # noqa: S608
+                "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
+                "AND v.status IN ('active', 'quarantined') ORDER BY v.number LIMIT ?",
+                (hashed, *each.parts, _TWINS),
+            )
+        ]
         if same:
-            found[hashed, scope] = tuple(map(rows.memory, same))
+            found[hashed, scope] = tuple(same)
     return found
 
 
 def _lessons(db: sqlite3.Connection, pattern: str, scope: Scope) -> tuple[Memory, ...]:
     """Lessons of a pattern for the same audience that are active or wait for review."""
-    found = db.execute(
-        f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE v.pattern = ? AND v.project IS ? "  # noqa: S608
-        "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
-        "AND v.status IN ('active', 'quarantined') ORDER BY v.number",
-        (pattern, scope.project, scope.agent, scope.session),
+    return tuple(
+        rows.memory(row)
+        for each in projects.same_audience(db, scope)
+        for row in db.execute(
+            f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE v.pattern = ? AND v.project IS ? "  # noqa: S608
+            "AND v.agent IS ? AND v.session IS ? AND v.recorded_until IS NULL "
+            "AND v.status IN ('active', 'quarantined') ORDER BY v.number",
+            (pattern, *each.parts),
+        )
     )
-    return tuple(map(rows.memory, found))
 
 
 def _seen(db: sqlite3.Connection, key: str) -> Seen | None:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite import projects, rows
 from memory_mesh.model import (
     BY_RULE,
     Cardinality,
@@ -166,8 +166,11 @@ def _filed(
         about.setdefault((subject, scope), set()).add(predicate)
     for (subject, scope), predicates in about.items():
         if len(predicates) > _FEW_PREDICATES:
-            found = db.execute(_PREDICATES, (subject, scope.project, scope.agent, scope.session))
-            predicates &= {row[0] for row in found}
+            predicates &= {
+                row[0]
+                for each in projects.same_audience(db, scope)
+                for row in db.execute(_PREDICATES, (subject, *each.parts))
+            }
     return {
         (subject, predicate, scope)
         for (subject, scope), predicates in about.items()
@@ -183,13 +186,20 @@ def _claims(
     However many of several values there are, none that stands alone is hidden behind them, and
     none of a trusted source behind those of a less trusted one.
     """
-    about = (subject, predicate, scope.project, scope.agent, scope.session)
+    found: dict[str, Memory] = {}
+    for each in projects.same_audience(db, scope):
+        found |= {memory.id: memory for memory in _claims_of(db, subject, predicate, each)}
+    return tuple(found.values())
+
+
+def _claims_of(db: sqlite3.Connection, subject: str, predicate: str, scope: Scope) -> list[Memory]:
+    about = (subject, predicate, *scope.parts)
     found = _claiming(db, "", "LIMIT ?6", (*about, MAX_COMPARED_CLAIMS))
     if len(found) == MAX_COMPARED_CLAIMS:
         alone = "AND json_extract(v.claim, '$.exclusive')"
         found += _claiming(db, alone, "LIMIT ?6", (*about, MAX_COMPARED_CLAIMS))
         found += _claiming(db, _OF_EACH_SOURCE, "", (*about, _OF_ONE_SOURCE))
-    return tuple({memory.id: memory for memory in found}.values())
+    return found
 
 
 def _claiming(

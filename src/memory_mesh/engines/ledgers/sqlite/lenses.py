@@ -1,7 +1,7 @@
 """A lens as SQL: which versions it sees."""
 
 from memory_mesh.engines.ledgers.sqlite import rows, sessions
-from memory_mesh.model import Lens
+from memory_mesh.model import Lens, Scope
 
 _RECORDED = "v.recorded_from <= ? AND (v.recorded_until IS NULL OR v.recorded_until > ?)"
 _VALID = (
@@ -39,4 +39,13 @@ def audience(lens: Lens, version: str = "v") -> tuple[str, list[object]]:
     """The condition that a version is for the lens's reader, every value bound."""
     parts = [part for part in ("project", "agent", "session") if part not in lens.across]
     tests = [f"({version}.{part} IS NULL OR {version}.{part} = ?)" for part in parts]
-    return " AND ".join(tests) or "1", [getattr(lens.scope, part) for part in parts]
+    values: list[object] = [getattr(lens.scope, part) for part in parts]
+    if lens.scope.names and "project" in parts:
+        tests[0], values[:1] = named(f"{version}.project", lens.scope)
+    return " AND ".join(tests) or "1", values
+
+
+def named(column: str, reader: Scope) -> tuple[str, list[object]]:
+    """The condition that a project is none or one of the names of the reader's."""
+    names = [reader.project, *reader.names]
+    return f"({column} IS NULL OR {column} IN ({', '.join('?' * len(names))}))", [*names]

@@ -113,7 +113,7 @@ def _since(lens: Lens) -> int:
 
 def _audiences(reader: Scope) -> Iterator[Scope]:
     """The audiences of the reader's session that the reader belongs to."""
-    for project in {None, reader.project}:
+    for project in {None, reader.project, *reader.names}:
         for agent in {None, reader.agent}:
             yield Scope(project, agent, reader.session)
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 
-from memory_mesh.engines.ledgers.sqlite import rows, vectors
+from memory_mesh.engines.ledgers.sqlite import projects, rows, vectors
 from memory_mesh.model import (
     Candidate,
     Channel,
@@ -38,8 +38,8 @@ _VECTOR = (
     "WHERE x.skill = k.number AND s.name = ?"
 )
 _SEEN = (
-    "(project IS NULL OR project = ?) AND (agent IS NULL OR agent = ?) "
-    "AND (session IS NULL OR session = ?)"
+    "(project IS NULL OR project IN (SELECT value FROM json_each(?))) "
+    "AND (agent IS NULL OR agent = ?) AND (session IS NULL OR session = ?)"
 )
 
 
@@ -84,9 +84,12 @@ def _listing(asked: SkillQuery) -> tuple[str, list[object]]:
     tests: list[tuple[str, object]] = [
         ("status IN (SELECT value FROM json_each(?))", rows.dumped(sorted(asked.statuses)))
     ]
+    if "project" not in asked.across:
+        names = rows.dumped([asked.reader.project, *asked.reader.names])
+        tests.append(("(project IS NULL OR project IN (SELECT value FROM json_each(?)))", names))
     tests += [
         (f"({part} IS NULL OR {part} = ?)", getattr(asked.reader, part))
-        for part in ("project", "agent", "session")
+        for part in ("agent", "session")
         if part not in asked.across
     ]
     if asked.below is not None:
@@ -228,7 +231,7 @@ def _scored(found: Iterable[tuple[int, bytes]], vector: bytes) -> Iterator[tuple
 
 
 def _reader(scope: Scope) -> tuple[str | None, str | None, str | None]:
-    return scope.project, scope.agent, scope.session
+    return rows.dumped([scope.project, *scope.names]), scope.agent, scope.session
 
 
 def _by_id(db: sqlite3.Connection, id_: str) -> Skill | None:
@@ -238,12 +241,15 @@ def _by_id(db: sqlite3.Connection, id_: str) -> Skill | None:
 
 def _by_name(db: sqlite3.Connection, name: str, scope: Scope) -> Skill | None:
     """The skill of this name that is in use or waits for review, for exactly this audience."""
-    row = db.execute(
-        f"SELECT {_SKILL} FROM skill WHERE name = ? AND project IS ? AND agent IS ? "  # noqa: S608
-        "AND session IS ? AND status IN ('active', 'quarantined') ORDER BY status, number DESC",
-        (name, scope.project, scope.agent, scope.session),
-    ).fetchone()
-    return None if row is None else _skill(row)
+    for each in projects.same_audience(db, scope):
+        row = db.execute(
+            f"SELECT {_SKILL} FROM skill WHERE name = ? AND project IS ? AND agent IS ? "  # noqa: S608
+            "AND session IS ? AND status IN ('active', 'quarantined') ORDER BY status, number DESC",
+            (name, *each.parts),
+        ).fetchone()
+        if row is not None:
+            return _skill(row)
+    return None
 
 
 def _skill(row: rows.Row) -> Skill:

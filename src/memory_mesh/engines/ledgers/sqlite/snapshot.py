@@ -131,6 +131,15 @@ class SqliteLookup:
 
         return skills.find(self._db, query)
 
+    def per_project(self, lens: Lens) -> dict[str | None, int]:
+        """How many memories the lens sees of each project, and for all of them under None."""
+        source, condition, values = sight(lens)
+        found = self._db.execute(
+            f"SELECT v.project, count(*) FROM {source} WHERE {condition} GROUP BY v.project",  # noqa: S608
+            values,
+        )
+        return dict(found.fetchall())
+
     def next_bound(self, lens: Lens) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid, or may expire."""
         bounds = self._db.execute(_NEXT_BOUNDS, (rows.micros(lens.now),)).fetchone()

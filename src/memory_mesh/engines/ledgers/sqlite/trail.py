@@ -69,8 +69,8 @@ class SqliteTrail:
 
     def recalls_by(self, reader: Scope, limit: int) -> list[Block]:
         """The latest records of searches by a reader, or by one that sees less, newest first."""
-        own = [_ended(parts) for parts in _wider(reader.project, reader.session, None)]
-        named = [_ended(parts) for parts in _wider(reader.project, reader.session, reader.agent)]
+        own = [_ended(parts) for parts in _wider(reader, None)]
+        named = [_ended(parts) for parts in _wider(reader, reader.agent)]
         found = self._db.execute(
             f"SELECT {_RECALL} FROM recall WHERE agent = ? AND {_BY} "  # noqa: S608  # own names
             f"IN (SELECT value FROM json_each(?)) OR {_BY} IN (SELECT value FROM json_each(?)) "
@@ -133,12 +133,10 @@ class SqliteTrail:
         return injections.of_memory(self._db, memory_id, limit)
 
 
-def _wider(
-    project: str | None, session: str | None, agent: str | None
-) -> Iterator[list[str | None]]:
+def _wider(reader: Scope, agent: str | None) -> Iterator[list[str | None]]:
     """The readers that see no more than one, as their records name them."""
-    for one in {None, project}:
-        for other in {None, session}:
+    for one in {None, reader.project, *reader.names}:
+        for other in {None, reader.session}:
             yield [one, other, agent]
 
 

@@ -1,0 +1,158 @@
+"""Which project a folder is, and what else it reads."""
+
+from os import PathLike, fspath
+from pathlib import Path
+
+from memory_mesh import flows
+from memory_mesh.errors import InvalidInput
+from memory_mesh.flows.access import Access
+from memory_mesh.model import Scope
+from memory_mesh.model.project import Project
+from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.projects import Names, Sighting
+from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.view import View
+
+if TYPE_CHECKING:
+    from memory_mesh.process.project import Repository
+
+
+class ProjectVerbs(View):
+    """Methods for the identity of projects."""
+
+    def project_at(self, folder: str | PathLike[str]) -> Project | None:
+        """Returns the project that a folder belongs to; None outside of any.
+
+        It is named by its repository's remote, else its root commit, else its path, or as the user
+        has set it. The store takes note of it once, so that its memories are found when the name
+        changes, and never from another repository at the same path. Read and write there with
+        `mesh.view(scope=Scope(project=found.name))`.
+        """
+        from memory_mesh.process.project import folder_name, repository_of
+
+        access, repository = self._access(), repository_of(fspath(folder))
+        if repository is not None:
+            return self._settled(access, repository)
+        named = flows.projects.named_folder(access, self._stored_name(folder_name(fspath(folder))))
+        if named is None:
+            return None
+        name, place = named
+        return _project(name, "folder", place, self._names(access, name))
+
+    def merge_project(self, other: str, *, project: str | None = None) -> Project:
+        """Lets a project read the memories of another one; `split_project` undoes it.
+
+        Both keep their own memories, and nothing of one replaces anything of the other.
+
+        Options:
+            project: the project that reads; by default that of this mesh.
+        """
+        own, named = self._own_project(project), self._stored_name(check_text(other, "other"))
+        return _project(own, "stated", "", flows.projects.merge(self._access(), own, named))
+
+    def split_project(self, other: str, *, project: str | None = None) -> Project:
+        """Lets a project read the memories of another one no longer; NotFound if it does not.
+
+        Options:
+            project: the project that reads; by default that of this mesh.
+        """
+        own, named = self._own_project(project), self._stored_name(check_text(other, "other"))
+        return _project(own, "stated", "", flows.projects.split(self._access(), own, named))
+
+    def name_project(self, folder: str | PathLike[str], name: str | None) -> Project | None:
+        """Sets what the project of a folder is called; None removes the name. Returns the project.
+
+        In a repository the name is kept in git's configuration, where every work tree finds it and
+        no move loses it; elsewhere it is kept in this store and holds for the folders below, too.
+        """
+        from memory_mesh.process.project import checked_name, folder_name, repository_of, state_name
+
+        if name is not None and checked_name(name) != name:
+            raise InvalidInput(
+                "a project's name has 1 to 200 printable characters and no space around"
+            )
+        if not Path(folder).is_dir():
+            raise InvalidInput(f"there is no folder {fspath(folder)}")
+        repository = repository_of(fspath(folder))
+        if repository is None:
+            place = self._stored_name(folder_name(fspath(folder)))
+            stored = None if name is None else self._stored_name(name)
+            flows.projects.name_folder(self._access(), place, stored)
+            return self.project_at(folder)
+        self.project_at(folder)  # what it is called now stays readable
+        try:
+            state_name(repository, name)
+        except FileExistsError:
+            raise InvalidInput(
+                f"git is changing {repository.files}/config at this moment, or left its lock "
+                "config.lock behind; try again, or remove the lock"
+            ) from None
+        except OSError as error:
+            raise InvalidInput(
+                f"the name cannot be written to {repository.files}/config: {error.strerror}"
+            ) from None
+        return self.project_at(folder)
+
+    def project_counts(self, names: "list[str] | None" = None) -> dict[str, int]:
+        """Returns how many active memories there are for each project of the namespace.
+
+        Options:
+            names: only of these projects.
+        """
+        lens = self._lens(None, across=("project", "agent", "session"))
+        with self._read() as snapshot:
+            found = snapshot.per_project(lens)
+        if names is None:
+            return {name: count for name, count in found.items() if name is not None}
+        return {name: found.get(self._stored_name(name), 0) for name in names}
+
+    def _settled(self, access: Access, repository: "Repository") -> Project:
+        from memory_mesh.process import project as process
+
+        clone, place = map(self._stored_name, (repository.clone, repository.place))
+        known = flows.projects.clone(access, clone)
+        found = process.identity(repository, known.root if known is not None else None)
+        unnamed = found.how == "path"
+        seen = Sighting(
+            clone,
+            place,
+            self._stored_name(found.name),
+            found.how,
+            tuple(map(self._stored_name, repository.remotes.values())),
+            root=found.root,
+            moved_from=_moved_from(access, repository) if unnamed and known is None else None,
+        )
+        settled = flows.projects.settled(access, seen)
+        names = self._names(access, settled.name)
+        others = tuple(each for each in dict.fromkeys(seen.remotes) if each != settled.name)
+        return _project(settled.name, found.how, place, names, others)
+
+    def _names(self, access: Access, name: str) -> Names:
+        return flows.projects.names(access.ledger, access.namespace, name)
+
+    def _own_project(self, project: str | None) -> str:
+        name = self._config.project if project is None else check_text(project, "project")
+        if not name:
+            raise InvalidInput("no project is named; give project=NAME, or run it inside of one")
+        return self._stored_name(name)
+
+    def _stored_name(self, name: str) -> str:
+        """A name as the store holds it."""
+        return self._stored_scope(Scope(name)).project or name
+
+
+def _project(
+    name: str, how: str, place: str, names: Names, others: tuple[str, ...] = ()
+) -> Project:
+    return Project(name, how, place, names.same, names.read, others)
+
+
+def _moved_from(access: Access, repository: "Repository") -> str | None:
+    """The project that a repository was at another path, where it is no longer."""
+    from memory_mesh.process.project import repository_of
+
+    for place, known in flows.projects.clones(access, repository.birth).items():
+        there = repository_of(place)
+        if place != repository.place and (there is None or there.birth != repository.birth):
+            return known.project
+    return None
