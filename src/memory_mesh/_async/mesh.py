@@ -2289,6 +2289,10 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.project_at, folder)
 
+    async def stated_project(self, name: str) -> Project:
+        """Returns a project by its name, with the other names that it reads."""
+        return await self._threads.run(self._sync.stated_project, name)
+
     async def merge_project(self, other: str, *, project: str | None = None) -> Project:
         """Lets a project read the memories of another one; `split_project` undoes it.
 

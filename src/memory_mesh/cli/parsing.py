@@ -54,6 +54,7 @@ COMMANDS = {
     "import-lane": "import a SQLite file of Memory Lane",
     "stats": "show counts, the path and the status of the store",
     "verify": "check the audit chain and the store's invariants",
+    "project": "show, name, merge or split the project of this folder",
     "jobs": "list and run maintenance: consolidation of traces, retention",
     "upkeep": "update keyword terms, embed texts and build the index",
     "daemon": "show, start or stop the background process of hooks and MCP",
@@ -132,7 +133,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     common.add_argument(
         "--project",
         metavar="NAME",
-        help="the project; default: the current git work tree; '' for none",
+        help="the project; default: that of the current folder; '' for none",
     )
     common.add_argument("--session", metavar="ID", help="the session that reads or writes")
     common.add_argument(

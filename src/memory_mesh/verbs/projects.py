@@ -39,6 +39,11 @@ class ProjectVerbs(View):
         name, place = named
         return _project(name, "folder", place, self._names(access, name))
 
+    def stated_project(self, name: str) -> Project:
+        """Returns a project by its name, with the other names that it reads."""
+        stored = self._stored_name(check_text(name, "name"))
+        return _project(stored, "stated", "", self._names(self._access(), stored))
+
     def merge_project(self, other: str, *, project: str | None = None) -> Project:
         """Lets a project read the memories of another one; `split_project` undoes it.
 
