@@ -80,7 +80,7 @@ def test_git_itself_agrees(tmp_path: Path) -> None:
     ):
         subprocess.run([*git, "-C", str(main), *words], check=True)
     root = subprocess.check_output([*git, "-C", str(main), "rev-parse", "HEAD"], text=True).strip()
-    assert project_of(str(tmp_path / "side")) == project_of(str(main)) == f"root:{root}"
+    assert project_of(str(tmp_path / "side")) == project_of(str(main)) == f"commit:{root}"
 
 
 def test_a_memory_stays_with_its_project_unless_it_is_global(

@@ -53,7 +53,7 @@ class Sighting:
     place: str
     name: str
     how: str
-    remotes: tuple[str, ...] = ()  # names of the repositories that its remotes lead to
+    others: tuple[str, ...] = ()  # names of the repositories that its further remotes lead to
     root: str | None = None
     moved_from: str | None = None  # the name of the same clone when it was at another path
 
@@ -82,7 +82,7 @@ def settle(seen: Sighting, states: Mapping[str, str]) -> Settled:
     if owner is None:
         changes[f"{PLACE}{seen.place}"] = seen.clone
         gained.append(seen.place)
-    if before is not None and before not in seen.remotes:  # else it is a fork of that
+    if before is not None and before not in seen.others:  # else it is a fork of that
         gained.append(before)
     if known is None:
         changes |= _only_read(name, states)

@@ -19,7 +19,7 @@ from memory_mesh.policy import remotes
 from memory_mesh.process import git_files
 
 SECTION, KEY = "memory-mesh", "project"  # of git's configuration: a name that the user has set
-ROOT = "root:"  # begins the name of a project that is known by its root commit
+ROOT = "commit:"  # begins the name of a project that is known by its root commit
 _MAX_NAME = 200  # characters of a name that the user sets
 _FOLLOWED = 4  # repositories on this machine that are followed from one to the next
 _BASES = "insteadof"

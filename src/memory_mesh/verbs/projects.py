@@ -81,8 +81,7 @@ class ProjectVerbs(View):
         repository = repository_of(fspath(folder))
         if repository is None:
             place = self._stored_name(folder_name(fspath(folder)))
-            stored = None if name is None else self._stored_name(name)
-            flows.projects.name_folder(self._access(), place, stored)
+            self._name_folder(place, name)
             return self.project_at(folder)
         self.project_at(folder)  # what it is called now stays readable
         try:
@@ -111,6 +110,14 @@ class ProjectVerbs(View):
             return {name: count for name, count in found.items() if name is not None}
         return {name: found.get(self._stored_name(name), 0) for name in names}
 
+    def _name_folder(self, place: str, name: str | None) -> None:
+        """Sets the name of a folder outside of git; None removes the one that holds for it."""
+        access = self._access()
+        if name is not None:
+            flows.projects.name_folder(access, place, self._stored_name(name))
+        elif (named := flows.projects.named_folder(access, place)) is not None:
+            flows.projects.name_folder(access, named[1], None)
+
     def _settled(self, access: Access, repository: "Repository") -> Project:
         from memory_mesh.process import project as process
 
@@ -123,13 +130,13 @@ class ProjectVerbs(View):
             place,
             self._stored_name(found.name),
             found.how,
-            tuple(map(self._stored_name, repository.remotes.values())),
+            tuple(map(self._stored_name, list(repository.remotes.values())[1:])),
             root=found.root,
             moved_from=_moved_from(access, repository) if unnamed and known is None else None,
         )
         settled = flows.projects.settled(access, seen)
         names = self._names(access, settled.name)
-        others = tuple(each for each in dict.fromkeys(seen.remotes) if each != settled.name)
+        others = tuple(each for each in dict.fromkeys(seen.others) if each != settled.name)
         return _project(settled.name, found.how, place, names, others)
 
     def _names(self, access: Access, name: str) -> Names:
