@@ -35,11 +35,15 @@ def names(ledger: Ledger, namespace: str, project: str) -> Names:
         return projects.names_of(snapshot.states(wanted).get(wanted))
 
 
-def clone(access: Access, name: str) -> Clone | None:
-    """What is known of a clone."""
-    wanted = f"{CLONE}{name}"
+def about(access: Access, clone: str, place: str) -> dict[str, str]:
+    """What is known of a clone and of its path."""
     with access.ledger.read(access.namespace) as snapshot:
-        return projects.clone_of(snapshot.states(wanted).get(wanted))
+        return {**snapshot.states(f"{CLONE}{clone}"), **snapshot.states(f"{PLACE}{place}")}
+
+
+def clone(known: Mapping[str, str], name: str) -> Clone | None:
+    """What is known of a clone."""
+    return projects.clone_of(known.get(f"{CLONE}{name}"))
 
 
 def clones(access: Access, birth: str) -> dict[str, Clone]:
@@ -71,18 +75,12 @@ def is_empty(access: Access) -> bool:
         return snapshot.head().seq == 0
 
 
-def settled(access: Access, seen: Sighting) -> Settled:
+def settled(access: Access, seen: Sighting, known: Mapping[str, str]) -> Settled:
     """Decides what a repository is called and takes note of what is new.
 
     Nothing is written to an empty namespace, nor where a write is refused: a read must not fail
     for it, and the next one takes note.
     """
-    with access.ledger.read(access.namespace) as snapshot:
-        known = {
-            name: value
-            for wanted in (f"{CLONE}{seen.clone}", f"{PLACE}{seen.place}")
-            for name, value in snapshot.states(wanted).items()
-        }
     found = projects.settle(seen, known)
     if not found.changes:
         return found

@@ -146,12 +146,21 @@ class Mirror:
             words += f". Mirrored already: {', '.join(others)}. Name one with --dir FOLDER"
         return words
 
+    def _state_path(self, former: tuple[str, ...]) -> Path:
+        """The state of the folder, which may have been made under a former name of the project."""
+        config = self.mesh.config
+        names = (config.project, *former)
+        paths = [place(self.mesh.folder, self.folder, config.namespace, name) for name in names]
+        return next((path for path in paths if path.exists()), paths[0])
+
     @contextmanager
     def _running(self, *, dry_run: bool = False, deletes: bool = False) -> Iterator[Run]:
         if not self.folder.is_dir():
             raise NotFound(self._missing())
         store, config = self.mesh.folder, self.mesh.config
-        path = place(store, self.folder, config.namespace, config.project)
+        own = self.mesh.stated_project(config.project) if config.project else None
+        former = () if own is None else (own.name, *own.former)
+        path = self._state_path(former)
         make_folder(path.parent)
         authors = self._authors or Authors.of_folder(self.folder, store / FOLDER)
         with locked(path.with_suffix(".lock"), seconds=config.lock_wait_seconds):
@@ -169,6 +178,7 @@ class Mirror:
                     replaces=self._updates == "replace",
                     deletes=deletes,
                     root=stale.project_root(self.folder),
+                    former=former,
                 )
                 if not dry_run:
                     state.name(self.folder)

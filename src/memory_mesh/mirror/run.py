@@ -75,6 +75,7 @@ class Run:
     deletes: bool = False  # also delete when most documents are gone
     wall_ns: Callable[[], int] = time.time_ns
     root: Path = Path()  # of the project: relative paths in documents start here
+    former: tuple[str, ...] = ()  # names of the project, as the store has them
     due: list[str] = field(default_factory=list)  # memories whose documents must be written
     rejected: dict[str, str] = field(default_factory=dict)  # memories, with the proposal
     _views: dict[Channel, MemoryMesh] = field(default_factory=dict)
@@ -156,7 +157,7 @@ class Run:
         return (
             memory.status is Status.ACTIVE
             and memory.tier is Tier.LONG_TERM
-            and (scope.project is None) == (self.scope.project is None)
+            and scope.project in {self.scope.project, *self.former}
             and scope.agent is None
             and scope.session is None
             and memory.lesson is None

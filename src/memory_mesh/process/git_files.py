@@ -12,6 +12,7 @@ from pathlib import Path
 GIT_SECONDS = 1.0  # that git may take to name a root commit
 UNKNOWN = "-"  # stands for a root commit that git did not find in time
 _MAX_BYTES = 1 << 20  # of a file that is read
+_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -36,11 +37,11 @@ def found(real: Path) -> tuple[Path, Path] | None:
 def birth(files: Path) -> str:
     """When the repository was made here: git writes this file once; without it, which folder."""
     try:
-        return f"{(files / 'description').stat().st_mtime_ns:x}"
+        return _base32((files / "description").stat().st_mtime_ns // 1_000)
     except OSError:
         pass
     try:
-        return f"i{files.stat().st_ino:x}"
+        return f"i{_base32(files.stat().st_ino)}"
     except OSError:
         return "0"
 
@@ -125,6 +126,15 @@ def text(path: Path) -> str:
             return file.read(_MAX_BYTES).decode("utf-8", "surrogateescape")
         except OSError:
             return ""
+
+
+def _base32(number: int) -> str:
+    """A number in few letters, which nobody takes for a secret or a card."""
+    text = ""
+    while number > 0:
+        number, digit = divmod(number, 32)
+        text = _LETTERS[digit] + text
+    return text or _LETTERS[0]
 
 
 def _is_bare(place: Path) -> bool:

@@ -34,7 +34,7 @@ class Repository:
     birth: str  # tells it from another repository at the same path
     stated: str | None = None  # the name that the user has set
     remotes: Mapping[str, str] = field(default_factory=dict)  # to the names of repositories
-    has_commits: bool = False  # and all of them: not cut off by a shallow clone
+    has_commits: bool = False  # all of them, not cut off; only looked for where no name is found
 
     @property
     def clone(self) -> str:
@@ -90,13 +90,14 @@ def repository_of(folder: str | None, *, followed: int = 0) -> Repository | None
         return None
     place, files = found
     entries = git_config.entries(git_files.text(files / "config"))
+    stated, named = _stated(entries), _remotes(place, entries, followed)
     return Repository(
         _name(place),
         str(files),
         git_files.birth(files),
-        _stated(entries),
-        _remotes(place, entries, followed),
-        git_files.has_commits(files),
+        stated,
+        named,
+        not named and stated is None and git_files.has_commits(files),
     )
 
 

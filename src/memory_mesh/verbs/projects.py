@@ -122,7 +122,8 @@ class ProjectVerbs(View):
         from memory_mesh.process import project as process
 
         clone, place = map(self._stored_name, (repository.clone, repository.place))
-        known = flows.projects.clone(access, clone)
+        states = flows.projects.about(access, clone, place)
+        known = flows.projects.clone(states, clone)
         found = process.identity(repository, known.root if known is not None else None)
         unnamed = found.how == "path"
         seen = Sighting(
@@ -134,7 +135,7 @@ class ProjectVerbs(View):
             root=found.root,
             moved_from=_moved_from(access, repository) if unnamed and known is None else None,
         )
-        settled = flows.projects.settled(access, seen)
+        settled = flows.projects.settled(access, seen, states)
         names = self._names(access, settled.name)
         others = tuple(each for each in dict.fromkeys(seen.others) if each != settled.name)
         return _project(settled.name, found.how, place, names, others)
