@@ -102,12 +102,13 @@ def repository_of(folder: str | None, *, followed: int = 0) -> Repository | None
 
 
 def short_name(project: str) -> str:
-    """The last folder of a project that is named by a path; any other name is short already."""
+    """The last part of a path or of a remote's name; any other name is short already."""
     for kind in (PurePosixPath, PureWindowsPath):
         path = kind(project)
         if path.is_absolute() and path.name:
             return path.name
-    return project
+    host, slash, _ = project.partition("/")
+    return project.rpartition("/")[2] if slash and "." in host else project
 
 
 def state_name(repository: Repository, name: str | None) -> None:

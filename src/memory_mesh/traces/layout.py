@@ -23,7 +23,7 @@ from memory_mesh.formats import file_names, project_memory
 from memory_mesh.model import Memory, Scope
 from memory_mesh.model.trace import LABEL, LEARNING_LABEL, Trace
 from memory_mesh.process.durable_files import write_atomically
-from memory_mesh.process.project import project_of, short_name
+from memory_mesh.process.project import identity_of, short_name
 from memory_mesh.sync import MemoryMesh
 
 LOGGED = 1_000  # traces of the log
@@ -71,11 +71,13 @@ def write_layout(
 
 def _title(root: Path, name: str | None, project: str) -> project_memory.Title:
     """How the files name a project; they are for git, so no path of this machine is among it."""
+    here = identity_of(str(root))
+    if here is not None and here.name == project and here.how != "set":
+        short = short_name(here.former[-1] if here.how == "root" else project)
+        return project_memory.Title(name or short, "this repository")  # the same in every clone
     short = short_name(project)
     if short == project:
         return project_memory.Title(name or project)
-    if project_of(str(root)) == project:
-        return project_memory.Title(name or short, "this repository")  # the same in every clone
     digest = hashlib.sha256(project.encode()).hexdigest()[:12]
     return project_memory.Title(name or short, digest)
 

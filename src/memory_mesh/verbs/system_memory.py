@@ -4,6 +4,7 @@ from memory_mesh import flows, log
 from memory_mesh.errors import InvalidInput, MeshError, NotAllowed
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
+from memory_mesh.model import Scope
 from memory_mesh.policy.arguments import check_limit, check_text
 from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.writing.trust import is_authoritative
@@ -94,18 +95,21 @@ class SystemMemoryVerbs(View):
         if project is not None:
             check_text(project, "project")
         access, files = self._system(always=True)
-        name = None if project is None else self._logged_as(access, files, project)
+        names = None if project is None else self._logged_as(access, files, project)
         return flows.system_memory.erase(
-            access, files, lambda one: name is None or one.project_name == name, reason
+            access, files, lambda one: names is None or one.project_name in names, reason
         )
 
-    def _logged_as(self, access: Access, files: "ExperienceFiles", project: str) -> str:
-        """The digest of a project in the log, by its name or by the last folder of its path."""
+    def _logged_as(self, access: Access, files: "ExperienceFiles", project: str) -> set[str]:
+        """The digests of a project in the log, by its name or by the last part of that.
+
+        What was logged under a former name of the project is its own, too.
+        """
         from memory_mesh.process.project import short_name
 
-        exact = _sealed(access, project)
+        exact = {_sealed(access, each) for each in (project, *self._former(project))}
         logged = {one.project_name for one in flows.system_memory.every(access, files)}
-        if exact in logged:
+        if exact & logged:
             return exact
         known = flows.traces.projects(self._access(), self._now())
         alike = {
@@ -118,7 +122,12 @@ class SystemMemoryVerbs(View):
                 f"{project} is the name of {len(alike)} projects; nothing was erased. "
                 f"Give the path of one: {', '.join(sorted(alike))}"
             )
-        return next(iter(alike.values()), exact)
+        return {*alike.values()} or exact
+
+    def _former(self, project: str) -> tuple[str, ...]:
+        stored = self._stored_scope(Scope(project)).project or project
+        names = flows.projects.names(self._opened().ledger, self._config.namespace, stored)
+        return names.same
 
     def _log_if_on(self, trace: "Trace", project: str | None) -> None:
         """Logs a recorded trace where the setting is on; the trace is recorded if that fails."""

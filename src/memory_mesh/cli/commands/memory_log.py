@@ -74,8 +74,8 @@ def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     if options.of_project is not None and not erased:
         raise NotFound(
             f"nothing was erased: the log has no entry of a project {options.of_project!r}. Give "
-            "its name as --project or MEMORY_MESH_PROJECT has it, the full path of its work tree, "
-            "or run this inside the work tree; --all erases the entries of every project"
+            "its name as `memory-mesh project` shows it inside the work tree, or as --project or "
+            "MEMORY_MESH_PROJECT has it; --all erases the entries of every project"
         )
     told = f"[MemoryMesh] Erased {erased} {'entry' if erased == 1 else 'entries'}."
     return output.answer({"erased": erased}, told, as_json=options.json)
