@@ -2319,12 +2319,12 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.name_project, folder, name)
 
-    async def project_counts(self, names: "list[str] | None" = None) -> dict[str, int]:
+    async def project_counts(self, *, names: Sequence[str] | None = None) -> dict[str, int]:
         """Returns how many active memories there are for each project of the namespace.
 
         Options:
             names: only of these projects.
         """
-        return await self._threads.run(self._sync.project_counts, names)
+        return await self._threads.run(self._sync.project_counts, names=names)
 
     ingest = add

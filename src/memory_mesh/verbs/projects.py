@@ -1,5 +1,6 @@
 """Which project a folder is, and what else it reads."""
 
+from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -97,7 +98,7 @@ class ProjectVerbs(View):
             ) from None
         return self.project_at(folder)
 
-    def project_counts(self, names: "list[str] | None" = None) -> dict[str, int]:
+    def project_counts(self, *, names: Sequence[str] | None = None) -> dict[str, int]:
         """Returns how many active memories there are for each project of the namespace.
 
         Options:

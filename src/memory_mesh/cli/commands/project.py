@@ -97,7 +97,7 @@ def _named(mesh: MemoryMesh, options: argparse.Namespace) -> int:
 def _shown(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> int:
     if options.json:
         return output.answer(_plain(mesh, found), as_json=True)
-    counts = mesh.project_counts([found.name, *found.former, *found.merged, *found.others])
+    counts = mesh.project_counts(names=[found.name, *found.former, *found.merged, *found.others])
     lines = {"project": found.name, "named by": _HOW[found.how]}
     if found.place:
         lines["folder"] = found.place
@@ -145,7 +145,7 @@ def _known(counts: dict[str, int], found: Project) -> str:
 
 
 def _plain(mesh: MemoryMesh, found: Project) -> dict[str, Json]:
-    counts = mesh.project_counts([found.name, *found.former, *found.merged])
+    counts = mesh.project_counts(names=[found.name, *found.former, *found.merged])
     return {
         "project": found.name,
         "named_by": found.how,
