@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.agents import real_claude, remembering  # noqa: E402
 from tests.faults import (  # noqa: E402  # the suites are found from the root
+    agent_sharing,
     audience_leaking,
     consolidating,
     contradicting,
@@ -266,6 +267,10 @@ def _rolling(folder: Path, _seed: int, progress: Progress) -> Report:
     )
 
 
+def _agents(folder: Path, seed: int, progress: Progress) -> Report:
+    return agent_sharing.sharing(folder, agents=8, operations=200, seed=seed, progress=progress)
+
+
 def _waits(folder: Path, seed: int, progress: Progress) -> Report:
     report = waiting.stopped_holders(folder / "holders", places=300, seed=seed, progress=progress)
     if not crashpoints.can_trace():
@@ -338,6 +343,7 @@ SUITES: dict[str, Suite] = {
     ),
     "disk-errors": _disk_errors,
     "processes": _processes,
+    "agents": _agents,
     "waits": _waits,
     "fork": _fork,
     "as-of": lambda _folder, seed, _progress: machine.as_of(examples=1_000, seed_=seed),

@@ -1,0 +1,16 @@
+"""Agents that share a store through hooks and MCP lose and double nothing when the daemon dies."""
+
+import pytest
+
+from tests.faults import agent_sharing
+
+SEED = 20261116
+pytestmark = pytest.mark.slow
+
+
+def test_agents_at_once_lose_and_double_nothing_while_the_daemon_is_killed(tmp_path):
+    report = agent_sharing.sharing(tmp_path, agents=4, operations=20, seed=SEED)
+    report.holds()
+    assert report.figures["acknowledged"]
+    assert report.figures["prompts"]
+    assert report.figures["daemons killed"]
