@@ -171,14 +171,14 @@ class View:
                 given.session or self._config.session,
             )
         )
-        return self._named(self._opened(), replace(stored, names=given.names))
+        return self._named(self._opened(), stored)
 
     def _named(self, opened: OpenStore, reader: Scope) -> Scope:
         """The reader with the further names of its project."""
         if reader.project is None:
             return reader
         known = flows.projects.names(opened.ledger, self._config.namespace, reader.project)
-        return replace(reader, names=tuple(dict.fromkeys((*known.all, *reader.names))))
+        return replace(reader, names=known.all)
 
     def _lens(
         self,

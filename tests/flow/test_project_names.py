@@ -9,7 +9,8 @@ import pytest
 
 from memory_mesh.engines.ledgers.sqlite.lenses import predicate
 from memory_mesh.engines.ledgers.sqlite.rows import JOINED
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.mirror import Mirror
 from memory_mesh.model import Channel, Lens, Outcome, Scope, Status
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -224,3 +225,46 @@ def test_an_agent_that_repeats_a_memory_under_a_former_name_adds_no_weight(
     assert said.outcome is not Outcome.STORED
     (memory,) = at(mesh, folder).get_all()
     assert (memory.id, memory.origins) == (old.id, 1)
+
+
+def test_an_agent_does_not_decide_what_a_project_reads(tmp_path: Path) -> None:
+    agent = opened(tmp_path).view(scope=Scope("one"), channel=Channel.MCP)
+    for change in (
+        lambda: agent.merge_project("two"),
+        lambda: agent.split_project("two"),
+        lambda: agent.name_project(tmp_path, "two"),
+    ):
+        with pytest.raises(NotAllowed, match="only the user"):
+            change()
+
+
+def test_traces_under_a_former_name_are_archived_with_the_project(
+    renamed: tuple[MemoryMesh, Path],
+) -> None:
+    mesh, folder = renamed
+    view = at(mesh, folder)
+    for number in range(3):
+        view.record_trace(f"ship release {number}")
+    at(mesh, folder)
+    rename(folder)
+    (_, archived) = at(mesh, folder).archive_project(dry_run=True)
+    assert archived.ran
+
+
+def test_a_mirror_goes_on_under_the_new_name_without_what_was_merged(
+    renamed: tuple[MemoryMesh, Path],
+) -> None:
+    mesh, folder = renamed
+    view = at(mesh, folder)
+    view.add("Handlers are async.", {"title": "Handlers"})
+    files = folder / ".rawko/memories"
+    Mirror(view, files).init()
+    at(mesh, folder)
+    rename(folder)
+    mesh.add("Of another project.", {"title": "Other"}, scope=Scope("other"))
+    now = at(mesh, folder)
+    now.merge_project("other")
+    assert Mirror(now, files).run().counts == {}
+    now.add("Tests are fast.", {"title": "Tests"})
+    Mirror(now, files).run()
+    assert sorted(path.name for path in files.glob("*.md")) == ["handlers.md", "tests.md"]

@@ -134,4 +134,4 @@ def _plain(value: object) -> Json:
     if isinstance(value, tuple | list | frozenset):
         return [_plain(item) for item in value]
     named: Any = value  # one of the values above
-    return {each.name: _plain(getattr(value, each.name)) for each in fields(named)}
+    return {each.name: _plain(getattr(value, each.name)) for each in fields(named) if each.repr}

@@ -72,14 +72,14 @@ class JobVerbs(SystemMemoryVerbs):
         if not is_authoritative(self._kind):
             raise NotAllowed("only the user can archive a project")
         named = project or self._config.project
-        stored = self._stored_scope(Scope(named)).project
-        self._check_has_traces(named, stored, as_owner=as_owner)
-        site = replace(self._site(dry_run=dry_run), only=lambda of: of.project == stored)
+        names = self._names_of(named)
+        self._check_has_traces(named, names, as_owner=as_owner)
+        site = replace(self._site(dry_run=dry_run), only=lambda of: of.project in names)
         shows = self._shows(Scope(named), ())
         first = flows.jobs.run(site, ["consolidate-traces"], shows=shows)
         steps = [
             step
-            for part in flows.jobs.archive_project(site, stored)
+            for part in flows.jobs.archive_project(site, names)
             for scope, step in part
             if shows(scope)
         ]
@@ -89,12 +89,22 @@ class JobVerbs(SystemMemoryVerbs):
         )
         return [*first, archived]
 
-    def _check_has_traces(self, named: str | None, stored: str | None, *, as_owner: bool) -> None:
-        """Raises NotFound for a project without traces; the owner hears which ones have some."""
+    def _names_of(self, named: str | None) -> frozenset[str | None]:
+        """The names under which the traces of a project are stored, its former ones too."""
+        stored = self._stored_scope(Scope(named)).project
         if stored is None:
+            return frozenset({None})
+        known = flows.projects.names(self._opened().ledger, self._config.namespace, stored)
+        return frozenset({stored, *known.same})
+
+    def _check_has_traces(
+        self, named: str | None, names: frozenset[str | None], *, as_owner: bool
+    ) -> None:
+        """Raises NotFound for a project without traces; the owner hears which ones have some."""
+        if None in names:
             return
         known = flows.traces.projects(self._access(), self._now())
-        if stored not in known:
+        if names.isdisjoint(known):
             said = f"there are no traces of a project {named!r}"
             if as_owner:
                 said += f"; projects with traces: {', '.join(known)}" if known else "; none has any"

@@ -5,12 +5,13 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from memory_mesh import flows
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, NotAllowed
 from memory_mesh.flows.access import Access
 from memory_mesh.model import Scope
 from memory_mesh.model.project import Project
 from memory_mesh.policy.arguments import check_text
 from memory_mesh.policy.projects import Names, Sighting
+from memory_mesh.policy.writing.trust import is_authoritative
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
 
@@ -53,6 +54,7 @@ class ProjectVerbs(View):
         Options:
             project: the project that reads; by default that of this mesh.
         """
+        self._check_user("merge projects")
         own, named = self._own_project(project), self._stored_name(check_text(other, "other"))
         return _project(own, "stated", "", flows.projects.merge(self._access(), own, named))
 
@@ -62,6 +64,7 @@ class ProjectVerbs(View):
         Options:
             project: the project that reads; by default that of this mesh.
         """
+        self._check_user("split projects")
         own, named = self._own_project(project), self._stored_name(check_text(other, "other"))
         return _project(own, "stated", "", flows.projects.split(self._access(), own, named))
 
@@ -73,6 +76,7 @@ class ProjectVerbs(View):
         """
         from memory_mesh.process.project import checked_name, folder_name, repository_of, state_name
 
+        self._check_user("name a project")
         if name is not None and checked_name(name) != name:
             raise InvalidInput(
                 "a project's name has 1 to 200 printable characters and no space around"
@@ -110,6 +114,11 @@ class ProjectVerbs(View):
         if names is None:
             return {name: count for name, count in found.items() if name is not None}
         return {name: found.get(self._stored_name(name), 0) for name in names}
+
+    def _check_user(self, what: str) -> None:
+        """Raises NotAllowed for an agent: what a project reads enters the user's prompts."""
+        if not is_authoritative(self._kind):
+            raise NotAllowed(f"only the user can {what}; an agent may say --project NAME")
 
     def _name_folder(self, place: str, name: str | None) -> None:
         """Sets the name of a folder outside of git; None removes the one that holds for it."""

@@ -5,7 +5,7 @@ finds it. What was decided outside is decided again inside the transaction, on w
 there: a trace that was pinned, used or unmarked meanwhile stays.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
@@ -52,8 +52,8 @@ def archive_idle(site: Site) -> Slices:
     yield from _forget(site)
 
 
-def archive_project(site: Site, project: str | None) -> Slices:
-    """Archives every consolidated trace of a project, used today or not."""
+def archive_project(site: Site, names: Container[str | None]) -> Slices:
+    """Archives every consolidated trace of a project, used today or not, under all its names."""
 
     def rule(held: Record) -> tuple[Action, str]:
         protected = retention.protection(held)
@@ -61,7 +61,7 @@ def archive_project(site: Site, project: str | None) -> Slices:
             return Action.KEEP, protected
         return Action.ARCHIVE, "its project was archived"
 
-    found = [one for one in consolidated(site) if one.memory.scope.project == project]
+    found = [one for one in consolidated(site) if one.memory.scope.project in names]
     yield from _archive(site, found, rule)
 
 
