@@ -19,7 +19,6 @@ from memory_mesh.config import Config
 from memory_mesh.errors import Closed, MeshError
 from memory_mesh.fastdataclass import fields, replace
 from memory_mesh.model import Channel
-from memory_mesh.process.project import project_of
 from memory_mesh.store import Store
 from memory_mesh.typed import TYPE_CHECKING, Any
 from memory_mesh.view import View
@@ -69,7 +68,12 @@ class Stores:
         meaning = embedder and self._embedder
         if meaning and _seconds(request) < PATIENT_SECONDS:
             meaning = opened.is_warm()
-        return opened.view(config, channel, meaning=meaning)
+        mesh = opened.view(config, channel, meaning=meaning)
+        cwd = str(request["cwd"])
+        found = mesh.project_at(cwd) if cwd and "project" not in config.origins else None
+        if found is None:
+            return mesh
+        return opened.view(replace(config, project=found.name), channel, meaning=meaning)
 
     def warm(self, request: Mapping[str, Any]) -> None:
         """Opens the store of a request and loads its model, unless there shall be none."""
@@ -196,14 +200,12 @@ def _every_verb() -> type[View]:
 
 
 def config_of(request: Mapping[str, Any], *, session: str | None = None) -> Config:
-    """The settings of a request's sender: environment, file, project of the folder, host."""
+    """The settings of a request's sender: environment, file, host."""
     cwd = str(request["cwd"])
     config = configuration.load({"db_dir": request["store"]}, request["environment"])
     stated: dict[str, Any] = {
         name: Path(cwd, value) for name in _FOLDERS if (value := getattr(config, name)) is not None
     }
-    if "project" not in config.origins:
-        stated["project"] = project_of(cwd or None)
     if "agent_id" not in config.origins:
         stated["agent_id"] = request["host"]
     if session is not None:

@@ -51,11 +51,26 @@ def test_relative_folders_and_those_at_home_are_the_senders(tmp_path: Path) -> N
     assert config.models_dir == tmp_path / "models"
 
 
-def test_the_project_is_that_of_the_senders_folder(tmp_path: Path) -> None:
-    assert config_of(asked(tmp_path)).project is None
+def test_the_project_is_that_of_the_senders_folder(stores: Stores, tmp_path: Path) -> None:
+    def project(**variables: str) -> str | None:
+        return stores.mesh_for(asked(tmp_path, **variables), channel=Channel.HOOK).config.project
+
+    assert project() is None
     (tmp_path / ".git").mkdir()
-    assert config_of(asked(tmp_path)).project is not None
-    assert config_of(asked(tmp_path, MEMORY_MESH_PROJECT="mine")).project == "mine"
+    assert project() == str(tmp_path)
+    (tmp_path / ".git/config").write_text('[remote "origin"]\nurl = git@github.com:ada/app.git\n')
+    assert project() == "github.com/ada/app"
+    assert project(MEMORY_MESH_PROJECT="mine") == "mine"
+
+
+def test_a_former_name_of_the_senders_project_is_read(stores: Stores, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for _ in range(2):  # the second request takes note of the project
+        mesh = stores.mesh_for(asked(tmp_path), channel=Channel.HOOK)
+        mesh.add("the parser is recursive")
+    (tmp_path / ".git/config").write_text('[remote "origin"]\nurl = git@github.com:ada/app.git\n')
+    mesh = stores.mesh_for(asked(tmp_path), channel=Channel.HOOK)
+    assert [hit.content for hit in mesh.search("parser")] == ["the parser is recursive"]
 
 
 def test_requests_with_the_same_settings_share_a_store(stores: Stores, tmp_path: Path) -> None:

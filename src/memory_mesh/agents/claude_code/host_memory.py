@@ -16,7 +16,6 @@ from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json, Receipt, Scope
 from memory_mesh.process.files import shown, texts
 from memory_mesh.process.keys import key_for
-from memory_mesh.process.project import project_of
 from memory_mesh.sync import MemoryMesh
 
 CHOICES = ("keep", "off", "import")
@@ -73,9 +72,14 @@ def read_in(mesh: MemoryMesh, found: HostMemory) -> list[Receipt]:
     items = [
         item
         for folder, repository in found.folders.items()
-        for item in _items(folder, project_of(str(repository)), key_for(mesh.folder))
+        for item in _items(folder, _project(mesh, repository), key_for(mesh.folder))
     ]
     return mesh.add_many(items) if items else []
+
+
+def _project(mesh: MemoryMesh, repository: Path) -> str | None:
+    found = mesh.project_at(repository)
+    return None if found is None else found.name
 
 
 def _in_projects(

@@ -10,10 +10,11 @@ from memory_mesh.agents.opening import Stores
 from memory_mesh.config import Config
 from memory_mesh.typed import Any
 from memory_mesh.verbs.context import ContextVerbs
+from memory_mesh.verbs.projects import ProjectVerbs
 from memory_mesh.verbs.review import ReviewVerbs
 
 
-class RecallMesh(ContextVerbs, ReviewVerbs):
+class RecallMesh(ContextVerbs, ReviewVerbs, ProjectVerbs):
     """The verbs of a recall."""
 
     @property
