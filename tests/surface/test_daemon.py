@@ -117,6 +117,22 @@ def test_it_is_detached_and_keeps_nothing_of_its_starters_environment(here: Plac
     assert os.getsid(pid) not in {os.getsid(0), 0}
 
 
+def test_no_module_of_the_starters_folder_is_loaded(here: Place) -> None:
+    marked = here.home / "loaded"
+    for name in ("selectors.py", "memory_mesh.py", "sitecustomize.py"):
+        (here.home / name).write_text(f"open({str(marked)!r}, 'w')", encoding="utf-8")
+    code = START.replace("sys.stdin.readline()", "")
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, here.store],
+        env=here.environment,
+        cwd=here.home,
+        capture_output=True,
+        check=True,
+    )
+    here.seen.add(int(done.stdout))
+    assert not marked.exists()
+
+
 def test_each_client_gets_its_own_settings(here: Place) -> None:
     here.foreground(MEMORY_MESH_NAMESPACE="of-the-starter", MEMORY_MESH_AGENT="starter")
     first = here.ask("note", {"text": "We deploy on Fridays"})["answer"]

@@ -168,7 +168,12 @@ class Opened:
 
     def kept(self, namespace: str) -> "MemoryMesh":
         """A view for upkeep: nobody's word, so what is learned counts as read out of texts."""
-        config = replace(self._config, namespace=namespace, project=None, session=None)
+        plain: dict[str, Any] = {
+            "agent_id": configuration.NO_AGENT,
+            "project": None,
+            "session": None,
+        }
+        config = replace(self._config, namespace=namespace, **plain)
         return self.view(config, Channel.EXTRACTION)
 
     def is_warm(self) -> bool:
