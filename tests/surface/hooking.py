@@ -16,7 +16,7 @@ from memory_mesh.agents import journal
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.sync import MemoryMesh
 
-HOOK = (sys.executable, "-m", "memory_mesh.agents.hook.main")
+HOOK = (sys.executable, "-c", "from memory_mesh.agents.hook.main import main; main()")
 ENOUGH_MS = 60_000  # a budget that a busy machine keeps, where the budget is not the matter
 PATIENCE = 60.0
 PROMPT = "which port does the staging database of the shop use?"
