@@ -122,10 +122,10 @@ class Sealer:
 
     def __call__(self, value: str) -> bytes:
         """The value under the key, which is read when the first value is sealed."""
-        import hmac
+        from memory_mesh.process.digests import keyed_digest
 
         if self._key is None:
             from memory_mesh.process import keys
 
             self._key = keys.key_for(self._folder, self._environment)
-        return hmac.digest(self._key, f"seal\0{self._namespace}\0{value}".encode(), "sha256")
+        return keyed_digest(self._key, f"seal\0{self._namespace}\0{value}".encode())
