@@ -253,3 +253,28 @@ def test_no_memory_is_lost_to_a_session_that_never_saw_it(host: Host) -> None:
     host.runs += 1
     host.lines(1)
     assert PLANTED in host.prompt().context
+
+
+def test_what_a_prompt_teaches_is_stored_after_it_went_on(host: Host) -> None:
+    host.prompt("Remember that the staging database of the shop listens on port 6543.", session="a")
+    end = time.monotonic() + PATIENCE
+    while "6543" not in host.prompt(session=f"b{host.runs}").context:
+        assert time.monotonic() < end
+    with host.mesh() as mesh:
+        [memory] = mesh.get_all()
+    assert memory.source.channel == "hook"
+    assert (memory.scope.project, memory.scope.session) == (host.project, None)
+
+
+def test_a_preference_of_the_person_is_told_once(host: Host) -> None:
+    host.prompt("In all my projects I always want tests before code.")
+    end = time.monotonic() + PATIENCE
+    session = Session.of(str(host.store), "claude-code", "s1")
+    while not session.notices():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    told = host.prompt("do we want tests before code here?")
+    assert told.line is not None
+    assert told.line == "memory-mesh: stored for all your projects: 1"
+    assert told.context == ""  # the conversation has it already
+    assert session.notices() == []

@@ -67,12 +67,12 @@ class Session:
         return self._id
 
     def given(self) -> set[str]:
-        """The ids of the memories that stand in the session's prompt already."""
+        """The ids of the memories that stand in the conversation: given to it, or stored from it."""
         found: set[str] = set()
         for line in self._lines():
             if line.get("reset") is True:
                 found.clear()
-            found.update(_texts(line.get("given")))
+            found.update(_texts(line.get("given")), _texts(line.get("stored")))
         return found
 
     def give(self, ids: "Iterable[str]") -> None:

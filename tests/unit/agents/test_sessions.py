@@ -91,6 +91,10 @@ def test_what_was_stored_is_known_in_its_order(session: Session) -> None:
     session.stored(["b"])
     session.stored(["a", "b"])
     assert session.stored_ids() == ["b", "a"]
+    assert session.given() == {"a", "b"}  # the conversation has it already
+    session.reset()
+    assert session.given() == set()
+    assert session.stored_ids() == ["b", "a"]
 
 
 def test_damaged_lines_are_left_out(session: Session) -> None:
