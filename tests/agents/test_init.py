@@ -2,13 +2,16 @@
 
 import json
 import os
+import pty
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from memory_mesh.agents.claude_code import install, places, record, tree
 from memory_mesh.agents.claude_code.changes import Change
+from memory_mesh.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.surface.command import SCRIPT, CommandLine
@@ -329,3 +332,65 @@ def test_the_hosts_own_memory_is_read_in_once_as_documents_of_its_repository(hom
     assert {memory.text for memory in kept} == {"The till opens at nine.", "Posts are in Welsh."}
     assert {memory.source.kind.value for memory in kept} == {"document"}
     assert len({memory.scope.project for memory in kept}) == 2
+
+
+def _typed(cli, *words, answers):
+    """Run on a terminal, with what a person types."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*cli.start, *words],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=cli.home,
+        env=cli.environment,
+    )
+    os.write(ours, answers)
+    printed, _ = process.communicate(timeout=60)
+    for end in (ours, theirs):
+        os.close(end)
+    return process.returncode, printed.decode()
+
+
+def test_on_a_terminal_it_asks_before_it_writes(home, cli):
+    before = _all(home)
+    code, printed = _typed(cli, "init", answers=b"keep\nn\n")
+    assert (code, _all(home)) == (1, before)
+    assert "Nothing was written" in printed
+    code, printed = _typed(cli, "init", answers=b"off\ny\n")
+    assert code == 0
+    assert "Write 9 files? [y/N]" in printed
+    assert _settings(home)["autoMemoryEnabled"] is False
+    assert _typed(cli, "init", "--undo", answers=b"y\n")[0] == 0
+    assert _all(home) == before
+
+
+def test_json_says_what_was_changed(home, cli):
+    done = cli("init", "--yes", "--json")
+    plain = json.loads(done.out)
+    assert plain["written"] is True
+    assert str(home / ".claude/settings.json") in plain["changed"]
+    assert plain["host_memory"] == {"enabled": True, "files": 0}
+    undone = json.loads(cli("init", "--undo", "--yes", "--json").out)
+    assert sorted(undone["changed"]) == sorted(plain["changed"])
+
+
+def test_a_damaged_record_is_named_and_nothing_is_undone(home, cli):
+    cli("init", "--yes")
+    _write(home / ".claude/memory-mesh/undo.json", b"{")
+    before = _all(home)
+    done = cli("init", "--undo", "--yes")
+    assert done.code == 1
+    assert "undo.json is damaged" in done.err
+    assert _all(home) == before
+
+
+def test_a_file_that_changes_while_the_plan_is_looked_at_is_not_overwritten(home):
+    place = places.Place(home / ".claude")
+    commands = places.Commands(Path("/x/memory-mesh-hook"), Path("/x/mcp"), {})
+    planned = install.planned(place, commands, now=FrozenClock().now())
+    _write(place.settings, b'{"mine": 1}')
+    with pytest.raises(InvalidInput, match="was changed while you looked"):
+        record.write(place.own, planned)
+    assert place.settings.read_bytes() == b'{"mine": 1}'
+    assert not place.own.exists()
