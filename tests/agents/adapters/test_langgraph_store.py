@@ -377,12 +377,12 @@ def test_reads_write_no_memory(store, mesh):
     assert mesh.namespaces() == ["default.langgraph.memories.alice"]
 
 
-def test_threads_that_put_one_new_key_leave_one_item(store):
+def test_threads_that_put_one_new_key_leave_one_item(store, mesh):
     barrier = threading.Barrier(8)
 
     def put(number):
-        barrier.wait()
         for round_ in range(5):
+            barrier.wait()
             store.put(ALICE, f"k{round_}", {"n": number})
 
     threads = [threading.Thread(target=put, args=(number,)) for number in range(8)]
@@ -391,6 +391,7 @@ def test_threads_that_put_one_new_key_leave_one_item(store):
     for each in threads:
         each.join()
     assert sorted(keys(store.search(ALICE, limit=100))) == [f"k{n}" for n in range(5)]
+    assert len(mesh.view(namespace="default.langgraph.memories.alice").get_all()) == 5
 
 
 def test_a_mesh_of_a_session_and_project_keeps_items_for_all(tmp_path, clock):

@@ -235,14 +235,9 @@ def test_what_is_marked_private_is_neither_asked_for_nor_remembered(fake, plain,
     chat(client, "Remember that I like tea. <private>My diagnosis is gout.</private>")
     chat(client, "I prefer rice. <private>The code word is walrus")
     assert "gout" in str(fake.asked[0])
-    fake.say = "It is fixed: gout comes from walrus meat."
-    told = "The build fails with an error. <private>gout, walrus</private>" + " It is odd." * 200
-    chat(client, told)
+    fake.say = "The fix is to install gout."
+    chat(client, "Why does the build fail with ImportError? <private>gout</private>")
     assert settle(client)
-    kept = mesh.for_user("alice").get_all()
-    assert not [memory for memory in kept if "gout" in memory.text]
-    for memory in kept[:-2]:
-        mesh.for_user("alice").delete(memory.id)
     assert memories(mesh, "alice") == ["I prefer rice.", "Remember that I like tea."]
     recorded = str(mesh.for_user("alice").blocks())
     assert "gout" not in recorded
