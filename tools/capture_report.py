@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -102,7 +103,7 @@ def score(case: SessionCase, folder: Path) -> Score:
     return Score(case, missed, never, tuple(memory.text for memory in held))
 
 
-def figures(scores: Sequence[Score]) -> dict[str, object]:
+def figures(scores: Sequence[Score]) -> dict[str, Any]:
     """The counts of one half."""
     wanted = [one for score in scores for one in score.case.keep]
     missed = Counter(_category(score) for score in scores for _ in score.missed)
@@ -113,6 +114,9 @@ def figures(scores: Sequence[Score]) -> dict[str, object]:
         "wanted": len(wanted),
         "missed by category": dict(sorted(missed.items())),
         "never-phrases stored": sum(len(score.never) for score in scores),
+        "never-phrases by category": dict(
+            sorted(Counter(_category(score) for score in scores for _ in score.never).items())
+        ),
         "sessions that should keep nothing": len(silent),
         "of these with more than allowed": sum(
             len(score.stored) > score.case.at_most for score in silent
