@@ -5,24 +5,24 @@ from hypothesis import given, strategies as st
 
 from memory_mesh.model import Kind
 from memory_mesh.policy.learning.statements import statements, takes_back
-from tests.corpora.statements import OF_THE_PERSON, OF_THE_PROJECT, PASSING
+from tests.corpora.statements import sentences
 
 
-@pytest.mark.parametrize("sentence", OF_THE_PERSON.strip().splitlines())
+@pytest.mark.parametrize("sentence", sentences("person"))
 def test_a_preference_of_the_person_has_no_project(sentence: str) -> None:
     found = statements(sentence)
     assert [one.personal for one in found] == [True]
     assert found[0].kind is Kind.PREFERENCE
 
 
-@pytest.mark.parametrize("sentence", OF_THE_PROJECT.strip().splitlines())
+@pytest.mark.parametrize("sentence", sentences("project"))
 def test_what_holds_in_the_project_is_kept_for_it(sentence: str) -> None:
     found = statements(sentence)
     assert found
     assert not any(one.personal for one in found)
 
 
-@pytest.mark.parametrize("sentence", PASSING.strip().splitlines())
+@pytest.mark.parametrize("sentence", sentences("passing"))
 def test_what_passes_is_not_kept(sentence: str) -> None:
     assert statements(sentence) == []
 
