@@ -68,19 +68,24 @@ def never(ground: Ground) -> Case:
     return Case("nobody wrote it", "namespace", mesh, id_, question, more.asked, unseen=True)
 
 
+def _of(parts: Mapping[str, str]) -> Scope:
+    """A scope with these parts."""
+    return Scope(parts.get("project"), parts.get("agent"), parts.get("session"))
+
+
 def not_yours(ground: Ground) -> Case:
     """An audience that the mesh which explains does not belong to."""
     own = {"project": "mine", "session": "now"}
     mesh, question, part = ground.open(own), question_of(ground), ground.chance.choice(_PARTS)
     ground.noise()
     more = _later(ground, question, after="namespace")
-    id_ = ground.add(more.says, scope=Scope(**{part: "other"}), **more.details)
+    id_ = ground.add(more.says, scope=_of({part: "other"}), **more.details)
     ground.later()
     asked = dict(more.asked)
     others = [name for name in _PARTS if name != part]
     match ground.chance.randrange(4):
         case 0:
-            asked["scope"] = Scope(**{part: "other"})
+            asked["scope"] = _of({part: "other"})
         case 1:
             asked["across"] = (part,)
         case 2:
@@ -100,9 +105,9 @@ def asked_for_others(ground: Ground) -> Case:
     mesh, name = ground.open(own), {**own, "agent": READER}[part]
     ground.noise()
     more = _later(ground, question, after="scope")
-    id_ = ground.add(more.says, scope=Scope(**{part: name}), **more.details)
+    id_ = ground.add(more.says, scope=_of({part: name}), **more.details)
     ground.later()
-    asked = more.asked | {"scope": Scope(**{part: "other"})}
+    asked = more.asked | {"scope": _of({part: "other"})}
     return Case(f"the search is for another {part}", "scope", mesh, id_, question, asked)
 
 
@@ -112,7 +117,7 @@ def seen_across(ground: Ground) -> Case:
     mesh, question = ground.open({"project": "mine", "session": "now"}), question_of(ground)
     ground.noise()
     more = _later(ground, question, after="scope")
-    id_ = ground.add(more.says, scope=Scope(**dict.fromkeys(parts, "other")), **more.details)
+    id_ = ground.add(more.says, scope=_of(dict.fromkeys(parts, "other")), **more.details)
     ground.later()
     extra = ground.chance.sample(_PARTS, ground.chance.randint(0, 1))
     asked = more.asked | {"see_across": tuple(dict.fromkeys((*parts, *extra)))}

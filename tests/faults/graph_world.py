@@ -396,7 +396,7 @@ def _joined(one: Scope, other: Scope) -> Scope | None:
         if len(names) > 1:
             return None
         parts[part] = names.pop() if names else None
-    return Scope(**parts)
+    return Scope(parts["project"], parts["agent"], parts["session"])
 
 
 def _somebody(scope: Scope) -> Scope:

@@ -67,7 +67,7 @@ class Session:
         return self._id
 
     def given(self) -> set[str]:
-        """The ids of the memories that stand in the conversation: given to it, or stored from it."""
+        """The ids of the memories that are in the conversation: given to it, or stored from it."""
         found: set[str] = set()
         for line in self._lines():
             if line.get("reset") is True:

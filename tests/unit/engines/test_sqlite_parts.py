@@ -129,13 +129,19 @@ def test_relevance_stays_between_0_and_1_and_keeps_the_order(one, two, ceiling):
     assert 0 <= keyword_relevance(low, ceiling) <= keyword_relevance(high, ceiling) <= 1
 
 
-@pytest.mark.parametrize("part", ["project", "agent", "session"])
-def test_each_part_of_an_audience_is_empty_or_equal(part):
-    only = Scope(**{part: "x"})
+@pytest.mark.parametrize(
+    ("only", "another"),
+    [
+        (Scope(project="x"), Scope(project="y")),
+        (Scope(agent="x"), Scope(agent="y")),
+        (Scope(session="x"), Scope(session="y")),
+    ],
+)
+def test_each_part_of_an_audience_is_empty_or_equal(only, another):
     assert audience.sees(only, Scope())
     assert audience.sees(only, only)
     assert not audience.sees(Scope(), only)
-    assert not audience.sees(Scope(**{part: "y"}), only)
+    assert not audience.sees(another, only)
 
 
 @pytest.mark.req("R-000-168")
