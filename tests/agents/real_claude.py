@@ -5,6 +5,7 @@ import os
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,12 +136,22 @@ class RealClaude:
         return path.read_text() if path.is_file() else "There is no log of hooks."
 
     def close(self) -> None:
-        """End the daemon of this store, if there is one."""
-        request = made("stop", {}, environment=self.environment)
-        try:
-            client.ask(request, seconds=5)
-        except client.NoDaemon:
-            return
+        """End the daemon of this store, and wait for whatever still writes into this home."""
+        end = time.monotonic() + STORED_SECONDS
+        while time.monotonic() < end and self._is_busy():
+            with suppress(client.NoDaemon):
+                client.ask(made("stop", {}, environment=self.environment), seconds=5)
+            time.sleep(0.1)
+
+    def _is_busy(self) -> bool:
+        """True while a process with this home runs: a capture, or the daemon."""
+        home = os.fsencode(self.home)
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                started = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
+                if home in started:
+                    return True
+        return False
 
     def _run(self, words: Sequence[str], more: dict[str, str]) -> str:
         done = subprocess.run(
