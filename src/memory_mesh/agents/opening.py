@@ -108,6 +108,11 @@ class Stores:
             self._here.borrowed += found
             yield found
 
+    def is_used(self) -> bool:
+        """Whether a namespace was used since its last upkeep."""
+        with self._lock:
+            return any(opened.used for opened in self._open.values())
+
     def close(self) -> None:
         """Close every store."""
         with self._lock:

@@ -102,6 +102,8 @@ def _candidates(store: str, environment: "Mapping[str, str]") -> "Iterator[str]"
 
 def _is_own(folder: str) -> bool:
     """Whether the folder is private; it is made if there is none."""
+    if is_private(folder):
+        return True
     try:
         os.mkdir(folder, 0o700)  # noqa: PTH102
         os.chmod(folder, 0o700)  # noqa: PTH101  # whatever the umask

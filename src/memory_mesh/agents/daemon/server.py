@@ -47,7 +47,7 @@ class Server:
         self._workers = Workers()
         self._tending = Tending(desk.store, desk.stores, wanted=self._is_wanted, done=self._rouse)
         self._last = time.monotonic()
-        self._full_until = 0.0
+        self._full_until = self._look_at = 0.0
 
     def run(self) -> None:
         """Serves; on return everything is finished and released but the lock."""
@@ -131,9 +131,12 @@ class Server:
             return
         own.setblocking(False)  # noqa: FBT003
         connection = _Connection(own)
+        line = connection.read()  # most have sent theirs by now
+        if line is not None:
+            self._take(connection, line)
+            return
         self._connections[own] = connection
         self._selector.register(own, selectors.EVENT_READ, lambda: self._read(connection))
-        self._read(connection)  # most have sent their line by now
 
     def _wait_full(self) -> None:
         """Takes no connection for a moment; those who come wait in the backlog."""
@@ -142,9 +145,12 @@ class Server:
 
     def _read(self, connection: "_Connection") -> None:
         line = connection.read()
-        if line is None:
-            return
-        self._drop(connection)
+        if line is not None:
+            self._drop(connection)
+            self._take(connection, line)
+
+    def _take(self, connection: "_Connection", line: bytes) -> None:
+        """Does with a line what it asks for."""
         if not line:
             connection.close()
         elif len(line) > requests.MAX_BYTES:
@@ -184,10 +190,10 @@ class Server:
     def _pause(self) -> float:
         """How long nothing will have to be done unless somebody asks."""
         now = time.monotonic()
-        ends = [now + _TICK_SECONDS, *(each.end for each in self._connections.values())]
+        ends = [self._look_at, *(each.end for each in self._connections.values())]
         if self._full_until:
             ends.append(self._full_until)
-        if not self._workers.tasks and not self._tending.runs:
+        if not self._connections and not self._workers.tasks and not self._tending.runs:
             ends.append(self._last + self._idle)
             if self._tending.is_due():
                 ends.append(self._last + tending.QUIET_SECONDS)
@@ -202,14 +208,20 @@ class Server:
         if self._full_until and now >= self._full_until:
             self._full_until = 0.0
             self._selector.register(self._listener.socket, selectors.EVENT_READ, self._accept)
-        self._listen_anew()
-        if not self._held.leads_here():
-            self._desk.ending = GONE
+        if now >= self._look_at:
+            self._look(now)
         elif not self._workers.tasks and not self._tending.runs and not self._connections:
             if now >= self._last + self._idle:
                 self._desk.ending = "idle"
             elif now >= self._last + tending.QUIET_SECONDS and self._tending.is_due():
                 self._tending.begin()
+
+    def _look(self, now: float) -> None:
+        """Looks whether the store and the socket are still there."""
+        self._look_at = now + _TICK_SECONDS
+        self._listen_anew()
+        if not self._held.leads_here():
+            self._desk.ending = GONE
 
     def _end(self) -> None:
         """Finishes what was begun; who comes too late is told so, and does the work itself."""

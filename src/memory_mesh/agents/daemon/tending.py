@@ -35,10 +35,7 @@ class Tending:
 
     def is_due(self) -> bool:
         """Whether a namespace was used since its last upkeep, and nobody works on it."""
-        if self.runs:
-            return False
-        with self._stores.opened() as found:
-            return any(opened.used for opened in found)
+        return not self.runs and self._stores.is_used()
 
     def begin(self) -> None:
         """Starts the thread."""
