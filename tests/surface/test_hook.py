@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -166,22 +167,26 @@ def test_what_is_private_is_neither_looked_for_nor_kept(host: Host) -> None:
     assert b"zebra" not in written
 
 
-def test_the_fence_of_a_prompt_explains_it(host: Host) -> None:
+@pytest.mark.parametrize("through", ["process", "daemon"])
+def test_the_fence_of_a_prompt_explains_it(host: Host, through: str) -> None:
     [id_] = planted(host)
-    fence = host.prompt().context.partition(">")[0].removeprefix("<")
-    end = time.monotonic() + PATIENCE
-    while True:  # the record is written after the prompt has gone on
-        done = subprocess.run(
-            [sys.executable, "-m", "memory_mesh", "explain", fence, "--json"],
-            env=host.environment, cwd=host.folder, capture_output=True, timeout=PATIENCE,
-            check=False,
-        )  # fmt: skip
-        if done.returncode == 0 or time.monotonic() > end:
-            break
-    assert done.returncode == 0, done.stderr
+    with host.daemon() if through == "daemon" else nullcontext():
+        fence = host.prompt().context.partition(">")[0].removeprefix("<")
+        end = time.monotonic() + PATIENCE
+        while (done := explained(host, fence)).returncode:  # written when the prompt has gone on
+            assert time.monotonic() < end, done.stderr
+            time.sleep(0.1)
+    assert host.lines(1)[0]["through"] == through
     assert [one["memory"]["id"] for one in json.loads(done.stdout)["entered"]] == [id_]
     with host.mesh() as mesh, pytest.raises(NotFound):  # it was the host's session that read
         mesh.explain_injection(fence)
+
+
+def explained(host: Host, fence: str) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(
+        [sys.executable, "-m", "memory_mesh", "explain", fence, "--json"],
+        env=host.environment, cwd=host.folder, capture_output=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
 
 
 def test_another_project_sees_nothing_of_it(host: Host, tmp_path: Path) -> None:

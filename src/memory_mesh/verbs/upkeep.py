@@ -40,6 +40,7 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
         """
         parts, namespace = self._opened(), self._config.namespace
         pause = between or _go_on
+        parts.ledger.flush(namespace)  # records of reads, which wait for a write
         reindexed = flows.upkeep.reindex(parts.ledger, namespace, between=pause)
         embedded = flows.late_vectors.embed_all(self._access(), progress, between)
         states = parts.ledger.stats(namespace).spaces
