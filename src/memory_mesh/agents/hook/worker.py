@@ -94,8 +94,8 @@ class Hook:
         asking.wait(HEDGE_SECONDS)
         if asking.answer is None:
             self._alone(request, asking)
-        if asking.answer is not None:
-            self._answer, self._through = asking.answer, "daemon"
+        if asking.answer is not None:  # it has recorded the same injection
+            self._answer, self._through, self._stores = asking.answer, "daemon", None
         self._reason, self._starts = asking.refusal, asking.is_worth_a_start
         self.output = claude_code.output_of(self._event, self._answer)
 
