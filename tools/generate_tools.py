@@ -1,5 +1,7 @@
 """Write `agents/mcp/tools.json`, which the MCP front lists, from `agents/mcp/tools.py`.
 
+The alias sets in `agents/mcp/aliases` get a file of their own each.
+
     python tools/generate_tools.py            write it
     python tools/generate_tools.py --check    exit 1 when the written one is not what this makes
 
@@ -12,6 +14,7 @@ import sys
 from pathlib import Path
 
 from memory_mesh.agents.mcp import offers, tools
+from memory_mesh.agents.mcp.aliases import lane, server_memory
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "src/memory_mesh/agents/mcp"
@@ -39,7 +42,7 @@ def main() -> int:
 
 def made() -> dict[Path, str]:
     """The files and their texts."""
-    document = {
+    own = {
         "name": offers.NAME,
         "title": offers.TITLE,
         "instructions": offers.INSTRUCTIONS,
@@ -48,7 +51,21 @@ def made() -> dict[Path, str]:
         "resourceTemplates": offers.TEMPLATES,
         "prompts": offers.PROMPTS,
     }
-    return {FOLDER / "tools.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n"}
+    nothing: dict[str, object] = {"resources": [], "resourceTemplates": [], "prompts": []}
+    graph = {"instructions": server_memory.INSTRUCTIONS, "tools": server_memory.TOOLS}
+    lanes = {"instructions": lane.INSTRUCTIONS, "tools": lane.TOOLS}
+    documents = {
+        "tools.json": own,
+        "aliases/server_memory.json": own
+        | nothing
+        | graph
+        | {"resources": server_memory.RESOURCES},
+        "aliases/lane.json": own | nothing | lanes,
+    }
+    return {
+        FOLDER / name: json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        for name, document in documents.items()
+    }
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -42,10 +42,17 @@ def variables_of(home: Path, **more: str) -> dict[str, str]:
 class RawClient:
     """A running front and the version that this client speaks with it."""
 
-    def __init__(self, home: Path, version: str = HANDSHAKE[-1], **variables: str) -> None:
+    def __init__(
+        self,
+        home: Path,
+        version: str = HANDSHAKE[-1],
+        *,
+        command: Sequence[str | Path] = (FRONT,),
+        **variables: str,
+    ) -> None:
         self.version = version
         self.process = subprocess.Popen(
-            [FRONT],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -125,7 +132,7 @@ class RawClient:
     def said(self, tool: str, **arguments: Any) -> Any:
         """The structured content of a call."""
         result = self.call(tool, **arguments)
-        assert not result["isError"], result
+        assert not result.get("isError"), result
         return result["structuredContent"]
 
     def refused(self, tool: str, **arguments: Any) -> str:

@@ -15,6 +15,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "number": (int, float),
     "boolean": (bool,),
     "array": (list,),
+    "object": (dict,),
 }
 _WORDS = {
     "string": "a text",
@@ -22,17 +23,23 @@ _WORDS = {
     "number": "a number",
     "boolean": "true or false",
     "array": "a list",
+    "object": "an object",
 }
 
 
 def checked(tool: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments without those that are null; InvalidInput names the first that is wrong."""
-    name, schema = tool["name"], tool["inputSchema"]
+    return _checked(tool["name"], tool["inputSchema"], given)
+
+
+def _checked(name: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a closed object does not know is refused; any other object is read without it."""
     known: Mapping[str, Schema] = schema["properties"]
-    if unknown := sorted(set(given) - set(known)):
+    unknown = sorted(set(given) - set(known))
+    if unknown and schema.get("additionalProperties") is False:
         named = ", ".join(shown(each) for each in unknown[:5])
         raise InvalidInput(f"{name} does not take {named}; it takes: {', '.join(known)}")
-    stated = {each: value for each, value in given.items() if value is not None}
+    stated = {each: given[each] for each in given if each in known and given[each] is not None}
     for required in schema.get("required", ()):
         if required not in stated:
             about = known[required].get("description", "")
@@ -59,6 +66,8 @@ def _check(name: str, schema: Schema, value: object) -> None:
         _check_size(name, schema, len(value), ("minItems", "maxItems"), " entries")
         for each in value:
             _check(f"each of {name}", schema["items"], each)
+    elif isinstance(value, dict) and "properties" in schema:
+        _checked(name, schema, value)
 
 
 def _check_size(name: str, schema: Schema, size: float, limits: tuple[str, str], unit: str) -> None:

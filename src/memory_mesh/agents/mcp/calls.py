@@ -3,12 +3,13 @@
 An error is a result that the model can read, with what to do next.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from memory_mesh.agents.mcp import reading, writing
+from memory_mesh.agents.mcp.aliases import Tool, ToolSet, set_named
 from memory_mesh.agents.mcp.arguments import checked
 from memory_mesh.agents.mcp.calling import ToolCall
-from memory_mesh.agents.mcp.tools import BY_NAME
+from memory_mesh.agents.mcp.tools import TOOLS
 from memory_mesh.agents.opening import Stores
 from memory_mesh.errors import (
     InvalidInput,
@@ -19,10 +20,9 @@ from memory_mesh.errors import (
 )
 from memory_mesh.formats.private import without_private
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.typed import Any, TypeAlias
+from memory_mesh.typed import Any
 
-Tool: TypeAlias = Callable[[ToolCall, Mapping[str, Any]], tuple[dict[str, Any], str]]
-_TOOLS: Mapping[str, Tool] = {
+_ANSWERS: Mapping[str, Tool] = {
     "memory_store": writing.store,
     "memory_search": reading.search,
     "memory_get": reading.get,
@@ -32,8 +32,9 @@ _TOOLS: Mapping[str, Tool] = {
     "memory_explain": reading.explain,
     "memory_reflect": reading.reflect,
 }
+_OWN = ToolSet(TOOLS, _ANSWERS, "memory_search")
 _ADVICE: tuple[tuple[type[MeshError], str], ...] = (
-    (NotFound, "No such memory is visible here; find ids with memory_search."),
+    (NotFound, "No such memory is visible here; find ids with {finder}."),
     (StoreIsBusy, "Nothing was done. Call the tool again in a moment."),
     (StoreIsFull, "Tell the user that the disk is full; nothing was stored."),
     (InvalidInput, "Correct the arguments and call the tool again."),
@@ -43,27 +44,34 @@ _ADVICE: tuple[tuple[type[MeshError], str], ...] = (
 
 def call_tool(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the result of a call: content, structured content, and whether it failed."""
-    name = str(request["input"].get("name"))
+    given, offered = request["input"], _OWN
+    name, stated = str(given.get("name")), given.get("arguments") or {}
     try:
-        if name not in _TOOLS:
-            raise InvalidInput(f"there is no tool {name[:80]!r}; there are: {', '.join(_TOOLS)}")
-        stated = request["input"].get("arguments") or {}
-        given = checked(BY_NAME[name], {each: _public(each, stated[each]) for each in stated})
-        answer, text = _TOOLS[name](ToolCall(stores, request), given)
+        if given.get("compat") is not None:
+            offered = set_named(given["compat"])
+        schema = offered.schema(name)
+        known = checked(schema, {each: _public(each, stated[each]) for each in stated})
+        answer, said = offered.answers[name](ToolCall(stores, request), known)
     except MeshError as error:
-        return failed(error)
-    return {"content": [_block(text)], "structuredContent": answer, "isError": False}
+        return failed(error, offered.finder)
+    texts = [said] if isinstance(said, str) else said
+    content = [_block(text) for text in texts]
+    return {"content": content, "structuredContent": answer, "isError": False}
 
 
-def failed(error: MeshError) -> dict[str, Any]:
+def failed(error: MeshError, finder: str = _OWN.finder) -> dict[str, Any]:
     """The result of a call that failed: what happened, and what to do next."""
-    advice = next(said for kind, said in _ADVICE if isinstance(error, kind))
+    advice = next(said for kind, said in _ADVICE if isinstance(error, kind)).format(finder=finder)
     text = advice if isinstance(error, NotFound) else f"{safe_text(str(error))}\n{advice}"
     return {"content": [_block(text)], "isError": True}
 
 
 def _public(name: str, value: object) -> object:
-    """A text without what the user marked as private: it is neither stored nor looked for."""
+    """Texts without what the user marked as private: it is neither stored nor looked for."""
+    if isinstance(value, list):
+        return [_public(name, each) for each in value]
+    if isinstance(value, dict):
+        return {key: _public(name, each) for key, each in value.items()}
     if not isinstance(value, str):
         return value
     public = without_private(value)

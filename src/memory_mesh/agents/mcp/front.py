@@ -33,28 +33,31 @@ _MOST_WAITING = 1_000
 _LAST_SECONDS = 10.0  # for calls that run when the input ends
 _TERMINATED_SECONDS = 1.0  # the same when the host asks to end
 _USAGE = """\
-usage: memory-mesh-mcp [--host NAME]
+usage: memory-mesh-mcp [--host NAME] [--compat server-memory|lane]
 
 Serves long-term memory over MCP on standard input and output; an agent starts it.
-  --host NAME   the agent that starts it (default: claude-code)
+  --host NAME     the agent that starts it (default: claude-code)
+  --compat NAME   offers the tools of another memory server instead of its own:
+                  server-memory   create_entities, add_observations, search_nodes ...
+                  lane            memory_lane_store, memory_lane_find, memory_lane_feedback
 """
 _ASKED = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
+_SETS = {"server-memory": "aliases/server_memory.json", "lane": "aliases/lane.json"}
 _ADVICE = "If it happens again, ask the user to run: memory-mesh doctor"
 
 
 def main() -> int:
     """Serves until the input ends or the host asks to end."""
     words = sys.argv[1:]
-    host = "claude-code"
-    if len(words) == 2 and words[0] == "--host" and words[1]:  # noqa: PLR2004
-        host = words[1]
-    elif words:
+    stated = _stated(words)
+    if stated is None:
         helps = words[0] in {"-h", "--help"}
         (sys.stdout if helps else sys.stderr).write(_USAGE)
         return 0 if helps else 2
+    host, compat = stated.get("--host", "claude-code"), stated.get("--compat")
     out = os.dup(1)
     os.dup2(2, 1)  # whatever a library prints
-    front = Front(offer(), host, out)
+    front = Front(offer(compat), host, out, compat)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _end)
     try:
@@ -68,13 +71,24 @@ def main() -> int:
     return 0
 
 
+def _stated(words: list[str]) -> dict[str, str] | None:
+    """The options by their names; None if they are not understood."""
+    names, values = words[::2], words[1::2]
+    stated = dict(zip(names, values, strict=False))
+    if len(stated) * 2 != len(words) or not set(stated) <= {"--host", "--compat"}:
+        return None
+    known = stated.get("--compat", "lane") in _SETS
+    return stated if known and all(values) else None
+
+
 class Terminated(Exception):
     """The host asked this process to end."""
 
 
-def offer() -> dict[str, Any]:
-    """What the server offers: tools, resources, prompts and instructions."""
-    path = os.path.join(os.path.dirname(__file__), "tools.json")  # noqa: PTH118, PTH120
+def offer(compat: str | None = None) -> dict[str, Any]:
+    """What the server offers: tools, resources, prompts and instructions; or an alias set does."""
+    name = "tools.json" if compat is None else _SETS[compat]
+    path = os.path.join(os.path.dirname(__file__), name)  # noqa: PTH118, PTH120
     with open(path, encoding="utf-8") as file:  # noqa: PTH123  # pathlib costs 8 ms
         found = light_json.loads(file.read())
     if not isinstance(found, dict):
@@ -85,9 +99,11 @@ def offer() -> dict[str, Any]:
 class Front:
     """Answers the messages of one client."""
 
-    def __init__(self, offer: "Mapping[str, Any]", host: str, out: int) -> None:
+    def __init__(
+        self, offer: "Mapping[str, Any]", host: str, out: int, compat: str | None = None
+    ) -> None:
         """Answer on the file descriptor `out`."""
-        self._offer, self._host, self._out = offer, host, out
+        self._offer, self._host, self._out, self._compat = offer, host, out, compat
         self._agreed = protocol.HANDSHAKE[-1]
         self._writing = threading.Lock()
         self._changed = threading.Condition()
@@ -174,7 +190,8 @@ class Front:
             if named not in known:
                 said = f"Unknown name among the {what}; there are: {', '.join(known)}"
                 raise Refused(protocol.INVALID_PARAMS, said)
-        return {key: named, "arguments": arguments or {}}
+        given = {key: named, "arguments": arguments or {}}
+        return given if self._compat is None else given | {"compat": self._compat}
 
     def _wake(self) -> None:
         """Starts a daemon in the background, once."""

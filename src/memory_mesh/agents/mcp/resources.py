@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from memory_mesh.agents.mcp.aliases import server_memory
 from memory_mesh.agents.mcp.calling import ToolCall
 from memory_mesh.agents.opening import Stores
 from memory_mesh.errors import InvalidInput, NotFound, shown
@@ -10,7 +11,7 @@ from memory_mesh.model import Memory, Proposal, Skill
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any
 
-_MARKDOWN = "text/markdown"
+_MARKDOWN, _JSON = "text/markdown", "application/json"
 _MOST_LESSONS = 50
 _MOST_WAITING = 50
 _REVIEWING = (
@@ -26,9 +27,13 @@ def on_resource(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
     scheme, _, name = uri.partition("://")
     if scheme != "memory" or not name:
         raise NotFound(f"there is no resource {shown(uri)}; see resources/list")
-    mesh = ToolCall(stores, request).mesh()
+    call = ToolCall(stores, request)
+    mesh = call.mesh()
     if name == "project":
         text = mesh.context().text or "Nothing is remembered of this project yet."
+    elif name == server_memory.RESOURCE:
+        _, [text] = server_memory.read_graph(call, {})
+        return {"contents": [{"uri": uri, "mimeType": _JSON, "text": text}]}
     elif name == "lessons":
         text = _lessons(mesh)
     else:

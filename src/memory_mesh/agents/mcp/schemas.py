@@ -1,4 +1,4 @@
-"""Parts of the JSON schemas of our tools."""
+"""Tools as hosts list them, and the parts of their JSON schemas."""
 
 from collections.abc import Mapping
 
@@ -42,3 +42,38 @@ def list_of(items: Schema, about: str, **more: object) -> Schema:
 def or_null(schema: Schema) -> Schema:
     """The same, or null."""
     return schema | {"type": [schema["type"], "null"]}
+
+
+def tool(
+    name: str,
+    title: str,
+    description: str,
+    *,
+    given: Schema,
+    answered: Schema,
+    reads: bool = False,
+    destroys: bool = False,
+    repeatable: bool = False,
+    hint: str = "",
+    at_hand: bool = False,
+) -> Schema:
+    """One tool; `hint` is found by a host's search for tools, `at_hand` keeps it out of one."""
+    made: Schema = {
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": given,
+        "outputSchema": answered,
+        "annotations": {
+            "title": title,
+            "readOnlyHint": reads,
+            "destructiveHint": destroys,
+            "idempotentHint": repeatable,
+            "openWorldHint": False,
+        },
+    }
+    if hint:
+        made["_meta"] = {"anthropic/searchHint": hint}
+        if at_hand:
+            made["_meta"]["anthropic/alwaysLoad"] = True
+    return made

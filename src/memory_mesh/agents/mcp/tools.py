@@ -9,7 +9,7 @@ into its prompt stays byte-equal from session to session, so that its prompt cac
 from collections.abc import Mapping
 
 from memory_mesh.agents.mcp import outputs
-from memory_mesh.agents.mcp.schemas import Schema, list_of, object_of, share, text, whole
+from memory_mesh.agents.mcp.schemas import Schema, list_of, object_of, share, text, tool, whole
 
 KINDS = (
     "fact",
@@ -25,44 +25,9 @@ KINDS = (
 MOST_FOUND = 50  # memories that one search lists
 MOST_READ = 20  # memories that one call of memory_get returns
 
-
-def _tool(
-    name: str,
-    title: str,
-    description: str,
-    *,
-    given: Schema,
-    answered: Schema,
-    reads: bool = False,
-    destroys: bool = False,
-    repeatable: bool = False,
-    hint: str = "",
-    at_hand: bool = False,
-) -> Schema:
-    """One tool; `hint` is found by a host's search for tools, `at_hand` keeps it out of one."""
-    host: Schema = {"anthropic/searchHint": hint}
-    if at_hand:
-        host["anthropic/alwaysLoad"] = True
-    return {
-        "name": name,
-        "title": title,
-        "description": description,
-        "inputSchema": given,
-        "outputSchema": answered,
-        "annotations": {
-            "title": title,
-            "readOnlyHint": reads,
-            "destructiveHint": destroys,
-            "idempotentHint": repeatable,
-            "openWorldHint": False,
-        },
-        "_meta": host,
-    }
-
-
 _ID = text("The id of a memory, such as mem_1767225600000_0a1b2c.", minLength=1)
 
-STORE = _tool(
+STORE = tool(
     "memory_store",
     "Remember",
     "Remember something for future conversations: store a preference, decision, fact, correction "
@@ -94,7 +59,7 @@ STORE = _tool(
     repeatable=True,
 )
 
-SEARCH = _tool(
+SEARCH = tool(
     "memory_search",
     "Search memory",
     "Recall from memory: search past conversations, preferences, decisions, facts and lessons. "
@@ -121,7 +86,7 @@ SEARCH = _tool(
     repeatable=True,
 )
 
-GET = _tool(
+GET = tool(
     "memory_get",
     "Read memories",
     "Read memories in full by their ids: the whole remembered text with kind, date, source, trust, "
@@ -145,7 +110,7 @@ GET = _tool(
     repeatable=True,
 )
 
-CONTEXT = _tool(
+CONTEXT = tool(
     "memory_context",
     "Recall for a task",
     "Recall everything that memory holds for a task or question, ready to use: lessons, "
@@ -163,7 +128,7 @@ CONTEXT = _tool(
     reads=True,
 )
 
-FORGET = _tool(
+FORGET = tool(
     "memory_forget",
     "Forget",
     "Forget a memory: delete it from long-term memory, for example when the user says to forget it "
@@ -180,7 +145,7 @@ FORGET = _tool(
     repeatable=True,
 )
 
-FEEDBACK = _tool(
+FEEDBACK = tool(
     "memory_feedback",
     "Rate a memory",
     "Give feedback on a recalled memory: say whether it was helpful for the task, so that useful "
@@ -195,7 +160,7 @@ FEEDBACK = _tool(
     hint="rate a memory helpful or not",
 )
 
-EXPLAIN = _tool(
+EXPLAIN = tool(
     "memory_explain",
     "Explain a memory",
     "Explain why: where a memory comes from, how far it is trusted, what it replaced, why a search "
@@ -215,7 +180,7 @@ EXPLAIN = _tool(
     repeatable=True,
 )
 
-REFLECT = _tool(
+REFLECT = tool(
     "memory_reflect",
     "Reflect on memories",
     "Reflect: summarise what past conversations and memories say together about a topic, each "
@@ -237,4 +202,4 @@ REFLECT = _tool(
 )
 
 TOOLS = (STORE, SEARCH, GET, CONTEXT, FORGET, FEEDBACK, EXPLAIN, REFLECT)
-BY_NAME: Mapping[str, Schema] = {tool["name"]: tool for tool in TOOLS}
+BY_NAME: Mapping[str, Schema] = {each["name"]: each for each in TOOLS}

@@ -62,14 +62,22 @@ class MemoryLane:
         self.settings = settings or LaneSettings()
 
     def store(
-        self, content: str, metadata: Mapping[str, object], *, scope: Scope | None = None
+        self,
+        content: str,
+        metadata: Mapping[str, object],
+        *,
+        scope: Scope | None = None,
+        key: str | None = None,
     ) -> Receipt:
-        """Keep a memory under its `memory_type`; its entities are found in the text as well."""
+        """Keep a memory under its `memory_type`; its entities are found in the text as well.
+
+        What is stored again with the same `key` is stored once.
+        """
         said = self._mesh._redacted(check_text(content, "content"))  # its keywords are stored too
         kept, details = words.details(said, metadata)
         if scope is not None:
             details["scope"] = scope
-        return self._mesh.add(content, kept, **details)
+        return self._mesh.add(content, kept, key=key, **details)
 
     def find(
         self,
