@@ -76,6 +76,10 @@ class Hook:
     def read(self) -> None:
         """Reads the host's input."""
         self._given = read_input(0, self._end + 1)  # the hook itself says that it is late
+        if self._host == "opencode":
+            from memory_mesh.agents.hook import opencode
+
+            self._given = opencode.translated(self._given, self._stated)
         self._event = claude_code.event_of(self._given, self._stated)
         self._session = str(self._given.get("session_id") or "")
         self._cwd = str(self._given.get("cwd") or "")

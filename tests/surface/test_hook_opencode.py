@@ -1,0 +1,90 @@
+"""`memory-mesh-hook --host opencode`: OpenCode's events as its plugin passes them on."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.agents import journal
+from memory_mesh.model import Kind, Memory, Status
+from tests.surface.hooking import HOOK, PATIENCE, Host
+
+BUSY = "Error: listen EADDRINUSE: address already in use :::3000"
+FIXED = "The fix was to stop the old server first; it works now."
+IDLE = {"type": "session.idle", "properties": {"sessionID": "ses_1"}}
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))  # the key of the store is the same one
+    return Host(home)
+
+
+def told(host: Host, given: dict[str, object], *words: str) -> None:
+    """Runs one hook as OpenCode's plugin does, from a folder that is no project."""
+    done = subprocess.run(
+        [*HOOK, "--host", "opencode", *words],
+        input=json.dumps(given).encode(),
+        stdout=subprocess.PIPE,
+        env=host.environment,
+        cwd=host.home,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
+    host.runs += 1
+    host.lines(host.runs)
+
+
+def held(host: Host, wanted: Callable[[Memory], bool]) -> Memory:
+    """The one memory of the store, as soon as it is as wanted: captures run after their hook."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        with host.mesh() as mesh:
+            found = list(mesh.get_all(include=[Status.QUARANTINED]))
+        if len(found) == 1 and wanted(found[0]):
+            return found[0]
+        assert time.monotonic() < end, found
+        time.sleep(0.05)
+
+
+@pytest.mark.req("R-004-055")
+@pytest.mark.parametrize("named", [True, False])
+def test_an_idle_and_a_deleted_session_are_learned_from(host: Host, *, named: bool) -> None:
+    folder = str(host.folder)
+    failure = {"session_id": "ses_1", "cwd": folder, "tool_name": "bash", "error": BUSY}
+    told(host, failure | {"tool_input": {"command": "npm start"}}, "PostToolUseFailure")
+    held(host, lambda memory: "EADDRINUSE" in memory.text)
+    answered: dict[str, object] = {"directory": folder, "last_assistant_message": FIXED}
+    ended: dict[str, object] = {"properties": {"info": {"id": "ses_1", "directory": folder}}}
+    if named:  # the event says what it is
+        told(host, answered | IDLE)
+    else:  # the command line does
+        told(host, answered | {"session_id": "ses_1"}, "session.idle")
+    held(host, lambda memory: "stop the old server" in memory.text)
+    told(host, ended | ({"type": "session.deleted"} if named else {}), "session.deleted")
+    lesson = held(host, lambda memory: memory.kind is Kind.LESSON)
+    assert lesson.status is Status.QUARANTINED
+    assert lesson.scope.project == host.project
+    events = [line["event"] for line in journal.read(str(host.store)) if line["what"] == "hook"]
+    assert events == ["PostToolUseFailure", "Stop", "SessionEnd"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"type": "session.created", "properties": {"info": {"id": "ses_1"}}},
+        {"type": 7, "properties": "x"},
+        {"type": "session.idle", "properties": None},
+        {},
+    ],
+)
+def test_other_events_of_opencode_store_nothing(host: Host, given: dict[str, object]) -> None:
+    told(host, given)
+    with host.mesh() as mesh:
+        assert list(mesh.get_all(include=[Status.QUARANTINED])) == []
