@@ -134,7 +134,7 @@ def test_what_is_derived_from_a_memory_under_a_former_name_keeps_its_source(
     assert old.id in [link.target for link in view.links(new.id)]
 
 
-def test_skills_under_a_former_name_are_found_and_replaced(
+def test_skills_under_a_former_name_are_found(
     renamed: tuple[MemoryMesh, Path],
 ) -> None:
     mesh, folder = renamed
