@@ -58,6 +58,7 @@ COMMANDS = {
     "jobs": "list and run maintenance: consolidation of traces, retention",
     "upkeep": "update keyword terms, embed texts and build the index",
     "daemon": "show, start or stop the background process of hooks and MCP",
+    "mcp": "say how agents reach the memory by MCP, or serve it over HTTP",
     "namespaces": "list the namespaces of the store",
     "eval": "measure how well search finds memories",
     "models": "list, download or install models for search by meaning",

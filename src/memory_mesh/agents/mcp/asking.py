@@ -29,17 +29,28 @@ _WITHOUT_RETRY = 5.0  # seconds between two attempts to start a daemon
 class Asking:
     """Asks for one host; safe to use from several threads."""
 
-    def __init__(self, host: str) -> None:
-        self._host = host
+    def __init__(
+        self,
+        host: str,
+        *,
+        environment: "Mapping[str, str] | None" = None,
+        has_host_process: bool = True,
+    ) -> None:
+        """Settings are read from `environment`, by default that of the process.
+
+        A server that no host starts has no host's process above it, and so no session of one.
+        """
+        self._host, self._has_host_process = host, has_host_process
+        self._environment = os.environ if environment is None else environment
         self._stores: Stores | None = None
         self._lock = threading.Lock()
         self._tried = -_WITHOUT_RETRY
 
     def wake(self) -> None:
         """Starts a daemon unless one runs, and has it load its model; for a thread of its own."""
-        warm = requests.made("warm", host=self._host)
+        warm = self._made("warm", {})
         try:
-            client.ensure(warm["store"], os.environ, seconds=_STARTED_SECONDS)
+            client.ensure(warm["store"], self._environment, seconds=_STARTED_SECONDS)
             client.ask(warm, seconds=_WARM_SECONDS)
         except client.NoDaemon:
             return  # a call says what it meets
@@ -53,7 +64,7 @@ class Asking:
 
     def _asked(self, do: str, given: "Mapping[str, Any]") -> dict[str, Any]:
         begun = time.monotonic()
-        request = requests.made(do, given, host=self._host)
+        request = self._made(do, given)
         facts = {"tool": given.get("name", do), "outcome": "failed", "through": "daemon"}
         try:
             try:
@@ -103,7 +114,11 @@ class Asking:
             if now - self._tried < _WITHOUT_RETRY:
                 return
             self._tried = now
-        client.start(request["store"], os.environ)
+        client.start(request["store"], self._environment)
+
+    def _made(self, do: str, given: "Mapping[str, Any]") -> dict[str, Any]:
+        made = requests.made(do, given, host=self._host, environment=self._environment)
+        return made if self._has_host_process else made | {"parents": []}
 
 
 def _said(error: Exception) -> str:

@@ -43,7 +43,6 @@ Serves long-term memory over MCP on standard input and output; an agent starts i
 """
 _ASKED = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
 _SETS = {"server-memory": "aliases/server_memory.json", "lane": "aliases/lane.json"}
-_ADVICE = "If it happens again, ask the user to run: memory-mesh doctor"
 
 
 def main() -> int:
@@ -244,8 +243,7 @@ class Front:
             if call.method != "tools/call":
                 refusal = protocol.failure(kind, text, call.version)
                 return messages.refusal_of(call.id, refusal)
-            said = f"memory-mesh could not do this ({kind}): {text}\n{_ADVICE}"
-            result = {"content": [{"type": "text", "text": said}], "isError": True}
+            result = protocol.failed_call(kind, text)
         shaped = protocol.shaped(self._offer, call.method, result, call.version)
         return messages.result_of(call.id, shaped)
 

@@ -35,6 +35,7 @@ LISTS = {
     "prompts/list": "prompts",
 }
 _CACHED = {*LISTS, "resources/read", "server/discover"}
+_ADVICE = "If it happens again, ask the user to run: memory-mesh doctor"
 _LIST_MS = 3_600_000  # how long a client may keep a list: it changes with the package only
 
 
@@ -127,6 +128,12 @@ def failure(kind: str, text: str, version: str) -> Refused:
     if kind == "NotFound":
         return Refused(INVALID_PARAMS if version in STATELESS else NO_RESOURCE, text)
     return Refused(INVALID_PARAMS if kind == "InvalidInput" else INTERNAL_ERROR, text)
+
+
+def failed_call(kind: str, text: str) -> dict[str, Any]:
+    """The result of a call that nobody answered: an error in a tool is for the model to read."""
+    said = f"memory-mesh could not do this ({kind}): {text}\n{_ADVICE}"
+    return {"content": [{"type": "text", "text": said}], "isError": True}
 
 
 def _capabilities() -> dict[str, Any]:

@@ -1,0 +1,245 @@
+"""The MCP server over streamable HTTP, by the official package: the tools that stdio offers.
+
+::
+
+    HTTP ──▶ bearer token ──▶ Host and Origin ──▶ size ──▶ official `mcp` ──▶ asking.py ──▶ daemon
+
+It is for clients that cannot start a process. It listens on the loopback interface unless told
+otherwise; a page in a browser that points a name of its own at it is refused by Host and Origin.
+What a client stores is the word of an agent: no host's process stands above this one.
+"""
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+import uvicorn
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from pydantic import AnyHttpUrl, BaseModel
+from starlette.applications import Starlette
+
+from memory_mesh._version import __version__
+from memory_mesh.agents.mcp import protocol
+from memory_mesh.agents.mcp.asking import Asking
+from memory_mesh.agents.mcp.front import offer
+from memory_mesh.errors import NetworkError
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.typed import Any, TypeVar
+
+PATH = "/mcp"
+MAX_BYTES = 4_000_000  # of a request
+_CALLS = 8  # at a time; others wait
+_CONNECTIONS = 200
+_SESSIONS = 100
+_IDLE_SECONDS = 1_800.0
+_ENDING_SECONDS = 5
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+Result = TypeVar("Result", bound=BaseModel)
+Context = ServerRequestContext[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where the server listens, the names that a client may call it by, and its token."""
+
+    host: str
+    port: int
+    token: str | None
+    names: tuple[str, ...] = ()
+
+    @property
+    def url(self) -> str:
+        """The address for a client on this machine."""
+        return f"http://{_written(self.host)}:{self.port}{PATH}"
+
+    def security(self) -> TransportSecuritySettings:
+        """Which Host and Origin a request may have: ours, and those that the user named."""
+        own = [f"{name}:{self.port}" for name in (*_LOOPBACK, _written(self.host))]
+        stated = [name for each in self.names for name in (each, f"{each}:*")]
+        origins = [f"{scheme}://{name}" for name in stated for scheme in ("http", "https")]
+        return TransportSecuritySettings(
+            enable_dns_rebinding_protection=True,
+            allowed_hosts=[*own, *stated],
+            allowed_origins=[*(f"http://{name}" for name in own), *origins],
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens; NetworkError says why there is none."""
+    try:
+        family, *_, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        made = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(address)
+            made.listen()
+        except OSError:
+            made.close()
+            raise
+    except OSError as error:
+        raise NetworkError(
+            f"cannot listen on {host} port {port} ({error.strerror}); choose another with --port, "
+            "or --port 0 for any that is free"
+        ) from None
+    return made
+
+
+def serve(
+    asking: Asking, listening: Listening, listener: socket.socket, compat: str | None = None
+) -> None:
+    """Serves until the process is asked to end."""
+    config = uvicorn.Config(
+        application(asking, listening, compat),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_CONNECTIONS,
+        timeout_graceful_shutdown=_ENDING_SECONDS,
+        ws="none",
+    )
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        asking.close()
+
+
+def application(asking: Asking, listening: Listening, compat: str | None = None) -> Starlette:
+    """The server as an ASGI application."""
+    auth: dict[str, Any] = {}
+    if listening.token is not None:
+        issuer = AnyHttpUrl(listening.url)  # no OAuth: nothing of it is announced
+        auth["auth"] = AuthSettings(issuer_url=issuer, resource_server_url=None)
+        auth["token_verifier"] = OneToken(listening.token)
+    return _server(Back(asking, compat), offer(compat)).streamable_http_app(
+        streamable_http_path=PATH,
+        host=listening.host,
+        transport_security=listening.security(),
+        max_request_body_size=MAX_BYTES,
+        max_sessions=_SESSIONS,
+        session_idle_timeout=_IDLE_SECONDS,
+        **auth,
+    )
+
+
+class OneToken:
+    """Knows the one token that opens the store."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """The client, if it has the token; compared in constant time."""
+        if not hmac.compare_digest(token.encode(), self._token):
+            return None
+        return AccessToken(token=token, client_id="token", scopes=[])
+
+
+class Back:
+    """Answers requests in threads: the store and the daemon's socket block."""
+
+    def __init__(self, asking: Asking, compat: str | None) -> None:
+        self._asking, self._compat = asking, compat
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    async def ask(self, do: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The reply to a request."""
+        if self._limiter is None:  # belongs to the loop that runs
+            self._limiter = anyio.CapacityLimiter(_CALLS)
+        if self._compat is not None:
+            given = {**given, "compat": self._compat}
+        work = partial(self._asking.ask, do, given)
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+    async def call(
+        self, _context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        """Calls a tool; an error is a result that the model can read."""
+        given = {"name": params.name, "arguments": params.arguments or {}}
+        reply = await self.ask("tool", given)
+        error = reply.get("error")
+        answer = reply["answer"] if error is None else protocol.failed_call(**_said(error))
+        return types.CallToolResult.model_validate(answer)
+
+    async def read(
+        self, _context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        """Reads a resource."""
+        answer = await self._answer("resource", {"uri": str(params.uri)})
+        return types.ReadResourceResult.model_validate(answer)
+
+    async def prompt(
+        self, _context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        """Returns the messages of a prompt."""
+        given = {"name": params.name, "arguments": params.arguments or {}}
+        return types.GetPromptResult.model_validate(await self._answer("prompt", given))
+
+    async def _answer(self, do: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        reply = await self.ask(do, given)
+        if reply.get("ok") is True:
+            answer: dict[str, Any] = reply["answer"]
+            return answer
+        said = _said(reply["error"])
+        refused = protocol.failure(said["kind"], said["text"], protocol.STATELESS[-1])
+        raise MCPError(refused.code, str(refused))
+
+
+def _server(back: Back, offered: Mapping[str, Any]) -> Server[Any]:
+    return Server(
+        offered["name"],
+        version=__version__,
+        title=offered["title"],
+        instructions=offered["instructions"],
+        on_list_tools=_listing(types.ListToolsResult, "tools", offered),
+        on_list_resources=_listing(types.ListResourcesResult, "resources", offered),
+        on_list_resource_templates=_listing(
+            types.ListResourceTemplatesResult, "resourceTemplates", offered
+        ),
+        on_list_prompts=_listing(types.ListPromptsResult, "prompts", offered),
+        on_call_tool=back.call,
+        on_read_resource=back.read,
+        on_get_prompt=back.prompt,
+    )
+
+
+def _listing(
+    kind: type[Result], name: str, offered: Mapping[str, Any]
+) -> Callable[[Context, types.PaginatedRequestParams | None], Awaitable[Result]]:
+    """Answers a list, which is the same at any time."""
+    found: Sequence[Any] = offered[name]
+    result = kind.model_validate({name: found})
+
+    async def listed(_context: Context, _params: types.PaginatedRequestParams | None) -> Result:
+        return result
+
+    return listed
+
+
+def _said(error: Mapping[str, Any]) -> dict[str, str]:
+    return {"kind": str(error["kind"]), "text": str(error["text"])}
+
+
+def _written(host: str) -> str:
+    """An address as it stands in a URL."""
+    return f"[{host}]" if ":" in host else host
