@@ -25,6 +25,11 @@ from memory_mesh.process.cache import SearchCache
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.ids import MonotonicIds
 from memory_mesh.process.redactor import Sealer, StoreRedactor
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.model.project import Project
+    from memory_mesh.process.project import Repository
 
 CLOSING_SECONDS = 0.2  # `close` feeds the sinks for at most this long
 KEPT_REDACTORS = 64  # namespaces whose redactor is kept in memory
@@ -118,6 +123,7 @@ class OpenStore:
         self.cache = SearchCache()
         self.pattern_vectors: dict[tuple[str, str], bytes] = {}
         self.registered: set[tuple[str, ...]] = set()  # namespaces, each with known predicates
+        self.projects: dict[tuple[str, Repository], Project] = {}  # taken note of, by namespace
         self.used: set[str] = set()  # namespaces whose sinks `close` feeds
         self._redactors: dict[tuple[str, bool], StoreRedactor] = {}
         self._embedder = _checked(embedder)

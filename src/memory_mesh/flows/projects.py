@@ -9,6 +9,7 @@
 from collections.abc import Callable, Mapping
 
 from memory_mesh.errors import InvalidInput, MeshError, NotFound
+from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
 from memory_mesh.model import Commit, Standing, Wanted
 from memory_mesh.policy import projects
@@ -76,7 +77,7 @@ def is_empty(access: Access) -> bool:
 
 
 def settled(access: Access, seen: Sighting, known: Mapping[str, str]) -> Settled:
-    """Decides what a repository is called and takes note of what is new.
+    """Decides what a repository is called and takes note of what is new; what is left to note.
 
     Nothing is written to an empty namespace, nor where a write is refused: a read must not fail
     for it, and the next one takes note.
@@ -88,7 +89,7 @@ def settled(access: Access, seen: Sighting, known: Mapping[str, str]) -> Settled
     if is_empty(access):
         return found
     try:
-        return _noted(access, lambda now: projects.settle(seen, now))
+        return replace(_noted(access, lambda now: projects.settle(seen, now)), changes={})
     except MeshError:
         return found
 

@@ -1,7 +1,10 @@
 """Git's configuration text to values: as much of its grammar as naming a project needs."""
 
+import re
+
 Entries = list[tuple[str, str, str, str]]  # section, subsection, key, value
 
+_PLAIN = re.compile(r'\[[^"\\\]]*(?:"[^"\\\]]*")?[^"\\\]]*\]')
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 
 
@@ -73,7 +76,15 @@ def _joined(text: str) -> list[str]:
 
 def _heading(line: str) -> tuple[str, str, str]:
     """Section and subsection of a heading, and what stands behind it on the same line."""
-    end, quoted, escaped = len(line), False, False
+    end = line.index("]") if _PLAIN.match(line) else _end(line)
+    section, _, named = line[1:end].partition('"')
+    name = _unescaped(named.rpartition('"')[0])
+    return section.strip().lower(), name, line[end + 1 :].strip()
+
+
+def _end(line: str) -> int:
+    """Where a heading ends: at the first bracket outside of quotes."""
+    quoted = escaped = False
     for place, letter in enumerate(line):
         if escaped:
             escaped = False
@@ -82,11 +93,8 @@ def _heading(line: str) -> tuple[str, str, str]:
         elif letter == '"':
             quoted = not quoted
         elif letter == "]" and not quoted:
-            end = place
-            break
-    section, _, named = line[1:end].partition('"')
-    name = _unescaped(named.rpartition('"')[0])
-    return section.strip().lower(), name, line[end + 1 :].strip()
+            return place
+    return len(line)
 
 
 def _unescaped(text: str) -> str:
@@ -96,6 +104,8 @@ def _unescaped(text: str) -> str:
 
 def _value(text: str) -> str:
     """A value without its quotes, escapes and comment."""
+    if not any(mark in text for mark in '"\\#;'):
+        return text.strip()
     found: list[str] = []
     quoted, kept = False, 0
     letters = iter(text.strip())

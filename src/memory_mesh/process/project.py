@@ -10,10 +10,9 @@ all its work trees share; a submodule is a repository of its own. Nothing of a r
 """
 
 import os
-from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats import git_config
 from memory_mesh.policy import remotes
 from memory_mesh.process import git_files
@@ -33,7 +32,7 @@ class Repository:
     files: str  # the folder that its work trees share
     birth: str  # tells it from another repository at the same path
     stated: str | None = None  # the name that the user has set
-    remotes: Mapping[str, str] = field(default_factory=dict)  # to the names of repositories
+    remotes: tuple[tuple[str, str], ...] = ()  # each with the name of the repository it leads to
     has_commits: bool = False  # all of them, not cut off; only looked for where no name is found
 
     @property
@@ -66,7 +65,7 @@ def identity_of(folder: str | None) -> Identity | None:
 
 def identity(repository: Repository, root: str | None = None) -> Identity:
     """The name of a repository; git is asked for its root commit where that names it."""
-    names = [*repository.remotes.values(), repository.place]
+    names = [*(name for _, name in repository.remotes), repository.place]
     if repository.stated is not None:
         return Identity(repository.stated, _others(repository.stated, names), "set")
     if repository.remotes:
@@ -137,7 +136,9 @@ def checked_name(name: str) -> str | None:
     return name if name and name.isprintable() and len(name) <= _MAX_NAME else None
 
 
-def _remotes(place: Path, entries: git_config.Entries, followed: int) -> dict[str, str]:
+def _remotes(
+    place: Path, entries: git_config.Entries, followed: int
+) -> tuple[tuple[str, str], ...]:
     """The remotes and the names of the repositories they lead to; the first names the project."""
     urls = {
         sub: value
@@ -147,13 +148,13 @@ def _remotes(place: Path, entries: git_config.Entries, followed: int) -> dict[st
     bases = _bases(entries)
     if any(remotes.is_abbreviated(url) for url in urls.values()):
         bases += _bases(git_config.entries(git_files.text(_global_config())))
-    found: dict[str, str] = {}
+    found: list[tuple[str, str]] = []
     for remote in remotes.chosen(urls):
         url = remotes.rewritten(urls[remote], bases)
         name = remotes.remote_name(url) or _followed(place, remotes.local_path(url), followed)
         if name is not None:
-            found[remote] = name
-    return found
+            found.append((remote, name))
+    return tuple(found)
 
 
 def _bases(entries: git_config.Entries) -> list[tuple[str, str]]:

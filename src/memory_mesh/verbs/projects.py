@@ -18,6 +18,8 @@ from memory_mesh.view import View
 if TYPE_CHECKING:
     from memory_mesh.process.project import Repository
 
+_NOTED = 1_000  # repositories that a process remembers
+
 
 class ProjectVerbs(View):
     """Methods for the identity of projects."""
@@ -129,6 +131,19 @@ class ProjectVerbs(View):
             flows.projects.name_folder(access, named[1], None)
 
     def _settled(self, access: Access, repository: "Repository") -> Project:
+        """The project of a repository; what this process took note of is not looked up again."""
+        noted, key = self._opened().projects, (access.namespace, repository)
+        found = noted.get(key)
+        if found is None:
+            found, is_noted = self._looked_up(access, repository)
+            if is_noted and len(noted) < _NOTED:
+                noted[key] = found
+        return _project(
+            found.name, found.how, found.place, self._names(access, found.name), found.others
+        )
+
+    def _looked_up(self, access: Access, repository: "Repository") -> tuple[Project, bool]:
+        """The project of a repository by what the store knows, and whether all is on record."""
         from memory_mesh.process import project as process
 
         clone, place = map(self._stored_name, (repository.clone, repository.place))
@@ -141,14 +156,13 @@ class ProjectVerbs(View):
             place,
             self._stored_name(found.name),
             found.how,
-            tuple(map(self._stored_name, list(repository.remotes.values())[1:])),
+            tuple(self._stored_name(name) for _, name in repository.remotes[1:]),
             root=found.root,
             moved_from=_moved_from(access, repository) if unnamed and known is None else None,
         )
         settled = flows.projects.settled(access, seen, states)
-        names = self._names(access, settled.name)
         others = tuple(each for each in dict.fromkeys(seen.others) if each != settled.name)
-        return _project(settled.name, found.how, place, names, others)
+        return Project(settled.name, found.how, place, others=others), not settled.changes
 
     def _names(self, access: Access, name: str) -> Names:
         return flows.projects.names(access.ledger, access.namespace, name)
