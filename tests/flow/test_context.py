@@ -381,6 +381,17 @@ def test_what_entered_a_prompt_is_on_record(mesh: MemoryMesh) -> None:
     assert mesh.verify().ok
 
 
+def test_upkeep_writes_what_waits_to_be_recorded(mesh: MemoryMesh) -> None:
+    mesh.add("We deploy through staging")
+    id_ = mesh.context("deploy staging").injection_id or ""
+    access = mesh._access()
+    with access.ledger.read(access.namespace) as snapshot:
+        assert snapshot.injection(id_) is None
+    mesh.upkeep()
+    with access.ledger.read(access.namespace) as snapshot:
+        assert snapshot.injection(id_) is not None
+
+
 @pytest.mark.parametrize("silent", ["record", "as_of", "yamo"])
 def test_nothing_is_recorded_where_nothing_should_be(
     tmp_path: Path, clock: FrozenClock, silent: str
