@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 LIFE_SECONDS = 60.0
 HEDGE_SECONDS = 0.05  # that the daemon has alone; then this process begins the same work
 CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
+_POLITE = 5  # steps of priority that a worker gives up when nobody waits for it any more
 
 
 def run(arguments: list[str], began: float, end: float, answers: int, words: int) -> None:
@@ -115,6 +116,7 @@ class Hook:
             self._note("failed" if self._failure else "answered" if self.output else "silent")
         if self._starts:
             client.start(self._store, os.environ)
+        os.nice(_POLITE)  # after the daemon, which inherits it; the next prompt waits for its hook
         if self._stores is not None:
             self._stores.close()  # writes the record of what entered the prompt
         if self._event in claude_code.CAPTURES:
