@@ -4,6 +4,7 @@ Nothing is timed here: a blocker lasts for minutes, so a hook that has ended did
 """
 
 import os
+import select
 import signal
 import socket
 import sqlite3
@@ -283,3 +284,23 @@ def kill_workers(host: Host) -> None:
             if wanted in environment and b"memory_mesh.agents.hook.main" in words:
                 os.kill(int(folder.name), signal.SIGKILL)
     time.sleep(0)
+
+
+@pytest.mark.parametrize("module", ["memory_mesh.agents.hook.alone", "memory_mesh.agents.request"])
+def test_processes_that_stand_still_in_c_end_by_themselves(
+    host: Host, tmp_path: Path, module: str
+) -> None:
+    blocked(host, module, tmp_path)
+    host.variables["MEMORY_MESH_HOOK_LIFE_SECONDS"] = "1"
+    alive, pipe = os.pipe()  # ends when nobody of the hook's processes holds it any more
+    os.set_inheritable(pipe, True)  # noqa: FBT003
+    given = host.input("UserPromptSubmit", prompt=PROMPT)
+    process = subprocess.Popen(
+        HOOK, stdin=subprocess.PIPE, env=host.environment, cwd=host.folder, pass_fds=[pipe]
+    )
+    os.close(pipe)
+    process.communicate(given, timeout=PATIENCE)
+    assert process.returncode == 0
+    assert select.select([alive], [], [], PATIENCE)[0], "a process of the hook still stands"
+    assert os.read(alive, 1) == b""
+    os.close(alive)

@@ -10,7 +10,8 @@
 
 A signal handler or a thread of Python waits for the interpreter, which a call into C may keep; so
 the one who watches the clock is a process of its own that does nothing else. It reads no input,
-opens no file and loads no store. Not even a disk that stands still stops it.
+opens no file and loads no store. Not even a disk that stands still stops it. The other two are
+ended by the system after a minute, wherever they stand still.
 """
 
 import time
@@ -25,7 +26,9 @@ from memory_mesh.agents.hook import PRINTED, SILENT  # noqa: E402
 from memory_mesh.typed import NoReturn  # noqa: E402
 
 BUDGET_MS = 300
+LIFE_SECONDS = 60  # of the worker and of the third process
 BUDGET = "MEMORY_MESH_HOOK_BUDGET_MS"  # for tests
+LIFE = "MEMORY_MESH_HOOK_LIFE_SECONDS"  # for tests
 _LEAVING_SECONDS = 0.008  # of the budget, to start the third process and to end
 _CHUNK = 4096  # a pipe that has room takes so many bytes at once
 
@@ -58,6 +61,7 @@ def _started(end: float) -> tuple[int, int]:
         os.close(answers)
         os.close(to_words)
         _leave(1, 2)  # at once: the host reads until everybody has closed it
+        _end_later()
         from memory_mesh.agents.hook import worker
 
         worker.run(sys.argv[1:], BEGAN, end, to_answers, words)
@@ -131,6 +135,7 @@ def _write_down(facts: bytes, outcome: str) -> None:
         return
     try:
         os.setsid()
+        _end_later()
         from memory_mesh.agents.hook import worker
 
         worker.write_down(facts, outcome, ms)
@@ -146,9 +151,22 @@ def _leave(*descriptors: int) -> None:
     os.close(nowhere)
 
 
+def _end_later() -> None:
+    """Has the system end this process in a minute; a call into C does not keep it from that."""
+    import _signal  # `signal` loads `enum`
+
+    _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)  # the host may have it ignored or blocked
+    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGALRM])
+    _signal.alarm(_number(LIFE, LIFE_SECONDS))
+
+
 def _budget() -> float:
-    stated = os.environ.get(BUDGET, "")
-    return (int(stated) if stated.isdigit() else BUDGET_MS) / 1000
+    return _number(BUDGET, BUDGET_MS) / 1000
+
+
+def _number(variable: str, usual: int) -> int:
+    stated = os.environ.get(variable, "")
+    return int(stated) if stated.isdigit() else usual
 
 
 if __name__ == "__main__":

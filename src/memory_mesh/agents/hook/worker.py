@@ -6,10 +6,9 @@
                                                 │ none, or slow: the store itself, in this process
     after the host has its line:  session, journal, a daemon for next time, capture
 
-Nobody waits for what happens after the line. A minute later the worker ends, whatever it does.
+Nobody waits for what happens after the line. After a minute the system ends the worker (main.py).
 """
 
-import faulthandler
 import gc
 import os
 import time
@@ -24,7 +23,6 @@ from memory_mesh.typed import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from memory_mesh.agents.opening import Stores
 
-LIFE_SECONDS = 60.0
 HEDGE_SECONDS = 0.05  # that the daemon has alone; then this process begins the same work
 CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
 _POLITE = 5  # steps of priority that a worker gives up when nobody waits for it any more
@@ -33,7 +31,6 @@ _POLITE = 5  # steps of priority that a worker gives up when nobody waits for it
 def run(arguments: list[str], began: float, end: float, answers: int, words: int) -> None:
     """Does one hook's work; the answer goes to one pipe, what became of it comes by the other."""
     os.setsid()
-    faulthandler.dump_traceback_later(LIFE_SECONDS, exit=True, file=2)
     gc.disable()
     hook = Hook(arguments, began, end)
     try:
