@@ -5,7 +5,8 @@
     <store>/agents/sessions/<digest>.jsonl      0600; one appending write for each line
         {"given":["mem_…"],"line":true}     ids in the prompt so far, whether the line was shown
         {"reset":true}                      the host forgot: after /clear, after a compaction
-        {"words":"9f3c…"}                   a prompt: its words under the store's key, not the text
+        {"words":"9f3c…","whole":[[0,5]]}   a prompt: its words under the store's key, not the text,
+                                            and which of them count only together
         {"parents":[4711]}                  the processes above the hook, the host among them
         {"stored":["mem_…"],"notice":"…"}   what this session stored; a line for its user
         {"hidden":"77ab…"}                  words that were marked as private, under the key
@@ -30,7 +31,7 @@ LEAST_WORDS = 3  # of a text that is looked for in prompts
 LEAST_LETTERS = 4  # of a word that is kept from being repeated
 KEPT_DAYS = 30
 _DIGITS = 12  # of a word under the key: 48 bits
-_NEAREST = 3  # processes above a front that may be the host
+_NEAREST = 2  # processes above a front or a hook that may be the host: it, or a shell and it
 _LOOKED_AT = 64  # of the newest sessions, for the one of a host
 
 
@@ -88,20 +89,36 @@ class Session:
         return any(line.get("line") is True for line in self._lines())
 
     def saw(self, prompt: str) -> None:
-        """Records the words of a prompt, each under the store's key."""
-        words = _words(prompt)[:MOST_WORDS]
-        if words and self._size() <= MOST_BYTES:
-            self.record(words="".join(self._sealed(words)))
+        """Records the user's own words of a prompt, each under the store's key."""
+        if self._size() > MOST_BYTES:
+            return
+        from memory_mesh.policy.learning.own_pieces import pieces
+
+        words: list[str] = []
+        whole: list[tuple[int, int]] = []
+        for piece in pieces(prompt):
+            words += _words(piece.opening)
+            begin = len(words)
+            words += _words(piece.text)
+            if piece.is_whole and len(words) > begin:
+                whole.append((begin, len(words)))
+        words = words[:MOST_WORDS]
+        if words:
+            self.record(words="".join(self._sealed(words)), whole=whole)
 
     def has_seen(self, text: str) -> bool:
-        """Whether a text of three words or more stands in one piece in a prompt of this session."""
+        """Whether a text of three words or more stands in one piece in a prompt of this session.
+
+        What the user pasted or quoted does not count, nor a part of a sentence that says something
+        else as a whole.
+        """
         words = _words(text)
         if not LEAST_WORDS <= len(words) <= MOST_WORDS:
             return False
         wanted = "".join(self._sealed(words))
         for line in self._lines():
             seen = line.get("words")
-            if isinstance(seen, str) and _holds(seen, wanted):
+            if isinstance(seen, str) and _holds(seen, wanted, _ranges(line.get("whole"))):
                 return True
         return False
 
@@ -191,14 +208,18 @@ def session_of_parents(
     parents: "Sequence[int]",
     environment: "Mapping[str, str] | None" = None,
 ) -> Session | None:
-    """The session of the host above a front; of several the nearest, then the latest."""
+    """The session of the host above a front; of several the nearest, then the latest.
+
+    A session that was last heard of before the process began was another one's of that number.
+    """
     folder = os.fspath(store)
-    nearest = [pid for pid in parents[:_NEAREST] if pid > 1]
+    nearest = [(pid, _began(pid)) for pid in parents[:_NEAREST] if pid > 1]
     best: tuple[int, Session] | None = None
-    for name in _newest(folder):
+    for name, changed in _newest(folder):
         session = Session(folder, name, environment)
         above = {pid for each in session.parents() for pid in each[:_NEAREST]}
-        place = next((at for at, pid in enumerate(nearest) if pid in above), None)
+        fits = (at for at, (pid, began) in enumerate(nearest) if pid in above and began <= changed)
+        place = next(fits, None)
         if place is not None and (best is None or place < best[0]):
             best = (place, session)
     return None if best is None else best[1]
@@ -217,10 +238,24 @@ def remove_old(store: str | os.PathLike[str], *, days: float = KEPT_DAYS) -> int
     return removed
 
 
-def _newest(store: str) -> list[str]:
-    """The names of the sessions that were last written to, the latest first."""
+def _began(pid: int) -> float:
+    """When a process began; 0 where the system does not tell. A second is left for its clock."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            ticks = int(file.read(2048).rpartition(b")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0.0
+    return time.time() - age - 1.0
+
+
+def _newest(store: str) -> list[tuple[str, float]]:
+    """The names of the sessions that were last written to, and when; the latest first."""
     found = sorted(_files(store), key=lambda one: -one[1])[:_LOOKED_AT]
-    return [os.path.basename(path).removesuffix(".jsonl") for path, _ in found]  # noqa: PTH119
+    return [
+        (os.path.basename(path).removesuffix(".jsonl"), changed)  # noqa: PTH119
+        for path, changed in found
+    ]
 
 
 def _files(store: str) -> list[tuple[str, float]]:
@@ -239,12 +274,25 @@ def _folder(store: str) -> str:
     return f"{store}/{journal.FOLDER}/{FOLDER}"
 
 
-def _holds(seen: str, wanted: str) -> bool:
-    """Whether the sealed words stand in the others, word at word."""
+def _holds(seen: str, wanted: str, whole: "Sequence[tuple[int, int]]") -> bool:
+    """Whether the sealed words stand in the others, word at word, and tear no range apart."""
     at = seen.find(wanted)
-    while at >= 0 and at % _DIGITS:
+    while at >= 0:
+        begin, rest = divmod(at, _DIGITS)
+        end = begin + len(wanted) // _DIGITS
+        if not rest and all(
+            last <= begin or end <= first or (begin <= first and last <= end)
+            for first, last in whole
+        ):
+            return True
         at = seen.find(wanted, at + 1)
-    return at >= 0
+    return False
+
+
+def _ranges(value: object) -> list[tuple[int, int]]:
+    """The ranges of words that count only together."""
+    pairs = value if isinstance(value, list) else []
+    return [(pair[0], pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]  # noqa: PLR2004
 
 
 def _words(text: str) -> list[str]:
