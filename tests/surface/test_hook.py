@@ -283,3 +283,16 @@ def test_a_preference_of_the_person_is_told_once(host: Host) -> None:
     assert told.line == "memory-mesh: stored for all your projects: 1"
     assert told.context == ""  # the conversation has it already
     assert session.notices() == []
+
+
+@pytest.mark.parametrize("cut", ["\ud83d", "\0"])
+def test_half_an_emoji_costs_a_prompt_nothing(host: Host, cut: str) -> None:
+    with host.mesh() as mesh:
+        mesh.add(PLANTED)
+    assert PLANTED in host.prompt(f"{cut} {PROMPT}").context
+    host.prompt(f"Remember that the {cut} linter is ruff. Remember that the queue is Kafka.")
+    with host.mesh() as mesh:
+        end = time.monotonic() + PATIENCE
+        while not mesh.search("queue Kafka", min_relevance=0):
+            assert time.monotonic() < end
+            time.sleep(0.01)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 from memory_mesh.agents.hook import claude_code, line
 from memory_mesh.agents.hook.question import question_of
+from memory_mesh.agents.hook.storable import storable
 from memory_mesh.agents.sessions import Session
 from memory_mesh.formats.private import without_private
 from memory_mesh.model import Channel, Scope
@@ -35,7 +36,8 @@ MOST_WAITING = 100  # of what waits for review that is counted
 
 def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     """Answers one event of a host."""
-    given = request["input"]
+    given = storable(request["input"])
+    request = {**request, "input": given}
     if given.get("part") == CAPTURE:
         return _captured(stores, request)
     until = given.get("until")
