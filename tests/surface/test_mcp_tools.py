@@ -196,6 +196,23 @@ def test_what_stands_in_a_prompt_of_the_session_is_the_users_word(home: Path) ->
         assert session.given() == {own["id"], other["id"]}
 
 
+def test_what_the_user_marked_as_private_is_not_stored_by_the_agent(home: Path) -> None:
+    session = Session.of(CommandLine(home).store, "claude-code", "s1", variables_of(home))
+    session.record(parents=[os.getpid()])
+    session.hide(["zloty", "91234"])
+    with RawClient(home) as client:
+        client.greet()
+        for given in (
+            {"content": "The salary of the user is 91234."},
+            {"content": "The salary is high.", "tags": ["zloty"]},
+            {"content": "The salary is high.", "tags": ["<private>secret</private>"]},
+        ):
+            said = client.call("memory_store", **given)
+            assert said["isError"] is True
+            assert "private" in said["content"][0]["text"]
+        assert client.said("memory_search", query="salary", min_relevance=0)["memories"] == []
+
+
 def test_lessons_and_single_memories_are_resources(client: RawClient) -> None:
     id_ = client.said("memory_store", content="The cache lives in Redis.")["id"]
     (one,) = client.result("resources/read", uri=f"memory://{id_}")["contents"]

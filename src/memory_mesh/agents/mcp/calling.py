@@ -34,6 +34,11 @@ class ToolCall:
         session = self._host_session()
         return Channel.HOOK if session is not None and session.has_seen(text) else Channel.MCP
 
+    def hides(self, *texts: str) -> bool:
+        """Whether a text repeats a word that the user marked as private in this session."""
+        session = self._host_session()
+        return session is not None and any(session.hides(text) for text in texts)
+
     def gave(self, ids: Iterable[str]) -> None:
         """Tells the host's session what its agent was given, so that no hook gives it again."""
         if (session := self._host_session()) is not None:

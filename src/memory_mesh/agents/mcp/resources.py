@@ -7,6 +7,7 @@ from memory_mesh.agents.mcp.calling import ToolCall
 from memory_mesh.agents.opening import Stores
 from memory_mesh.errors import InvalidInput, NotFound, shown
 from memory_mesh.formats import tool_text
+from memory_mesh.formats.private import without_private
 from memory_mesh.model import Memory, Proposal, Skill
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any
@@ -77,7 +78,7 @@ def _topic(given: Mapping[str, Any]) -> str | None:
     topic = given.get("topic")
     if topic is not None and not isinstance(topic, str):
         raise InvalidInput(f"topic must be a text, not {shown(topic)}")
-    return topic.strip() or None if topic else None
+    return without_private(topic).strip() or None if topic else None
 
 
 def _recalled(mesh: MemoryMesh, topic: str | None) -> str:
