@@ -20,6 +20,7 @@ MAX_SENTENCE_CHARS = 400  # nobody states a thing to keep in more; such a line i
 _WRAPPED = 60  # characters: a line as long as that was broken by an editor, not by its writer
 _SHORT_WORDS = "approx bzw ca cf d.h e.g eg etc i.e ie incl max min nr p.ej p.ex sec usw vs z.b"
 _SHORT = frozenset(_SHORT_WORDS.split())
+_REST, _PART = "rest", "part"  # of a prompt: to its end, or to the next empty line
 _SIGNS = 0.25  # share of signs from which a line is code
 
 
@@ -41,7 +42,7 @@ def without_quotes(sentence: str) -> str:
 def _blocks(lines: list[str]) -> Iterator[str]:
     """Paragraphs of prose; a line that was wrapped is joined to the one before."""
     gathered: list[str] = []
-    fence, foreign, logged = "", False, False
+    fence, foreign, logged, begun = "", "", False, False
     for line in [*lines, ""]:
         bare = line.strip()
         if fence:
@@ -50,15 +51,26 @@ def _blocks(lines: list[str]) -> Iterator[str]:
         logged = bool(bare) and (logged or bool(_tracebacks().match(bare)))
         opened = _fences().match(bare)
         fence = opened[0][:3] if opened else ""
-        left_out = bool(opened) or logged or foreign or not bare or _is_pasted(line)
+        if foreign == _PART and begun and not bare:
+            foreign = ""
+        begun = bool(foreign and bare)
+        left_out = bool(opened or logged or foreign or not bare) or _is_pasted(line)
         if gathered and (left_out or not _carried_on(gathered[-1], bare)):
             yield " ".join(gathered)
             gathered = []
-        foreign = foreign or bool(_headers().match(bare))
+        foreign = _REST if _headers().match(bare) else foreign
         if left_out:
             continue
-        foreign = foreign or bool(_announces().search(without_quotes(bare)))
+        foreign = _foreign_after(without_quotes(bare))
         gathered.append(_markers().sub("", bare))
+
+
+def _foreign_after(line: str) -> str:
+    """How much behind a line is somebody else's: the rest of the prompt, a part, or nothing."""
+    found = _announces().search(line)
+    if found is None:
+        return ""
+    return _REST if _texts().search(found[0]) else _PART
 
 
 def _carried_on(before: str, line: str) -> bool:
@@ -174,7 +186,19 @@ def _announces() -> re.Pattern[str]:
         r"traduce|traduis|resume|r\u00e9sume)\b[^:]{0,80}:\s*$|^(?:please\s+|pls\s+|can you\s+|"
         r"could you\s+)*(?:summari[sz]e|translate|proofread|rewrite|rephrase|explain|review|"
         r"shorten|compare|analy[sz]e)\s+(?:this|these|that|the following)(?:\s+\w+){0,4}:?\s*$|"
-        r"\b(?:the following|below|pasted?|forwarded)\b[^:]{0,40}:\s*$",
+        r"\b(?:the following|below|pasted?|forwarded)\b(?! (?:rules?|conventions?|setup|stack|"
+        r"facts?|context|things?|constraints?))[^:]{0,40}:\s*$",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _texts() -> re.Pattern[str]:
+    """Pattern of words for a text of several paragraphs."""
+    return re.compile(
+        r"\b(?:e?-?mail|message|page|article|text|paragraphs?|letter|blog|post|transcript|chat|"
+        r"readme|wiki|docs?|documentation|summari[sz]e|translate|proofread|rewrite|rephrase|"
+        r"paraphrase|shorten|\u00fcbersetze?|traduce|traduis)\b",
         re.IGNORECASE,
     )
 
@@ -189,9 +213,9 @@ def _headers() -> re.Pattern[str]:
 def _told() -> re.Pattern[str]:
     """Pattern of what stands in one line behind `the comment says:`."""
     return re.compile(
-        r"(\b(?:comments?|messages?|e?-?mails?|says?|said|saying|asked|wrote|reads|titled?|slogan|"
-        r"slide|headline|caption|text|banner|tooltip|label|footer|subject|translate|commit|like|"
-        r"say|write)\b[^:]{0,40}):\s.*",
+        r"(\b(?:says?|said|saying|asked|wrote|reads|titled|slogan|slide|headline|banner|tooltip|"
+        r"translate|commit (?:with|it|this)|(?:comment|e-?mail|message|like|say|write|"
+        r"text)(?=:))\b[^:]{0,40}):\s.*",
         re.IGNORECASE,
     )
 

@@ -8,17 +8,17 @@ from functools import cache
 def momentary() -> re.Pattern[str]:
     """Pattern of what is so at the moment, and passes."""
     return _any_of(
-        r"this morning|today|tonight|right now|at the moment|currently|yesterday|just now|atm|"
-        r"again|tomorrow|later|this (?:week|time|afternoon|evening)|in a meeting|for now|"
-        r"in a (?:minute|sec|bit)|i'?ll|i will|i'?m going to|let me|i need to|i have to|i'?m not|"
-        r"i meant|for (?:the|this|a|our) (?:demo|test|task|moment|prototype|experiment|"
-        r"presentation)|temporar\w+|just for|(?:in )?the (?:mock|mockup|design|screenshot|figma|"
-        r"picture|image) (?:has|shows|is)|in the (?:mock|mockup|screenshot|picture)|(?:make|fix|"
-        r"replace|change|remove|move|rename|update|debounce|refactor|turn|put|clean|speed) (?:it|"
-        r"this|that|them)|i had|i forgot|typo|the other one|that one|this one|gerade|heute|morgen|"
-        r"hoy|ma\u00f1ana|aujourd'hui|demain|(?:this|that) (?:one|task|test|pr|file|function|list|"
-        r"view|page|table|component|screen|method|class|branch|commit|case|line|form|modal|dialog|"
-        r"column|loop|endpoint)|same (?:as|thing)"
+        r"this morning|today|tonight|right now|at the moment|currently|just now|atm|again|tomorrow|"
+        r"later|this (?:week|time|afternoon|evening)|in a meeting|for now|in a (?:minute|sec|bit)|"
+        r"i'?ll|i will|i'?m going to|let me|i need to|i have to|i'?m not|i meant|for (?:the|this|a|"
+        r"our) (?:demo|test|task|moment|prototype|experiment|presentation)|temporar\w+|just for|"
+        r"(?:in )?the (?:mock|mockup|design|screenshot|figma|picture|image) (?:has|shows|is)|"
+        r"in the (?:mock|mockup|screenshot|picture)|(?:make|fix|replace|change|remove|move|rename|"
+        r"update|debounce|refactor|turn|put|clean|speed) (?:it|this|that|them)|i had|i forgot|typo|"
+        r"the other one|that one|this one|gerade|heute|morgen|hoy|ma\u00f1ana|aujourd'hui|demain|"
+        r"(?:this|that) (?:one|task|test|pr|file|function|list|view|page|table|component|screen|"
+        r"method|class|branch|commit|case|line|form|modal|dialog|column|loop|endpoint)|same (?:as|"
+        r"thing)"
     )
 
 
@@ -54,6 +54,16 @@ def at_the_end() -> re.Pattern[str]:
     """Pattern of `always` at the end of a sentence."""
     return re.compile(
         r",\s*(?:always|ever|every time|at all times|from now on)\s*[.!]*$", re.IGNORECASE
+    )
+
+
+@cache
+def clauses() -> re.Pattern[str]:
+    """Pattern of what parts an order from its reason."""
+    return re.compile(
+        r"[,;]\s+(?:because\s+|since\s+|as\s+|cause\s+)?|\s+-+\s+|\s(?:because|since|cause|cuz|"
+        r"weil|porque|parce que|car)\s+",
+        re.IGNORECASE,
     )
 
 

@@ -8,6 +8,7 @@ from memory_mesh.policy.text import analyze
 
 _SHARE = 0.4  # of the terms of an earlier statement that a correction takes up again
 _TERMS = 2  # shared terms that make it sure that both speak of the same
+_PRONOUNS = ("it ", "it's ", "its ", "they ", "that's ", "they're ", "es ", "c'est ")
 _FRAME, _ALIKE = 3, 0.6  # first words, and share of all terms, of a sentence that is said anew
 
 
@@ -29,7 +30,10 @@ def corrected(
     if anew is not None or not statement.corrects:
         return anew
     best = max(earlier, key=lambda id_: _taken_up(said, earlier[id_]), default=None)
-    if best is None or not _is_meant(said, earlier[best]):
+    plainly = statement.surely or statement.text.casefold().startswith(_PRONOUNS)
+    if best is None or not (plainly or _is_meant(said, earlier[best])):
+        return None
+    if not _taken_up(said, earlier[best]):
         return None
     named = [one for one in others if one.corrects and _taken_up(one.text, earlier[best])]
     return best if named[:1] in ([], [statement]) else None

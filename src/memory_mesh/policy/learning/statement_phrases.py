@@ -107,10 +107,11 @@ def reports() -> re.Pattern[str]:
         r"proposed|proposes|wishes|wrote|writes|would like|sagt|sagte|meint|m\u00f6chte|dice|"
         r"quiere|dit|veut)\b|^[a-z][\w-]*(?: [\w-]+){1,2} (?:says?|said|recommends?|"
         r"suggests?) (?!ok)|^(?!we\b|you\b|i\b|it\b|always\b|never\b)[a-z]\w+ (?:always|"
-        r"never) \w+s (?:his|her|their|my|the)\b|\bback then\b|\bin the old days\b|\bused to\b|"
-        r"\bi told (?:him|her|them)\b|\b(?:he|she|they|er|sie|ellos|\u00e9l|ils?|"
-        r"elles?) (?:always|never|use|uses|do|does|immer|nie)\b|\b(?:in|at|from) (?:the|that|this|"
-        r"an?) (?:article|blog|talk|video|book|tutorial|docs?|podcast|tweet|post)\b",
+        r"never) \w+s (?:his|her|their|my|the)\b|\bback then\b|\bin the old days\b|\b(?:we|"
+        r"i) used to (?!.*\bnow\b)|\bi told (?:him|her|them)\b|\b(?:he|she|they|er|sie|ellos|"
+        r"\u00e9l|ils?|elles?) (?:always|never|use|uses|do|does|immer|nie)\b|\b(?:in|at|"
+        r"from) (?:the|that|this|an?) (?:article|blog|talk|video|book|tutorial|docs?|podcast|"
+        r"tweet|post)\b",
         re.IGNORECASE,
     )
 
@@ -227,17 +228,20 @@ def facts() -> re.Pattern[str]:
         r"tagged|released|run|done|sent|read|set|created|checked|tested|measured|counted|given|"
         r"meant|based|vendored|replaced|deprecated|licensed|translated|made|archived|flagged|"
         r"deleted|cut|protected|frozen|immutable|append-only|stateless|read-only|case-sensitive|"
-        r"canonical|mandatory|optional|required)\b|go(?:es)? (?:through|to|via|out|in|into|live|"
-        r"under|next)|calls?|ends? (?:in|with)|takes? (?:\w+ ){0,2}\d\w*|reads? (?:from|its|only)|"
-        r"writes? to|talks? to|speaks?|listens? on|points? (?:to|at)|comes? from|belongs? to|"
-        r"owns?|happens? (?:only|on|every|at|in|via)|depends? on|expires? (?:after|in|every|on)|"
-        r"requires?|expects?|supports?|follows?|consists? of|stands? for|means|refers? to|"
-        r"maps? to|ships? (?:with|to|every)|starts? (?:with|at|on|in)|deploys? (?:to|from|with|on|"
-        r"via)|stays? (?:in|on|at|with)|(?:has|have) (?:no|two|three|four|five|six|its own|"
-        r"their own|a|an|only|\d+\w*)\b|(?P<plainly>(?:is|are|isn'?t|aren'?t) (?:the|an?|our|in|"
-        r"on|at|under|behind|for|only|not|utc|from|per)\b|needs?))(?!\w)|(?:is|are) (?=v?\d|"
-        r"https?://|[^,]{1,30},? not [\w-]+)|(?:is|are) (?:always|never) (?=[^,]{2,40}, (?:never|"
-        r"not|always)\b)|are (?=[\w`-]+s\b))",
+        r"canonical|mandatory|optional|required)\b|(?:is|are|gets?) (?:\w+ly )?(?!caused|disabled|"
+        r"blocked|messed|confused|changed|closed|opened|displayed|rendered|positioned|truncated|"
+        r"cropped|aligned|needed|supposed|used in|failed|stopped|finished|fixed)\w{3,}ed (?:by|in|"
+        r"from|to|with|on|at|via|as|per|through|into|under|every|once|only|automatically|before|"
+        r"after)\b|go(?:es)? (?:through|to|via|out|in|into|live|under|next)|calls?|ends? (?:in|"
+        r"with)|takes? (?:\w+ ){0,2}\d\w*|reads? (?:from|its|only)|writes? to|talks? to|speaks?|"
+        r"listens? on|points? (?:to|at)|comes? from|belongs? to|owns?|happens? (?:only|on|every|"
+        r"at|in|via)|depends? on|expires? (?:after|in|every|on)|requires?|expects?|supports?|"
+        r"follows?|consists? of|stands? for|means|refers? to|maps? to|ships? (?:with|to|every)|"
+        r"starts? (?:with|at|on|in)|deploys? (?:to|from|with|on|via)|stays? (?:in|on|at|with)|"
+        r"(?:has|have) (?:no|two|three|four|five|six|its own|their own|a|an|only|\d+\w*)\b|"
+        r"(?P<plainly>(?:is|are|isn'?t|aren'?t) (?:the|an?|our|in|on|at|under|behind|for|only|not|"
+        r"utc|from|per)\b|needs?))(?!\w)|(?:is|are) (?=v?\d|https?://|[^,]{1,30},? not [\w-]+)|"
+        r"(?:is|are) (?:always|never) (?=[^,]{2,40}, (?:never|not|always)\b)|are (?=[\w`-]+s\b))",
         re.IGNORECASE,
     )
 
@@ -259,10 +263,13 @@ def corrections() -> re.Pattern[str]:
     """Pattern of the first words of a correction, which its statement can do without."""
     return re.compile(
         r"(?:(?:no+|nope|nah|nein|non)(?=[,.:;!-]|\s+(?:the|an?|we|it|it'?s|its|that'?s?|this|i|"
-        r"you|our|my|not|use|they|there|these|those|actually|wait|sorry|no|all|every|only|der|die|"
-        r"das|wir|es|ich|doch|nicht|el|la|los|las|en|se|le|les|on|c'est|il|nous)\b)|wrong|oops|"
-        r"ups|wait|hold on|sorry|perd\u00f3n|pardon|actually|correction|my (?:bad|mistake|fault|"
-        r"error)|i was (?:wrong|mistaken)(?: (?:earlier|before|there))?|i (?:misspoke|"
+        r"you|our|my|not|use|they|there|these|those|actually|wait|sorry|pardon|perd\u00f3n|no|all|"
+        r"every|only|der|die|das|wir|es|ich|doch|nicht|el|la|los|las|en|se|le|les|on|c'est|il|"
+        r"nous)\b)|wrong|oops|ups|wait|hold on|hang on|i mean|scrap that|small correction|"
+        r"let me correct (?:myself|that)|i (?:have|need) to correct (?:myself|that)|edit(?=:)|"
+        r"sorry|perd\u00f3n|pardon|actually|correction|my (?:bad|mistake|fault|error)|"
+        r"i was (?:wrong|mistaken)(?: (?:earlier|before|there))?|(?:ok |yes |yeah )?you(?:'re|"
+        r" are|r) (?:absolutely |totally |completely )?right(?=[,.:;]| it)|i (?:misspoke|"
         r"stand corrected)|scratch that|strike that|change of plans?|new plan|forget (?:that|"
         r"what i said|it)|ignore (?:that|what i said)|doch nicht \w+|eigentlich|mein fehler|"
         r"en realidad|me equivoqu\u00e9|en fait|"
@@ -280,8 +287,9 @@ def flaws() -> re.Pattern[str]:
         r"still )*(?:wrong|mistaken|incorrect|not (?:right|true|correct|it|how|what|where|the)|"
         r"outdated|dead(?: code)?|out of date|old|legacy|false|backwards|mixed up)|"
         r"(?:i )?(?:just )?(?:checked|looked it up|found (?:it|out))|(?:it )?turn(?:s|ed)? out|"
-        r"i (?:misremembered|mixed (?:that|it|this) up)|das stimmt nicht|stimmt nicht|falsch|"
-        r"ich (?:habe mich|hab mich) (?:geirrt|vertan)|ich lag falsch|eso no|c'est faux)(?!\w)",
+        r"i (?:misremembered|mixed (?:that|it|this) up)|das stimmt nicht|stimmt nicht|"
+        r"it (?:wasn'?t|was not|isn'?t) (?:the|an?|because|my|our)|falsch|ich (?:habe mich|"
+        r"hab mich) (?:geirrt|vertan)|ich lag falsch|eso no|c'est faux)(?!\w)",
         re.IGNORECASE,
     )
 
@@ -291,9 +299,31 @@ def own_errors() -> re.Pattern[str]:
     """Pattern of words by which somebody plainly says that something said before is wrong."""
     return _any_of(
         r"i (?:misremembered|misspoke|was wrong|was mistaken|mixed (?:that|it|this) up|got (?:that|"
-        r"it) wrong)|my (?:bad|mistake)|correction|that'?s (?:wrong|not (?:right|true|correct)|"
-        r"incorrect|outdated)|you'?re wrong|you assumed|ich lag falsch|mein fehler|"
-        r"me equivoqu\u00e9|je me suis tromp\u00e9"
+        r"it) wrong)|my (?:bad|mistake)|correction|(?:scratch|strike|scrap|forget) that|"
+        r"change of plans?|that'?s (?:wrong|not (?:right|true|correct)|incorrect|outdated)|"
+        r"you'?re wrong|you assumed|ich lag falsch|mein fehler|me equivoqu\u00e9|"
+        r"je me suis tromp\u00e9"
+    )
+
+
+@cache
+def repairs() -> re.Pattern[str]:
+    """Pattern of the start of a sentence that repairs the one before it."""
+    return re.compile(
+        r"(?:(?:oh|ah|hm+|ok|er+|um+),?\s+)?(?:no,? wait|wait|no,? sorry|sorry|scratch that|"
+        r"i mean|correction|make that|argh|oops|hold on|hang on|nein|perd\u00f3n|pardon)\b",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def orders_with_reason() -> re.Pattern[str]:
+    """Pattern of the start of an order or a reproach behind which a reason may stand."""
+    return re.compile(
+        r"(?:please |pls )?(?:use|don'?t|do not|stop|replace|remove|move|drop|revert|switch|"
+        r"change|rename|keep|avoid|undo|redo|fix|not|why (?:did|do|are) you|you (?:can'?t|should|"
+        r"must|need)|nimm|benutz\w*|kein\w*)\b",
+        re.IGNORECASE,
     )
 
 
@@ -304,10 +334,26 @@ def contrasts() -> re.Pattern[str]:
         r"(?:it|the (?:cause|problem|reason|issue|culprit|bug)) (?:was|is|were) .{2,60}, not|"
         r"(?:was|is|were)n'?t .{2,60}, it (?:was|is)|the (?:(?:real|actual|root) )?(?:cause|reason|"
         r"culprit) (?:was|is)|root cause:|the (?:problem|issue|bug) was|i said .{1,40} but|"
+        r"was the old|(?:is|was) the wrong|not .{2,40} anymore|we used to .{2,60} now|"
         r"not because of|is no longer|are no longer|(?:is|are|was|were)n'?t .{2,40} anymore|"
         r"instead of what i said|i (?:was|were) wrong|my (?:bad|mistake)|turn(?:s|ed)? out|"
         r"not .{1,30} but"
     )
+
+
+@cache
+def changes() -> re.Pattern[str]:
+    """Pattern of what is so now, and was not before."""
+    return _any_of(
+        r"(?:runs?|uses?|is|are|lives?|go(?:es)?|has|have|we'?re) [^,;]{1,40} now|now (?:runs?|"
+        r"uses?|is|are|lives?|on|requires?)"
+    )
+
+
+@cache
+def limits() -> re.Pattern[str]:
+    """Pattern of `…, never npm` at the end of a sentence."""
+    return re.compile(r",\s*never (?!mind)[\w./-]+(?: [\w./-]+){0,2}\s*[.!]*$", re.IGNORECASE)
 
 
 @cache

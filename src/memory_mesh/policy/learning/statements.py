@@ -14,9 +14,8 @@
 Only clear statements count: what is missed can be said again, what is wrongly kept is believed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
-from itertools import islice
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Kind
@@ -29,6 +28,7 @@ from memory_mesh.policy.learning.own_words import own_sentences, without_quotes
 from memory_mesh.policy.learning.phrases import particulars
 from memory_mesh.policy.learning.verbs import is_base, past_base
 from memory_mesh.policy.privacy import Redactor
+from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import asks, says
 
 _KEPT_ORDERS_WORDS = (
@@ -66,6 +66,7 @@ class Statement:
     place: int  # of the sentence in its prompt
     personal: bool = False  # of the person, in every project
     corrects: bool = False  # it sets right what was said before
+    surely: bool = False  # and says so plainly
 
 
 def statements(prompt: str, most: int = 100) -> list[Statement]:
@@ -76,7 +77,7 @@ def statements(prompt: str, most: int = 100) -> list[Statement]:
     sentences = own_sentences(prompt)
     if len(sentences) > 2 * _READ:
         sentences = [*sentences[:_READ], *sentences[-_READ:]]
-    return list(islice(_read(sentences), most))
+    return _read(sentences)[:most]
 
 
 def takes_back(prompt: str) -> bool:
@@ -85,9 +86,9 @@ def takes_back(prompt: str) -> bool:
     return any(phrases.takes_back().search(without_quotes(one)) for one in own)
 
 
-def _read(sentences: Sequence[str]) -> Iterator[Statement]:
+def _read(sentences: Sequence[str]) -> list[Statement]:
     correcting, asked = _Correcting.NO, False
-    kept: set[str] = set()
+    kept: list[Statement] = []
     for place, sentence in enumerate(sentences):
         text, corrects, remember = _opened(sentence)
         if corrects or phrases.flaws().match(text):
@@ -97,11 +98,22 @@ def _read(sentences: Sequence[str]) -> Iterator[Statement]:
         if remember and not _says_enough(text) and place and not asks(sentences[place - 1]):
             text = _opened(sentences[place - 1])[0]  # `… . Remember that.`
         wanted = remember or asked
-        asked = remember and not _says_enough(text)
+        asked = _still_asked(text, asked=wanted, remember=remember)
         found = _statement(text, place, correcting=correcting, remember=wanted)
-        if found is not None and found.text not in kept:
-            kept.add(found.text)
-            yield found
+        if found is None:
+            continue
+        if kept and phrases.repairs().match(sentence) and _share_a_term(kept[-1], found):
+            kept.pop()  # `we use redis. no wait, we use valkey`
+        if found.text not in {one.text for one in kept}:
+            kept.append(found)
+    return kept
+
+
+def _still_asked(text: str, *, asked: bool, remember: bool) -> bool:
+    """True if the sentences that follow are to be remembered: a list behind `remember:`."""
+    if remember:
+        return not _says_enough(text) or text.endswith(":")
+    return asked and not asks(text) and not (text and _is_order(without_quotes(text)))
 
 
 def _opened(sentence: str) -> tuple[str, bool, bool]:
@@ -127,19 +139,29 @@ def _statement(
     text: str, place: int, *, correcting: _Correcting, remember: bool
 ) -> Statement | None:
     plain = without_quotes(text)
-    if not _says_enough(plain) or asks(plain) or _is_secret(text):
+    if not _says_enough(plain) or asks(plain) or plain.endswith(":") or _is_secret(text):
         return None
-    if phrases.contrasts().search(plain):
+    if phrases.contrasts().search(plain) or phrases.changes().search(plain):
         correcting = max(correcting, _Correcting.PERHAPS)
     if not remember and _is_ruled_out(plain, correcting=bool(correcting)):
-        return None
+        told = _reason_of_an_order(text)
+        if not told or told == text:
+            return None
+        return _statement(told, place, correcting=correcting, remember=False)
     personal = _is_personal(plain)
     kind = _kind(plain, personal=personal, correcting=correcting)
     if kind is None and remember:
         kind = Kind.FACT
     if kind is None:
         return None
-    return Statement(" ".join(text.split()), kind, place, personal, corrects=bool(correcting))
+    return Statement(
+        " ".join(text.split()),
+        kind,
+        place,
+        personal,
+        corrects=bool(correcting),
+        surely=correcting is _Correcting.SURELY,
+    )
 
 
 def _kind(plain: str, *, personal: bool, correcting: _Correcting) -> Kind | None:
@@ -160,6 +182,26 @@ def _is_ruled_out(plain: str, *, correcting: bool) -> bool:
     if phrases.questions().match(plain):
         return True
     return _is_order(plain) and not _is_lasting_order(plain, correcting=correcting)
+
+
+def _reason_of_an_order(text: str) -> str:
+    """Returns the clause that says why an order holds: `we use date-fns` behind `don't use X`."""
+    if not phrases.orders_with_reason().match(text):
+        return ""
+    found = passing.clauses().search(text)
+    while found:
+        rest = text[found.end() :].strip()
+        plain = without_quotes(rest)
+        if _says_enough(plain) and not _is_order(plain) and _holds_in_project(plain):
+            return rest
+        if _says_enough(plain) and not _is_order(plain) and _is_fact(plain, plainly=False):
+            return rest
+        found = passing.clauses().search(text, found.end())
+    return ""
+
+
+def _share_a_term(one: Statement, other: Statement) -> bool:
+    return not set(analyze.terms(one.text)).isdisjoint(analyze.terms(other.text))
 
 
 def _is_order(plain: str) -> bool:
@@ -230,6 +272,8 @@ def _tells(verb: str) -> bool:
 def _holds_in_project(plain: str) -> bool:
     if phrases.standing().search(plain) or _orders_for_good(plain):
         return not passing.momentary().search(plain)
+    if phrases.limits().search(plain):
+        return not passing.momentary().search(plain) and not _is_trouble(plain)
     if person.foreign_rules().search(plain):
         return not passing.momentary().search(plain) and not _is_trouble(plain)
     habit = phrases.habits().search(plain)
@@ -260,7 +304,8 @@ def _is_fact(plain: str, *, plainly: bool) -> bool:
         return False
     if found["plainly"] and not plainly and not _is_particular(plain):
         return False
-    return not passing.momentary().search(plain) and not _is_trouble(plain)
+    troubled = not plainly and _is_trouble(plain)  # a correction may tell what was wrong
+    return not troubled and not passing.momentary().search(plain)
 
 
 def _sets_right(plain: str, *, surely: bool) -> bool:

@@ -17,7 +17,7 @@ from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import asks, sentences
 
 MAX_MESSAGE_CHARS = 20_000  # of an answer or an error that are read: the end tells how it ended
-_MAX_LINES, _MAX_LINE_CHARS = 4, 300
+_MAX_LINES, _MAX_LINE_CHARS = 5, 300
 _MAX_COMMAND_CHARS = 160
 _MAX_FIX_CHARS = 500
 _SHARED = 2  # terms that a fix shares with a failure that was not the last one
@@ -46,14 +46,19 @@ def read_failure(tool: str, tool_input: Mapping[str, object], error: str) -> Too
     """Returns a failure that may teach something, or None."""
     tried = _tried(tool_input)
     error = error.strip()[-MAX_MESSAGE_CHARS:]
-    if tool in _SLIPS or _stopped().search(error) or _looks_around().match(tried):
+    if tool in _SLIPS and not _guarded().search(error):
+        return None
+    if _stopped().search(error) or _looks_around().match(tried):
         return None
     lines = [line.strip() for line in error.splitlines()]
     told = [line for line in lines if line and not _exit_codes().fullmatch(line)]
     if not told:
         return None
-    of_work = _checkers().search(tried) and not _surroundings().search(error)
-    if of_work:
+    if (
+        _checkers().search(tried)
+        and _findings().search(error)
+        and not _surroundings().search(error)
+    ):
         return None
     said = _telling(told)
     shown = " ".join(tried.split())[:_MAX_COMMAND_CHARS].replace("`", "'")
@@ -81,7 +86,9 @@ def told_fix(message: str) -> str:
 def taught_nothing(message: str) -> bool:
     """True if it is said that the failure was intended, a slip, or gone at the next try."""
     told = message[-MAX_MESSAGE_CHARS:]
-    return bool(_intended().search(told) or _slips().search(told))
+    if _slips().search(told):
+        return True
+    return bool(_intended().search(told)) and not told_fix(message)
 
 
 def denies(prompt: Sequence[str]) -> bool:
@@ -127,9 +134,9 @@ def _tried(tool_input: Mapping[str, object]) -> str:
 
 
 def _telling(lines: Sequence[str]) -> str:
-    """The lines that say what went wrong, else the first and the last."""
-    found = [line for line in lines if _errors().search(line)] or [*lines[:1], *lines[1:][-1:]]
-    kept = list(dict.fromkeys(line[:_MAX_LINE_CHARS] for line in found))
+    """The first line and those that say what went wrong, else the last."""
+    found = [line for line in lines[1:] if _errors().search(line)] or lines[1:][-1:]
+    kept = list(dict.fromkeys(line[:_MAX_LINE_CHARS] for line in (lines[0], *found)))
     return "\n".join(kept[:_MAX_LINES])
 
 
@@ -157,9 +164,9 @@ def _looks_around() -> re.Pattern[str]:
     """Pattern of commands that only look for something."""
     return re.compile(
         r"(?:cd [^&;|]{1,200}&&\s*)?(?:sudo )?(?:ls|cat|head|tail|grep|egrep|fgrep|rg|ag|ack|find|"
-        r"fd|which|type|command -v|whereis|stat|file|wc|tree|diff|cmp|test|\[|pgrep|lsof|curl|wget|"
-        r"ping|dig|sed -n|awk|less|echo|pwd|git (?:diff|log|show|status|grep|blame|ls-files|"
-        r"rev-parse|branch|merge-base))\b"
+        r"fd|which|type|command -v|whereis|stat|file|wc|tree|diff|cmp|test|\[|pgrep|lsof|ping|dig|"
+        r"sed -n|awk|less|echo|pwd|git (?:diff|log|show|status|grep|blame|ls-files|rev-parse|"
+        r"branch|merge-base))\b"
     )
 
 
@@ -176,15 +183,35 @@ def _checkers() -> re.Pattern[str]:
 
 
 @cache
+def _findings() -> re.Pattern[str]:
+    """Pattern of what tests, linters and type checkers are there to find."""
+    return re.compile(
+        r"AssertionError|\bassert\b|expected|received|\d+ (?:failed|failing|errors?|problems?|"
+        r"tests?)\b|(?-i:\bFAIL(?:ED|URES?)?\b)|error TS\d|\b[A-Z]{1,3}\d{3,4}\b|"
+        r"would be reformatted|incompatible type|mismatched types|unused|no-\w+-|warning:|"
+        r"not assignable",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _guarded() -> re.Pattern[str]:
+    """Pattern of files that may not be written."""
+    return re.compile(
+        r"read-only|permission denied|EACCES|EROFS|EPERM|protected|immutable", re.IGNORECASE
+    )
+
+
+@cache
 def _surroundings() -> re.Pattern[str]:
     """Pattern of errors of the surroundings, which a checker did not look for."""
     return re.compile(
-        r"No module named|cannot find module|not found|no such file|ENOENT|EACCES|ECONN\w+|"
-        r"EADDR\w+|connection refused|could not connect|permission denied|out of memory|heap|"
-        r"killed|no space left|too many open|is not installed|missing|unsupported|version|"
-        r"environment|locked|docker|daemon|timed? ?out|certificate|credentials|network|"
-        r"resolve host|executable|shared librar|GLIBC|segmentation|unrecognized (?:arguments|"
-        r"option)",
+        r"No module named|failed to run|SyntaxError|Cannot use import|configuration|"
+        r"cannot find module|not found|no such file|ENOENT|EACCES|ECONN\w+|EADDR\w+|"
+        r"connection refused|could not connect|permission denied|out of memory|heap|killed|"
+        r"no space left|too many open|is not installed|missing|unsupported|version|environment|"
+        r"locked|docker|daemon|timed? ?out|certificate|credentials|network|resolve host|"
+        r"executable|shared librar|GLIBC|segmentation|unrecognized (?:arguments|option)",
         re.IGNORECASE,
     )
 
@@ -253,8 +280,8 @@ def _slips() -> re.Pattern[str]:
         r"\b(?:(?:re-?tried|re-?ran|tried again|ran it again|(?:second|next) (?:try|attempt|"
         r"run))\b[^.]{0,40}(?:works?|worked|pass\w*|succeeded|fine|through)|(?:works?|worked|"
         r"passed|succeeded) (?:on|at) (?:the )?(?:second|next|retry|another) ?(?:try|attempt|"
-        r"run)?|(?:i|had) mistyped|(?:a|my) typo in (?:the|my) (?:command|path)|"
-        r"wrong (?:directory|folder|path|file ?name))\b",
+        r"run)?|(?:i|had) mistyped|(?:a|my) typo in (?:the|my) (?:command|path)|i (?:was|"
+        r"ran it) in the wrong (?:directory|folder)|i used the wrong path)\b",
         re.IGNORECASE,
     )
 
