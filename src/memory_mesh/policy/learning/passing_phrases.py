@@ -70,7 +70,7 @@ def clauses() -> re.Pattern[str]:
 @cache
 def of_the_task() -> re.Pattern[str]:
     """Pattern of a subject that is rather of the task at hand than of the project."""
-    return re.compile(r"(?:the|this|that|an?)\s+(?!\w+s$)", re.IGNORECASE)
+    return re.compile(r"(?:in )?(?:the|this|that|an?)\s+(?!\w+s$)", re.IGNORECASE)
 
 
 @cache
@@ -87,9 +87,10 @@ def no_subject() -> re.Pattern[str]:
 def on_screen() -> re.Pattern[str]:
     """Pattern of parts of a screen or of code, which are mostly of the task at hand."""
     return re.compile(
-        r"^(?:the|this|that)\b.*\b(?:button|text|link|image|icon|page|modal|form|list|table|"
-        r"column|row|field|header|footer|dropdown|menu|label|title|dialog|screen|view|component|"
-        r"function|method|class|variable|loop|test|spinner|toast|sidebar|tab|card|user)$",
+        r"^(?:the|this|that) (?:new |old |first |second |last |other |whole )?(?:button|text|link|"
+        r"image|icon|page|modal|form|list|table|column|row|field|header|footer|dropdown|menu|"
+        r"label|title|dialog|screen|view|component|function|method|class|variable|loop|test|"
+        r"spinner|toast|sidebar|tab|card|user)$",
         re.IGNORECASE,
     )
 

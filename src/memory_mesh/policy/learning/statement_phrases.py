@@ -82,12 +82,12 @@ def doubts() -> re.Pattern[str]:
         r"could(?:n'?t)? (?:we|i|you|it)|thinking (?:about|of)|was thinking|could(?! not|n'?t)|"
         r"(?:we|you|i) should(?:n'?t)?|should(?:n'?t)? (?:we|i|you)|(?:once|until|when|before|"
         r"unless|if) we(?: have|'ve)? (?:decided?|agreed?|know|settled?)|pretend|at my (?:old|last|"
-        r"previous)|in my (?:old|last|previous)|considering|lol|haha|rofl|lmao|what could go wrong|"
-        r"yeah right|oh great|brilliant idea|just kidding|kidding|joking|/s|sarcasm|ich glaube|"
-        r"glaub ich|ich denke|vielleicht|wahrscheinlich|vermutlich|k\u00f6nnte|angeblich|"
-        r"keine ahnung|creo que|quiz\u00e1s?|tal vez|probablemente|a lo mejor|supongo|je (?:pense|"
-        r"crois)|peut-\u00eatre|probablement|sans doute|according to|supposedly|allegedly|they say|"
-        r"people say|rumou?r"
+        r"previous)|in my (?:old|last|previous)|as an? (?:user|admin|customer|developer|visitor|"
+        r"guest)|considering|lol|haha|rofl|lmao|what could go wrong|yeah right|oh great|"
+        r"brilliant idea|just kidding|kidding|joking|/s|sarcasm|ich glaube|glaub ich|ich denke|"
+        r"vielleicht|wahrscheinlich|vermutlich|k\u00f6nnte|angeblich|keine ahnung|creo que|"
+        r"quiz\u00e1s?|tal vez|probablemente|a lo mejor|supongo|je (?:pense|crois)|peut-\u00eatre|"
+        r"probablement|sans doute|according to|supposedly|allegedly|they say|people say|rumou?r"
     )
 
 
@@ -105,13 +105,13 @@ def reports() -> re.Pattern[str]:
         r"claimed|believes?|insists?|insisted|suggests?|suggested|recommends?|recommended|"
         r"prefers?|preferred|likes?|hates?|argues?|argued|complains?|complained|asked|asks|"
         r"proposed|proposes|wishes|wrote|writes|would like|sagt|sagte|meint|m\u00f6chte|dice|"
-        r"quiere|dit|veut)\b|^[a-z][\w-]*(?: [\w-]+){1,2} (?:says?|said|recommends?|"
-        r"suggests?) (?!ok)|^(?!we\b|you\b|i\b|it\b|always\b|never\b)[a-z]\w+ (?:always|"
-        r"never) \w+s (?:his|her|their|my|the)\b|\bback then\b|\bin the old days\b|\b(?:we|"
-        r"i) used to (?!.*\bnow\b)|\bi told (?:him|her|them)\b|\b(?:he|she|they|er|sie|ellos|"
-        r"\u00e9l|ils?|elles?) (?:always|never|use|uses|do|does|immer|nie)\b|\b(?:in|at|"
-        r"from) (?:the|that|this|an?) (?:article|blog|talk|video|book|tutorial|docs?|podcast|"
-        r"tweet|post)\b",
+        r"quiere|dit|veut)\b|^(?!(?:\w+ ){0,2}(?:i|we|you) )[a-z][\w-]*(?: [\w-]+){1,2} (?:says?|"
+        r"said|recommends?|suggests?) (?!ok)|^(?!we\b|you\b|i\b|it\b|always\b|"
+        r"never\b)[a-z]\w+ (?:always|never) \w+s (?:his|her|their|my|the)\b|\bback then\b|"
+        r"\bin the old days\b|\b(?:we|i) used to (?!.*\bnow\b)|\bi told (?:him|her|them)\b|"
+        r"\b(?:he|she|they|er|sie|ellos|\u00e9l|ils?|elles?) (?:always|never|use|uses|do|does|"
+        r"immer|nie)\b|\b(?:in|at|from) (?:the|that|this|an?) (?:article|blog|talk|video|book|"
+        r"tutorial|docs?|podcast|tweet|post)\b",
         re.IGNORECASE,
     )
 
@@ -123,9 +123,10 @@ def standing() -> re.Pattern[str]:
         rf"\b(?:in|for|within|across|throughout|of|at) (?:this|our|the whole|"
         rf"the entire) {_PLACE}\b|"
         r"\b(?:from now on|from here on|going forward|in (?:the )?future|henceforth|by convention|"
-        r"as a rule|house rule|project rule|(?:our|the|project|team) (?:convention|rule|policy|"
-        r"standard|guideline)s? (?:is|are|here|says)|as (?:our|a) (?:convention|rule|policy)|"
-        r"at all times|no exceptions|without exception|ever again|around here|on (?:this|"
+        r"as a rule|house rule|(?:our|my|the) (?:coding |code |naming )?(?:style|conventions?|"
+        r"rules?|naming|policy)(?= ?:)|project rule|(?:our|the|project|team) (?:convention|rule|"
+        r"policy|standard|guideline)s? (?:is|are|here|says)|as (?:our|a) (?:convention|rule|"
+        r"policy)|at all times|no exceptions|without exception|ever again|around here|on (?:this|"
         r"our) (?:project|team|repo)|for all (?:new|our|future) \w+|in diesem (?:projekt|repo\w*)|"
         r"bei uns|in unserem|ab (?:jetzt|sofort|heute)|k\u00fcnftig|in zukunft|grunds\u00e4tzlich|"
         r"en este (?:proyecto|repo\w*)|en nuestro|de ahora en adelante|a partir de ahora|"
@@ -156,9 +157,12 @@ def habits() -> re.Pattern[str]:
         r"boss\b|manager|need\b|problem|worries\b|idea\b)[\w-]+(?: [\w/.-]+){0,4} (?:always|never|"
         r"only|must|has to|have to|may|needs? to|go(?:es)?|follows?|uses?|lives?|runs?|belongs?|"
         r"starts?|ends?|comes?|requires?|needs?|logs?|emits?|sends?|expose|exposes|share|shares|"
-        r"writes?|accepts?|keeps?|carry|carries|extends?|inherits?)\b|^only [\w -]{3,40} (?:may|"
-        r"can|are allowed|is allowed)\b|^(?:to|in order to|before|for) [^,]{3,60},? you (?:need|"
-        r"have|must|should)\b",
+        r"writes?|accepts?|keeps?|carry|carries|extends?|inherits?)\b|^(?:only [\w -]{3,40}|"
+        r"nobody(?: \w+){0,3}|no one(?: \w+){0,3}) (?:may|can|are allowed|is allowed|has|have|"
+        r"touches|uses|should)\b|^you (?:can'?t|cannot|must(?: not|n'?t)?|need to|"
+        r"have to) .{3,60}(?:, (?:it|they|that|the \w+) (?:needs?|requires?|only|has|have)\b|"
+        r"\b(?:because|before|unless|otherwise)\b)|^(?:to|in order to|before|"
+        r"for) [^,]{3,60},? you (?:need|have|must|should)\b",
         re.IGNORECASE,
     )
 
@@ -338,6 +342,18 @@ def contrasts() -> re.Pattern[str]:
         r"not because of|is no longer|are no longer|(?:is|are|was|were)n'?t .{2,40} anymore|"
         r"instead of what i said|i (?:was|were) wrong|my (?:bad|mistake)|turn(?:s|ed)? out|"
         r"not .{1,30} but"
+    )
+
+
+@cache
+def dictates() -> re.Pattern[str]:
+    """Pattern of an order to write a text, whose content may follow."""
+    return re.compile(
+        r"(?:please |pls |can you |could you )*(?:generate|write|create|draft|make|add|compose|"
+        r"prepare|set up)\b.{0,60}\b(?:file|readme|docs?|documentation|rules?|guide|guidelines?|"
+        r"contributing|\w+\.md|page|mail|e-mail|post|slide|poem|story|text|template|policy|prompt|"
+        r"message|comment|example|sample|data|users?)\b",
+        re.IGNORECASE,
     )
 
 

@@ -87,7 +87,7 @@ def takes_back(prompt: str) -> bool:
 
 
 def _read(sentences: Sequence[str]) -> list[Statement]:
-    correcting, asked = _Correcting.NO, False
+    correcting, asked, dictated = _Correcting.NO, False, False
     kept: list[Statement] = []
     for place, sentence in enumerate(sentences):
         text, corrects, remember = _opened(sentence)
@@ -97,10 +97,11 @@ def _read(sentences: Sequence[str]) -> list[Statement]:
             correcting = _Correcting.SURELY
         if remember and not _says_enough(text) and place and not asks(sentences[place - 1]):
             text = _opened(sentences[place - 1])[0]  # `… . Remember that.`
-        wanted = remember or asked
-        asked = _still_asked(text, asked=wanted, remember=remember)
+        wanted = remember or (asked and not _is_task_or_question(text))
+        asked = _asks_for_more(text) if remember else wanted
         found = _statement(text, place, correcting=correcting, remember=wanted)
-        if found is None:
+        dictated = dictated or bool(phrases.dictates().match(text))
+        if found is None or (dictated and _is_bare_rule(found.text)):
             continue
         if kept and phrases.repairs().match(sentence) and _share_a_term(kept[-1], found):
             kept.pop()  # `we use redis. no wait, we use valkey`
@@ -109,11 +110,13 @@ def _read(sentences: Sequence[str]) -> list[Statement]:
     return kept
 
 
-def _still_asked(text: str, *, asked: bool, remember: bool) -> bool:
-    """True if the sentences that follow are to be remembered: a list behind `remember:`."""
-    if remember:
-        return not _says_enough(text) or text.endswith(":")
-    return asked and not asks(text) and not (text and _is_order(without_quotes(text)))
+def _asks_for_more(text: str) -> bool:
+    """True if the sentences behind a request are to be remembered: a list behind `remember:`."""
+    return not _says_enough(text) or text.endswith(":")
+
+
+def _is_task_or_question(text: str) -> bool:
+    return asks(text) or not text or _is_order(without_quotes(text))
 
 
 def _opened(sentence: str) -> tuple[str, bool, bool]:
@@ -198,6 +201,12 @@ def _reason_of_an_order(text: str) -> str:
             return rest
         found = passing.clauses().search(text, found.end())
     return ""
+
+
+def _is_bare_rule(text: str) -> bool:
+    """True for `always use X`, which may be content of a text that the prompt asks for."""
+    first = text.casefold().split()[0]
+    return first in {"always", "never", "no", "only"} or is_base(first)
 
 
 def _share_a_term(one: Statement, other: Statement) -> bool:

@@ -55,6 +55,13 @@ def test_what_the_writer_says_beside_it_is_kept(prompt: str) -> None:
     assert any(RULE in sentence for sentence in own_sentences(prompt))
 
 
+def test_a_pasted_part_ends_at_an_empty_line_and_a_pasted_text_does_not() -> None:
+    answer = "here is the response of the api:\nwe never do it\n\namounts are in cents"
+    assert own_sentences(answer)[1:] == ["amounts are in cents"]
+    mail = "here is the mail:\nwe never do it\n\namounts are in cents"
+    assert own_sentences(mail)[1:] == []
+
+
 def test_sentences_end_in_lower_case_too() -> None:
     assert own_sentences("usage is below 0.3%. so drop it, e.g. now. ok") == [
         "usage is below 0.3%.",

@@ -55,6 +55,25 @@ def test_a_bare_request_to_remember_means_the_sentence_before() -> None:
     assert [one.text for one in found] == ["the vault lies under infra/vault."]
 
 
+def test_of_an_order_with_a_reason_the_reason_is_kept() -> None:
+    found = statements("don't use moment, we use date-fns for that")
+    assert [one.text for one in found] == ["we use date-fns for that"]
+
+
+def test_a_sentence_that_repairs_the_one_before_takes_its_place() -> None:
+    found = statements("we deploy from main. no wait, we deploy from release branches")
+    assert [one.text for one in found] == ["we deploy from release branches"]
+
+
+def test_a_list_behind_a_request_to_remember_is_kept() -> None:
+    found = statements("remember:\n- node 20 at least\n- pnpm for packages\nnow add the skeleton")
+    assert [one.text for one in found] == ["node 20 at least", "pnpm for packages"]
+
+
+def test_rules_for_a_text_that_is_asked_for_are_its_content() -> None:
+    assert statements("write a rules file for cursor. always use const. never use any.") == []
+
+
 def test_a_secret_is_not_kept_even_if_asked_for() -> None:
     assert statements("remember that the api key is 7f3c9b1de0a84c52b6") == []
     assert statements("please remember: postgres://app:s3cr3t-Moewe@10.0.0.5/shop is prod") == []
