@@ -105,6 +105,18 @@ def test_a_preference_of_the_person_is_stored_without_a_project_and_the_line_say
             Kind.CORRECTION,
         ),
         (
+            "let's go with graphql for the public api",
+            "hmm on second thought, we stay with rest. clients know it",
+            "we stay with rest.",
+            Kind.DECISION,
+        ),
+        (
+            "the timeout in the gateway is 30s",
+            "ok you're right, it's 60s in the gateway",
+            "it's 60s in the gateway",
+            Kind.CORRECTION,
+        ),
+        (
             "I always use tabs",
             "no, i was wrong, I always use spaces in all my projects, not tabs",
             "I always use spaces in all my projects, not tabs",

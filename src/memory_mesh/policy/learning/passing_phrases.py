@@ -14,11 +14,11 @@ def momentary() -> re.Pattern[str]:
         r"our) (?:demo|test|task|moment|prototype|experiment|presentation)|temporar\w+|just for|"
         r"(?:in )?the (?:mock|mockup|design|screenshot|figma|picture|image) (?:has|shows|is)|"
         r"in the (?:mock|mockup|screenshot|picture)|(?:make|fix|replace|change|remove|move|rename|"
-        r"update|debounce|refactor|turn|put|clean|speed) (?:it|this|that|them)|i had|i forgot|typo|"
-        r"the other one|that one|this one|gerade|heute|morgen|hoy|ma\u00f1ana|aujourd'hui|demain|"
-        r"(?:this|that) (?:one|task|test|pr|file|function|list|view|page|table|component|screen|"
-        r"method|class|branch|commit|case|line|form|modal|dialog|column|loop|endpoint)|same (?:as|"
-        r"thing)"
+        r"update|debounce|refactor|turn|put|clean|speed) (?:it|this|that|them)|i had|i forgot to|"
+        r"typo|the other one|that one|this one|gerade|heute|morgen|hoy|ma\u00f1ana|aujourd'hui|"
+        r"demain|(?:this|that) (?:one|task|test|pr|file|function|list|view|page|table|component|"
+        r"screen|method|class|branch|commit|case|line|form|modal|dialog|column|loop|endpoint)|"
+        r"same (?:as|thing)"
     )
 
 
@@ -30,10 +30,10 @@ def ailments() -> re.Pattern[str]:
         r"stuck(?! (?:on|with))|wrong|missing|times? out|timed out|timing out|flaky|slow(?:er|ly)?|"
         r"doesn'?t work|not working|(?:is|are) down|leaks?|leaking|regression|bug(?:gy)?|weird|"
         r"ugly|empty|undefined|null|nan|throws?|throwing|errors? out|disappears?|vanish(?:es)?|"
-        r"flickers?|too (?:big|small|long|many|few|wide|late|early|much)|should (?:be|have|not|say|"
-        r"go|show|return|look)|50\d|40\d|an? (?:error|bug|problem|issue|timeout)|problems?|"
-        r"problem[ae]?|fehler|kaputt|rot|geht nicht|fallos?|falla|roto|un error|erreurs?|panne|"
-        r"cass\u00e9e?|rouge"
+        r"flickers?|too (?:big|small|short|high|low|long|many|few|wide|late|early|much)|"
+        r"should (?:be|have|not|say|go|show|return|look)|50\d|40\d|an? (?:error|bug|problem|issue|"
+        r"timeout)|problems?|problem[ae]?|fehler|kaputt|rot|geht nicht|fallos?|falla|roto|un error|"
+        r"erreurs?|panne|cass\u00e9e?|rouge"
     )
 
 
@@ -54,6 +54,35 @@ def at_the_end() -> re.Pattern[str]:
     """Pattern of `always` at the end of a sentence."""
     return re.compile(
         r",\s*(?:always|ever|every time|at all times|from now on)\s*[.!]*$", re.IGNORECASE
+    )
+
+
+@cache
+def news() -> re.Pattern[str]:
+    """Pattern of what the user learned from others and now states."""
+    return re.compile(r"\b(?:told|informed|reminded) (?:me|us)\b|\bconfirmed\b", re.IGNORECASE)
+
+
+@cache
+def things() -> re.Pattern[str]:
+    """Pattern of a subject whose first word may be a verb as well."""
+    return re.compile(
+        r"(?:default|test|build|deploy|release|cache|queue|branch|log|support|backup|index|import|"
+        r"export|report|request|commit|merge|access|search|host|port|name|label|order|plan|"
+        r"process|query|record|schedule|sync|update|upload|monitor|filter|format|review|rate|"
+        r"limit|code|data|design|store)s?(?: [\w-]+){0,2} (?:is|are|was|were|has|have|must|needs?|"
+        r"uses?|runs?|goes?|lives?)\b",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def no_setting() -> re.Pattern[str]:
+    """Pattern of subjects that are named in a task: `the new class is OrderService`."""
+    return re.compile(
+        r"\b(?:endpoint|name|class|function|method|variable|route|path|link|file|ticket|component|"
+        r"branch|page|screen)$",
+        re.IGNORECASE,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from memory_mesh.model import Kind
 from memory_mesh.policy.learning.capture import near_twin
 from memory_mesh.policy.learning.statements import Statement
 from memory_mesh.policy.text import analyze
@@ -19,17 +20,25 @@ def repeated(text: str, earlier: Mapping[str, str]) -> str | None:
 
 
 def corrected(
-    statement: Statement, others: Sequence[Statement], earlier: Mapping[str, str], said: str
+    statement: Statement,
+    others: Sequence[Statement],
+    earlier: Mapping[str, str],
+    said: str,
+    *,
+    decided: Sequence[str] = (),
 ) -> str | None:
     """Returns the id of the earlier statement that this one replaces, or None.
 
     `said` is the whole of the prompt's own sentences: a correction often names its subject in the
     sentence beside. Of several statements of one prompt the first that names it replaces it.
+    `decided` are the ids of decisions, the newest first.
     """
     anew = next((id_ for id_, known in earlier.items() if _says_anew(statement.text, known)), None)
     if anew is not None or not statement.corrects:
         return anew
     best = max(earlier, key=lambda id_: _taken_up(said, earlier[id_]), default=None)
+    if statement.surely and not any(_taken_up(said, known) for known in earlier.values()):
+        return _reversed(statement, earlier, decided)
     plainly = statement.surely or statement.text.casefold().startswith(_PRONOUNS)
     if best is None or not (plainly or _is_meant(said, earlier[best])):
         return None
@@ -37,6 +46,18 @@ def corrected(
         return None
     named = [one for one in others if one.corrects and _taken_up(one.text, earlier[best])]
     return best if named[:1] in ([], [statement]) else None
+
+
+def _reversed(
+    statement: Statement, earlier: Mapping[str, str], decided: Sequence[str]
+) -> str | None:
+    """The statement that a plain correction replaces though it names nothing of it.
+
+    That is the last decision for a decision, and the only statement of the session for others.
+    """
+    if statement.kind is Kind.DECISION:
+        return next((id_ for id_ in decided if id_ in earlier), None)
+    return next(iter(earlier)) if len(earlier) == 1 else None
 
 
 def taken_back(said: str, earlier: Mapping[str, str]) -> str | None:

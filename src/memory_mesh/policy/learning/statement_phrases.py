@@ -25,13 +25,13 @@ _KEEPING = (
 def openers() -> re.Pattern[str]:
     """Pattern of words at the start of a sentence that say nothing."""
     return re.compile(
-        r"(?:(?:ok(?:ay)?|oh|ah+|hm+|well|so|and|but|also|plus|btw|by the way|fyi|right|yes|yeah|"
-        r"yep|yup|sure|hey|hi|hello|anyways?|careful|attention|attn|warning|update|reminder|again|"
-        r"one (?:more )?thing|cool|great|nice|perfect|thanks?|thx|thank you|just so you know|"
-        r"heads[- ]up|remark|context|important|quick note|side note|for (?:context|info|"
-        r"the record|reference|future reference)|in case you wonder|as i said|like i said|und|"
-        r"also|ach so|ach|gut|danke|bueno|vale|oye|y|bon|alors|bonjour|hallo|hola|"
-        r"merci)\b[\s,.:;!-]*)+",
+        r"(?:(?:ok(?:ay)?|oh|ah+|hm+|argh|ugh|damn|er+m?|um+|moment|true|exactly|well|so|and|but|"
+        r"also|plus|btw|by the way|fyi|right(?! now)|yes|yeah|yep|yup|sure|hey|hi|hello|anyways?|"
+        r"careful|attention|attn|warning|update|reminder|again|one (?:more )?thing|cool|great|"
+        r"nice|perfect|thanks?|thx|thank you|just so you know|heads[- ]up|remark|context|"
+        r"important|quick note|side note|for (?:context|info|the record|reference|"
+        r"future reference)|in case you wonder|as i said|like i said|und|also|ach so|ach|gut|"
+        r"danke|bueno|vale|oye|y|bon|alors|bonjour|hallo|hola|merci)\b[\s,.:;!-]*)+",
         re.IGNORECASE,
     )
 
@@ -244,8 +244,23 @@ def facts() -> re.Pattern[str]:
         r"starts? (?:with|at|on|in)|deploys? (?:to|from|with|on|via)|stays? (?:in|on|at|with)|"
         r"(?:has|have) (?:no|two|three|four|five|six|its own|their own|a|an|only|\d+\w*)\b|"
         r"(?P<plainly>(?:is|are|isn'?t|aren'?t) (?:the|an?|our|in|on|at|under|behind|for|only|not|"
-        r"utc|from|per)\b|needs?))(?!\w)|(?:is|are) (?=v?\d|https?://|[^,]{1,30},? not [\w-]+)|"
+        r"utc|from|per)\b|needs?))(?!\w)|(?:is|are) (?=v?\d|https?://|"
+        r"(?P<coded>(?-i:[\w./@-]*[A-Z_/@][\w./@-]*)|[\w-]+\.\w{2,4}\b)|[^,]{1,30},? not [\w-]+)|"
         r"(?:is|are) (?:always|never) (?=[^,]{2,40}, (?:never|not|always)\b)|are (?=[\w`-]+s\b))",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def settings() -> re.Pattern[str]:
+    """Pattern of what a setting of the project is: `our default branch is trunk`."""
+    return re.compile(
+        r"^(?!my\b|this\b|that\b|your\b|(?:the )?new\b)(?:(?:our|the) )?(?:[\w-]+ ){0,3}(?:name|"
+        r"branch|region|port|version|locale|time ?zone|currency|database|db|queue|broker|registry|"
+        r"domain|url|host|bucket|user|role|limit|timeout|ttl|retention|encoding|format|license|"
+        r"language|framework|runtime|package manager|test runner|linter|formatter|prefix|"
+        r"suffix)s? (?:is|are|=) (?!(?:fine|ok|okay|good|correct|right|wrong|broken|missing|"
+        r"unclear|bad|better|nice|not|too|the|that|this|in|on|a|empty|gone|free|taken|used)\b)\S",
         re.IGNORECASE,
     )
 
@@ -254,10 +269,10 @@ def facts() -> re.Pattern[str]:
 def statements() -> re.Pattern[str]:
     """Pattern of any plain statement: enough where the user corrects."""
     return re.compile(
-        r"\b(?:is|are|was|were|it'?s|that'?s|isn'?t|aren'?t|wasn'?t|has|have|had|uses?|runs?|"
-        r"lives?|goes?|needs?|must|stays?|belongs?|comes?|we|supports?|reads?|writes?|means|"
-        r"caused|because|ist|sind|war|wird|werden|benutzen|verwenden|nutzen|es|est\u00e1|son|"
-        r"usamos|est|sont|utilise)\b",
+        r"\b(?:is|are|was|were|it'?s|that'?s|isn'?t|aren'?t|wasn'?t|came|comes|van|va|usan?|"
+        r"tienen?|vont|ont|has|have|had|uses?|runs?|lives?|goes?|needs?|must|stays?|belongs?|"
+        r"comes?|we|supports?|reads?|writes?|means|caused|because|ist|sind|war|wird|werden|"
+        r"benutzen|verwenden|nutzen|es|est\u00e1|son|usamos|est|sont|utilise)\b",
         re.IGNORECASE,
     )
 
@@ -274,10 +289,10 @@ def corrections() -> re.Pattern[str]:
         r"sorry|perd\u00f3n|pardon|actually|correction|my (?:bad|mistake|fault|error)|"
         r"i was (?:wrong|mistaken)(?: (?:earlier|before|there))?|(?:ok |yes |yeah )?you(?:'re|"
         r" are|r) (?:absolutely |totally |completely )?right(?=[,.:;]| it)|i (?:misspoke|"
-        r"stand corrected)|scratch that|strike that|change of plans?|new plan|forget (?:that|"
-        r"what i said|it)|ignore (?:that|what i said)|doch nicht \w+|eigentlich|mein fehler|"
-        r"en realidad|me equivoqu\u00e9|en fait|"
-        r"je me suis tromp\u00e9)(?!\w)[\s,.:;!-]*(?:that\s+)?",
+        r"stand corrected)|on second thoughts?|i(?:'ve| have)? changed my mind|scratch that|"
+        r"strike that|change of plans?|new plan|forget (?:that|what i said|it)|ignore (?:that|"
+        r"what i said)|doch nicht \w+|eigentlich|mein fehler|en realidad|me equivoqu\u00e9|"
+        r"en fait|je me suis tromp\u00e9)(?!\w)[\s,.:;!-]*(?:that\s+)?",
         re.IGNORECASE,
     )
 
@@ -292,7 +307,8 @@ def flaws() -> re.Pattern[str]:
         r"outdated|dead(?: code)?|out of date|old|legacy|false|backwards|mixed up)|"
         r"(?:i )?(?:just )?(?:checked|looked it up|found (?:it|out))|(?:it )?turn(?:s|ed)? out|"
         r"i (?:misremembered|mixed (?:that|it|this) up)|das stimmt nicht|stimmt nicht|"
-        r"it (?:wasn'?t|was not|isn'?t) (?:the|an?|because|my|our)|falsch|ich (?:habe mich|"
+        r"it (?:wasn'?t|was not|isn'?t) (?:the|an?|because|my|our)|not \w+(?=[.,!])|(?:they|we|"
+        r"it) (?:don'?t|aren'?t|doesn'?t|isn'?t|do not|does not)(?=[,.])|falsch|ich (?:habe mich|"
         r"hab mich) (?:geirrt|vertan)|ich lag falsch|eso no|c'est faux)(?!\w)",
         re.IGNORECASE,
     )
@@ -304,9 +320,10 @@ def own_errors() -> re.Pattern[str]:
     return _any_of(
         r"i (?:misremembered|misspoke|was wrong|was mistaken|mixed (?:that|it|this) up|got (?:that|"
         r"it) wrong)|my (?:bad|mistake)|correction|(?:scratch|strike|scrap|forget) that|"
-        r"change of plans?|that'?s (?:wrong|not (?:right|true|correct)|incorrect|outdated)|"
-        r"you'?re wrong|you assumed|ich lag falsch|mein fehler|me equivoqu\u00e9|"
-        r"je me suis tromp\u00e9"
+        r"change of plans?|on second thoughts?|changed (?:my|our) mind|(?:decision|plan|"
+        r"idea) is off|after all|forgot about (?:that|it)|vertan|geirrt|that'?s (?:wrong|"
+        r"not (?:right|true|correct)|incorrect|outdated)|you'?re wrong|you assumed|ich lag falsch|"
+        r"mein fehler|me equivoqu\u00e9|je me suis tromp\u00e9"
     )
 
 
@@ -338,6 +355,7 @@ def contrasts() -> re.Pattern[str]:
         r"(?:it|the (?:cause|problem|reason|issue|culprit|bug)) (?:was|is|were) .{2,60}, not|"
         r"(?:was|is|were)n'?t .{2,60}, it (?:was|is)|the (?:(?:real|actual|root) )?(?:cause|reason|"
         r"culprit) (?:was|is)|root cause:|the (?:problem|issue|bug) was|i said .{1,40} but|"
+        r"instead\s*[.!]?$|(?:it'?s|its|that'?s|is|was) not .{1,40}[,;] (?:it'?s|its|it is|but)|"
         r"was the old|(?:is|was) the wrong|not .{2,40} anymore|we used to .{2,60} now|"
         r"not because of|is no longer|are no longer|(?:is|are|was|were)n'?t .{2,40} anymore|"
         r"instead of what i said|i (?:was|were) wrong|my (?:bad|mistake)|turn(?:s|ed)? out|"

@@ -26,7 +26,7 @@ from memory_mesh.policy.learning import (
 )
 from memory_mesh.policy.learning.own_words import own_sentences, without_quotes
 from memory_mesh.policy.learning.phrases import particulars
-from memory_mesh.policy.learning.verbs import is_base, past_base
+from memory_mesh.policy.learning.verbs import base, is_base, past_base
 from memory_mesh.policy.privacy import Redactor
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import asks, says
@@ -93,7 +93,8 @@ def _read(sentences: Sequence[str]) -> list[Statement]:
         text, corrects, remember = _opened(sentence)
         if corrects or phrases.flaws().match(text):
             correcting = max(correcting, _Correcting.PERHAPS)
-        if phrases.own_errors().search(without_quotes(sentence)):
+        plain = without_quotes(sentence)
+        if phrases.own_errors().search(plain) or (correcting and passing.news().search(plain)):
             correcting = _Correcting.SURELY
         if remember and not _says_enough(text) and place and not asks(sentences[place - 1]):
             text = _opened(sentences[place - 1])[0]  # `… . Remember that.`
@@ -180,7 +181,9 @@ def _kind(plain: str, *, personal: bool, correcting: _Correcting) -> Kind | None
 
 def _is_ruled_out(plain: str, *, correcting: bool) -> bool:
     """True for guesses, jokes, hearsay, and questions without their mark."""
-    if phrases.doubts().search(plain) or phrases.reports().search(plain):
+    if phrases.doubts().search(plain):
+        return True
+    if phrases.reports().search(plain) and not (correcting and passing.news().search(plain)):
         return True
     if phrases.questions().match(plain):
         return True
@@ -222,6 +225,8 @@ def _is_order(plain: str) -> bool:
         return not phrases.decisions().search(plain)
     if person.foreign_orders().match(bare):
         return True
+    if passing.things().match(bare):  # `default locale is …`
+        return False
     fact = phrases.facts().match(bare)  # `build runs on …`
     return is_base(first) and (fact is None or len(fact["who"].split()) > _SUBJECT)
 
@@ -302,6 +307,8 @@ def _holds_in_project(plain: str) -> bool:
 def _is_fact(plain: str, *, plainly: bool) -> bool:
     """True for what a thing of the project is, has or uses."""
     stated = plain.rpartition(": ")[2].rpartition(" but ")[2]
+    if phrases.settings().match(stated) and not passing.momentary().search(plain):
+        return plainly or not _is_trouble(plain)
     found = phrases.facts().match(stated)
     if found is None or not _is_thing(found["who"]) or passing.no_subject().search(found["who"]):
         return False
@@ -310,6 +317,8 @@ def _is_fact(plain: str, *, plainly: bool) -> bool:
         and not plainly
         and not passing.reasons().search(plain)
     ):
+        return False
+    if found["coded"] and not plainly and passing.no_setting().search(found["who"]):
         return False
     if found["plainly"] and not plainly and not _is_particular(plain):
         return False
@@ -320,12 +329,19 @@ def _is_fact(plain: str, *, plainly: bool) -> bool:
 def _sets_right(plain: str, *, surely: bool) -> bool:
     """True if a sentence of a correction states a thing, and more than that something is wrong."""
     contrasts = bool(phrases.contrasts().search(plain))
-    if passing.momentary().search(plain) or not says(plain, 2 if contrasts else 3):
+    particular = _is_particular(plain)
+    if passing.momentary().search(plain) or not says(plain, 2 if contrasts or particular else 3):
         return False
     if _is_order(plain) or plain.casefold().split()[0] in {"i", "i'm", "you", "let"}:
         return False
-    stated = bool(phrases.statements().search(plain))
-    return contrasts or (stated and (surely or _is_particular(plain)))
+    stated = bool(phrases.statements().search(plain)) or _has_a_verb(plain)
+    return contrasts or (stated and (surely or particular))
+
+
+def _has_a_verb(plain: str) -> bool:
+    """True if one of the words behind the first is a verb in the third person: `strips`."""
+    words = [word.strip(".,:;") for word in plain.casefold().split()[1:7]]
+    return any(word.endswith("s") and bool(base(word)) and not is_base(word) for word in words)
 
 
 def _is_particular(plain: str) -> bool:
@@ -351,4 +367,7 @@ def _is_secret(text: str) -> bool:
 
 
 def _says_enough(text: str) -> bool:
-    return len(text.split()) >= _MIN_WORDS and says(text)
+    words = text.split()
+    if len(words) > _MIN_WORDS and says(text, 1) and phrases.habits().search(text):
+        return True  # `we don't do semicolons`
+    return len(words) >= _MIN_WORDS and says(text)

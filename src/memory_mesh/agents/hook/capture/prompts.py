@@ -1,6 +1,6 @@
 """Stores what the user states in a prompt, sentence by sentence, as the user's own word."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from memory_mesh.agents.hook.capture.answers import doubted
 from memory_mesh.agents.hook.capture.heard import MOST, Captured, Heard
@@ -26,9 +26,10 @@ def prompted(heard: Heard, given: Mapping[str, object]) -> Captured:
     stored = heard.stored()
     told = [memory for memory in stored if memory.source.channel is Channel.HOOK]
     earlier = {memory.id: memory.text for memory in told}
+    decided = [memory.id for memory in told if memory.kind is Kind.DECISION]
     said, room, for_person = " ".join(sentences), MOST - len(stored), 0
     for statement in found:
-        receipt = _kept(heard, statement, found, earlier, said, room=room)
+        receipt = _kept(heard, statement, found, earlier, said, decided=decided, room=room)
         if receipt is not None:
             room -= receipt.outcome is Outcome.STORED
             for_person += statement.personal and heard.project is not None
@@ -45,12 +46,13 @@ def _kept(
     earlier: dict[str, str],
     said: str,
     *,
+    decided: Sequence[str],
     room: int,
 ) -> Receipt | None:
     """Stores a statement, or sets an earlier one right; None if it says nothing new."""
     if corrections.repeated(statement.text, earlier) is not None:
         return None
-    wrong = corrections.corrected(statement, found, earlier, said)
+    wrong = corrections.corrected(statement, found, earlier, said, decided=decided)
     if wrong is not None:
         del earlier[wrong]
         changed = _changed(heard, wrong, statement)
