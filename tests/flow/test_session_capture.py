@@ -58,7 +58,6 @@ def host(tmp_path: Path, clock: FrozenClock) -> Iterator[Host]:
         yield Host(mesh)
 
 
-@pytest.mark.req("R-004-001")
 def test_the_sentence_is_stored_as_the_users_word_for_the_project(host: Host) -> None:
     done = host.prompt(
         "add a test for it. public ids are ulids, never expose the serial id. thanks"

@@ -87,6 +87,16 @@ def no_setting() -> re.Pattern[str]:
 
 
 @cache
+def joints() -> re.Pattern[str]:
+    """Pattern of what joins an order to a statement: a comma or a dash, and `so`, `please`."""
+    return re.compile(
+        r"(?:[,;]\s+(?:(?:so|and|then|now|please|pls|also)\s+){0,3}|\s+-+\s+|\s+(?:so|"
+        r"and)\s+(?:now\s+|then\s+)?(?:please|pls)\s+)(?=\w)",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def clauses() -> re.Pattern[str]:
     """Pattern of what parts an order from its reason."""
     return re.compile(

@@ -32,7 +32,7 @@ from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import asks, says
 
 _KEPT_ORDERS_WORDS = (
-    "use prefer keep avoid stick follow write name put run don't dont do call treat"
+    "use prefer keep avoid stick follow write name put run don't dont do call treat see note"
 )
 _KEPT_ORDERS = frozenset(_KEPT_ORDERS_WORDS.split())
 _POINTING_WORDS = (
@@ -159,7 +159,7 @@ def _statement(
     if kind is None:
         return None
     return Statement(
-        " ".join(text.split()),
+        " ".join(_without_task(text).split()),
         kind,
         place,
         personal,
@@ -188,6 +188,19 @@ def _is_ruled_out(plain: str, *, correcting: bool) -> bool:
     if phrases.questions().match(plain):
         return True
     return _is_order(plain) and not _is_lasting_order(plain, correcting=correcting)
+
+
+def _without_task(text: str) -> str:
+    """Returns a statement without the order for the task at hand at its end: `…, fix the last`."""
+    for found in passing.joints().finditer(text):
+        rest = text[found.end() :]
+        first = rest.casefold().split()[0].strip(".,:;!`") if rest.split() else ""
+        if not is_base(first) or first in _KEPT_ORDERS or passing.things().match(rest):
+            continue
+        lasts = phrases.standing().search(rest) or person.everywhere().search(rest)
+        if not lasts and _says_enough(text[: found.start()]):
+            return text[: found.start()]
+    return text
 
 
 def _reason_of_an_order(text: str) -> str:

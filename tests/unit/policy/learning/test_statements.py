@@ -60,6 +60,27 @@ def test_of_an_order_with_a_reason_the_reason_is_kept() -> None:
     assert [one.text for one in found] == ["we use date-fns for that"]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("I never use emojis, fix the last commit", "I never use emojis"),
+        ("we use pytest here, so please rewrite the test", "we use pytest here"),
+        ("ids are ulids, never serials - add the column", "ids are ulids, never serials"),
+        (
+            "all mail goes through the outbox, always use it",
+            "all mail goes through the outbox, always use it",
+        ),
+        ("we use tabs, keep it like that", "we use tabs, keep it like that"),
+        (
+            "our api always uses problem+json, see RFC 7807",
+            "our api always uses problem+json, see RFC 7807",
+        ),
+    ],
+)
+def test_an_order_for_the_task_is_cut_off_a_statement(prompt: str, text: str) -> None:
+    assert [one.text for one in statements(prompt)] == [text]
+
+
 def test_a_sentence_that_repairs_the_one_before_takes_its_place() -> None:
     found = statements("we deploy from main. no wait, we deploy from release branches")
     assert [one.text for one in found] == ["we deploy from release branches"]
