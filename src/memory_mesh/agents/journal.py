@@ -26,9 +26,8 @@ _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os
 
 def note(store: str, what: str, **facts: object) -> None:
     """Appends one line; never raises: a full disk or a folder of others leaves no line."""
-    now = time.time()
-    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1000):03d}Z"
-    said = {"at": at, "what": what, **{name: _short(value) for name, value in facts.items()}}
+    known = {name: _short(value) for name, value in facts.items()}
+    said = {"at": stamp(time.time()), "what": what, **known}
     try:
         line = light_json.dumps(said).encode("ascii") + b"\n"
         append(f"{store}/{FOLDER}/{NAME}", line, most=MOST_BYTES)
@@ -44,6 +43,17 @@ def read(store: str, last: int = 100) -> list[dict[str, Any]]:
         for one in lines(f"{store}/{FOLDER}/{name}", most=2 * MOST_BYTES)
     ]
     return found[-last:]
+
+
+def tail(store: str, most: int) -> "Iterator[dict[str, Any]]":
+    """The lines in the last bytes of the journal, the oldest first."""
+    return lines(f"{store}/{FOLDER}/{NAME}", most=most)
+
+
+def stamp(now: float) -> str:
+    """A time as the lines write it; the later of two is the greater text."""
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+    return f"{whole}.{int(now % 1 * 1000):03d}Z"
 
 
 def append(path: str, line: bytes, *, most: int | None = None) -> None:

@@ -13,6 +13,7 @@ for the project and the session, and stored for the project: see docs/agents/hoo
 import time
 from collections.abc import Mapping
 
+from memory_mesh.agents import capturing
 from memory_mesh.agents.hook import claude_code, line
 from memory_mesh.agents.hook.question import question_of
 from memory_mesh.agents.hook.storable import storable
@@ -65,7 +66,8 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     if not session.line_shown():
         at_start = given.get("event") == claude_code.START
         waiting = len(mesh.awaiting_review(limit=MOST_WAITING)) if at_start else 0
-        said = line.visible(pack, waiting=waiting, at_start=at_start)
+        warned = capturing.warning(request["store"]) if at_start else None
+        said = line.visible(pack, waiting=waiting, at_start=at_start, warned=warned)
     return {
         "context": pack.text or None,
         "line": line.with_notices(said, notices),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 NAME = "memory-mesh"
 
 
-def visible(pack: "Pack", *, waiting: int, at_start: bool) -> str | None:
+def visible(pack: "Pack", *, waiting: int, at_start: bool, warned: str | None = None) -> str | None:
     """Says what entered the prompt, at what price, and what is left to do.
 
     None at a prompt that memory has nothing to say to.
@@ -31,6 +31,8 @@ def visible(pack: "Pack", *, waiting: int, at_start: bool) -> str | None:
     if waiting:
         verb = "waits" if waiting == 1 else "wait"
         parts.append(f"{waiting} {verb} for review")
+    if warned:
+        parts.append(warned)
     return f"{NAME}: {'; '.join(parts)}"
 
 

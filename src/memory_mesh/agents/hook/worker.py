@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 HEDGE_SECONDS = 0.05  # that the daemon has alone; then this process begins the same work
 CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
 _POLITE = 5  # steps of priority that a worker gives up when nobody waits for it any more
+DONE, FAILED = "done", "failed"  # outcomes of a capture; hooks without `done` have stopped learning
 
 
 def run(arguments: list[str], began: float, end: float, answers: int, words: int) -> None:
@@ -117,7 +118,7 @@ class Hook:
         if self._stores is not None:
             self._stores.close()  # writes the record of what entered the prompt
         if self._event in claude_code.CAPTURES:
-            self._capture()
+            self._learn()
 
     def _alone(self, request: dict[str, Any], asking: Asking) -> None:
         """Answers in this process without an embedder, unless the daemon answers meanwhile."""
@@ -128,7 +129,16 @@ class Hook:
         self._stores = alone.stores()
         self._answer, self._through = alone.answer(self._stores, request), "process"
 
-    def _capture(self) -> None:
+    def _learn(self) -> None:
+        """Captures, and leaves a line on it: hooks without one mean that capture has stopped."""
+        told: dict[str, Any]
+        try:
+            told = {"outcome": DONE, "stored": self._captured()}
+        except Exception as error:  # noqa: BLE001  # the surface's last line
+            told = {"outcome": FAILED, "reason": type(error).__name__}
+        journal.note(self._place(), "capture", **self._facts(), **told)
+
+    def _captured(self) -> int:
         """Stores what there is to learn; the same request id keeps it from being stored twice.
 
         What is private goes along: whoever repeats it later must be known. It is not stored.
@@ -141,8 +151,7 @@ class Hook:
             answer = None
         if answer is None:
             answer = _captured_here(request)
-        if stored := answer.get("stored"):
-            journal.note(self._store, "capture", **self._facts(), stored=stored)
+        return int(answer.get("stored") or 0)
 
     def _request(self, part: str, given: dict[str, Any]) -> dict[str, Any]:
         made = requests.made(
