@@ -56,7 +56,7 @@ class Served:
             cwd=home,
         )
         assert process.stdout is not None
-        lines = []
+        lines: list[str] = []
         while not lines or lines[-1] != "}\n":
             lines.append(process.stdout.readline())
             assert lines[-1], process.stderr and process.stderr.read()

@@ -153,7 +153,7 @@ def _leave(*descriptors: int) -> None:
 
 def _end_later() -> None:
     """Has the system end this process in a minute; a call into C does not keep it from that."""
-    import _signal  # `signal` loads `enum`
+    import _signal  # type: ignore[import-not-found]  # `signal` loads `enum`
 
     _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)  # the host may have it ignored or blocked
     _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGALRM])
