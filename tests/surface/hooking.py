@@ -73,6 +73,7 @@ class Host:
             "MEMORY_MESH_EMBEDDER": "none",
             "MEMORY_MESH_OWN_NAMES": "off",
             "MEMORY_MESH_DAEMON": "0",
+            "MEMORY_MESH_DAEMON_IDLE_SECONDS": "30",  # one that a hook starts ends by itself
             "MEMORY_MESH_HOOK_BUDGET_MS": str(ENOUGH_MS),
             **self.variables,
         }

@@ -23,7 +23,7 @@ from memory_mesh.typed import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from memory_mesh.agents.opening import Stores
 
-HEDGE_SECONDS = 0.05  # that the daemon has alone; then this process begins the same work
+HEDGE_SHARE = 1 / 6  # of the budget that the daemon has alone; then the same work begins here
 CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
 _POLITE = 5  # steps of priority that a worker gives up when nobody waits for it any more
 DONE, FAILED = "done", "failed"  # outcomes of a capture; hooks without `done` have stopped learning
@@ -94,7 +94,7 @@ class Hook:
             return
         request = self._request("recall", {**without_private(wanted), "until": self._end})
         asking = Asking(request, self._end)
-        asking.wait(HEDGE_SECONDS)
+        asking.wait((self._end - self._began) * HEDGE_SHARE)
         if asking.answer is None:
             self._alone(request, asking)
         if asking.answer is not None:  # it has recorded the same injection
