@@ -81,7 +81,7 @@ class Graph:
 
     def key(self, text: str) -> str:
         """What a text is compared by: as it is stored and shown, whatever stands between words."""
-        return " ".join(self.shown(text).split())
+        return _key(self.shown(text))
 
     def shown(self, text: str) -> str:
         """A text as it is stored, without secrets, and as it is shown, harmless."""
@@ -118,22 +118,26 @@ class Graph:
         said = row.extra
         if said.get("graph") == ENTITY:
             name, sort = (_text(said.get(each)) for each in ("entity", "sort"))
-            key = self.key(name)
+            key = _key(name)
             self.entities.setdefault(key, Entity(name, sort)).ids.append(row.id)
         elif said.get("graph") == RELATION:
             start, end, sort = (_text(said.get(each)) for each in ("from", "to", "relation"))
-            ends = (self.key(start), self.key(end), self.key(sort))
+            ends = (_key(start), _key(end), _key(sort))
             self.relations.setdefault(ends, Relation((start, end, sort))).ids.append(row.id)
 
     def _read_observation(self, row: Memory) -> None:
         if row.extra.get("graph") != OBSERVATION:
             return
         name = str(row.extra.get("entity"))
-        entity = self.entities.get(self.key(name))
+        entity = self.entities.get(_key(tool_text.said(name)))
         if entity is not None:  # else its entity was deleted on another surface
             text = tool_text.said(row.text.removeprefix(f"{name}: "))
-            found = entity.observations.setdefault(self.key(text), Observation(text))
+            found = entity.observations.setdefault(_key(text), Observation(text))
             found.ids.append(row.id)
+
+
+def _key(shown: str) -> str:
+    return " ".join(shown.split())
 
 
 def _rows(mesh: MemoryMesh) -> Iterator[Memory]:
