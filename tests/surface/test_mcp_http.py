@@ -273,3 +273,5 @@ def test_the_command_prints_the_entry_for_a_host(tmp_path: Path) -> None:
     assert entry["args"] == ["--compat", "server-memory"]
     assert entry["env"] == {"MEMORY_MESH_PROJECT": "shop"}
     assert "need --http" in cli("mcp", "--no-token").err
+    secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    assert secret not in cli("mcp", "--project", secret).out

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     if options.compat:
         entry["args"] = ["--compat", options.compat]
     if stated := _stated(options):
-        entry["env"] = dict(stated)
+        entry["env"] = {name: output.named(value) for name, value in stated.items()}
     _say_entry(entry)
     output.hint("Put this into the settings of your agent; for Claude Code run: memory-mesh init")
     return 0
