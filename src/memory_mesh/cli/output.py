@@ -12,6 +12,7 @@ from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, Proposal, Skill, record
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_COLOURS = {"red": "\x1b[31m", "green": "\x1b[32m", "yellow": "\x1b[33m"}
 _LINE = 80  # columns of a text in a listing
 _WIDE = 2  # columns of an East Asian character
 
@@ -104,6 +105,11 @@ def bold(text: str) -> str:
 def dim(text: str) -> str:
     """Returns the text without control sequences, dimmed on a terminal."""
     return _styled(_DIM, text)
+
+
+def in_colour(colour: str, text: str) -> str:
+    """Returns the text without control sequences, on a terminal red, green or yellow."""
+    return _styled(_COLOURS[colour], text)
 
 
 def on_terminal() -> bool:

@@ -14,6 +14,7 @@ from memory_mesh.typed import NoReturn, Protocol
 PROGRAM = "memory-mesh"
 COMMANDS = {
     "init": "give Claude Code this memory, or take it away again",
+    "doctor": "check every link from the store to the agent, each with its fix",
     "store": "store a memory",
     "search": "find memories",
     "context": "print the memories for a prompt, under a budget of tokens",

@@ -1,0 +1,55 @@
+"""Proves link by link that memory works here: `examined` runs every check of `memory-mesh doctor`.
+
+::
+
+    Case ──▶ check ──▶ Finding(check, ok │ warning │ failed, what was seen, fix)
+
+A check looks at one link, from the store's files to the agent's settings, and says what to do about
+what it found. One that cannot look says so; none ends the others.
+"""
+
+from collections.abc import Callable, Iterator
+
+from memory_mesh.agents.doctor import daemon, files, hooks, host, meaning, project, store, trial
+from memory_mesh.agents.doctor.finding import Case, Finding, Mark, failed
+from memory_mesh.errors import MeshError
+
+__all__ = ["CHECKS", "Case", "Finding", "Mark", "examined"]
+
+Check = Callable[[Case], Iterator[Finding]]
+CHECKS: dict[str, Check] = {
+    "disk": files.disk,
+    "permissions": files.permissions,
+    "key": files.key,
+    "store": store.store,
+    "chain": store.chain,
+    "embedder": meaning.embedder,
+    "index": meaning.index,
+    "daemon": daemon.daemon,
+    "Claude Code": host.claude,
+    "plugin": host.plugin,
+    "commands": host.commands,
+    "versions": host.versions,
+    "own memory": host.own_memory,
+    "hooks": hooks.fired,
+    "budget": hooks.budget,
+    "capture": hooks.capture,
+    "project": project.project,
+}
+TRIALS: dict[str, Check] = {
+    "hook trial": trial.hook,
+    "MCP trial": trial.mcp,
+    "daemon trial": trial.daemon,
+}
+
+
+def examined(case: Case, *, trials: bool = True) -> Iterator[Finding]:
+    """Yields what each check finds, as soon as it is found."""
+    for name, check in {**CHECKS, **(TRIALS if trials else {})}.items():
+        try:
+            yield from check(case)
+        except MeshError as error:
+            yield failed(name, str(error), "mend what it says, and run memory-mesh doctor again")
+        except OSError as error:
+            what = f"{error.strerror or error}: {error.filename or case.store}"
+            yield failed(name, what, f"make it readable for this user: ls -ld '{case.store}'")

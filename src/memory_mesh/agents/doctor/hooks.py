@@ -1,0 +1,126 @@
+"""What the hooks left in the journal: that they ran, in time, and that something was learned."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from memory_mesh.agents import capturing
+from memory_mesh.agents.claude_code import install
+from memory_mesh.agents.doctor.finding import Case, Finding, age, counted, failed, ok, warning
+from memory_mesh.agents.doctor.plugin_files import HOOKS
+from memory_mesh.agents.hook.main import BUDGET_MS
+from memory_mesh.typed import Any
+
+LAST = 100  # hooks whose budget is looked at
+MOST_LATE = 5  # of a hundred
+LEAST = 10  # hooks that say something about all
+FRESH_SECONDS = 86_400.0  # after an installation nobody need have used it yet
+_BEGIN = "start a new session of claude and type a prompt"
+_LOG = "agents/log.jsonl"
+
+
+def fired(case: Case) -> Iterator[Finding]:
+    """When each hook ran last."""
+    last: dict[str, str] = {}
+    for line in case.journal("hook"):
+        last[str(line.get("event") or "unknown")] = str(line.get("at") or "")
+    if last:
+        newest = sorted(last.items(), key=lambda one: one[1], reverse=True)
+        yield ok("hooks", "; ".join(f"{event} {age(at)}" for event, at in newest))
+        return
+    installed = [place for place in case.places if install.is_installed(place)]
+    if not installed:
+        yield warning(
+            "hooks", "no hook has ever run: the plugin is not installed", "memory-mesh init"
+        )
+        return
+    since = max((_written(place.own / HOOKS) for place in installed), default=0.0)
+    if time.time() - since < FRESH_SECONDS:
+        yield ok("hooks", "none has run yet, and the plugin is new", _BEGIN)
+    else:
+        said = "no hook has ever run in this store, though the plugin is installed"
+        yield warning("hooks", said, f"{_BEGIN}; then see /hooks and /plugin in claude")
+
+
+def budget(case: Case) -> Iterator[Finding]:
+    """How many of the last hooks kept their budget."""
+    runs = case.journal("hook")[-LAST:]
+    outcomes = Counter(str(line.get("outcome")) for line in runs)
+    late, broken = outcomes["late"], outcomes["failed"]
+    said = f"{late} late and {broken} failed of the last {counted(len(runs), 'hook')}"
+    if not runs:
+        yield ok("budget", f"no hook has run yet; each has {BUDGET_MS} ms")
+    elif late + broken <= len(runs) * MOST_LATE / 100:
+        yield ok("budget", f"{said}; {_quick(runs)}")
+    else:
+        many = len(runs) >= LEAST and (late + broken) * 2 > len(runs)
+        why = _reasons(runs)
+        found = failed if many else warning
+        yield found(
+            "budget", f"{said} ({why}); the prompts went on without memory", _budget_fix(late)
+        )
+
+
+def capture(case: Case) -> Iterator[Finding]:
+    """Whether something is still learned from prompts."""
+    lines = case.lines()
+    found = capturing.missed(lines, time.time())
+    if found is not None:
+        events, reason = found
+        yield failed(
+            "capture",
+            f"has stopped: nothing was learned from the last {events} events ({reason})",
+            _capture_fix(reason),
+        )
+        return
+    captures = [line for line in lines if line.get("what") == "capture"]
+    good = [line for line in captures if line.get("outcome") == capturing.DONE]
+    broken = len(captures) - len(good)
+    if not captures:
+        yield ok("capture", "nothing to learn from yet", _BEGIN)
+        return
+    stored = sum(int(line.get("stored") or 0) for line in good)
+    said = (
+        f"{counted(len(good), 'event')} learned from, the last {age(str(captures[-1].get('at')))}; "
+        f"{counted(stored, 'memory', 'memories')} stored"
+    )
+    if broken:
+        reasons = _reasons(line for line in captures if line not in good)
+        yield warning("capture", f"{said}; {broken} failed ({reasons})", _capture_fix(reasons))
+    else:
+        yield ok("capture", said)
+
+
+def _quick(runs: list[dict[str, Any]]) -> str:
+    taken = sorted(int(line.get("ms") or 0) for line in runs)
+    return f"half of them took at most {taken[len(taken) // 2]} of {BUDGET_MS} ms"
+
+
+def _reasons(runs: Iterable[Mapping[str, Any]]) -> str:
+    counts = Counter(str(line["reason"]) for line in runs if line.get("reason"))
+    return ", ".join(reason for reason, _ in counts.most_common(3)) or "no reason is known"
+
+
+def _budget_fix(late: int) -> str:
+    if late:
+        return (
+            "memory-mesh daemon start; if it stops too early, set MEMORY_MESH_DAEMON_IDLE_SECONDS "
+            "higher; on a busy machine: memory-mesh upkeep"
+        )
+    return f"see the reasons in the store's {_LOG}, and mend what fails above"
+
+
+def _capture_fix(reason: str) -> str:
+    if "Store" in reason or "Disk" in reason:
+        return "mend what fails above (store, disk, key); then type a prompt in claude"
+    return (
+        "memory-mesh daemon stop, memory-mesh init, then type a prompt in a new session of claude"
+    )
+
+
+def _written(path: Path) -> float:
+    try:
+        return float(path.stat().st_mtime)
+    except OSError:
+        return 0.0

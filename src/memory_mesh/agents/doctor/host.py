@@ -1,0 +1,157 @@
+"""Claude Code: that it is there, has the plugin, and that the plugin's commands are these here."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from memory_mesh._version import __version__
+from memory_mesh.agents.claude_code import install, places
+from memory_mesh.agents.claude_code.host_memory import host_memory
+from memory_mesh.agents.doctor import plugin_files
+from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok, warning
+from memory_mesh.errors import NotFound
+
+_GET = "npm install -g @anthropic-ai/claude-code, then memory-mesh init"
+_INIT = "memory-mesh init"
+_SECONDS = 20.0
+
+
+def claude(case: Case) -> Iterator[Finding]:
+    """Whether Claude Code is on this machine."""
+    found = places.find_claude(case.environment)
+    folder = places.user_place(case.environment).folder
+    if found is not None:
+        yield ok("Claude Code", f"{found}; its settings are in {folder}")
+    elif folder.is_dir():
+        yield ok("Claude Code", f"found by its folder {folder}; its command is not on PATH")
+    else:
+        yield warning("Claude Code", "was not found", _GET)
+
+
+def plugin(case: Case) -> Iterator[Finding]:
+    """Whether the plugin is installed and switched on."""
+    on = [place for place in case.places if install.is_installed(place)]
+    if on:
+        where = " and ".join(str(place.settings) for place in on)
+        twice = "" if len(on) == 1 else "; the repository's and the user's are the same plugin"
+        yield ok("plugin", f"switched on in {where}{twice}")
+        return
+    off = [place for place in case.places if place.own.is_dir()]
+    if off:
+        said = f"{install.PLUGIN} is in {off[0].own}, but {off[0].settings} does not switch it on"
+        yield failed("plugin", said, _init(off[0]))
+    else:
+        yield warning("plugin", "is not installed: Claude Code has no memory here", _INIT)
+
+
+def commands(case: Case) -> Iterator[Finding]:
+    """Whether the commands that the plugin names are there, and use this store."""
+    for place in case.places:
+        if not install.is_installed(place):
+            continue
+        hooks, servers = plugin_files.hooks_of(place), plugin_files.servers_of(place)
+        missing = [event for event in plugin_files.EVENTS if event not in _names(hooks)]
+        missing += [] if servers else ["MCP"]
+        gone = sorted({str(call.path) for call in (*hooks, *servers) if not _is_there(call.path)})
+        if missing:
+            said = f"{place.own / 'plugin'} says nothing of {', '.join(missing)}"
+            yield failed("commands", said, _init(place))
+        if gone:
+            yield failed("commands", f"{' and '.join(gone)} cannot be run", _init(place))
+        if not missing and not gone:
+            yield _same_store(case, place, (*hooks, *servers))
+
+
+def versions(case: Case) -> Iterator[Finding]:
+    """Whether the package, the plugin and the commands that it names are of one version."""
+    for place in case.places:
+        if not install.is_installed(place):
+            continue
+        stated, programs = plugin_files.version_of(place), _programs(place)
+        others = {path: found for path in programs if (found := _version(path)) != __version__}
+        if others:
+            path, found = next(iter(others.items()))
+            said = f"{path} is of version {found}, this command of {__version__}"
+            yield warning("versions", said, f"{_init(place)}, by the newer one of the two")
+        elif stated != __version__:
+            said = f"the plugin is of version {stated}, this command of {__version__}"
+            yield warning("versions", said, _init(place))
+        else:
+            yield ok("versions", f"{__version__}: this command, the plugin and what it calls")
+    if not any(install.is_installed(place) for place in case.places):
+        yield ok("versions", f"{__version__}; there is no plugin to compare it with")
+
+
+def own_memory(case: Case) -> Iterator[Finding]:
+    """Whether Claude Code's own memory works beside this one, and who decided so."""
+    found = host_memory(case.environment, case.here, only_here=False)
+    state = "on" if found.enabled else "off"
+    said = f"Claude Code's own memory is {state} (by {found.said_by})"
+    if not found.enabled or not found.files:
+        fix = "to switch it off: memory-mesh init --host-memory off" if found.enabled else ""
+        yield ok("own memory", said, fix)
+    elif found.said_by == "its default":
+        yield warning(
+            "own memory",
+            f"{said} and holds {counted(found.files, 'file')}: two memories may contradict",
+            "memory-mesh init --host-memory import, or off; to keep both, set autoMemoryEnabled to "
+            f"true in {places.user_place(case.environment).settings}",
+        )
+    else:
+        yield ok("own memory", f"{said}, side by side with {counted(found.files, 'file')}")
+
+
+def _same_store(case: Case, place: places.Place, calls: tuple[plugin_files.Called, ...]) -> Finding:
+    """Hooks and MCP that write to another store than the one that is looked at are no use here."""
+    stated = {
+        call.settings["MEMORY_MESH_DIR"] for call in calls if "MEMORY_MESH_DIR" in call.settings
+    }
+    others = sorted(each for each in stated if Path(each).resolve() != case.store)
+    if others:
+        return warning(
+            "commands",
+            f"the plugin uses the store {others[0]}, not {case.store}",
+            f"memory-mesh doctor --db-dir {others[0]}; or, for this store: {_init(place)}",
+        )
+    program = calls[0].path.parent
+    return ok("commands", f"{len(calls)} calls of the plugin lead to {program}")
+
+
+def _programs(place: places.Place) -> list[Path]:
+    """The folders' own `memory-mesh`, beside the hook and the server that the plugin names."""
+    calls = (*plugin_files.hooks_of(place), *plugin_files.servers_of(place))
+    beside = dict.fromkeys(call.path.with_name(f"memory-mesh{call.path.suffix}") for call in calls)
+    return [path for path in beside if _is_there(path)]
+
+
+def _version(program: Path) -> str:
+    """The version that a command says it is of; our own is not asked."""
+    try:
+        ours = places.find_commands({}).hook.with_name(program.name)
+    except NotFound:
+        ours = None
+    if ours is not None and ours.exists() and program.resolve() == ours.resolve():
+        return __version__
+    try:
+        done = subprocess.run(  # noqa: S603  # the command that the plugin runs anyway
+            [program, "--version"], capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return done.stdout.decode(errors="replace").strip().rpartition(" ")[2] or "unknown"
+
+
+def _is_there(path: Path) -> bool:
+    if not path.is_absolute():
+        return shutil.which(str(path)) is not None
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _names(calls: list[plugin_files.Called]) -> set[str]:
+    return {call.name for call in calls}
+
+
+def _init(place: places.Place) -> str:
+    return _INIT if place.repository is None else f"{_INIT} --here"

@@ -1,0 +1,45 @@
+"""Search by meaning: a real embedder, and an index that holds every text."""
+
+from collections.abc import Iterator
+
+from memory_mesh.agents.doctor.finding import Case, Finding, counted, ok, warning
+from memory_mesh.model.health import Health
+
+_GET = (
+    "memory-mesh models pull; offline: memory-mesh models install FOLDER, or "
+    "pip install 'memory-mesh[local]'"
+)
+_UPKEEP = "memory-mesh upkeep"
+
+
+def embedder(case: Case) -> Iterator[Finding]:
+    """Whether texts become vectors, and by which model."""
+    if case.config.embedder == "none":
+        said = "switched off by the setting embedder: search goes by words only"
+        yield ok(
+            "embedder", said, "to search by meaning, take the setting out (MEMORY_MESH_EMBEDDER)"
+        )
+        return
+    found = case.meaning
+    seen = found.get("embedder") or found["store"]
+    if seen.health is not Health.HEALTHY:
+        yield warning("embedder", f"{seen.detail}; search goes by words meanwhile", _GET)
+    elif "vectors" not in found:
+        yield warning("embedder", "no model is installed: search goes by words only", _GET)
+    else:
+        yield ok("embedder", f"loads, gives vectors and {seen.detail}")
+
+
+def index(case: Case) -> Iterator[Finding]:
+    """Whether every text has its keyword terms and, with an embedder, its vector."""
+    old = case.mesh.stats().to_reindex
+    vectors = case.meaning.get("vectors")
+    said = [f"{counted(old, 'text')} with keyword terms of an earlier version"] if old else []
+    if vectors is not None and vectors.health is not Health.HEALTHY:
+        said.append(vectors.detail.partition(";")[0])
+    if said:
+        yield warning("index", "; ".join(said), _UPKEEP)
+    elif vectors is None:
+        yield ok("index", "every text has its keyword terms; there are no vectors to wait for")
+    else:
+        yield ok("index", "every text has its keyword terms and its vector")

@@ -1,0 +1,166 @@
+"""A live trial: the real commands, on a store that is thrown away afterwards.
+
+::
+
+    planted memory ──▶ store ──▶ the plugin's own hook command ──▶ must give it back
+                               the plugin's own MCP command    ──▶ must list its tools
+                               a daemon of its own             ──▶ must start, answer and end
+
+How long each took is said and never judged harder than by a warning: a machine may be busy.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from memory_mesh.agents import request as requests
+from memory_mesh.agents.claude_code import install, places
+from memory_mesh.agents.daemon import client, place
+from memory_mesh.agents.doctor import plugin_files
+from memory_mesh.agents.doctor.finding import Case, Finding, failed, ok, warning
+from memory_mesh.agents.doctor.running import answered, ran
+from memory_mesh.agents.doctor.thrown_away import PLANTED, ThrownAway, thrown_away
+from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
+
+PATIENT_MS = 20_000  # a budget that a busy machine keeps
+READY_MS = 2_000  # after which hosts leave an MCP server out
+TOOLS = 8
+_DAEMON_SECONDS = 20.0
+_PROTOCOL = "2025-11-25"
+_INSTALL = "install memory-mesh again (uv tool install --force memory-mesh), then memory-mesh init"
+
+
+def hook(case: Case) -> Iterator[Finding]:
+    """Whether a session's start gets a memory out of a store, by the command that the host runs."""
+    command = _hook_command(case)
+    with thrown_away(case.environment) as trial:
+        trial.plant()
+        milliseconds, found = _started(command, trial, "first", {})
+        if found:
+            yield ok(
+                "hook trial",
+                f"SessionStart gave a planted memory back in {milliseconds} ms with the start of "
+                f"Python; the budget is {BUDGET_MS} ms from the hook's first line",
+            )
+            return
+        patient, found = _started(command, trial, "second", {BUDGET: str(PATIENT_MS)})
+        if found:
+            yield warning(
+                "hook trial",
+                f"SessionStart was late: {milliseconds} ms, nothing printed; with time enough it "
+                f"took {patient} ms",
+                "memory-mesh daemon start: a hook is quicker through it; and try again when the "
+                "machine is less busy",
+            )
+            return
+        reason = trial.reason()
+    yield failed("hook trial", f"{command[0]} gave no memory back ({reason})", _INSTALL)
+
+
+def mcp(case: Case) -> Iterator[Finding]:
+    """Whether the MCP server says hello and lists its tools, and how soon."""
+    command = _mcp_command(case)
+    asked = [
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": _PROTOCOL,
+                "capabilities": {},
+                "clientInfo": {"name": "memory-mesh doctor", "version": "1"},
+            },
+        },
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    with thrown_away(case.environment) as trial:
+        replies = answered(command, asked, trial.environment, trial.folder)
+    if len(replies) < len(asked):
+        yield failed("MCP trial", f"{command[0]} did not answer", _INSTALL)
+        return
+    (ready, _), (listed, reply) = replies
+    result = reply.get("result")
+    tools = len(result.get("tools") or ()) if isinstance(result, dict) else 0
+    said = f"initialize answered after {ready} ms, {tools} tools listed after {listed} ms"
+    if tools != TOOLS:
+        yield failed("MCP trial", f"{said}; there should be {TOOLS} tools", _INSTALL)
+    elif ready > READY_MS:
+        fix = "close what keeps the machine busy, and try again"
+        yield warning("MCP trial", f"{said}; hosts wait about {READY_MS} ms", fix)
+    else:
+        yield ok("MCP trial", f"{said}; hosts wait about {READY_MS} ms")
+
+
+def daemon(case: Case) -> Iterator[Finding]:
+    """Whether a daemon can be started here, answers and ends."""
+    if not place.is_wanted(case.environment):
+        yield ok("daemon trial", "not tried: the setting daemon switches it off")
+        return
+    with thrown_away(case.environment, daemon=True) as trial:
+        began = time.monotonic()
+        try:
+            reply = client.ensure(str(trial.store), trial.environment, seconds=_DAEMON_SECONDS)
+        except client.NoDaemon as refusal:
+            said = f"none can be started here ({refusal}); hooks go by words only, and slower"
+            yield warning("daemon trial", said, "memory-mesh daemon run says why")
+            return
+        milliseconds = round((time.monotonic() - began) * 1000)
+        ended = _ended(trial, int(reply["pid"]))
+    if ended:
+        yield ok("daemon trial", f"one started and answered within {milliseconds} ms, and ended")
+    else:
+        said = "a daemon started for this trial did not end when asked to"
+        yield warning("daemon trial", said, "it ends by itself after a minute without work")
+
+
+def _started(
+    command: tuple[str, ...], trial: ThrownAway, session: str, more: dict[str, str]
+) -> tuple[int, bool]:
+    """Runs a session's start; how long it took, and whether the planted memory came back."""
+    given = {
+        "hook_event_name": "SessionStart",
+        "session_id": f"doctor {session}",
+        "source": "startup",
+        "cwd": str(trial.folder),
+    }
+    data, milliseconds = ran(
+        command, json.dumps(given).encode(), {**trial.environment, **more}, trial.folder
+    )
+    return milliseconds, PLANTED.encode() in data
+
+
+def _ended(trial: ThrownAway, pid: int) -> bool:
+    """Asks the daemon to end, and waits until its process is gone: it writes to the last."""
+    asking = requests.made("stop", environment=trial.environment, cwd=str(trial.folder))
+    end = time.monotonic() + _DAEMON_SECONDS
+    while time.monotonic() < end:
+        with suppress(client.NoDaemon):
+            client.ask(asking, seconds=1.0)  # reaps it, too
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def _hook_command(case: Case) -> tuple[str, ...]:
+    """The command of the plugin that runs here, else the one beside this command."""
+    for each in _installed(case):
+        for call in plugin_files.hooks_of(each):
+            if call.name == "SessionStart":
+                return call.command
+    return (str(places.find_commands({}).hook), "--host", "claude-code", "SessionStart")
+
+
+def _mcp_command(case: Case) -> tuple[str, ...]:
+    for each in _installed(case):
+        for call in plugin_files.servers_of(each):
+            return call.command
+    return (str(places.find_commands({}).mcp),)
+
+
+def _installed(case: Case) -> list[places.Place]:
+    return [each for each in case.places if install.is_installed(each)]
