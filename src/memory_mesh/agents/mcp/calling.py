@@ -34,8 +34,8 @@ class ToolCall:
         session = self._host_session()
         return Channel.HOOK if session is not None and session.has_seen(text) else Channel.MCP
 
-    def hides(self, *texts: str) -> bool:
-        """Whether a text repeats a word that the user marked as private in this session."""
+    def hides(self, texts: Iterable[str]) -> bool:
+        """Whether one of the texts repeats a word that the user marked as private."""
         session = self._host_session()
         return session is not None and any(session.hides(text) for text in texts)
 

@@ -3,7 +3,7 @@
 An error is a result that the model can read, with what to do next.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from memory_mesh.agents.mcp import reading, writing
 from memory_mesh.agents.mcp.aliases import Tool, ToolSet, set_named
@@ -40,6 +40,7 @@ _ADVICE: tuple[tuple[type[MeshError], str], ...] = (
     (InvalidInput, "Correct the arguments and call the tool again."),
     (MeshError, "Ask the user to run `memory-mesh doctor`, which says what is wrong."),
 )
+_PRIVATE = "nothing was done: the text repeats what the user marked as private in this session"
 
 
 def call_tool(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,7 +52,10 @@ def call_tool(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
             offered = set_named(given["compat"])
         schema = offered.schema(name)
         known = checked(schema, {each: _public(each, stated[each]) for each in stated})
-        answer, said = offered.answers[name](ToolCall(stores, request), known)
+        call = ToolCall(stores, request)
+        if not schema["annotations"]["readOnlyHint"] and call.hides(_texts(known)):
+            raise InvalidInput(_PRIVATE)
+        answer, said = offered.answers[name](call, known)
     except MeshError as error:
         return failed(error, offered.finder)
     texts = [said] if isinstance(said, str) else said
@@ -78,6 +82,15 @@ def _public(name: str, value: object) -> object:
     if value.strip() and not public.strip():
         raise InvalidInput(f"all of {name} is marked as private, so nothing was done with it")
     return public
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in the arguments of a call."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)
 
 
 def _block(text: str) -> dict[str, Any]:

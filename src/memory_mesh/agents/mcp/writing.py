@@ -12,14 +12,11 @@ from memory_mesh.typed import Any
 _DETAILS = ("kind", "tags", "importance", "occurred_at", "valid_until")
 _DECIDES = "The user decides: ask them to run `memory-mesh review --id {0} --approve`, or --reject."
 _CORRECTED = "corrected by the agent"
-_PRIVATE = "nothing was stored: the text repeats what the user marked as private in this session"
 
 
 def store(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Stores a text; in the user's name if it stands in a prompt of theirs."""
     content = given["content"]
-    if call.hides(content, *given.get("tags", ())):
-        raise InvalidInput(_PRIVATE)
     channel = call.channel_of(content)
     details = {name: given[name] for name in _DETAILS if name in given}
     if "replaces" in given:
