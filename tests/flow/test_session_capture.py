@@ -297,3 +297,39 @@ def test_an_event_without_its_fields_stores_nothing(
 ) -> None:
     assert captured(host.mesh, host.session, given) == Captured()
     assert host.held() == []
+
+
+def test_an_event_that_comes_twice_takes_back_one_statement_only(host: Host) -> None:
+    host.prompt("Remember that the queue is Kafka in this repo.")
+    host.prompt("Remember that the queue size in this repo is 500.")
+    said = "Forget what I said about the queue in this repo."
+    host.prompt(said)
+    left = host.texts()
+    assert left == ["the queue size in this repo is 500."]
+    host.again("UserPromptSubmit", prompt=said)
+    assert host.texts() == left
+
+
+def test_an_event_that_comes_twice_mends_one_failure_only(host: Host) -> None:
+    host.fails("terraform plan", "Error: state lock is held by another user")
+    host.fails("npm start", BUSY)
+    host.answers(FIXED)
+    once = host.texts()
+    assert [FIXED in text for text in once] == [False, True]
+    host.again("Stop", last_assistant_message=FIXED)
+    assert host.texts() == once
+
+
+def test_an_event_that_comes_twice_doubts_one_fix_only(host: Host) -> None:
+    host.fails("terraform plan", "Error: state lock is held by another user")
+    host.answers("I released the stale lock. terraform plan works now.")
+    host.fails("npm start", BUSY)
+    host.answers(FIXED)
+    host.prompt("No, that is not it.")
+    once = host.texts()
+    assert [told in text for text, told in zip(once, ("released", FIXED), strict=True)] == [
+        True,
+        False,
+    ]
+    host.again("UserPromptSubmit", prompt="No, that is not it.")
+    assert host.texts() == once

@@ -10,6 +10,7 @@
         {"parents":[4711]}                  the processes above the hook, the host among them
         {"stored":["mem_…"],"notice":"…"}   what this session stored; a line for its user
         {"hidden":"77ab…"}                  words that were marked as private, under the key
+        {"chose":"9c01…","ids":["mem_…"]}   what a request was about to change
 
 Any number of processes may append at once. A damaged line is left out. Above its size a file takes
 no more prompts, and above twice that nothing: a memory is then given once more, at worst.
@@ -148,6 +149,18 @@ class Session:
             return False
         words = [word for word in _words(text) if len(word) >= LEAST_LETTERS]
         return not hidden.isdisjoint(self._sealed(words))
+
+    def chosen(self, key: str, ids: "Iterable[str]") -> list[str]:
+        """The ids that were chosen under a key before, else these, from now on.
+
+        A request that is repeated after a crash changes what it would have changed, and no more.
+        """
+        for line in self._lines():
+            if line.get("chose") == key:
+                return _texts(line.get("ids"))
+        found = list(ids)
+        self.record(chose=key, ids=found)
+        return found
 
     def notices(self) -> list[str]:
         """Lines for the user that were not shown yet."""

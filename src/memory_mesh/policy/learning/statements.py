@@ -145,6 +145,8 @@ def _statement(
     plain = without_quotes(text)
     if not _says_enough(plain) or asks(plain) or plain.endswith(":") or _is_secret(text):
         return None
+    if _only_names(plain):
+        return None
     if phrases.contrasts().search(plain) or phrases.changes().search(plain):
         correcting = max(correcting, _Correcting.PERHAPS)
     if not remember and _is_ruled_out(plain, correcting=bool(correcting)):
@@ -371,6 +373,11 @@ def _is_trouble(plain: str) -> bool:
     """True if the sentence tells of a failure before it says what would happen otherwise."""
     told = passing.consequences().split(plain, maxsplit=1)[0]
     return bool(passing.ailments().search(told))
+
+
+def _only_names(plain: str) -> bool:
+    """True for the rest of `forget what I said about the queue`, which names a thing only."""
+    return plain.casefold().startswith(("about ", "regarding ")) and "," not in plain
 
 
 def _is_secret(text: str) -> bool:

@@ -63,8 +63,9 @@ def answered(heard: Heard, given: Mapping[str, object]) -> Captured:
     fix = rules.told_fix(message)
     if not fix:
         return Captured()
-    mended = [known for known in waiting if known is waiting[0] or rules.fits(fix, known.text)]
-    return Captured(tuple(_fixed(heard, known, fix) for known in mended))
+    fits = [known.id for known in waiting if known is waiting[0] or rules.fits(fix, known.text)]
+    mended = heard.chosen("fixed", fits)
+    return Captured(tuple(_fixed(heard, known, fix) for known in waiting if known.id in mended))
 
 
 def ended(heard: Heard, _given: Mapping[str, object]) -> Captured:
@@ -86,9 +87,11 @@ def doubted(heard: Heard, sentences: Sequence[str]) -> Iterator[Receipt]:
     waiting = _waiting(heard.stored()) if denied or intended else []
     if intended:
         _forget(heard, [known for known in waiting if not known.extra.get("fix")])
-    for known in [known for known in waiting if known.extra.get("fix")][:1]:
-        if denied:
-            yield from _unfixed(heard, known)
+    if denied:
+        last = heard.chosen("denied", [known.id for known in waiting if known.extra.get("fix")][:1])
+        for known in waiting:
+            if known.id in last:
+                yield from _unfixed(heard, known)
 
 
 def _waiting(stored: Sequence[Memory]) -> list[Memory]:

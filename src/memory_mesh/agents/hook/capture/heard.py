@@ -30,6 +30,9 @@ class HostSession(Protocol):
     def hides(self, text: str) -> bool:
         """Whether a text has a word that the user marked as private."""
 
+    def chosen(self, key: str, ids: Iterable[str]) -> list[str]:
+        """The ids that were chosen under a key before, else these, from now on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Captured:
@@ -85,6 +88,10 @@ class Heard:
         return list(
             self.mesh.get_all(limit=MOST, filter=f"source_ref = '{quoted}'", include=include)
         )
+
+    def chosen(self, what: str, ids: Iterable[str]) -> list[str]:
+        """The memories that this event changes: when it comes again, the same ones."""
+        return self.session.chosen(f"{self.key}:{what}", ids) if self.key else list(ids)
 
     def add(
         self,

@@ -1,9 +1,11 @@
 """Stores what the user states in a prompt, sentence by sentence, as the user's own word."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from memory_mesh.agents.hook.capture.answers import doubted
 from memory_mesh.agents.hook.capture.heard import MOST, Captured, Heard
+from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Kind, Memory, Outcome, Receipt, Scope
 from memory_mesh.policy.learning import session_corrections as corrections
 from memory_mesh.policy.learning.own_words import own_sentences
@@ -27,6 +29,7 @@ def prompted(heard: Heard, given: Mapping[str, object]) -> Captured:
     told = [memory for memory in stored if memory.source.channel is Channel.HOOK]
     earlier = {memory.id: memory.text for memory in told}
     decided = [memory.id for memory in told if memory.kind is Kind.DECISION]
+    before = set(earlier)  # what is set right leaves `earlier`
     said, room, for_person = " ".join(sentences), MOST - len(stored), 0
     for statement in found:
         receipt = _kept(heard, statement, found, earlier, said, decided=decided, room=room)
@@ -34,8 +37,9 @@ def prompted(heard: Heard, given: Mapping[str, object]) -> Captured:
             room -= receipt.outcome is Outcome.STORED
             for_person += statement.personal and heard.project is not None
             receipts.append(receipt)
-    if back and not any(receipt.id in earlier for receipt in receipts):
-        _take_back(heard, said, earlier)
+    if back:
+        is_done = any(receipt.id in before for receipt in receipts)
+        _take_back(heard, None if is_done else corrections.taken_back(said, earlier))
     return Captured(tuple(receipts), for_person)
 
 
@@ -80,7 +84,7 @@ def _changed(heard: Heard, memory_id: str, statement: Statement) -> Memory:
     )
 
 
-def _take_back(heard: Heard, said: str, earlier: dict[str, str]) -> None:
-    meant = corrections.taken_back(said, earlier)
-    if meant is not None:
-        heard.view(Channel.HOOK).delete(meant, reason=TAKEN_BACK)
+def _take_back(heard: Heard, meant: str | None) -> None:
+    for id_ in heard.chosen("taken back", [] if meant is None else [meant]):
+        with suppress(NotFound):  # the event came before
+            heard.view(Channel.HOOK).delete(id_, reason=TAKEN_BACK)
