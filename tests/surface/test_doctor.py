@@ -18,14 +18,25 @@ from typing import Any
 import pytest
 
 from memory_mesh._version import __version__
-from memory_mesh.agents import journal
-from memory_mesh.agents.doctor import Case, Finding, Mark, examined, files, store
+from memory_mesh.agents import capturing, journal
+from memory_mesh.agents.doctor import (
+    CHECKS,
+    TRIALS,
+    Case,
+    Finding,
+    Mark,
+    examined,
+    files,
+    hooks,
+    store,
+)
 from memory_mesh.engines import model_files
 from memory_mesh.process.keys import KeyFile
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import SCRIPT, CommandLine, Ran
 from tests.surface.daemons import Place, in_a_home, lives, until
 
+PAGE = (Path(__file__).parents[2] / "docs/agents/doctor.md").read_text(encoding="utf-8")
 PATIENT = "60000"  # ms for a hook of a trial: a busy machine is not the matter here
 
 
@@ -423,6 +434,23 @@ def test_a_hook_that_is_late_in_its_trial_is_a_warning(installed: Patient) -> No
     found = installed.trials()["hook trial"]
     assert found["mark"] == "warning"
     assert "memory-mesh daemon start" in found["fix"]
+
+
+# --- the page ---------------------------------------------------------------------------------
+
+
+def test_the_page_shows_every_check_in_its_order_and_the_limits() -> None:
+    shown = re.search(r"(?ms)^\$ memory-mesh doctor\n(.*?)^```$", PAGE)
+    assert shown is not None
+    lines = [re.match(r"(ok|warning|failed) +([^:]+): ", line) for line in shown[1].splitlines()]
+    names = [line[2] for line in lines if line is not None]
+    assert names == [*CHECKS, *TRIALS]
+    assert re.findall(r"(?m)^\| ([^|`]+) \| ", PAGE)[2:] == list(CHECKS)
+    for limit in (
+        f"{store.MOST_BLOCKS:,}", f"{hooks.MOST_LATE} of the last {hooks.LAST} hooks",
+        f"at least {hooks.LEAST}", f"{capturing.SETTLING_SECONDS:.0f} seconds",
+    ):  # fmt: skip
+        assert limit in PAGE
 
 
 # --- helpers ----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from memory_mesh.agents.doctor import daemon, files, hooks, host, meaning, proje
 from memory_mesh.agents.doctor.finding import Case, Finding, Mark, failed
 from memory_mesh.errors import MeshError
 
-__all__ = ["CHECKS", "Case", "Finding", "Mark", "examined"]
+__all__ = ["CHECKS", "TRIALS", "Case", "Finding", "Mark", "examined"]
 
 Check = Callable[[Case], Iterator[Finding]]
 CHECKS: dict[str, Check] = {

@@ -83,7 +83,7 @@ def capture(case: Case) -> Iterator[Finding]:
     stored = sum(int(line.get("stored") or 0) for line in good)
     said = (
         f"{counted(len(good), 'event')} learned from, the last {age(str(captures[-1].get('at')))}; "
-        f"{counted(stored, 'memory', 'memories')} stored"
+        f"{counted(stored, 'memory', 'memories')} stored or confirmed"
     )
     if broken:
         reasons = _reasons(line for line in captures if line not in good)
@@ -105,8 +105,8 @@ def _reasons(runs: Iterable[Mapping[str, Any]]) -> str:
 def _budget_fix(late: int) -> str:
     if late:
         return (
-            "memory-mesh daemon start; if it stops too early, set MEMORY_MESH_DAEMON_IDLE_SECONDS "
-            "higher; on a busy machine: memory-mesh upkeep"
+            "memory-mesh daemon start, if none runs; it stays longer with a higher "
+            "MEMORY_MESH_DAEMON_IDLE_SECONDS. If one ran, the machine was busy"
         )
     return f"see the reasons in the store's {_LOG}, and mend what fails above"
 

@@ -79,7 +79,8 @@ def versions(case: Case) -> Iterator[Finding]:
             said = f"the plugin is of version {stated}, this command of {__version__}"
             yield warning("versions", said, _init(place))
         else:
-            yield ok("versions", f"{__version__}: this command, the plugin and what it calls")
+            called = "the plugin and what it calls" if programs else "the plugin"
+            yield ok("versions", f"{__version__}: this command, {called}")
     if not any(install.is_installed(place) for place in case.places):
         yield ok("versions", f"{__version__}; there is no plugin to compare it with")
 

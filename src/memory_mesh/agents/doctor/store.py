@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok
 from memory_mesh.model.health import Check, Health
+from memory_mesh.policy.users import shown_namespace
 
 MOST_BLOCKS = 20_000  # of a chain that is checked as a whole without being asked to
 _OF_THE_STORE = ("store", "writing", "search")
@@ -21,10 +22,11 @@ def store(case: Case) -> Iterator[Finding]:
         yield failed("store", "; ".join(check.detail for check in broken), _store_fix(broken[0]))
         return
     stats = case.mesh.stats()
+    count = counted(stats.memories, "memory", "memories")
     yield ok(
         "store",
-        f"{case.store} opens, takes writes and answers; "
-        f"{counted(stats.memories, 'memory', 'memories')} in the namespace {stats.namespace}",
+        f"{case.store} opens, takes writes and answers; {count} in the namespace "
+        f"{shown_namespace(stats.namespace)}",
     )
 
 
