@@ -8,6 +8,7 @@ stopped. This module is small: a session's start loads it.
 import time
 
 from memory_mesh.agents import journal
+from memory_mesh.agents.hook import claude_code
 from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ LEAST_STARTS = 5  # of sessions, where nothing else happens at all
 SETTLING_SECONDS = 90.0  # that a capture may take: a hook's worker ends after a minute
 NEXT = "memory-mesh doctor"
 _TAIL_BYTES = 16 * 1024  # some hundred lines
-_START = "SessionStart"
-_TEACH = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd", "PostToolUseFailure")
 
 
 def warning(store: str) -> str | None:
@@ -48,8 +47,8 @@ def missed(lines: "Iterable[Mapping[str, Any]]", now: float) -> tuple[int, str] 
         elif what == "capture":
             reason = str(line.get("reason") or "no reason is known")
         elif what == "hook" and str(line.get("at", "")) < settled:
-            events += event in _TEACH
-            starts += event == _START
+            events += event in claude_code.CAPTURES
+            starts += event == claude_code.START
     if events >= LEAST_EVENTS:
         return events, reason
     if starts >= LEAST_STARTS and not events:
