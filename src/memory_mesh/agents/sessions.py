@@ -103,6 +103,8 @@ class Session:
             words += _words(piece.text)
             if piece.is_whole and len(words) > begin:
                 whole.append((begin, len(words)))
+            if len(words) >= MOST_WORDS:
+                break
         words = words[:MOST_WORDS]
         if words:
             self.record(words="".join(self._sealed(words)), whole=whole)

@@ -6,6 +6,7 @@ quotation says what it says only as a whole; of any other a part may stand alone
 """
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from memory_mesh.fastdataclass import dataclass
@@ -23,9 +24,9 @@ class Piece:
     is_whole: bool
 
 
-def pieces(prompt: str) -> list[Piece]:
-    """Returns the sentences that the writer of a prompt wrote, without pasted texts, in order."""
-    return [_piece(sentence) for sentence in own_sentences(prompt)]
+def pieces(prompt: str) -> Iterator[Piece]:
+    """Yields the sentences that the writer of a prompt wrote, without pasted texts, in order."""
+    return map(_piece, own_sentences(prompt))
 
 
 def _piece(sentence: str) -> Piece:
