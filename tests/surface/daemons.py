@@ -31,6 +31,7 @@ answer._HOMES["break"] = ("tests.surface.daemon_work", "fail")
 from memory_mesh.agents.daemon import server
 from memory_mesh.agents.daemon.running import serve
 server._TICK_SECONDS, server.LINE_SECONDS = 0.2, float(sys.argv[4])
+server.ENDING_SECONDS = int(sys.argv[6])
 sys.exit(0 if serve(sys.argv[1], float(sys.argv[2])) else 3)
 """
 
@@ -93,7 +94,13 @@ class Place:
         return found
 
     def foreground(
-        self, *, idle: float = 600.0, version: str = __version__, line: float = 60.0, **more: str
+        self,
+        *,
+        idle: float = 600.0,
+        version: str = __version__,
+        line: float = 60.0,
+        ending: int = 60,
+        **more: str,
     ) -> subprocess.Popen[bytes]:
         """Starts a daemon as a child, with three more things that it can do, and waits for it.
 
@@ -101,7 +108,7 @@ class Place:
         """
         words = [self.store, str(idle), version, str(line)]
         process = subprocess.Popen(
-            [sys.executable, "-c", FOREGROUND, *words, ROOT],
+            [sys.executable, "-c", FOREGROUND, *words, ROOT, str(ending)],
             env=self.environment | more,
             stdin=subprocess.DEVNULL,
         )

@@ -17,7 +17,7 @@ from memory_mesh.agents import journal
 from memory_mesh.agents.daemon import client
 from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.sync import MemoryMesh
-from tests.surface.daemons import Place, command_of, in_a_home, lives, until
+from tests.surface.daemons import PATIENCE, Place, command_of, in_a_home, lives, until
 
 START = """
 import sys
@@ -427,3 +427,15 @@ def ticks(pid: int) -> int:
     """The processor's time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
+
+
+def test_one_whose_request_stands_still_ends_all_the_same(here: Place, tmp_path: Path) -> None:
+    process = here.foreground(ending=1)
+    begun, never = tmp_path / "begun", tmp_path / "never"
+    request = here.request("slow", {"text": "a note", "begun": str(begun), "gate": str(never)})
+    with socket.socket(socket.AF_UNIX) as own:
+        own.connect(str(here.socket))
+        own.sendall(json.dumps(request).encode() + b"\n")
+        until(begun.exists)
+        here.ask("stop")
+        assert process.wait(PATIENCE) == -signal.SIGALRM

@@ -36,6 +36,7 @@ _CHUNK = 262_144
 _TICK_SECONDS = 10.0  # between looks at whether the store is still there
 _FULL_SECONDS = 0.05  # until the next try where no connection could be taken
 _GRACE_SECONDS = 0.2  # for those who connected just before the end
+ENDING_SECONDS = 30  # for what was begun; then the system ends the process, wherever it stands
 
 
 class Server:
@@ -226,6 +227,8 @@ class Server:
     def _end(self) -> None:
         """Finishes what was begun; who comes too late is told so, and does the work itself."""
         self._listener.hide()
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(ENDING_SECONDS)
         end = time.monotonic() + _GRACE_SECONDS
         while (left := end - time.monotonic()) > 0:
             self._step(left)
