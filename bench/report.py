@@ -110,7 +110,7 @@ def table(results: Results) -> str:
             "",
             f"## {part}",
             "",
-            _provenance(measured),
+            provenance(measured),
             "",
             "| figure | value |",
             "|---|---|",
@@ -121,7 +121,8 @@ def table(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _provenance(measured: dict[str, object]) -> str:
+def provenance(measured: dict[str, object]) -> str:
+    """What was measured, when and on what, in one line."""
     sizes = measured["sizes"]
     counted = sizes.items() if isinstance(sizes, dict) else ()
     said = [

@@ -38,6 +38,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     forking,
     fuzzing,
     graph_leaking,
+    hook_blocking,
     leaking,
     linking_processes,
     long_texts,
@@ -344,6 +345,9 @@ SUITES: dict[str, Suite] = {
     "disk-errors": _disk_errors,
     "processes": _processes,
     "agents": _agents,
+    "hooks": lambda folder, seed, progress: hook_blocking.blocking(
+        folder, runs=500, seed=seed, progress=progress
+    ),
     "waits": _waits,
     "fork": _fork,
     "as-of": lambda _folder, seed, _progress: machine.as_of(examples=1_000, seed_=seed),

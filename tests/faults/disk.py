@@ -142,7 +142,7 @@ def _contents_and_findings(store: Path) -> tuple[Model, list[str]]:
 def _full_round(here: Path, seed: float) -> Report:
     """In a process of its own: fill, look, make room, go on."""
     dice = random.Random(seed)
-    report = Report({"disk": _small_disk(here)})
+    report = Report({"disk": small_disk(here)})
     filler = here / "filler"
     filler.write_bytes(b"x" * dice.randrange(4 << 20, 5 << 20))
     model: Model = {}
@@ -168,7 +168,7 @@ def _cut_off(folder: Path) -> list[str]:
     """In a process of its own: one block that fits in part, then with room again."""
     here = folder / "disk"
     here.mkdir()
-    kind = _small_disk(here)
+    kind = small_disk(here)
     path = here / "sink.jsonl"
     with MemoryMesh(db_dir=folder / "store") as mesh:
         mesh.add("a block for the sink", {"note": "x" * 3000})
@@ -196,7 +196,7 @@ def _cut_off(folder: Path) -> list[str]:
     return [] if json.loads(lines[-1])["position"] == blocks[-1].position and cut else wrong
 
 
-def _small_disk(here: Path) -> str:
+def small_disk(here: Path) -> str:
     """Eight megabytes: a tmpfs of this process alone, else a limit on every file."""
     libc = ctypes.CDLL(None, use_errno=True)
     private = libc.unshare(_CLONE_NEWNS) == 0 and not libc.mount(

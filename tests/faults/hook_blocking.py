@@ -1,0 +1,283 @@
+"""Whatever goes wrong around a hook, the prompt goes on: exit status 0, a whole JSON or nothing.
+
+::
+
+    daemon killed    at a random moment of the hook
+    daemon stopped   SIGSTOP
+    disk full        not a byte is free
+    store locked     by a writer of ours that is stopped in its transaction
+    store shut       by a process of others that lets nobody read
+    socket corrupt   a file, a folder, one that is silent, one that answers nonsense
+
+A run is blocked if it takes longer than its budget and what a script of the same form needs that
+does nothing, the slowest of those that ran in turns with it. Where many processes share a machine
+(`strict=False`) a run counts as blocked if it has not ended by itself long before the blocker does.
+"""
+
+import fcntl
+import os
+import random
+import resource
+import signal
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from bench.agent_runs import BUDGET_MS, Host, Run
+from memory_mesh.agents.daemon import place
+from memory_mesh.sync import MemoryMesh
+from tests.faults.crashpoints import watch
+from tests.faults.disk import small_disk
+from tests.faults.processes import Child
+from tests.faults.report import Progress, Report, Ticker, silent
+
+PROMPT = "which port does the staging database of the shop use?"
+PLANTED = "The staging database of the shop listens on port 6543 behind pgbouncer."
+GENEROUS_SECONDS = 20.0  # every blocker lasts longer than that
+BLOCKER_SECONDS = 3_600.0
+_INSIDE = "UPDATE store"  # a statement of every write
+_SWEEP = 10  # runs after which processes that are still held up are ended
+Runner = Callable[[int], Run]
+Fault = Callable[[Host, random.Random], AbstractContextManager[Runner]]
+
+
+def blocking(
+    folder: Path, *, runs: int, seed: int, strict: bool = True, progress: Progress = silent
+) -> Report:
+    """Run hooks beside each fault, and count those that were held up."""
+    cache = folder / "cache"
+    report = Report({"runs": 0, "blocked": 0, "not whole": 0, "answered": 0, "silent": 0})
+    ticker = Ticker(progress, runs)
+    each = -(-runs // len(FAULTS))
+    for number, name in enumerate(FAULTS):
+        here = folder / str(number)
+        part = Child(_runs, here, cache, name, each, seed).result(3_600)
+        _count(report, name, part, strict=strict)
+        ticker.tick(int(str(report.figures["runs"])), f"hooks run, {name} is done")
+    return report
+
+
+def _count(report: Report, name: str, part: "Timed", *, strict: bool) -> None:
+    """Judge the runs beside one fault."""
+    most = BUDGET_MS / 1000 + max(part.idle) if strict else GENEROUS_SECONDS
+    mine = Report(
+        {"runs": len(part.runs), "blocked": 0, "not whole": 0, "answered": 0, "silent": 0}
+    )
+    for at, run in enumerate(part.runs):
+        if run.code is None or run.seconds > most:
+            mine.broken("blocked", f"{name}, run {at}: {run.seconds:.3f} s of {most:.3f} s")
+        if run.code or not run.is_whole:
+            mine.broken("not whole", f"{name}, run {at}: {run.code} {run.said[:300]!r}")
+        mine.count("answered" if PLANTED.encode() in run.said else "silent")
+    for figure in ("runs", "blocked", "not whole", "answered", "silent"):
+        report.count(figure, int(str(mine.figures[figure])))
+    report.failures += mine.failures
+    mine.figures["median ms"] = _ms(part.seconds, 0.5)
+    mine.figures["slowest ms"] = _ms(part.seconds, 1.0)
+    mine.figures["script that does nothing, median ms"] = _ms(part.idle, 0.5)
+    mine.figures["script that does nothing, slowest ms"] = _ms(part.idle, 1.0)
+    report.figures[name] = dict(mine.figures)
+
+
+class Timed:
+    """Runs of hooks, and those of a script that does nothing, in turns with them."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.idle: list[float] = []
+
+    @property
+    def seconds(self) -> list[float]:
+        return [run.seconds for run in self.runs]
+
+
+def _runs(here: Path, cache: Path, name: str, runs: int, seed: int) -> Timed:
+    """In a process of its own: prepare a home, bring the fault about, run hooks."""
+    here.mkdir(parents=True)
+    if name == FULL:
+        small_disk(here)
+    host, timed = Host(here / "home", cache), Timed()
+    with host.mesh() as mesh:
+        mesh.add(PLANTED)
+    host.warmed(PROMPT)
+    try:
+        with FAULTS[name](host, random.Random(f"{seed} {name}")) as run:
+            for number in range(runs):
+                timed.idle.append(host.idle().seconds)
+                timed.runs.append(run(number))
+                if number % _SWEEP == _SWEEP - 1:
+                    host.end_all(daemons=False)
+    finally:
+        host.end_all()
+    return timed
+
+
+def _hooks(host: Host) -> Runner:
+    return lambda number: host.prompt(PROMPT, f"session {number}")
+
+
+@contextmanager
+def _killed(host: Host, dice: random.Random) -> Iterator[Runner]:
+    """The daemon is killed while the hook runs; each hook starts the next one."""
+
+    def run(number: int) -> Run:
+        pid = host.started()
+        killer = threading.Timer(dice.uniform(0, 0.2), _kill, (pid,))
+        killer.start()
+        try:
+            return host.prompt(PROMPT, f"session {number}")
+        finally:
+            killer.join()
+
+    with host.daemon():
+        yield run
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def _stopped(host: Host, _dice: random.Random) -> Iterator[Runner]:
+    """The daemon stands still: it takes connections and never answers."""
+    with host.daemon() as pid:
+        os.kill(pid, signal.SIGSTOP)
+        yield _hooks(host)
+
+
+@contextmanager
+def _full(host: Host, _dice: random.Random) -> Iterator[Runner]:
+    """The home lies on a disk without a free byte; a daemon is wanted and none is there."""
+    host.idle()  # its script is written before
+    filler = os.open(host.home.parent / "filler", os.O_WRONLY | os.O_CREAT)
+    for size in (1 << 16, 1 << 12, 1):
+        with suppress(OSError):
+            while True:
+                os.write(filler, b"x" * size)
+    os.close(filler)
+    if os.statvfs(host.home).f_bavail:  # no small disk could be made: then no file may grow
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    host.variables["MEMORY_MESH_DAEMON"] = "1"
+    yield _hooks(host)
+
+
+@contextmanager
+def _locked(host: Host, _dice: random.Random) -> Iterator[Runner]:
+    """A writer of ours was stopped in the middle of its transaction."""
+    writer = Child(_write_and_stop, host.store)
+    os.waitid(os.P_PID, writer.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    try:
+        yield _hooks(host)
+    finally:
+        writer.kill()
+
+
+def _write_and_stop(store: Path) -> None:
+    def hear(_number: int) -> None:
+        if events[-1].startswith(_INSIDE):
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    events = watch(hear)
+    with MemoryMesh(db_dir=store, embedder="none") as mesh:
+        mesh.add("a memory that is never stored")
+
+
+@contextmanager
+def _shut(host: Host, _dice: random.Random) -> Iterator[Runner]:
+    """A process of others keeps the file of the namespace to itself."""
+    keeper = Child(_keep, host.store)
+    os.waitid(os.P_PID, keeper.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    try:
+        yield _hooks(host)
+    finally:
+        keeper.kill()
+
+
+def _keep(store: Path) -> None:
+    [file] = (store / "namespaces").glob("*.db")
+    holder = sqlite3.connect(file, isolation_level=None)
+    holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+    holder.execute("BEGIN EXCLUSIVE")
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@contextmanager
+def _corrupt(host: Host, _dice: random.Random) -> Iterator[Runner]:
+    """Where the socket should be there is something else, in turns; no daemon takes it away."""
+    lock = os.open(place.lock_path(str(host.store)), os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    os.ftruncate(lock, 0)
+    host.variables["MEMORY_MESH_DAEMON"] = "1"
+
+    def run(number: int) -> Run:
+        with SOCKETS[number % len(SOCKETS)](host.socket()):
+            return host.prompt(PROMPT, f"session {number}")
+
+    try:
+        yield run
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def _a_file(path: Path) -> Iterator[None]:
+    path.write_bytes(b"no socket")
+    yield
+
+
+@contextmanager
+def _a_folder(path: Path) -> Iterator[None]:
+    path.mkdir()
+    yield
+
+
+@contextmanager
+def _silent(path: Path) -> Iterator[None]:
+    """A socket that takes connections and says nothing."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        yield
+
+
+@contextmanager
+def _nonsense(path: Path) -> Iterator[None]:
+    """A socket that answers what is no reply."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        talker = Child(_talk, listener)
+        try:
+            yield
+        finally:
+            talker.kill()
+
+
+def _talk(listener: socket.socket) -> None:
+    end = time.monotonic() + BLOCKER_SECONDS
+    while time.monotonic() < end:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.recv(1 << 16)
+            connection.sendall(b"\x00\xff nonsense {\n")
+
+
+SOCKETS = (_a_file, _a_folder, _silent, _nonsense)
+FULL = "disk full"
+FAULTS: dict[str, Fault] = {
+    "daemon killed": _killed,
+    "daemon stopped": _stopped,
+    FULL: _full,
+    "store locked by a stopped writer": _locked,
+    "store shut by another process": _shut,
+    "socket corrupt": _corrupt,
+}
+
+
+def _ms(seconds: list[float], share: float) -> float:
+    return round(sorted(seconds)[max(0, round(share * len(seconds)) - 1)] * 1000, 1)
