@@ -129,11 +129,6 @@ class Session:
         """Records what this session stored."""
         self.record(stored=sorted(set(ids)))
 
-    def stored_ids(self) -> list[str]:
-        """The ids of what this session stored, in their order."""
-        found = [id_ for line in self._lines() for id_ in _texts(line.get("stored"))]
-        return list(dict.fromkeys(found))
-
     def hide(self, words: "Iterable[str]") -> None:
         """Records words that were marked as private, each under the store's key."""
         told = [word for text in words for word in _words(text) if len(word) >= LEAST_LETTERS]
