@@ -25,6 +25,7 @@ _SIZES = (1, 2, 3, 5, 8, 20, 60, 300)
 _SIZE_WEIGHTS = (8, 8, 8, 6, 4, 3, 1, 0.4)
 VERBS = ("add", "add_many", "update", "pin", "delete", "restore", "get", "rate", "search")
 _VERB_WEIGHTS = (10, 3, 5, 3, 3, 3, 6, 4, 4)
+_LONGEST_START_SECONDS = 60
 _SEARCHED = 25  # acknowledged memories looked for by keyword after each kill
 
 Intent = dict[str, Any]
@@ -59,6 +60,8 @@ def crash_random(
             Child(_write_for_ever, folder, journal, models[who], who, dice.random())
             for who, journal in enumerate(journals)
         ]
+        if round_ % 2:  # every other round spares the start, however slow the machine is
+            await_answers(journals)
         time.sleep(dice.uniform(0.005, 0.35))
         for child in children:
             os.kill(child.pid, 9)
@@ -94,6 +97,15 @@ def word(number: int, prefix: str = "zq") -> str:
 def own_word(text: str) -> str:
     """The word that only this text contains."""
     return next(part for part in text.split() if part.startswith("zq"))
+
+
+def await_answers(journals: Sequence[Path]) -> None:
+    """Until every writer was told something; a writer that died is noticed by its end."""
+    end = time.monotonic() + _LONGEST_START_SECONDS
+    while time.monotonic() < end:
+        if all(path.exists() and '"done"' in path.read_text() for path in journals):
+            return
+        time.sleep(0.01)
 
 
 class Journal:

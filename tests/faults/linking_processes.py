@@ -18,7 +18,7 @@ from typing import Any
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
-from tests.faults.crash import Journal, word
+from tests.faults.crash import Journal, await_answers, word
 from tests.faults.graph_world import TOPICS, Topical
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, Ticker, silent
@@ -26,7 +26,6 @@ from tests.faults.report import Progress, Report, Ticker, silent
 _SHARED = 20  # memories that everybody links to
 _VERBS = ("add", "add_many", "update", "link", "unlink", "delete", "inject", "flush", "evolve")
 _VERB_WEIGHTS = (8, 3, 3, 6, 1, 1, 6, 6, 2)
-_LONGEST_START_SECONDS = 60
 _TYPES = ("related", "follows", "part_of", "depends_on")
 _TEXTS = """SELECT m.id, t.content, m.status FROM memory m
     JOIN version v ON v.memory = m.number AND v.recorded_until IS NULL
@@ -77,7 +76,7 @@ def killed(
             Child(_write_for_ever, folder, path, told[who], shared, (who, chance.random()))
             for who, path in enumerate(journals)
         ]
-        _wait_for(journals)
+        await_answers(journals)
         time.sleep(chance.uniform(0.0, 1.5))
         for child in chance.sample(children, processes):
             time.sleep(chance.uniform(0.0, 0.05))
@@ -97,15 +96,6 @@ def killed(
     report.figures |= {"memories": len(seen.texts), "links": len(seen.links)}
     report.figures |= {"similar links": seen.similar, "prompts": len(seen.prompts)}
     return report
-
-
-def _wait_for(journals: list[Path]) -> None:
-    """Until every writer was told something; a writer that died is noticed by its end."""
-    end = time.monotonic() + _LONGEST_START_SECONDS
-    while time.monotonic() < end:
-        if all(path.exists() and '"done"' in path.read_text() for path in journals):
-            return
-        time.sleep(0.01)
 
 
 def _prepare(folder: Path) -> list[str]:
