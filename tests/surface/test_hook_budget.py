@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -182,6 +183,37 @@ def test_beside_a_stopped_daemon_the_hook_answers_by_itself(stopped: Host) -> No
     assert [line["through"] for line in stopped.lines(RUNS)] == ["process"] * RUNS
 
 
+def test_a_daemon_that_answers_late_need_not_wait_for_the_hook(
+    stopped: Host, tmp_path: Path
+) -> None:
+    """While the hook works by itself (here: for minutes) it prints what the daemon answers."""
+    folder, begun = tmp_path / "sleeper", tmp_path / "begun"
+    folder.mkdir()
+    sleeper = C_BLOCKER.format(module="memory_mesh.agents.hook.alone").replace(
+        "import re\n",
+        f"import time; open({str(begun)!r}, 'w').close(); time.sleep(600)\n            import re\n",
+    )
+    (folder / "sitecustomize.py").write_text(sleeper)
+    stopped.variables |= {"PYTHONPATH": str(folder), "MEMORY_MESH_HOOK_BUDGET_MS": "12000"}
+    known = place.recorded(str(stopped.store))
+    assert known is not None
+    waker = threading.Thread(target=_wake, args=(known[0], begun))
+    waker.start()
+    try:
+        assert PLANTED.encode() in ended_with(stopped, session="late")
+    finally:
+        waker.join()
+        kill_workers(stopped)
+
+
+def _wake(pid: int, begun: Path) -> None:
+    """Lets a stopped process go on once a file is there."""
+    end = time.monotonic() + PATIENCE
+    while not begun.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGCONT)
+
+
 def test_a_stopped_daemon_holds_up_nothing(stopped: Host) -> None:
     for run in range(RUNS):
         said = ended_with(stopped, session=f"r{run}")
@@ -215,8 +247,6 @@ def test_a_socket_that_is_none_of_ours_holds_up_nothing(host: Host, kind: str) -
         listener.listen()
     try:
         if kind == "garbage" and listener is not None:
-            import threading
-
             threading.Thread(target=_answer_garbage, args=(listener,), daemon=True).start()
         assert PLANTED.encode() in ended_with(host, session=kind)
         assert host.lines(1)[0]["through"] == "process"

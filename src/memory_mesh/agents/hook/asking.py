@@ -4,17 +4,26 @@ import _thread
 import time
 
 from memory_mesh.agents.daemon import client
-from memory_mesh.typed import Any
+from memory_mesh.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Asking:
     """A request under way; the answer or the refusal stands here as soon as there is one."""
 
-    def __init__(self, request: dict[str, Any], end: float) -> None:
+    def __init__(
+        self,
+        request: dict[str, Any],
+        end: float,
+        heard: "Callable[[dict[str, Any]], None]",
+    ) -> None:
+        """Begin to ask until `end`; `heard` gets an answer in the thread that asks."""
         self.answer: dict[str, Any] | None = None
         self.refusal = ""
         self.is_worth_a_start = False
-        self._done = _thread.allocate_lock()
+        self._heard, self._done = heard, _thread.allocate_lock()
         self._done.acquire()
         _thread.start_new_thread(self._ask, (request, end))
 
@@ -32,6 +41,7 @@ class Asking:
             answer = reply.get("answer") if reply.get("ok") is True else None
             if isinstance(answer, dict):
                 self.answer = answer
+                self._heard(answer)
             else:
                 self.refusal = str((reply.get("error") or {}).get("kind", "no answer"))
         finally:

@@ -4,13 +4,16 @@
 
     stdin ──▶ input without private parts ──▶ daemon ──▶ answer ──▶ line for the host
                                                 │ none, or slow: the store itself, in this process
+                                                │ at the same time; the first answer is the line
     after the host has its line:  session, journal, a daemon for next time, capture
 
 Nobody waits for what happens after the line. After a minute the system ends the worker (main.py).
 """
 
+import _thread
 import gc
 import os
+import sys
 import time
 
 from memory_mesh.agents import journal, light_json, request as requests
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 HEDGE_SHARE = 1 / 6  # of the budget that the daemon has alone; then the same work begins here
 CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
+_SWITCH_SECONDS = 0.001  # after which the thread at work lets the one that asks the daemon run
 _POLITE = 5  # steps of priority that a worker gives up when nobody waits for it any more
 DONE, FAILED = "done", "failed"  # outcomes of a capture; hooks without `done` have stopped learning
 
@@ -33,7 +37,8 @@ def run(arguments: list[str], began: float, end: float, answers: int, words: int
     """Does one hook's work; the answer goes to one pipe, what became of it comes by the other."""
     os.setsid()
     gc.disable()
-    hook = Hook(arguments, began, end)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    hook = Hook(arguments, began, end, answers)
     try:
         hook.read()
     except NoInput as error:
@@ -43,7 +48,8 @@ def run(arguments: list[str], began: float, end: float, answers: int, words: int
         hook.recall()
     except Exception as error:  # noqa: BLE001  # the surface's last line
         hook.fail(error)
-    said = _handed_over(hook.output, answers, words)
+    hook.hand_over(hook.output)
+    said = _fate(answers, words)
     gc.enable()
     hook.finish(said)
 
@@ -60,9 +66,11 @@ def write_down(facts: bytes, outcome: str, ms: int) -> None:
 class Hook:
     """One event of a host: what came in, what goes out, and how it went."""
 
-    def __init__(self, arguments: list[str], began: float, end: float) -> None:
+    def __init__(self, arguments: list[str], began: float, end: float, answers: int) -> None:
         self._host, self._stated = _arguments(arguments)
-        self._began, self._end = began, end
+        self._began, self._end, self._answers = began, end, answers
+        self._turn, self._handed_at = _thread.allocate_lock(), 0.0
+        self._asking: Asking | None = None
         self._parents = requests.ancestors(os.getppid())  # the hook itself is gone soon
         self._given: dict[str, Any] = {}
         self._event = self._session = self._cwd = self._store = ""
@@ -93,17 +101,36 @@ class Hook:
         if wanted is None:
             return
         request = self._request("recall", {**without_private(wanted), "until": self._end})
-        asking = Asking(request, self._end)
+        asking = self._asking = Asking(request, self._end, self._heard)
         asking.wait((self._end - self._began) * HEDGE_SHARE)
         if asking.answer is None:
             self._alone(request, asking)
-        if asking.answer is not None:  # it has recorded the same injection
-            self._answer, self._through, self._stores = asking.answer, "daemon", None
         self._reason, self._starts = asking.refusal, asking.is_worth_a_start
         self.output = claude_code.output_of(self._event, self._answer)
+        if self._through and self.hand_over(self.output):
+            return
+        if asking.answer is not None:  # the daemon was faster
+            self._take(asking.answer)
+
+    def hand_over(self, output: str) -> bool:
+        """Hands the line to the host, unless another one was; the first one counts."""
+        with self._turn:
+            if self._handed_at:
+                return False
+            self._handed_at = time.monotonic()
+            _say(self._answers, output.encode("ascii") + b"\n")
+        return True
 
     def fail(self, error: Exception) -> None:
-        """Keeps what went wrong for the journal, by its kind: a text may quote the prompt."""
+        """Keeps what went wrong for the journal, by its kind: a text may quote the prompt.
+
+        Where this process failed the daemon may still answer, or has done so already.
+        """
+        if self._asking is not None:
+            self._asking.wait(self._end - time.monotonic())
+            if self._asking.answer is not None:
+                self._take(self._asking.answer)
+                return
         self._failure = getattr(error, "reason", "") or type(error).__name__
         self.output = ""
 
@@ -119,6 +146,15 @@ class Hook:
             self._stores.close()  # writes the record of what entered the prompt
         if self._event in claude_code.CAPTURES:
             self._learn()
+
+    def _heard(self, answer: dict[str, Any]) -> None:
+        """Hands the daemon's answer over at once, whatever this process is doing meanwhile."""
+        self.hand_over(claude_code.output_of(self._event, answer))
+
+    def _take(self, answer: dict[str, Any]) -> None:
+        """Counts the daemon's answer as the one that was given; it has recorded the injection."""
+        self._answer, self._through, self._stores = answer, "daemon", None
+        self.output = claude_code.output_of(self._event, answer)
 
     def _alone(self, request: dict[str, Any], asking: Asking) -> None:
         """Answers in this process without an embedder, unless the daemon answers meanwhile."""
@@ -186,7 +222,7 @@ class Hook:
     def _note(self, outcome: str) -> None:
         told = {name: self._answer[name] for name in ("memories", "tokens") if name in self._answer}
         reason = self._failure or self._reason
-        ms = round((time.monotonic() - self._began) * 1000)
+        ms = round((self._handed_at - self._began) * 1000)
         journal.note(
             self._place(),
             "hook",
@@ -205,9 +241,8 @@ class Hook:
         return self._store or place.folder_of(os.environ, self._cwd)
 
 
-def _handed_over(output: str, answers: int, words: int) -> bytes:
-    """Hands the line over; returns what became of it, nothing if it came too late."""
-    _say(answers, output.encode("ascii") + b"\n")
+def _fate(answers: int, words: int) -> bytes:
+    """What became of the line that was handed over; nothing if it came too late."""
     os.close(answers)
     said = os.read(words, 1)
     return said if said in (PRINTED, SILENT) else b""
