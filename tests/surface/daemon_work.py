@@ -1,5 +1,6 @@
-"""Three things that a daemon under test can do beside its own: store, wait for a file, break."""
+"""What a daemon under test can do beside its own: store, wait for a file, break, show modules."""
 
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,3 +30,8 @@ def fail(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
     if request["input"].get("how") == "answer":
         return {"bytes": b"x"}
     raise RuntimeError("a bug with a key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789")
+
+
+def loaded(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Says whether a module is loaded."""
+    return {"loaded": request["input"]["module"] in sys.modules}

@@ -27,6 +27,7 @@ _version.__version__ = sys.argv[3]
 from memory_mesh.agents import answer
 answer._HOMES["note"] = ("tests.surface.daemon_work", "note")
 answer._HOMES["slow"] = ("tests.surface.daemon_work", "slow")
+answer._HOMES["loaded"] = ("tests.surface.daemon_work", "loaded")
 answer._HOMES["break"] = ("tests.surface.daemon_work", "fail")
 from memory_mesh.agents.daemon import server
 from memory_mesh.agents.daemon.running import serve
@@ -102,7 +103,7 @@ class Place:
         ending: int = 60,
         **more: str,
     ) -> subprocess.Popen[bytes]:
-        """Starts a daemon as a child, with three more things that it can do, and waits for it.
+        """Starts a daemon as a child, with four more things that it can do, and waits for it.
 
         It looks more often than others whether its store and its socket are there.
         """

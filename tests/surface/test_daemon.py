@@ -144,6 +144,12 @@ def test_each_client_gets_its_own_settings(here: Place) -> None:
     assert texts(here, "work") == ["The pump leaks"]
 
 
+def test_it_loads_what_a_prompt_needs_before_anybody_asks(here: Place) -> None:
+    here.foreground()
+    module = {"module": "memory_mesh.agents.hook.events"}
+    until(lambda: here.ask("loaded", module)["answer"]["loaded"])
+
+
 def test_two_stores_have_two_daemons(here: Place) -> None:
     first = here.started()
     here.variables["MEMORY_MESH_DIR"] = str(here.home / "other")
@@ -418,6 +424,7 @@ def test_it_ends_when_its_store_is_another_one(here: Place, how: str) -> None:
 
 def test_while_nobody_asks_it_uses_no_processor(here: Place) -> None:
     pid = here.started()
+    until(lambda: len(list(Path(f"/proc/{pid}/task").iterdir())) == 1)  # all is loaded
     before = ticks(pid)
     time.sleep(2)
     assert ticks(pid) - before <= 1  # of a hundredth of a second each

@@ -9,6 +9,8 @@
 
 import os
 import sys
+import threading
+from importlib import import_module
 
 from memory_mesh._version import __version__
 from memory_mesh.agents import journal, request as requests
@@ -17,6 +19,7 @@ from memory_mesh.agents.daemon.holding import Held
 
 PING_SECONDS = 1.0
 _SWITCH_SECONDS = 0.001  # after which a thread at work lets another one run
+_NEEDED_SOON = ("memory_mesh.agents.hook.events", "memory_mesh.sync", "memory_mesh.flows.context")
 
 
 def serve(store: str, idle: float) -> bool:
@@ -48,6 +51,7 @@ def _serve(store: str, held: Held, idle: float) -> None:
     os.chdir("/")
     sys.setswitchinterval(_SWITCH_SECONDS)
     desk = Desk(store, Stores())
+    threading.Thread(target=_load, name="memory-mesh loading", daemon=True).start()
     journal.note(store, "daemon", outcome="started", pid=os.getpid(), version=__version__)
     Server(desk, held, idle=idle).run()
     if desk.ending != GONE:  # a line would make the folder anew
@@ -55,6 +59,12 @@ def _serve(store: str, held: Held, idle: float) -> None:
             store, "daemon", outcome="ended", pid=os.getpid(), reason=desk.ending,
             requests=desk.begun,
         )  # fmt: skip
+
+
+def _load() -> None:
+    """Loads what the first prompt needs, which has a third of a second, while the loop begins."""
+    for name in _NEEDED_SOON:
+        import_module(name)
 
 
 def _answers(store: str) -> bool:
