@@ -28,6 +28,7 @@ from bench.measure import Figures, median_ms, percentile_ms, rounded
 OUT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
 COMMAND = "python -m bench.agents"
 SUBJECTS = 50  # of prompts and of what is planted
+RUN = os.urandom(4).hex()  # a session of a kept store has been given its memories
 FRONT_MS, SHARE, TRIPS = 150.0, 0.99, 5
 Results = dict[str, dict[str, Any]]
 
@@ -93,12 +94,12 @@ def cold(host: Host, runs: int) -> Figures:
     for number in range(runs):
         bare.append(host.idle().seconds)
         with host.settled():  # the next one does not share the processor with this one's worker
-            run = host.prompt(question(number), f"cold {number}")
+            run = host.prompt(question(number), f"cold {number} {RUN}")
         found.append(_is_found(run, number))
         seconds.append(run.seconds)
         _tick(number, runs, f"{sum(found)} with the memory")
     reasons = Counter(
-        host.outcomes(2 * runs).get(f"cold {at}") for at in range(runs) if not found[at]
+        host.outcomes(4 * runs).get(f"cold {at} {RUN}") for at in range(runs) if not found[at]
     )
     for reason, count in reasons.items():
         _say(f"  missed: {count} x {reason}")
@@ -116,13 +117,13 @@ def warm(host: Host, runs: int) -> Figures:
     """Hooks with a daemon, beside a bare round trip over a socket and the search itself."""
     hooks, trips, searches, found = list[float](), list[float](), list[float](), 0
     with host.daemon(), Echo(host) as echo, host.mesh() as mesh:
-        host.prompt(question(0), "warming up", MEMORY_MESH_HOOK_BUDGET_MS="60000")
+        host.prompt(question(0), f"warming up {RUN}", MEMORY_MESH_HOOK_BUDGET_MS="60000")
         searched(mesh, question(0))
         for number in range(runs):
             trips.append(echo.trip())
             searches.append(searched(mesh, question(number)))
             with host.settled():
-                run = host.prompt(question(number), f"warm {number}")
+                run = host.prompt(question(number), f"warm {number} {RUN}")
             hooks.append(run.seconds)
             found += _is_found(run, number)
             _tick(number, runs, f"{found} with the memory")
