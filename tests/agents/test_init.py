@@ -159,6 +159,22 @@ def test_undo_after_an_upgrade_goes_back_to_before_the_first_installation(home, 
     assert _all(home) == before
 
 
+def test_undo_removes_our_own_files_whatever_was_done_to_them(home, cli):
+    _write(home / ".claude/settings.json", SETTINGS)
+    before = _all(home)
+    cli("init", "--yes")
+    plugin = home / ".claude/memory-mesh/plugin"
+    _write(plugin / "hooks/hooks.json", b'{"hooks": {}}')
+    assert cli("init", "--yes").code == 0  # the fix that doctor names
+    switched = (home / ".claude/settings.json").read_bytes().replace(b"true", b"false")
+    _write(home / ".claude/settings.json", switched)
+    assert cli("init", "--yes").code == 0
+    _write(plugin / "README.md", b"damaged, and not mended")
+    undone = cli("init", "--undo", "--yes")
+    assert undone.code == 0, undone.err
+    assert _all(home) == before
+
+
 def test_undo_works_after_an_installation_that_was_interrupted(home, cli):
     _write(home / ".claude/settings.json", SETTINGS)
     before = _all(home)

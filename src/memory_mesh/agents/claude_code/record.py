@@ -2,7 +2,7 @@
 
 The record is written before the first change, so that an installation that was interrupted can be
 undone too. A file that nobody else changed gets its old bytes back; in one that somebody did
-change, only our members are taken out.
+change, only our members are taken out. A file that we made in our own folder always goes.
 """
 
 import hashlib
@@ -146,7 +146,8 @@ def _undone(path: Path, entry: Mapping[str, Json], record: _Record) -> tuple[Cha
     now, before = current(path), record.before(entry)
     if now == before:
         return Change(path, now, now), ""
-    if not _mixed(entry, now):
+    made_by_us = before is None and record.own in path.parents
+    if made_by_us or not _mixed(entry, now):
         return Change(path, now, before), ""
     if not entry["members"]:
         return Change(path, now, now), f"{path} was changed since and is kept"
