@@ -129,6 +129,7 @@ def test_undo_takes_only_our_part_out_of_what_the_user_changed_meanwhile(home, c
 
     undone = cli("init", "--undo", "--yes")
     assert "was changed since: only the part of memory-mesh is taken out" in undone.out
+    assert "As before: 8 files. Without the part of memory-mesh: 1 file." in undone.out
     assert _settings(home) == {
         "model": "sonnet",
         "permissions": {"allow": ["Read", "Edit"]},

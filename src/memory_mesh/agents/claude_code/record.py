@@ -35,6 +35,7 @@ class Undoing:
 
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
+    partly: tuple[Path, ...] = ()  # files that lose our part, and keep what somebody changed
 
 
 def write(own: Path, changes: Sequence[Change]) -> None:
@@ -57,8 +58,12 @@ def undoing(own: Path) -> Undoing | None:
         return None
     record = _Record.read(own)
     found = [_undone(Path(path), entry, record) for path, entry in record.files.items()]
-    changes = [change for change, _ in found if change.before != change.after]
-    return Undoing(tuple(changes), tuple(note for _, note in found if note))
+    changing = [(change, note) for change, note in found if change.before != change.after]
+    return Undoing(
+        tuple(change for change, _ in changing),
+        tuple(note for _, note in found if note),
+        tuple(change.path for change, note in changing if note),
+    )
 
 
 def undo(own: Path, planned: Undoing) -> None:

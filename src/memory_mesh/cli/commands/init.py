@@ -75,18 +75,21 @@ def _undo(options: argparse.Namespace, place: places.Place) -> int:
     planned = record.undoing(place.own)
     if planned is None:
         said = f"[MemoryMesh] Nothing to undo: memory-mesh is not installed in {place.folder}."
-        return output.answer({"changed": [], "notes": []}, said, as_json=options.json)
+        return output.answer({"changed": [], "partly": [], "notes": []}, said, as_json=options.json)
     if not _agreed(options, planned.changes):
         return 1
     if not options.dry_run:
         record.undo(place.own, planned)
     plain: dict[str, Json] = {
         "changed": [str(change.path) for change in planned.changes],
+        "partly": [str(path) for path in planned.partly],
         "notes": list(planned.notes),
     }
     done = "Would be as before" if options.dry_run else "As before"
+    whole, partly = len(planned.changes) - len(planned.partly), len(planned.partly)
+    rest = f" Without the part of memory-mesh: {_files(partly)}." if partly else ""
     lines = [f"[MemoryMesh] {note}." for note in planned.notes]
-    lines.append(f"[MemoryMesh] {done}: {_files(len(planned.changes))}. Memories are kept.")
+    lines.append(f"[MemoryMesh] {done}: {_files(whole)}.{rest} Memories are kept.")
     return output.answer(plain, *lines, as_json=options.json)
 
 
