@@ -265,6 +265,28 @@ def test_here_writes_into_the_repository_and_not_into_the_home(home, cli):
     assert _all(home) == before
 
 
+@pytest.mark.parametrize("options", [(), ("--undo",)])
+def test_here_is_refused_where_the_folder_is_the_users_own(home, cli, options):
+    cli("init", "--yes")
+    before = _all(home)
+    done = cli("init", "--here", "--yes", *options, cwd=home)
+    assert done.code == 2
+    assert "Leave --here out" in done.err
+    moved = {**cli.variables, "CLAUDE_CONFIG_DIR": str(home / "elsewhere")}
+    other = CommandLine(home, start=cli.start, variables=moved)
+    assert other("init", "--here", "--yes", *options, cwd=home).code == 2
+    assert _all(home) == before
+
+
+def test_an_undo_takes_no_choice_of_the_hosts_memory(home, cli):
+    cli("init", "--yes")
+    before = _all(home)
+    done = cli("init", "--undo", "--yes", "--host-memory", "off")
+    assert done.code == 2
+    assert "--undo and --host-memory do not go together" in done.err
+    assert _all(home) == before
+
+
 def test_paths_with_spaces_and_a_stated_store_reach_the_commands(home):
     commands = places.Commands(
         Path("/my tools/memory-mesh-hook"),

@@ -66,6 +66,12 @@ def repository_place(folder: Path) -> Place:
     return Place(root / ".claude", root)
 
 
+def is_users_own(folder: Path, environment: Mapping[str, str]) -> bool:
+    """True if a folder `.claude` is the user's: as it is now, or without CLAUDE_CONFIG_DIR."""
+    own = (user_place(environment).folder, home_of(environment) / ".claude")
+    return folder.resolve() in {each.resolve() for each in own}
+
+
 def find_claude(environment: Mapping[str, str]) -> Path | None:
     """Returns Claude Code's binary, or None."""
     if found := shutil.which("claude", path=environment.get("PATH")):

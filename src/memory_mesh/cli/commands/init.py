@@ -37,13 +37,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Installs the plugin into Claude Code, or takes it back."""
     here = Path.cwd()
-    place = places.repository_place(here) if options.here else places.user_place(os.environ)
+    place = _place_here(here) if options.here else places.user_place(os.environ)
     if options.undo:
+        if options.host_memory is not None:
+            raise UsageError(
+                "--undo and --host-memory do not go together: an undo gives Claude Code's own "
+                "memory its former setting back. Leave one of the two out"
+            )
         return _undo(options, place)
     binary = places.find_claude(os.environ)
     if binary is None and not places.user_place(os.environ).folder.is_dir():
         return _not_found(options)
     return _install(options, place, binary, here)
+
+
+def _place_here(here: Path) -> places.Place:
+    """Returns the place of this repository; the user's own is refused, as an undo takes all."""
+    place = places.repository_place(here)
+    if places.is_users_own(place.folder, os.environ):
+        raise UsageError(
+            f"--here is for one repository, but {place.folder} is your own folder, which holds for "
+            "all. Leave --here out, or go into the repository first: cd REPOSITORY"
+        )
+    return place
 
 
 def _install(
