@@ -388,6 +388,19 @@ def test_hooks_that_have_never_run(installed: Patient) -> None:
     is_(installed.found()["hooks"], Mark.OK, "SessionStart 10 minutes ago", "")
 
 
+@pytest.mark.parametrize("name", [".claude/settings.json", "work/.claude/settings.local.json"])
+def test_hooks_that_are_all_switched_off(installed: Patient, name: str) -> None:
+    hooked(installed, "answered", event="SessionStart")
+    settings = installed.home / name
+    settings.parent.mkdir(exist_ok=True)
+    kept = json.loads(settings.read_text()) if settings.exists() else {}
+    settings.write_text(json.dumps({**kept, "disableAllHooks": True}))
+    fix = f'take "disableAllHooks" out of {settings}'
+    is_(installed.found()["hooks"], Mark.FAILED, '"disableAllHooks" is true', fix)
+    settings.write_text(json.dumps(kept))
+    assert installed.found()["hooks"].mark is Mark.OK
+
+
 def test_hooks_that_were_late(patient: Patient) -> None:
     hooked(patient, *["answered"] * 95, *["late"] * 5)
     is_(patient.found()["budget"], Mark.OK, "5 late and 0 failed of the last 100 hooks", "")

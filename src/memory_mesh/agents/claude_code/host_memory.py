@@ -10,7 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.agents.claude_code.changes import members_of
-from memory_mesh.agents.claude_code.places import home_of, repository_place, user_place
+from memory_mesh.agents.claude_code.places import (
+    home_of,
+    repository_place,
+    settings_here,
+    user_place,
+)
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json, Receipt, Scope
@@ -47,12 +52,7 @@ def host_memory(environment: Mapping[str, str], here: Path, *, only_here: bool) 
     """Returns how Claude Code's own memory is set for the user, or for this repository alone."""
     enabled, said_by, directory = True, "its default", ""
     place, repository = user_place(environment), repository_place(here)
-    sources = [
-        place.settings,
-        repository.folder / "settings.json",
-        repository.settings,
-    ]
-    for path in dict.fromkeys(sources):
+    for path in settings_here(environment, here):
         stated = members_of(path)
         if isinstance(stated.get(_SWITCH), bool):
             enabled, said_by = bool(stated[_SWITCH]), str(path)

@@ -66,6 +66,17 @@ def repository_place(folder: Path) -> Place:
     return Place(root / ".claude", root)
 
 
+def settings_here(environment: Mapping[str, str], here: Path) -> list[Path]:
+    """Returns the settings that Claude Code reads in a folder; a later one goes before."""
+    repository = repository_place(here)
+    read = [
+        user_place(environment).settings,
+        followed(repository.folder / "settings.json"),
+        repository.settings,
+    ]
+    return list(dict.fromkeys(read))
+
+
 def is_users_own(folder: Path, environment: Mapping[str, str]) -> bool:
     """True if a folder `.claude` is the user's: as it is now, or without CLAUDE_CONFIG_DIR."""
     own = (user_place(environment).folder, home_of(environment) / ".claude")

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from memory_mesh.agents import capturing
-from memory_mesh.agents.claude_code import install
+from memory_mesh.agents.claude_code import install, places
+from memory_mesh.agents.claude_code.changes import members_of
 from memory_mesh.agents.doctor.finding import Case, Finding, age, counted, failed, ok, warning
 from memory_mesh.agents.doctor.plugin_files import HOOKS
 from memory_mesh.agents.hook.main import BUDGET_MS
@@ -17,11 +18,17 @@ MOST_LATE = 5  # of a hundred
 LEAST = 10  # hooks that say something about all
 FRESH_SECONDS = 86_400.0  # after an installation nobody need have used it yet
 _BEGIN = "start a new session of claude and type a prompt"
+_SWITCH = "disableAllHooks"
 _LOG = "agents/log.jsonl"
 
 
 def fired(case: Case) -> Iterator[Finding]:
-    """When each hook ran last."""
+    """Whether hooks may run at all, and when each ran last."""
+    installed = [place for place in case.places if install.is_installed(place)]
+    if installed and (switch := _switched_off(case)):
+        said = f'"{_SWITCH}" is true in {switch}: Claude Code runs no hook, so it has no memory'
+        yield failed("hooks", said, f'take "{_SWITCH}" out of {switch}, and {_BEGIN}')
+        return
     last: dict[str, str] = {}
     for line in case.journal("hook"):
         last[str(line.get("event") or "unknown")] = str(line.get("at") or "")
@@ -29,7 +36,6 @@ def fired(case: Case) -> Iterator[Finding]:
         newest = sorted(last.items(), key=lambda one: one[1], reverse=True)
         yield ok("hooks", "; ".join(f"{event} {age(at)}" for event, at in newest))
         return
-    installed = [place for place in case.places if install.is_installed(place)]
     if not installed:
         yield warning(
             "hooks", "no hook has ever run: the plugin is not installed", "memory-mesh init"
@@ -117,6 +123,16 @@ def _capture_fix(reason: str) -> str:
     return (
         "memory-mesh daemon stop, memory-mesh init, then type a prompt in a new session of claude"
     )
+
+
+def _switched_off(case: Case) -> Path | None:
+    """The settings that switch every hook off, if the last word on it is that."""
+    off = None
+    for path in places.settings_here(case.environment, case.here):
+        stated = members_of(path).get(_SWITCH)
+        if isinstance(stated, bool):
+            off = path if stated else None
+    return off
 
 
 def _written(path: Path) -> float:
