@@ -408,6 +408,11 @@ def test_hooks_that_were_late(patient: Patient) -> None:
     found = patient.found()["budget"]
     is_(found, Mark.WARNING, "6 late", "memory-mesh daemon start")
     assert "the budget was spent" in found.said
+    patient.place.started()
+    fix = patient.found()["budget"].fix
+    assert "the machine was busy" in fix
+    assert "MEMORY_MESH_HOOK_BUDGET_MS" in fix
+    assert "daemon start" not in fix
     hooked(patient, *["late"] * 45)
     assert patient.found()["budget"].mark is Mark.FAILED
 
@@ -447,6 +452,10 @@ def test_a_hook_that_is_late_in_its_trial_is_a_warning(installed: Patient) -> No
     found = installed.trials()["hook trial"]
     assert found["mark"] == "warning"
     assert "memory-mesh daemon start" in found["fix"]
+    installed.place.started()
+    fix = installed.trials()["hook trial"]["fix"]
+    assert "a daemon runs" in fix
+    assert "daemon start" not in fix
 
 
 # --- the page ---------------------------------------------------------------------------------

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests
+from memory_mesh.agents.claude_code import places
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.doctor.finding import Case, Finding, ago, failed, ok, warning
+from memory_mesh.agents.hook.main import BUDGET
 
 _SECONDS = 3.0
 _START = "memory-mesh daemon start"
+_MORE_MS = 1_000  # a budget for hooks on a busy machine
 
 
 def daemon(case: Case) -> Iterator[Finding]:
@@ -32,6 +35,26 @@ def daemon(case: Case) -> Iterator[Finding]:
     else:
         fix = "memory-mesh daemon stop (the next hook starts one of this version)"
         yield warning("daemon", f"{said}; this command is of version {__version__}", fix)
+
+
+def runs(case: Case) -> bool:
+    """Whether a daemon of this store answers."""
+    asking = requests.made("ping", environment=case.environment, cwd=str(case.here))
+    asking["store"] = str(case.store)
+    try:
+        client.ask(asking, seconds=_SECONDS)
+    except client.NoDaemon:
+        return False
+    return True
+
+
+def more_time(case: Case) -> str:
+    """What helps hooks that are late although a daemon runs."""
+    settings = places.user_place(case.environment).settings
+    return (
+        f"close what keeps the machine busy; or give hooks more time, which a prompt may then "
+        f'wait: {{"env": {{"{BUDGET}": "{_MORE_MS}"}}}} in {settings}'
+    )
 
 
 def _without(case: Case, refusal: client.NoDaemon) -> Finding:

@@ -8,6 +8,7 @@ from pathlib import Path
 from memory_mesh.agents import capturing
 from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.claude_code.changes import members_of
+from memory_mesh.agents.doctor import daemon
 from memory_mesh.agents.doctor.finding import Case, Finding, age, counted, failed, ok, warning
 from memory_mesh.agents.doctor.plugin_files import HOOKS
 from memory_mesh.agents.hook.main import BUDGET_MS
@@ -64,7 +65,9 @@ def budget(case: Case) -> Iterator[Finding]:
         why = _reasons(runs)
         found = failed if many else warning
         yield found(
-            "budget", f"{said} ({why}); the prompts went on without memory", _budget_fix(late)
+            "budget",
+            f"{said} ({why}); nothing was held up, the prompts went on without memory",
+            _budget_fix(case, late),
         )
 
 
@@ -108,13 +111,15 @@ def _reasons(runs: Iterable[Mapping[str, Any]]) -> str:
     return ", ".join(reason for reason, _ in counts.most_common(3)) or "no reason is known"
 
 
-def _budget_fix(late: int) -> str:
-    if late:
-        return (
-            "memory-mesh daemon start, if none runs; it stays longer with a higher "
-            "MEMORY_MESH_DAEMON_IDLE_SECONDS. If one ran, the machine was busy"
-        )
-    return f"see the reasons in the store's {_LOG}, and mend what fails above"
+def _budget_fix(case: Case, late: int) -> str:
+    if not late:
+        return f"see the reasons in the store's {_LOG}, and mend what fails above"
+    if daemon.runs(case):
+        return f"a daemon runs, so the machine was busy: {daemon.more_time(case)}"
+    return (
+        "memory-mesh daemon start: hooks are quicker through it, and it stays longer with a higher "
+        "MEMORY_MESH_DAEMON_IDLE_SECONDS"
+    )
 
 
 def _capture_fix(reason: str) -> str:

@@ -9,7 +9,7 @@ _GET = (
     "memory-mesh models pull; offline: memory-mesh models install FOLDER, or "
     "pip install 'memory-mesh[local]'"
 )
-_UPKEEP = "memory-mesh upkeep"
+_UPKEEP = "memory-mesh upkeep (it makes what is missing; search finds less until then)"
 
 
 def embedder(case: Case) -> Iterator[Finding]:

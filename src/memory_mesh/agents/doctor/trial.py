@@ -19,6 +19,7 @@ from memory_mesh.agents import request as requests
 from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.doctor import plugin_files
+from memory_mesh.agents.doctor.daemon import more_time, runs
 from memory_mesh.agents.doctor.finding import Case, Finding, failed, ok, warning
 from memory_mesh.agents.doctor.running import answered, ran
 from memory_mesh.agents.doctor.thrown_away import PLANTED, ThrownAway, thrown_away
@@ -51,8 +52,7 @@ def hook(case: Case) -> Iterator[Finding]:
                 "hook trial",
                 f"SessionStart was late: {milliseconds} ms, nothing printed; with time enough it "
                 f"took {patient} ms",
-                "memory-mesh daemon start: a hook is quicker through it; and try again when the "
-                "machine is less busy",
+                _late_fix(case),
             )
             return
         reason = trial.reason()
@@ -129,6 +129,18 @@ def _started(
         command, json.dumps(given).encode(), {**trial.environment, **more}, trial.folder
     )
     return milliseconds, PLANTED.encode() in data
+
+
+def _late_fix(case: Case) -> str:
+    if runs(case):
+        return (
+            "a daemon runs, and real hooks are quicker through it than this trial, which has none; "
+            f"if budget warns as well: {more_time(case)}"
+        )
+    return (
+        "memory-mesh daemon start: a hook is quicker through it; and try again when the machine is "
+        "less busy"
+    )
 
 
 def _ended(trial: ThrownAway, pid: int) -> bool:

@@ -27,7 +27,7 @@ from memory_mesh.typed import NoReturn  # noqa: E402
 
 BUDGET_MS = 300
 LIFE_SECONDS = 60  # of the worker and of the third process
-BUDGET = "MEMORY_MESH_HOOK_BUDGET_MS"  # for tests
+BUDGET = "MEMORY_MESH_HOOK_BUDGET_MS"  # for busy machines, and for tests
 LIFE = "MEMORY_MESH_HOOK_LIFE_SECONDS"  # for tests
 _LEAVING_SECONDS = 0.008  # of the budget, to start the third process and to end
 _CHUNK = 4096  # a pipe that has room takes so many bytes at once
