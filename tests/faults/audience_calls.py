@@ -245,6 +245,8 @@ READS: Mapping[str, tuple[Ask, str]] = {
             ),
             BARE,
         ),
+        "project_counts": (lambda call: call.mesh.project_counts(), BARE),
+        "stated_project": (lambda call: call.mesh.stated_project("harbour").name, BARE),
         "get": (lambda call: call.mesh.get(_some_held(call), as_of=NOW, include=_STATUSES), BARE),
         "get_many": (_get_many, BARE),
         "get_all": (_get_all, BARE),
@@ -360,6 +362,7 @@ _WRITES = """
     resolve_conflict restore review review_source roll_experiences run_jobs synthesize undo_review
     unlink update update_many update_skill_reliability upkeep write_memory_log
     clear_cache close config folder for_user init view
+    merge_project name_project project_at split_project
 """.split()  # noqa: SIM905
 _GRAPH_WRITES = """
     add_to_episode close create_episode dispute evolve off on reinforce remove_from_episode

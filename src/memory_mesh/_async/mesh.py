@@ -2319,12 +2319,15 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.name_project, folder, name)
 
-    async def project_counts(self, *, names: Sequence[str] | None = None) -> dict[str, int]:
-        """Returns how many active memories there are for each project of the namespace.
+    async def project_counts(
+        self, *, names: Sequence[str] | None = None, as_owner: bool = False
+    ) -> dict[str, int]:
+        """Returns how many active memories the reader sees of each project.
 
         Options:
             names: only of these projects.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        return await self._threads.run(self._sync.project_counts, names=names)
+        return await self._threads.run(self._sync.project_counts, names=names, as_owner=as_owner)
 
     ingest = add

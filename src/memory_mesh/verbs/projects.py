@@ -104,13 +104,16 @@ class ProjectVerbs(View):
             ) from None
         return self.project_at(folder)
 
-    def project_counts(self, *, names: Sequence[str] | None = None) -> dict[str, int]:
-        """Returns how many active memories there are for each project of the namespace.
+    def project_counts(
+        self, *, names: Sequence[str] | None = None, as_owner: bool = False
+    ) -> dict[str, int]:
+        """Returns how many active memories the reader sees of each project.
 
         Options:
             names: only of these projects.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        lens = self._lens(None, across=("project", "agent", "session"))
+        lens = self._owned(None, as_owner=as_owner)
         with self._read() as snapshot:
             found = snapshot.per_project(lens)
         if names is None:

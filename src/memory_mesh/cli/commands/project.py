@@ -97,7 +97,9 @@ def _named(mesh: MemoryMesh, options: argparse.Namespace) -> int:
 def _shown(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> int:
     if options.json:
         return output.answer(_plain(mesh, found), as_json=True)
-    counts = mesh.project_counts(names=[found.name, *found.former, *found.merged, *found.others])
+    counts = mesh.project_counts(
+        names=[found.name, *found.former, *found.merged, *found.others], as_owner=True
+    )
     lines = {"project": found.name, "named by": _HOW[found.how]}
     if found.place:
         lines["folder"] = found.place
@@ -122,7 +124,7 @@ def _shown(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> int
 def _other(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> str:
     """The other project: by its name, or by a folder that it is in."""
     name: str = options.name
-    counts = mesh.project_counts()
+    counts = mesh.project_counts(as_owner=True)
     if name in counts or name in (*found.former, *found.merged):
         return name
     folder = Path(name)
@@ -145,7 +147,7 @@ def _known(counts: dict[str, int], found: Project) -> str:
 
 
 def _plain(mesh: MemoryMesh, found: Project) -> dict[str, Json]:
-    counts = mesh.project_counts(names=[found.name, *found.former, *found.merged])
+    counts = mesh.project_counts(names=[found.name, *found.former, *found.merged], as_owner=True)
     return {
         "project": found.name,
         "named_by": found.how,
