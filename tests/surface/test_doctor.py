@@ -149,6 +149,7 @@ def test_a_broken_link_is_exit_code_one_in_text_and_in_json(installed: Patient) 
     done = installed("doctor", "--quick")
     assert done.code == 1
     assert re.search(r"(?m)^failed   plugin: .*not valid JSON.* \| fix: ", done.out)
+    assert done.out.count("not valid JSON") == 1
     assert re.search(r"(?m)^ok       project: ", done.out)  # the others were looked at, too
     told = installed("doctor", "--quick", "--json")
     assert told.code == 1

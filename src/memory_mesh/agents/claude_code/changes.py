@@ -65,7 +65,7 @@ def with_members(path: Path, members: Sequence[Member]) -> Change:
             if json_edit.value_at(text, member.path) != (member.value,):
                 text = json_edit.with_member(text, member.path, value=member.value)
     except InvalidInput as error:
-        raise unreadable(path, error) from None
+        raise BrokenFile(path, error) from None
     return Change(path, before, text.encode() if text else None, tuple(members))
 
 
@@ -74,7 +74,7 @@ def members_of(path: Path) -> dict[str, Json]:
     try:
         return json_edit.read(text_of(path, current(path)))
     except InvalidInput as error:
-        raise unreadable(path, error) from None
+        raise BrokenFile(path, error) from None
 
 
 def apply(change: Change) -> None:
@@ -94,15 +94,18 @@ def text_of(path: Path, data: bytes | None) -> str:
     try:
         return (data or b"").decode()
     except UnicodeDecodeError:
-        raise unreadable(path, "it is not UTF-8") from None
+        raise BrokenFile(path, "it is not UTF-8") from None
 
 
-def unreadable(path: Path, why: object) -> InvalidInput:
-    """Returns the error for a file of the host that is broken already."""
-    return InvalidInput(
-        f"{os.fspath(path)} cannot be changed, because it is not valid JSON: {why}. Nothing was "
-        "written. Mend the file (Claude Code cannot read it either) and run this again"
-    )
+class BrokenFile(InvalidInput):
+    """A file of the host that is broken already, so that nothing was written."""
+
+    def __init__(self, path: Path, why: object) -> None:
+        super().__init__(
+            f"{os.fspath(path)} cannot be changed, because it is not valid JSON: {why}. Nothing "
+            "was written. Mend the file (Claude Code cannot read it either) and run this again"
+        )
+        self.path, self.why = path, str(why)
 
 
 def _lines(data: bytes | None) -> list[str]:

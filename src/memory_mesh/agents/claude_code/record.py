@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory_mesh.agents.claude_code.changes import (
+    BrokenFile,
     Change,
     Member,
     apply,
     current,
     text_of,
-    unreadable,
 )
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
@@ -162,7 +162,7 @@ def _undone(path: Path, entry: Mapping[str, Json], record: _Record) -> tuple[Cha
     try:
         rest = _without_ours(text_of(path, now), old, _stated_members(entry))
     except InvalidInput as error:
-        raise unreadable(path, error) from None
+        raise BrokenFile(path, error) from None
     after = None if rest is None else rest.encode()
     said = f"{path} was changed since: only the part of memory-mesh is taken out"
     return Change(path, now, after), "" if after == before else said

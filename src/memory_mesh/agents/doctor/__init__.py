@@ -9,7 +9,9 @@ what it found. One that cannot look says so; none ends the others.
 """
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+from memory_mesh.agents.claude_code.changes import BrokenFile
 from memory_mesh.agents.doctor import daemon, files, hooks, host, meaning, project, store, trial
 from memory_mesh.agents.doctor.finding import Case, Finding, Mark, failed
 from memory_mesh.errors import MeshError
@@ -45,11 +47,23 @@ TRIALS: dict[str, Check] = {
 
 def examined(case: Case, *, trials: bool = True) -> Iterator[Finding]:
     """Yields what each check finds, as soon as it is found."""
+    broken: dict[Path, str] = {}  # a file that cannot be read: the check that said why
     for name, check in {**CHECKS, **(TRIALS if trials else {})}.items():
         try:
             yield from check(case)
+        except BrokenFile as error:
+            first = broken.setdefault(error.path, name)
+            yield _unreadable(name, error, "" if first == name else first)
         except MeshError as error:
             yield failed(name, str(error), "mend what it says, and run memory-mesh doctor again")
         except OSError as error:
             what = f"{error.strerror or error}: {error.filename or case.store}"
             yield failed(name, what, f"make it readable for this user: ls -ld '{case.store}'")
+
+
+def _unreadable(name: str, error: BrokenFile, first: str) -> Finding:
+    """Says once what is wrong with a file of the host, and then only who said it."""
+    if first:
+        return failed(name, f"cannot be looked at, see {first}", f"mend {error.path}")
+    said = f"{error.path} is not valid JSON ({error.why}); Claude Code cannot read it either"
+    return failed(name, said, f"mend {error.path}, and run memory-mesh doctor again")
