@@ -135,7 +135,7 @@ def is_(finding: Finding, mark: Mark, said: str, fix: str) -> None:
 def test_all_is_well_after_init_and_nothing_is_left_of_the_trials(installed: Patient) -> None:
     done = installed("doctor")
     assert [line.split()[0] for line in done.out.splitlines()] == ["ok"] * 20 + ["[MemoryMesh]"]
-    assert "20 ok, 0 warning, 0 failed" in done.out
+    assert "20 ok, 0 warnings, 0 failed" in done.out
     assert (done.code, done.err) == (0, "")
     assert "gave a planted memory back" in done.out
     assert "8 tools listed" in done.out
@@ -291,7 +291,7 @@ def test_texts_that_wait_for_vectors_or_terms(
 
 
 def test_a_daemon_that_runs_was_stopped_or_was_killed(patient: Patient) -> None:
-    is_(patient.found()["daemon"], Mark.OK, "none runs", "memory-mesh daemon start")
+    is_(patient.found()["daemon"], Mark.OK, "none runs", "memory-mesh daemon start (")
     pid = patient.place.started()
     is_(patient.found()["daemon"], Mark.OK, f"process {pid}, version {__version__}", "")
     os.kill(pid, signal.SIGSTOP)
@@ -299,7 +299,8 @@ def test_a_daemon_that_runs_was_stopped_or_was_killed(patient: Patient) -> None:
     is_(found, Mark.FAILED, "does not answer", f"kill -9 {pid}")
     patient.fixed(found)
     until(lambda: not lives(pid))
-    is_(patient.found()["daemon"], Mark.WARNING, "stale socket", "memory-mesh daemon start")
+    stale = "stale socket was left behind: a socket is there, but no process answers at it"
+    is_(patient.found()["daemon"], Mark.WARNING, stale, "memory-mesh daemon start")
     assert patient("daemon", "start").code == 0
     assert patient.found()["daemon"].mark is Mark.OK
 

@@ -139,7 +139,7 @@ def _exchanged(request: dict[str, Any], end: float) -> dict[str, Any]:
     except TimeoutError:
         raise NoDaemon("timeout", "the daemon did not answer in time", sent=sent) from None
     except OSError as error:
-        raise NoDaemon("broken", str(error), sent=sent) from None
+        raise NoDaemon("broken", _in_words(error), sent=sent) from None
     except requests.BadLine as error:
         raise NoDaemon("garbage", str(error), sent=sent) from None
     finally:
@@ -163,7 +163,7 @@ def _connected(store: str, environment: "Mapping[str, str]", end: float) -> "soc
         except OSError as error:
             connection.close()
             if not isinstance(error, FileNotFoundError):
-                failure = NoDaemon(_why_not(error), str(error))
+                failure = NoDaemon(_why_not(error), _in_words(error))
         else:
             return connection
     raise failure
@@ -186,6 +186,13 @@ def _why_not(error: OSError) -> str:
     if isinstance(error, BlockingIOError):  # Linux says so when the backlog is full
         return "timeout"
     return "refused" if isinstance(error, ConnectionRefusedError) else "unusable socket"
+
+
+def _in_words(error: OSError) -> str:
+    """What happened, without the number that the system has for it."""
+    if isinstance(error, ConnectionRefusedError):
+        return "a socket is there, but no process answers at it"
+    return f"the socket says: {error.strerror}" if error.strerror else str(error)
 
 
 def _send(connection: "socket", line: bytes, end: float) -> None:

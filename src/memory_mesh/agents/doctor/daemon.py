@@ -73,8 +73,12 @@ def _without(case: Case, refusal: client.NoDaemon) -> Finding:
     if refusal.reason in {"wrong user", "platform"}:
         return warning("daemon", str(refusal), "hooks work without one, by words only")
     if refusal.reason == "not there" and not (holder and _is_left(holder[1])):
-        return ok("daemon", "none runs; the next hook or MCP server starts one", f"now: {_START}")
-    return warning("daemon", f"a stale socket was left behind ({refusal})", _START)
+        return ok(
+            "daemon",
+            "none runs; the next hook or MCP server starts one",
+            f"{_START} (to have one now)",
+        )
+    return warning("daemon", f"a stale socket was left behind: {refusal}", _START)
 
 
 def _is_left(socket: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.agents.doctor import Case, Finding, Mark, examined
+from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Json
 
@@ -49,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         output.say_json(_plain(found, store))
     else:
-        said = ", ".join(f"{counts[mark]} {mark}" for mark in Mark)
+        warnings = counted(counts[Mark.WARNING], "warning")
+        said = f"{counts[Mark.OK]} ok, {warnings}, {counts[Mark.FAILED]} failed"
         output.say(f"[MemoryMesh] {said}. Version {__version__}, store {output.named(store)}.")
     return 1 if counts[Mark.FAILED] else 0
 
