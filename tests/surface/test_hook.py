@@ -13,7 +13,7 @@ import pytest
 
 from memory_mesh.agents.sessions import Session
 from memory_mesh.errors import NotFound
-from tests.surface.hooking import PATIENCE, PLANTED, PROMPT, Host
+from tests.surface.hooking import HOOK, PATIENCE, PLANTED, PROMPT, Host
 
 LESSON = {
     "situation": "a deploy of the shop on Friday",
@@ -45,6 +45,21 @@ def daemon(host: Host) -> Iterator[Host]:
 def planted(host: Host, *texts: str) -> list[str]:
     with host.mesh() as mesh:
         return [mesh.add(text).id or "" for text in texts or (PLANTED,)]
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_asked_for_help_it_prints_its_usage_and_reads_nothing(host: Host, word: str) -> None:
+    source, held = os.pipe()  # nobody writes, and nobody closes it
+    try:
+        done = subprocess.run(
+            [*HOOK, "--host", "codex", word], stdin=source, capture_output=True, text=True,
+            env=host.environment, cwd=host.folder, timeout=PATIENCE, check=True,
+        )  # fmt: skip
+    finally:
+        os.close(source)
+        os.close(held)
+    assert done.stdout.startswith("usage: memory-mesh-hook [--host NAME] [EVENT]\n")
+    assert not host.store.exists()
 
 
 def test_a_prompt_is_given_what_fits_it(host: Host) -> None:

@@ -31,12 +31,25 @@ BUDGET = "MEMORY_MESH_HOOK_BUDGET_MS"  # for busy machines, and for tests
 LIFE = "MEMORY_MESH_HOOK_LIFE_SECONDS"  # for tests
 _LEAVING_SECONDS = 0.008  # of the budget, to start the third process and to end
 _CHUNK = 4096  # a pipe that has room takes so many bytes at once
+_USAGE = b"""\
+usage: memory-mesh-hook [--host NAME] [EVENT]
+
+Gives a host's prompt its memories. A host runs it at each event and writes one JSON object to
+its standard input; it prints one JSON object or nothing, and always ends with exit status 0.
+  --host NAME   the host that runs it (default: claude-code)
+  EVENT         the event, such as UserPromptSubmit (default: hook_event_name of the input)
+
+To install it for Claude Code: memory-mesh init. To see whether it works: memory-mesh doctor
+"""
 
 
 def main() -> NoReturn:
     """Runs one hook; always ends with exit status 0."""
     end = BEGAN + _budget() - _LEAVING_SECONDS
     try:
+        if "--help" in sys.argv or "-h" in sys.argv:
+            os.write(1, _USAGE)
+            os._exit(0)
         answers, words = _started(end)
         found, in_time = _collected(answers, end)
         outcome = _outcome(found, in_time=in_time, end=end)
