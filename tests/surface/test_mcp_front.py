@@ -338,6 +338,17 @@ def test_words_on_the_command_line(home: Path) -> None:
     assert "usage" in run("--help").stdout
     assert run("--nonsense").returncode == 2
     assert "usage" in run("--nonsense").stderr
+    for words, said in (
+        (("--nonsense",), "'--nonsense' is no option; there are: --host, --compat"),
+        (("--host", "codex", "more"), "'more' is no option"),
+        (("--compat", "nothing"), "'nothing' is no choice of --compat; there are: server-memory"),
+        (("--compat=nothing",), "'nothing' is no choice of --compat"),
+        (("--host",), "--host needs a NAME"),
+        (("--host", "a", "--host", "b"), "--host is given twice"),
+    ):
+        refused = run(*words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert said in refused.stderr
 
 
 def test_the_blocks_name_the_host(home: Path) -> None:

@@ -42,17 +42,21 @@ Serves long-term memory over MCP on standard input and output; an agent starts i
                   lane            memory_lane_store, memory_lane_find, memory_lane_feedback
 """
 _ASKED = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
+_OPTIONS = ("--host", "--compat")
 _SETS = {"server-memory": "aliases/server_memory.json", "lane": "aliases/lane.json"}
 
 
 def main() -> int:
     """Serves until the input ends or the host asks to end."""
     words = sys.argv[1:]
-    stated = _stated(words)
-    if stated is None:
-        helps = words[0] in {"-h", "--help"}
-        (sys.stdout if helps else sys.stderr).write(_USAGE)
-        return 0 if helps else 2
+    if "-h" in words or "--help" in words:
+        sys.stdout.write(_USAGE)
+        return 0
+    try:
+        stated = _stated(words)
+    except ValueError as error:
+        sys.stderr.write(f"{_USAGE}\nmemory-mesh-mcp: {error}\n")
+        return 2
     host, compat = stated.get("--host", "claude-code"), stated.get("--compat")
     out = os.dup(1)
     os.dup2(2, 1)  # whatever a library prints
@@ -70,14 +74,23 @@ def main() -> int:
     return 0
 
 
-def _stated(words: list[str]) -> dict[str, str] | None:
-    """The options by their names; None if they are not understood."""
-    names, values = words[::2], words[1::2]
-    stated = dict(zip(names, values, strict=False))
-    if len(stated) * 2 != len(words) or not set(stated) <= {"--host", "--compat"}:
-        return None
-    known = stated.get("--compat", "lane") in _SETS
-    return stated if known and all(values) else None
+def _stated(words: list[str]) -> dict[str, str]:
+    """The options by their names; ValueError names a word that is not understood."""
+    stated: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name not in _OPTIONS:
+            raise ValueError(f"{word!r} is no option; there are: {', '.join(_OPTIONS)}")
+        if name in stated:
+            raise ValueError(f"{name} is given twice")
+        stated[name] = value if equals else next(rest, "")
+        if not stated[name]:
+            raise ValueError(f"{name} needs a NAME")
+    compat = stated.get("--compat")
+    if compat is not None and compat not in _SETS:
+        raise ValueError(f"{compat!r} is no choice of --compat; there are: {', '.join(_SETS)}")
+    return stated
 
 
 class Terminated(Exception):
