@@ -272,6 +272,9 @@ def test_the_command_prints_the_entry_for_a_host(tmp_path: Path) -> None:
     entry = json.loads(cli(*words).out)["mcpServers"]["memory-mesh"]
     assert entry["args"] == ["--compat", "server-memory"]
     assert entry["env"] == {"MEMORY_MESH_PROJECT": "shop"}
-    assert "need --http" in cli("mcp", "--no-token").err
+    for given in (("--no-token",), ("--port", "0"), ("--host", "::1"), ("--allow-host", "x")):
+        refused = cli("mcp", *given)
+        assert (refused.code, refused.out) == (2, "")
+        assert f"{given[0]} needs --http" in refused.err
     secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
     assert secret not in cli("mcp", "--project", secret).out

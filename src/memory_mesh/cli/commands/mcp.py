@@ -18,7 +18,8 @@ from memory_mesh.model import Json
 from memory_mesh.policy.users import user_namespace
 
 EXAMPLE = "memory-mesh mcp --http --port 7437"
-PORT = 7437
+ADDRESS, PORT = "127.0.0.1", 7437
+_OF_HTTP = ("host", "port", "allow_host", "no_token")
 _MOST_PORTS = 65_535
 _SETTINGS = {
     "db_dir": "MEMORY_MESH_DIR",
@@ -32,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     add = parser.add_argument
     add("--http", action="store_true", help="serve over HTTP, for clients that start no process")
-    add("--host", metavar="ADDRESS", default="127.0.0.1", help="listen here (default: 127.0.0.1)")
-    add("--port", metavar="N", type=int, default=PORT, help=f"default: {PORT}; 0: any free one")
-    add("--allow-host", metavar="NAME", action="append", default=[],
+    add("--host", metavar="ADDRESS", help=f"listen here (default: {ADDRESS})")
+    add("--port", metavar="N", type=int, help=f"default: {PORT}; 0: any free one")
+    add("--allow-host", metavar="NAME", action="append",
         help="a name that clients may call this server by; may be repeated")  # fmt: skip
     add("--no-token", action="store_true", help="ask clients for no token (loopback only)")
     add("--compat", choices=SETS, help="offer the tools of another memory server instead")
@@ -46,8 +47,10 @@ def run(options: argparse.Namespace) -> int:
     load({}, variables)  # says what is wrong with the settings
     if options.http:
         return _serve(options, variables)
-    if options.no_token or options.allow_host:
-        raise UsageError("--no-token and --allow-host need --http")
+    for name in _OF_HTTP:
+        given = getattr(options, name)
+        if given is not None and given is not False:
+            raise UsageError(f"--{name.replace('_', '-')} needs --http")
     entry: dict[str, Json] = {"command": str(places.find_commands({}).mcp)}
     if options.compat:
         entry["args"] = ["--compat", options.compat]
@@ -67,12 +70,14 @@ def _serve(options: argparse.Namespace, variables: dict[str, str]) -> int:
         raise MissingExtra.of("mcp", "MCP over HTTP") from None
     from memory_mesh.agents.mcp.asking import Asking
 
-    if not 0 <= options.port <= _MOST_PORTS:
+    host = ADDRESS if options.host is None else options.host
+    port = PORT if options.port is None else options.port
+    if not 0 <= port <= _MOST_PORTS:
         raise UsageError(f"--port is a number from 0 to {_MOST_PORTS}")
-    local = server.is_loopback(options.host)
+    local = server.is_loopback(host)
     if options.no_token and not local:
         raise NotAllowed(
-            f"--no-token is for the loopback interface; at {options.host} anybody who reaches "
+            f"--no-token is for the loopback interface; at {host} anybody who reaches "
             "the port could read and write the memories. Leave it out"
         )
     store = Path(place.folder_of(variables, str(Path.cwd())))
@@ -80,10 +85,10 @@ def _serve(options: argparse.Namespace, variables: dict[str, str]) -> int:
     asking = Asking("mcp-http", environment=variables, has_host_process=False)
     with (
         suppress(KeyboardInterrupt),  # the way to end it at a terminal
-        server.bound(options.host, options.port) as listener,
+        server.bound(host, port) as listener,
     ):
         port = listener.getsockname()[1]
-        listening = server.Listening(options.host, port, token, tuple(options.allow_host))
+        listening = server.Listening(host, port, token, tuple(options.allow_host or ()))
         _say_started(listening.url, store, token, is_new=is_new, local=local)
         server.serve(asking, listening, listener, options.compat)
     return 0
