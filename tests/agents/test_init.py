@@ -310,6 +310,7 @@ def test_paths_with_spaces_and_a_stated_store_reach_the_commands(home):
     assert call["timeout"] == 5
     [server] = json.loads(files["plugin/.mcp.json"])["mcpServers"].values()
     assert server["command"] == "/my tools/memory-mesh-mcp"
+    assert server["args"] == ["--host", "claude-code"]
     assert server["env"] == {"MEMORY_MESH_DIR": "/my store"}
 
 

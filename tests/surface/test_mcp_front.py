@@ -351,12 +351,29 @@ def test_words_on_the_command_line(home: Path) -> None:
         assert said in refused.stderr
 
 
-def test_the_blocks_name_the_host(home: Path) -> None:
-    params = {"name": "memory_store", "arguments": {"content": "Hosts have names."}}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+@pytest.mark.parametrize(
+    ("words", "client", "named"),
+    [
+        (("--host", "codex"), "claude-code", "codex"),
+        ((), "claude-code", "claude-code"),
+        ((), "another", "mcp"),
+        ((), None, "mcp"),
+    ],
+)
+def test_the_blocks_name_the_host(
+    home: Path, words: tuple[str, ...], client: str | None, named: str
+) -> None:
+    info = {"clientInfo": {"name": client, "version": "1"}} if client else {}
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, **info}
+    call = {"name": "memory_store", "arguments": {"content": "Hosts have names."}}
+    asked = [("initialize", begin), ("tools/call", call)] if client else [("tools/call", call)]
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(asked)
+    ]
     subprocess.run(
-        [FRONT, "--host", "codex"],
-        input=json.dumps(request).encode(),
+        [FRONT, *words],
+        input="\n".join(lines).encode(),
         env=variables_of(home),
         cwd=home,
         check=True,
@@ -364,7 +381,7 @@ def test_the_blocks_name_the_host(home: Path) -> None:
     )
     with MemoryMesh(db_dir=CommandLine(home).store, embedder="none") as mesh:
         (memory,) = mesh.get_all()
-        assert [block.agent for block in mesh.explain(memory.id).blocks] == ["codex"]
+        assert [block.agent for block in mesh.explain(memory.id).blocks] == [named]
 
 
 # --- its start -----------------------------------------------------------------------------------

@@ -52,10 +52,11 @@ def _called(call: dict[str, Json], path: str) -> dict[str, Json]:
 
 
 def _with_server(text: str, commands: Commands) -> str:
-    server: dict[str, Json] = {"command": str(commands.mcp), "args": []}
-    if commands.settings:
-        server["env"] = dict(commands.settings)
-    for name in _members(text, "mcpServers"):
+    for name, shipped in _members(text, "mcpServers").items():
+        words = shipped["args"] if isinstance(shipped, dict) else []
+        server: dict[str, Json] = {"command": str(commands.mcp), "args": words}
+        if commands.settings:
+            server["env"] = dict(commands.settings)
         text = json_edit.with_member(text, ["mcpServers", name], value=server)
     return text
 

@@ -36,13 +36,16 @@ _USAGE = """\
 usage: memory-mesh-mcp [--host NAME] [--compat server-memory|lane]
 
 Serves long-term memory over MCP on standard input and output; an agent starts it.
-  --host NAME     the agent that starts it (default: claude-code)
+  --host NAME     the agent that starts it (default: claude-code if that is the client's name,
+                  else mcp)
   --compat NAME   offers the tools of another memory server instead of its own:
                   server-memory   create_entities, add_observations, search_nodes ...
                   lane            memory_lane_store, memory_lane_find, memory_lane_feedback
 """
 _ASKED = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
 _OPTIONS = ("--host", "--compat")
+_HOST = "mcp"  # where nobody says which host it is
+_KNOWN = ("claude-code",)  # hosts that have hooks, by the names that they give as clients
 _SETS = {"server-memory": "aliases/server_memory.json", "lane": "aliases/lane.json"}
 
 
@@ -57,7 +60,7 @@ def main() -> int:
     except ValueError as error:
         sys.stderr.write(f"{_USAGE}\nmemory-mesh-mcp: {error}\n")
         return 2
-    host, compat = stated.get("--host", "claude-code"), stated.get("--compat")
+    host, compat = stated.get("--host"), stated.get("--compat")
     out = os.dup(1)
     os.dup2(2, 1)  # whatever a library prints
     front = Front(offer(compat), host, out, compat)
@@ -112,9 +115,9 @@ class Front:
     """Answers the messages of one client."""
 
     def __init__(
-        self, offer: "Mapping[str, Any]", host: str, out: int, compat: str | None = None
+        self, offer: "Mapping[str, Any]", host: str | None, out: int, compat: str | None = None
     ) -> None:
-        """Answer on the file descriptor `out`."""
+        """Answer on the file descriptor `out`; without a `host` the client may name it."""
         self._offer, self._host, self._out, self._compat = offer, host, out, compat
         self._agreed = protocol.HANDSHAKE[-1]
         self._writing = threading.Lock()
@@ -175,6 +178,7 @@ class Front:
             version = protocol.version_of(method, params, self._agreed)
             if method == "initialize":
                 version = self._agreed = protocol.agreed_on(params)
+                self._host = self._host or _client_of(params)
             result = protocol.answered(self._offer, method, params, version)
             if result is None:
                 given = self._given(method, params)
@@ -216,7 +220,7 @@ class Front:
 
         with self._changed:
             if self._asking is None:
-                self._asking = Asking(self._host)
+                self._asking = Asking(self._host or _HOST)
             return self._asking
 
     def _call(self, call: "Call") -> None:
@@ -280,6 +284,13 @@ class Front:
                     rest = rest[os.write(self._out, rest) :]
             except OSError:  # the client is gone; the end of its input follows
                 return
+
+
+def _client_of(params: "Mapping[str, Any]") -> str | None:
+    """The client's name, if it is a host that we know."""
+    client = params.get("clientInfo")
+    name = client.get("name") if isinstance(client, dict) else None
+    return name if name in _KNOWN else None
 
 
 class Call:
