@@ -1,6 +1,8 @@
 """`memory-mesh project` shows, names, merges and splits, and says what to do next."""
 
 import json
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -48,6 +50,25 @@ def test_it_shows_the_name_where_it_comes_from_and_what_is_read(
     assert shown(cli, app)["memories"] == {"github.com/ada/app": 1, str(app): 1}
     assert "Found 2 matches" in cli("search", "themes", cwd=app).out
     assert "ghp_" not in (cli.store / "namespaces/default.db").read_bytes().decode("latin-1")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not here")
+def test_a_clone_of_a_local_repository_says_what_named_it(cli: CommandLine, tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "first")
+    git("-C", "first", "commit", "--allow-empty", "-m", "x")
+    git("clone", "first", "second")
+    git("-C", "second", "worktree", "add", "../tree")
+    for name, more in (("second", ""), ("tree/deep", f"work tree: {tmp_path}/tree\n")):
+        (tmp_path / name).mkdir(exist_ok=True)
+        done = cli("project", cwd=tmp_path / name)
+        project, how, *rest = re.sub(": +", ": ", done.out).splitlines(keepends=True)
+        assert project.startswith("project: commit:")
+        assert how.startswith("named by: the repository on this machine that its remote leads to")
+        assert "".join(rest) == f"folder: {tmp_path}/second\n{more}memories: 0\n"
 
 
 def test_a_repository_is_named_for_all_its_work_trees_and_keeps_what_it_had(

@@ -13,3 +13,8 @@ class Project:
     former: tuple[str, ...] = ()  # earlier names; what is stored under them is its own
     merged: tuple[str, ...] = ()  # other projects whose memories it reads
     others: tuple[str, ...] = ()  # the names of its other remotes, such as what it is a fork of
+
+    @property
+    def is_named_by_a_neighbour(self) -> bool:
+        """True if its remote is on this machine and gave it its own root commit or path."""
+        return self.how == "remote" and self.name.startswith(("commit:", "/"))

@@ -34,6 +34,11 @@ def found(real: Path) -> tuple[Path, Path] | None:
     return bare
 
 
+def top(real: Path) -> Path | None:
+    """The nearest folder that says which repository it belongs to: the top of a work tree."""
+    return next((place for place in (real, *real.parents) if (place / ".git").exists()), None)
+
+
 def birth(files: Path) -> str:
     """When the repository was made here: git writes this file once; without it, which folder."""
     try:

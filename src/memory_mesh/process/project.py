@@ -100,6 +100,13 @@ def repository_of(folder: str | None, *, followed: int = 0) -> Repository | None
     )
 
 
+def work_tree_of(folder: str) -> str | None:
+    """The linked work tree that a folder is in; None in the main one and outside of any."""
+    real = Path(os.path.realpath(folder))
+    found, top = git_files.found(real), git_files.top(real)
+    return None if found is None or top is None or found[0] == top else _name(top)
+
+
 def short_name(project: str) -> str:
     """The last part of a path or of a remote's name; any other name is short already."""
     for kind in (PurePosixPath, PureWindowsPath):

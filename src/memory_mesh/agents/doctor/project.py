@@ -11,6 +11,7 @@ _HOW = {
     "path": "known by its path alone: a moved folder is another project",
     "folder": "its name was set for this folder",
 }
+_NEIGHBOUR = "known by the repository on this machine that its remote leads to"
 
 
 def project(case: Case) -> Iterator[Finding]:
@@ -25,4 +26,5 @@ def project(case: Case) -> Iterator[Finding]:
         yield ok("project", said, "to give it a name: memory-mesh project set NAME")
     else:
         fix = "to keep its name: memory-mesh project set NAME" if found.how == "path" else ""
-        yield ok("project", f"{found.name}, {_HOW.get(found.how, found.how)}", fix)
+        how = _NEIGHBOUR if found.is_named_by_a_neighbour else _HOW.get(found.how, found.how)
+        yield ok("project", f"{found.name}, {how}", fix)

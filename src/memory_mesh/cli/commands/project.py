@@ -20,6 +20,7 @@ _HOW = {
     "folder": "the name that was set for the folder in this store",
     "stated": "the option --project or a setting",
 }
+_NEIGHBOUR = "the repository on this machine that its remote leads to (its root commit or path)"
 _NOWHERE = (
     "this folder belongs to no project: it is in no git repository and has no name. To give it "
     "one: memory-mesh project set NAME"
@@ -100,13 +101,16 @@ def _shown(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> int
     counts = mesh.project_counts(
         names=[found.name, *found.former, *found.merged, *found.others], as_owner=True
     )
-    lines = {"project": found.name, "named by": _HOW[found.how]}
+    how = _NEIGHBOUR if found.is_named_by_a_neighbour else _HOW[found.how]
+    lines = {"project": found.name, "named by": how}
     if found.place:
         lines["folder"] = found.place
+        if (tree := _work_tree()) is not None:
+            lines["work tree"] = output.named(tree)
     lines["memories"] = str(counts[found.name])
     for line in output.pairs(lines):
         print(line)
-    listed = [(name, "a former name") for name in found.former]
+    listed = [(name, "a former name") for name in found.former if counts[name]]
     listed += [(name, "merged") for name in found.merged]
     if listed:
         output.say("it also reads:")
@@ -119,6 +123,14 @@ def _shown(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> int
                 f"to read it here: memory-mesh project merge {name}"
             )
     return 0
+
+
+def _work_tree() -> str | None:
+    """The linked work tree that the current folder is in."""
+    from memory_mesh.process.project import work_tree_of
+
+    folder = cli_options.here()
+    return None if folder is None else work_tree_of(str(folder))
 
 
 def _other(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> str:
