@@ -1,6 +1,6 @@
 """Memory across the threads of a LangGraph graph, kept by memory-mesh.
 
-    pip install 'memory-mesh[langgraph]'
+    pip install '.[langgraph]'
     python examples/agents/langgraph_memory.py [FOLDER]
 
 No key and no network: the "model" repeats what it was given. Run it twice on one folder, and the

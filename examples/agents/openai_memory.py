@@ -1,6 +1,6 @@
 """A chat that remembers its user: two lines around an OpenAI-compatible client.
 
-    pip install memory-mesh openai
+    pip install . openai
     OPENAI_API_KEY=... python examples/agents/openai_memory.py USER [FOLDER]
 
 OPENAI_BASE_URL names any server that speaks the same interface, such as a local one.
@@ -17,7 +17,9 @@ from memory_mesh.sync import MemoryMesh
 
 def main() -> None:
     """Answer each line of standard input."""
-    user, *folder = sys.argv[1:]
+    user, *folder = sys.argv[1:] or [""]
+    if not user or user in {"-h", "--help"} or len(folder) > 1:
+        sys.exit("usage: python examples/agents/openai_memory.py USER [FOLDER]")
     model = os.environ.get("OPENAI_MODEL", "gpt-5-mini")
     mesh = MemoryMesh(db_dir=folder[0] if folder else None)
     with mesh, with_memory(OpenAI(), mesh, user=user) as client:

@@ -69,3 +69,12 @@ def test_the_chat_of_the_examples_remembers_its_user(tmp_path, fake):
         )  # fmt: skip
         assert done.stdout == "Noted.\n"
     assert "I prefer trains to planes." in fake.asked[-1]["messages"][0]["content"]
+
+
+def test_without_a_user_the_chat_of_the_examples_says_how_it_is_called():
+    script = ROOT / "examples/agents/openai_memory.py"
+    done = subprocess.run(
+        [sys.executable, str(script)], input="", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == "usage: python examples/agents/openai_memory.py USER [FOLDER]\n"
