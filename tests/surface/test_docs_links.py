@@ -1,0 +1,46 @@
+"""Every link of a page to another file of the repository leads to one that is there."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *(
+        page
+        for folder in ("docs", "examples", "src")
+        for page in sorted((ROOT / folder).rglob("*.md"))
+    ),
+]
+_LINK = re.compile(r"\]\(<?([^)\s>]+)>?(?: \"[^\"]*\")?\)")
+_CODE = re.compile(r"(?ms)^ *(```+|~~~+).*?^ *\1 *$|`[^`\n]*`")
+
+
+def broken(page: Path) -> list[str]:
+    """The links of a page to files that are not there."""
+    text = _CODE.sub("", page.read_text(encoding="utf-8"))
+    files = [unquote(link.partition("#")[0]) for link in _LINK.findall(text) if ":" not in link]
+    return [file for file in files if file and not (page.parent / file).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    assert broken(page) == []
+
+
+def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("[a](page.md#x) [b](gone.md) [c](https://x.org/y) `[d](code.md)`\n")
+    assert broken(page) == ["gone.md"]
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs/agents").glob("*.md")), ids=lambda page: page.name
+)
+def test_a_page_installs_from_a_checkout_while_there_is_no_release(page: Path) -> None:
+    assert "no release on PyPI yet" in (ROOT / "README.md").read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r"(?:pip|uv tool) install '?memory-mesh|uvx memory-mesh", text) == []
