@@ -1,8 +1,10 @@
 """Every configuration example of the README and the docs is loaded by the product itself."""
 
 import ast
+import os
 import re
 import shlex
+import subprocess
 import textwrap
 import tomllib
 from collections.abc import Iterator
@@ -11,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import config
+from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
 from memory_mesh.cli import parsing
 from memory_mesh.errors import InvalidInput
 from memory_mesh.process.keys import KEY_FOLDER, KeyFile
 from tests.surface.command import CommandLine
+from tests.surface.hooking import HOOK, Host
 
 ROOT = Path(__file__).parent.parent.parent
 _NOT_OURS = {"spec", "conformance.md"}  # the requirements quote other people's settings
@@ -147,9 +151,24 @@ def test_a_documented_variable_is_read(variable: str, value: str, tmp_path: Path
         level = "info" if value == "1" else value
         done = CommandLine(tmp_path, variables={variable: level})("store", "--content", "tea")
         assert "INFO write" in done.err
+    elif variable == BUDGET:  # a setting of the hook, which reads no settings of a store
+        budget = BUDGET_MS * 3 if value == "1" else int(value)
+        assert _late_after(budget, tmp_path) >= budget * 0.9
     else:
         read = config.load({}, {variable: value, "HOME": str(tmp_path)})
         assert f"environment {variable}" in read.origins.values()
+
+
+def _late_after(budget: int, home: Path) -> int:
+    """The milliseconds after which a hook with this budget gave up: its input never ends."""
+    host = Host(home, {BUDGET: str(budget)})
+    source, held = os.pipe()
+    subprocess.run(HOOK, stdin=source, env=host.environment, cwd=host.folder, check=True)
+    os.close(source)
+    os.close(held)
+    [line] = host.lines(1)
+    assert line["outcome"] == "late"
+    return int(line["ms"])
 
 
 @pytest.mark.parametrize("call", on_every_page(calls))
