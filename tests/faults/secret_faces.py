@@ -65,6 +65,9 @@ NEEDED: dict[str, object] = {
     "target": "auth.md",
     "keep": "file",
     "start_id": "",
+    "other": "another project",
+    "name": "a project",
+    "folder": "/nowhere",
 }
 _FRESH = frozenset(("content", "text", "goal", "title", "prompt"))  # a repeat would be merged
 _NUMBERS = count()

@@ -60,7 +60,9 @@ class Served:
         while not lines or lines[-1] != "}\n":
             lines.append(process.stdout.readline())
             assert lines[-1], process.stderr and process.stderr.read()
-        return cls(process, json.loads("".join(lines))["mcpServers"]["memory-mesh"])
+        made = cls(process, json.loads("".join(lines))["mcpServers"]["memory-mesh"])
+        assert made.post().status_code  # whatever it says: now it serves, and heeds a signal
+        return made
 
     @property
     def url(self) -> str:

@@ -118,7 +118,7 @@ class ProjectVerbs(View):
             found = snapshot.per_project(lens)
         if names is None:
             return {name: count for name, count in found.items() if name is not None}
-        return {name: found.get(self._stored_name(name), 0) for name in names}
+        return {name: found.get(name, 0) for name in map(self._stored_name, names)}
 
     def _check_user(self, what: str) -> None:
         """Raises NotAllowed for an agent: what a project reads enters the user's prompts."""

@@ -107,20 +107,20 @@ def _shown(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> int
         lines["folder"] = found.place
         if (tree := _work_tree()) is not None:
             lines["work tree"] = output.named(tree)
-    lines["memories"] = str(counts[found.name])
+    lines["memories"] = str(counts.get(found.name, 0))
     for line in output.pairs(lines):
         print(line)
-    listed = [(name, "a former name") for name in found.former if counts[name]]
+    listed = [(name, "a former name") for name in found.former if counts.get(name, 0)]
     listed += [(name, "merged") for name in found.merged]
     if listed:
         output.say("it also reads:")
         for name, why in listed:
-            output.say(f"  {name}  ({why}, memories: {counts[name]})")
+            output.say(f"  {name}  ({why}, memories: {counts.get(name, 0)})")
     for name in found.others:
-        if counts[name] and name not in found.merged:
+        if counts.get(name, 0) and name not in found.merged:
             output.hint(
-                f"Another remote is {name} (memories: {counts[name]}). It is a project of its own; "
-                f"to read it here: memory-mesh project merge {name}"
+                f"Another remote is {name} (memories: {counts.get(name, 0)}). It is a project of "
+                f"its own; to read it here: memory-mesh project merge {name}"
             )
     return 0
 
