@@ -289,10 +289,22 @@ def _tongues() -> None:
 def _phrases() -> None:
     from memory_mesh.policy.learning import phrases
 
-    for value in vars(phrases).values():
-        made = getattr(value, "__wrapped__", None)
-        if made and "_any_of" in made.__code__.co_names:
-            made()
+    _made_by("_any_of", phrases)
+
+
+def _statement_phrases() -> None:
+    from memory_mesh.policy.learning import passing_phrases, statement_phrases
+
+    _made_by("any_of", passing_phrases, statement_phrases)
+
+
+def _made_by(helper: str, *modules: ModuleType) -> None:
+    """Calls every cached function of these modules that uses the helper."""
+    for module in modules:
+        for value in vars(module).values():
+            made = getattr(value, "__wrapped__", None)
+            if made and helper in made.__code__.co_names:
+                made()
 
 
 def _secrets() -> None:
@@ -333,6 +345,7 @@ def _placeholders() -> None:
 _USING: Mapping[str, tuple[Callable[[], None], str]] = {
     "engines.http.masking.redacted": (_secrets, "finditer"),
     "policy.learning.phrases._any_of": (_phrases, "search"),
+    "policy.learning.statement_phrases.any_of": (_statement_phrases, "search"),
     "policy.privacy.anchored.compiled": (_anchored, "match"),
     "policy.privacy.commands.finditer": (_commands, "finditer"),
     "policy.privacy.private_names.__init__": (_names, "finditer"),

@@ -3,11 +3,13 @@
 import re
 from functools import cache
 
+from memory_mesh.policy.learning.statement_phrases import any_of
+
 
 @cache
 def momentary() -> re.Pattern[str]:
     """Pattern of what is so at the moment, and passes."""
-    return _any_of(
+    return any_of(
         r"this morning|today|tonight|right now|at the moment|currently|just now|atm|again|tomorrow|"
         r"later|this (?:week|time|afternoon|evening)|in a meeting|for now|in a (?:minute|sec|bit)|"
         r"i'?ll|i will|i'?m going to|let me|i need to|i have to|i'?m not|i meant|for (?:the|this|a|"
@@ -25,7 +27,7 @@ def momentary() -> re.Pattern[str]:
 @cache
 def ailments() -> re.Pattern[str]:
     """Pattern of words that tell that something does not work."""
-    return _any_of(
+    return any_of(
         r"fail(?:s|ed|ing)?|broke(?:n)?|breaks?|breaking|crash(?:es|ed|ing)?|hangs?|hung|"
         r"stuck(?! (?:on|with))|wrong|missing|times? out|timed out|timing out|flaky|slow(?:er|ly)?|"
         r"doesn'?t work|not working|(?:is|are) down|leaks?|leaking|regression|bug(?:gy)?|weird|"
@@ -142,7 +144,3 @@ def reasons() -> re.Pattern[str]:
         r"first|unless|instead|except|no|\d\w*|weil|damit|porque|car)\b",
         re.IGNORECASE,
     )
-
-
-def _any_of(phrases: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{phrases})(?!\w)", re.IGNORECASE)

@@ -71,7 +71,7 @@ def questions() -> re.Pattern[str]:
 @cache
 def doubts() -> re.Pattern[str]:
     """Pattern of guesses, hypotheses, jokes, and what others say or want."""
-    return _any_of(
+    return any_of(
         r"i (?:think|guess|suppose|believe|assume|suspect|doubt|hope|wonder|bet|feel like)|imo|"
         r"imho|maybe|perhaps|probably|presumably|possibly|apparently|might|could be|may be|"
         r"not sure|unsure|pretty sure|fairly sure|quite sure|almost certain|i'?m sure|i am sure|"
@@ -198,7 +198,7 @@ def decisions() -> re.Pattern[str]:
         r"(?! (?:it|this|that|these|those|option (?:\w|one|two|three)|the (?:first|second|third|"
         r"last|other|latter))\b)"
     )
-    return _any_of(
+    return any_of(
         r"(?:we|i)(?:'ve| have|'re| are|'m| am)?(?: all| just| finally| now| both|"
         r" already)* (?:decided|agreed(?! with you)|chose|chosen|settled on|opted|voted|"
         r"committed to|"
@@ -317,7 +317,7 @@ def flaws() -> re.Pattern[str]:
 @cache
 def own_errors() -> re.Pattern[str]:
     """Pattern of words by which somebody plainly says that something said before is wrong."""
-    return _any_of(
+    return any_of(
         r"i (?:misremembered|misspoke|was wrong|was mistaken|mixed (?:that|it|this) up|got (?:that|"
         r"it) wrong)|my (?:bad|mistake)|correction|(?:scratch|strike|scrap|forget) that|"
         r"change of plans?|on second thoughts?|changed (?:my|our) mind|(?:decision|plan|"
@@ -351,7 +351,7 @@ def orders_with_reason() -> re.Pattern[str]:
 @cache
 def contrasts() -> re.Pattern[str]:
     """Pattern of `it was X, not Y` and of `X is no longer Y` inside a sentence."""
-    return _any_of(
+    return any_of(
         r"(?:it|the (?:cause|problem|reason|issue|culprit|bug)) (?:was|is|were) .{2,60}, not|"
         r"(?:was|is|were)n'?t .{2,60}, it (?:was|is)|the (?:(?:real|actual|root) )?(?:cause|reason|"
         r"culprit) (?:was|is)|root cause:|the (?:problem|issue|bug) was|i said .{1,40} but|"
@@ -378,7 +378,7 @@ def dictates() -> re.Pattern[str]:
 @cache
 def changes() -> re.Pattern[str]:
     """Pattern of what is so now, and was not before."""
-    return _any_of(
+    return any_of(
         r"(?:runs?|uses?|is|are|lives?|go(?:es)?|has|have|we'?re) [^,;]{1,40} now|now (?:runs?|"
         r"uses?|is|are|lives?|on|requires?)"
     )
@@ -393,7 +393,7 @@ def limits() -> re.Pattern[str]:
 @cache
 def takes_back() -> re.Pattern[str]:
     """Pattern of words that take back what was said before."""
-    return _any_of(
+    return any_of(
         r"scratch that|strike that|forget (?:that|what i (?:just )?said|about (?:that|it|the))|"
         r"ignore (?:that|what i (?:just )?said|my last)|i take (?:that|it) back|disregard (?:that|"
         r"this|what|my)|never ?mind (?:that|what i said)|vergiss (?:das|was ich)|olvida (?:eso|"
@@ -413,5 +413,6 @@ def secrets() -> re.Pattern[str]:
     )
 
 
-def _any_of(phrases: str) -> re.Pattern[str]:
+def any_of(phrases: str) -> re.Pattern[str]:
+    """Pattern of these phrases as whole words."""
     return re.compile(rf"(?<!\w)(?:{phrases})(?!\w)", re.IGNORECASE)
