@@ -12,7 +12,7 @@
 A run is blocked if it takes longer than its budget and what a script of the same form needs that
 does nothing, the slowest of those that ran in turns with it. Where many processes share a machine
 (`strict=False`) a run counts as blocked if it has not ended by itself long before the blocker does.
-What a hook leaves running (its capture) is ended before the next: people do not type three prompts a
+What a hook leaves running (its capture) is ended before the next: nobody types three prompts a
 second, and what is measured is one prompt beside one fault.
 """
 
