@@ -21,6 +21,7 @@ higher layer handed down. The tool exits 1 where another call goes up.
 
 import argparse
 import gc
+import logging
 import re
 import sqlite3
 import sys
@@ -34,6 +35,7 @@ from types import FrameType
 from typing import Any
 
 import memory_mesh
+from memory_mesh import log
 from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -126,10 +128,10 @@ class Recorder:
 
     @contextmanager
     def recording(self, name: str) -> Iterator[Walk]:
-        """Everything that runs inside, as one walk; what others left behind is not collected."""
+        """Everything that runs inside, as one walk, without collecting or recording."""
         self._walk = walk = Walk(name)
         self._stack = [("", "", walk.root)]
-        with _no_collection():
+        with _no_collection(), _no_listener():
             sys.setprofile(self._profile)
             try:
                 yield walk
@@ -196,6 +198,17 @@ def _no_collection() -> Iterator[None]:
     finally:
         if collecting:
             gc.enable()
+
+
+@contextmanager
+def _no_listener() -> Iterator[None]:
+    """Keeps records out: whoever listens to the log makes a walk longer."""
+    logger = logging.getLogger(log.NAME)
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled
 
 
 class _Transaction:

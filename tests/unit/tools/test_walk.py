@@ -1,6 +1,7 @@
 """The walker: it sees calls, statements and transactions, and notices a call that goes up."""
 
 import gc
+import logging
 import sqlite3
 from typing import Any
 
@@ -36,6 +37,13 @@ def test_no_search_asks_the_same_statement_twice(walks):
 def test_no_call_goes_up_but_the_callbacks(walks):
     assert [walked.broken for walked in walks] == [[], [], []]
     assert any("decides inside" in why for why in walks[0].ups.values())
+
+
+def test_a_listener_to_the_log_is_no_part_of_a_walk(caplog):
+    with caplog.at_level(logging.DEBUG):
+        walked = walk.walk_all(None)
+    assert [each.broken for each in walked] == [[], [], []]
+    assert not logging.getLogger("memory_mesh").disabled
 
 
 def test_a_call_that_goes_up_is_told(tmp_path):
