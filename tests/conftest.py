@@ -1,5 +1,6 @@
 """What every test may ask for; and no test may reach the network."""
 
+import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -44,6 +45,16 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("MEMORY_MESH_OWN_NAMES", "off")  # tests about names state some
     monkeypatch.setenv("MEMORY_MESH_DIR", str(home / "store"))
     monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "none")  # tests about meaning ask for the model
+
+
+@pytest.fixture(autouse=True)
+def _own_logging() -> Iterator[None]:
+    """A library that a test loads may set up logging for all: that ends with the test."""
+    root = logging.getLogger()
+    level, handlers = root.level, root.handlers[:]
+    yield
+    root.setLevel(level)
+    root.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")
