@@ -17,9 +17,9 @@ check: format-check lint types imports size house generated lock-check
 test *ARGS:
     python -m pytest -m "not slow" {{ ARGS }}
 
-# Run all tests, with a fixed sample (10 %) of each fault suite
+# Run all tests in two processes, with a fixed sample (10 %) of each fault suite
 test-all *ARGS:
-    python -m pytest {{ ARGS }}
+    python -m pytest -n 2 --dist loadfile {{ ARGS }}
 
 # Run the fault suites in full and write docs/proof/ (needs fiu-run and strace)
 prove *ARGS:
