@@ -89,7 +89,11 @@ def test_the_wait_that_a_server_asks_for_is_kept():
     assert sleeps == [7]
 
 
-@pytest.mark.parametrize("wait", ["3600", formatdate(time.time() + 3600), "99999999999999999999"])
+@pytest.mark.parametrize(
+    "wait",
+    ["3600", formatdate(time.time() + 3600), "99999999999999999999"],
+    ids=["seconds", "date", "for ever"],  # a date in a test's name would differ in each process
+)
 def test_a_server_that_asks_for_an_hour_is_given_up(wait):
     sleeps = Sleeps()
     with (
