@@ -128,7 +128,7 @@ class Recorder:
 
     @contextmanager
     def recording(self, name: str) -> Iterator[Walk]:
-        """Everything that runs inside, as one walk, without collecting or recording."""
+        """Everything that runs inside, as one walk: no garbage is collected, no log record made."""
         self._walk = walk = Walk(name)
         self._stack = [("", "", walk.root)]
         with _no_collection(), _no_listener():
