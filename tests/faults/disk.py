@@ -5,10 +5,13 @@ is refused, a limit on the size of files. Failing: libfiu makes 2 % of the calls
 sync fail with EIO, after start-up, in a process of its own.
 """
 
+import ast
 import codecs
+import contextlib
 import ctypes
 import errno
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -20,12 +23,17 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+
+from phonenumbers import PhoneMetadata
 
 from memory_mesh import flows, formats, policy, process, verbs
 from memory_mesh.compat.rfc11.reader import MeshHoldings
 from memory_mesh.engines import ledgers
 from memory_mesh.engines.sinks.jsonl import JsonLinesSink
 from memory_mesh.errors import StoreError, StoreIsFull, shown
+from memory_mesh.policy.privacy import masked
+from memory_mesh.policy.privacy.table import RULES
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crash import (
     VERBS,
@@ -353,10 +361,13 @@ def _work_under_faults() -> None:
 
 
 def _load_all(mesh: MemoryMesh, number: int) -> None:
-    """Every module, every verb and an error: no code is read from the disk once it fails."""
+    """Every module, verb and privacy rule: no code is read from the disk once it fails."""
     for part in (flows, formats, ledgers, policy, process, verbs):
         for module in pkgutil.walk_packages(part.__path__, f"{part.__name__}."):
-            importlib.import_module(module.name)
+            _load_late_imports(importlib.import_module(module.name))
+    for rule in RULES:  # an id made by chance can look like a bank account, which is then checked
+        masked(rule.example)
+    PhoneMetadata.load_all()
     model: Model = {}
     for verb in VERBS:
         number += 1
@@ -365,6 +376,19 @@ def _load_all(mesh: MemoryMesh, number: int) -> None:
         applied(model, intent, perform(mesh, intent, model))
     shown(str(StoreError(f"mail {word(number)}@example.org")))
     codecs.lookup("ascii")  # in which Linux lists its locks
+
+
+def _load_late_imports(module: ModuleType) -> None:
+    """What the module's functions import when they are called."""
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        names: list[str | None] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module]
+        for name in filter(None, names):
+            with contextlib.suppress(ImportError):  # a package that is not installed
+                importlib.import_module(name)
 
 
 def _try(mesh: MemoryMesh, intent: Intent, model: Model, notes: Journal, errors: Journal) -> None:
