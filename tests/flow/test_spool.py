@@ -70,6 +70,22 @@ def test_what_is_appended_while_a_writer_takes_the_spool_waits_for_the_next(fold
     assert not left.exists()
 
 
+def test_another_spool_in_the_place_of_the_one_that_was_taken_stays(folder):
+    left, now = folder / "namespaces" / "default.spool", SystemClock().now()
+    spool.append(left, [noted.Noted(used=("mem_1",), at=now)], PATIENT)
+    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
+        with spool.taking(left) as spooled:
+            spooled.records(db)
+            before = left.stat()
+            os.truncate(left, 0)  # as a new file that got the number of the removed one
+            spool.append(left, [noted.Noted(used=("mem_2",), at=now)], PATIENT)
+            after = left.stat()
+            assert (after.st_ino, after.st_size) == (before.st_ino, before.st_size)
+        with spool.taking(left) as spooled:
+            assert [one.used for one in spooled.records(db)] == [("mem_2",)]
+    assert not left.exists()
+
+
 def test_the_spool_grows_to_a_megabyte_and_keeps_the_newest(tmp_path):
     path, clock = tmp_path / "default.spool", SystemClock()
     many = [noted.Noted(used=(f"mem_{number}",), at=clock.now()) for number in range(900)]

@@ -78,19 +78,18 @@ class Spooled:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._read: tuple[int, int] | None = None  # the file and its size
+        self._read: bytes | None = None  # all of the file, as this transaction took it
 
     def records(self, db: sqlite3.Connection) -> list[Noted]:
         """What no transaction has taken yet; notes in this one that it is taken."""
         try:
             with _opened(self._path, os.O_RDONLY, 0.0) as descriptor:
-                found = os.fstat(descriptor)
                 data = os.read(descriptor, 2 * MOST_BYTES)
         except (OSError, StoreIsBusy):
             return []
         from memory_mesh.engines.ledgers.sqlite import noted_lines  # most stores have no spool
 
-        self._read = (found.st_ino, found.st_size)
+        self._read = data
         taken = _taken(db)
         batches, damaged = noted_lines.batches(data)
         new = [
@@ -108,16 +107,18 @@ class Spooled:
         return new
 
     def remove(self) -> None:
-        """After the commit: removes the file, unless somebody has appended to it."""
+        """After the commit: removes the file, unless it holds anything else by now.
+
+        Another file may be in its place, with the same size and the same number on the disk.
+        """
         if self._read is None:
             return
         with (
             suppress(OSError, StoreIsBusy),
             _opened(self._path, os.O_RDONLY, 0.0) as descriptor,
         ):
-            found = os.fstat(descriptor)
-            if (found.st_ino, found.st_size) == self._read:
-                self._discard(descriptor, found.st_size)
+            if os.read(descriptor, 2 * MOST_BYTES) == self._read:
+                self._discard(descriptor, len(self._read))
 
     def _discard(self, descriptor: int, taken: int) -> None:
         """Takes the file away; what was appended at that moment goes into the next one."""
