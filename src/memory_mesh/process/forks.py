@@ -25,7 +25,7 @@ from importlib import _bootstrap
 from memory_mesh.ports import Forkable, Releasable
 
 _PAUSE = 0.001  # seconds between two looks at who imports
-_PATIENCE = 10.0  # seconds a fork waits for running statements; then it goes ahead
+_PATIENCE = 10.0  # seconds a fork waits for running statements or imports; then it goes ahead
 
 
 class _Gate:
@@ -121,9 +121,9 @@ def release(releasable: Releasable) -> None:
 
 def _before_fork() -> None:
     _gate.before_fork()
-    _imports.before_fork()
     for releasable in list(_releasables):
         releasable.before_fork()
+    _imports.before_fork()  # the last: who holds a lock that those above wait for may import
 
 
 def _after_fork_in_parent() -> None:
