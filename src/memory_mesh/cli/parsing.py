@@ -113,7 +113,8 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> ar
 
 def load(name: str) -> Command:
     """Imports and returns the module of a command."""
-    module: Command = import_module(f"memory_mesh.cli.commands.{name.replace('-', '_')}")
+    file = "import_" if name == "import" else name.replace("-", "_")  # a word of the language
+    module: Command = import_module(f"memory_mesh.cli.commands.{file}")
     return module
 
 
