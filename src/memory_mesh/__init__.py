@@ -36,8 +36,11 @@ if TYPE_CHECKING:
         StoreIsDamaged,
         StoreIsFull,
         StoreIsNewer,
+        StoreIsReadOnly,
+        StoreWasReplaced,
         TextRefused,
         UnsafeFolder,
+        WritesAreMissing,
     )
     from memory_mesh.model import Hit, Memory, Outcome, Receipt, Scope, Skill
     from memory_mesh.model.learning import LessonBlock, LessonContext
@@ -77,8 +80,11 @@ __all__ = [
     "StoreIsDamaged",
     "StoreIsFull",
     "StoreIsNewer",
+    "StoreIsReadOnly",
+    "StoreWasReplaced",
     "TextRefused",
     "UnsafeFolder",
+    "WritesAreMissing",
     "__version__",
 ]
 
@@ -118,8 +124,11 @@ _HOMES = {
     "StoreIsDamaged": _ERRORS,
     "StoreIsFull": _ERRORS,
     "StoreIsNewer": _ERRORS,
+    "StoreIsReadOnly": _ERRORS,
+    "StoreWasReplaced": _ERRORS,
     "TextRefused": _ERRORS,
     "UnsafeFolder": _ERRORS,
+    "WritesAreMissing": _ERRORS,
 }
 
 

@@ -25,7 +25,10 @@
     │   ├── StoreIsBusy         another process held the lock for too long
     │   ├── StoreIsFull         the disk refused the write
     │   ├── UnsafeFolder        the folder is on a network file system
+    │   ├── StoreIsReadOnly     the folder cannot be written, only read
     │   ├── StoreIsDamaged      the file is not a ledger, or it is damaged
+    │   │   ├── WritesAreMissing  acknowledged writes are gone: emptied, older, or its log is lost
+    │   │   └── StoreWasReplaced  another file took the place of the namespace's own
     │   └── StorageFailed       a storage of the caller's own did not do what was asked
     └── Closed                  the mesh was closed
 """
@@ -182,6 +185,18 @@ class UnsafeFolder(StoreError):
 
 class StoreIsDamaged(StoreError):
     """The file is not a readable ledger. Run `memory-mesh verify` or restore a backup."""
+
+
+class WritesAreMissing(StoreIsDamaged):
+    """Acknowledged writes are gone. Restore a backup, or run `memory-mesh repair --accept-loss`."""
+
+
+class StoreWasReplaced(StoreIsDamaged):
+    """Another file took the namespace's place. Put its own back, or restore a backup."""
+
+
+class StoreIsReadOnly(StoreError):
+    """The store's folder cannot be written. Memories can be read, and none be stored."""
 
 
 class StorageFailed(StoreError):

@@ -5,7 +5,7 @@ from datetime import datetime
 from memory_mesh.engines.ledgers.sqlite import rows, spool
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Block, Checkpoint, Cursor, Verification
+from memory_mesh.model import Block, Checkpoint, Cursor, Finding, Verification
 from memory_mesh.ports import Clock
 
 _GIVE_UP = 5  # failures after which a sink's commit goes to the dead letters
@@ -52,9 +52,13 @@ class SqliteAudit:
         from memory_mesh.engines.ledgers.sqlite import verify as sqlite_verify
 
         left = spool.waiting(self._files.spool(namespace))
-        with self._files.reading(namespace) as db:
+        with self._files.looking(namespace) as (db, flaw):
             found = sqlite_verify.verify(db, against)
-        return replace(found, checked={**found.checked, **left}) if left else found
+        if flaw is not None:
+            findings = (Finding("head file", str(flaw)), *found.findings)
+            found = replace(found, findings=findings)
+        checked = {**found.checked, "head file": 1, **left}
+        return replace(found, checked=checked)
 
     def sink_cursor(self, namespace: str, sink: str) -> Cursor:
         """How far a sink has come."""

@@ -16,10 +16,11 @@ from memory_mesh.engines.ledgers.sqlite import (
     vectors,
 )
 from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
-from memory_mesh.engines.ledgers.sqlite.connections import Connection, Files
+from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.engines.ledgers.sqlite.noted import Noted, NotedBuffer, tell_lost, uses
+from memory_mesh.engines.ledgers.sqlite.opening import Connection
 from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
 from memory_mesh.errors import StoreError, StoreIsBusy
 from memory_mesh.model import (

@@ -1,0 +1,103 @@
+"""Faults of SQLite and the disk in our words: which file it is, and the command that helps."""
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_mesh.errors import (
+    InvalidInput,
+    MeshError,
+    StoreError,
+    StoreIsBusy,
+    StoreIsDamaged,
+    StoreIsFull,
+)
+from memory_mesh.policy.users import user_of
+
+PRIMARY = 0xFF  # the extended result code's low byte is the primary one
+_USUAL = "default"  # the namespace of a command that names none
+_FULL = {sqlite3.SQLITE_FULL}
+_BUSY = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PROTOCOL,  # SQLite tried to begin for ten seconds
+}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_REFUSED = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+_NO_TEXT = "Could not decode to UTF-8"  # Python's own: SQLite keeps any bytes as a text
+
+
+@contextmanager
+def translated(path: Path, namespace: str) -> Iterator[None]:
+    """Raise faults of SQLite and the disk as StoreError; programming errors pass as they are."""
+    try:
+        yield
+    except (StoreIsDamaged, sqlite3.Error, UnicodeEncodeError, OverflowError, OSError) as error:
+        fault = _said(error, path, namespace)
+        if fault is None:
+            raise
+        raise fault from error
+
+
+def damaged(path: Path, namespace: str, what: str) -> StoreIsDamaged:
+    """The error that names the damaged file and the commands that help."""
+    return StoreIsDamaged(
+        f"{path} is damaged: {what}. See what is wrong: {command('verify', namespace)}; rebuild "
+        f"what can be: {command('repair', namespace)}; restore a backup: memory-mesh restore "
+        "--from BACKUP; without one, copy what can be read: memory-mesh salvage --to FOLDER"
+    )
+
+
+def command(rest: str, namespace: str) -> str:
+    """A command of ours as it is typed for a namespace."""
+    if namespace == _USUAL:
+        return f"memory-mesh {rest}"
+    import shlex
+
+    user = user_of(namespace)
+    which = f"--namespace {shlex.quote(namespace)}" if user is None else f"--user {user!r}"
+    return f"memory-mesh {rest} {which}"
+
+
+def _said(error: Exception, path: Path, namespace: str) -> MeshError | None:
+    """The error in our words; None for one that says enough, or is not the store's."""
+    if isinstance(error, StoreIsDamaged):
+        told = str(error) != StoreIsDamaged.__doc__
+        return None if told else damaged(path, namespace, "it is not a ledger")
+    if isinstance(error, sqlite3.Error):
+        return _of_sqlite(error, path, namespace)
+    if isinstance(error, OSError):
+        return _of_disk(error, path)
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidInput(f"a text is not valid Unicode (a lone surrogate at {error.start})")
+    if "SQLite" in str(error):
+        return InvalidInput("a number is too large: it must be below 2**63")
+    return None
+
+
+def _of_sqlite(error: sqlite3.Error, path: Path, namespace: str) -> StoreError | None:
+    code = getattr(error, "sqlite_errorcode", 0) & PRIMARY
+    if code in _FULL:
+        return StoreIsFull()
+    if code in _BUSY:
+        return StoreIsBusy()
+    if code in _DAMAGED or str(error).startswith(_NO_TEXT):
+        return damaged(path, namespace, f"SQLite says “{error}”")
+    if code in _REFUSED:
+        return StoreError(
+            f"the disk refused {path}: {error}. Nothing is half stored, but a write that failed at "
+            "its very end may be there: look before you repeat it, or repeat it with its key."
+        )
+    return None
+
+
+def _of_disk(error: OSError, path: Path) -> StoreError | None:
+    if error.errno is None:  # not the file system's: an alarm of the caller, say
+        return None
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StoreIsFull()
+    return StoreError(
+        f"the store folder {path.parent} cannot be used: {error.strerror}. Check --db-dir."
+    )

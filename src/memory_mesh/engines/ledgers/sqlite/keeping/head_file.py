@@ -1,0 +1,179 @@
+"""The head file: what a namespace's database held after its last acknowledged write.
+
+::
+
+    COMMIT (synced) ──▶ one write of the whole line, in place, under the lock, not synced
+                        <name>.head  "v1 identity seq writes position hash crc", 192 bytes
+    a new connection ──▶ reads the line, then the database: what the line says must be there
+
+The line may be behind the database, for a process can be killed between the two; it is never
+ahead. A line that is missing or torn says nothing. `seq` counts commits; `writes` counts the other
+transactions, of uses and records of reads.
+"""
+
+import os
+import sqlite3
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite.faults import command, damaged
+from memory_mesh.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.process import private
+
+SUFFIX = ".head"
+BYTES = 192
+_FORM = "v1"
+_FIELDS = 7
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_TYPES = (str, int, int, int, bytes)  # of a row that we wrote
+_STANDS = (
+    "SELECT identity, seq, coalesce((SELECT CAST(value AS INTEGER) FROM state "
+    "WHERE name = 'writes'), 0), position, head FROM store"
+)
+_HELD = (
+    "SELECT identity, seq, position, (SELECT hash FROM block WHERE block.position = ?) FROM store"
+)
+_TABLES = "SELECT name FROM sqlite_master WHERE name IN ('store', 'state')"
+_COUNT = (
+    "INSERT INTO state VALUES ('writes', '1') ON CONFLICT (name) "
+    "DO UPDATE SET value = CAST(value AS INTEGER) + 1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a database stood: whose it is, its counters, and the end of its chain."""
+
+    identity: str
+    seq: int
+    writes: int
+    position: int
+    hash: bytes
+
+
+def path_of(database: Path) -> Path:
+    """The head file beside a database."""
+    return database.with_suffix(SUFFIX)
+
+
+def database_name(entry: str) -> str:
+    """The database that a head file belongs to; any other name as it is."""
+    stem = entry.removesuffix(SUFFIX)
+    return entry if stem == entry else stem + file_names.SUFFIX
+
+
+def stands(db: sqlite3.Connection) -> Mark:
+    """Where the database stands in this transaction."""
+    found = db.execute(_STANDS).fetchone()
+    if found is None or tuple(map(type, found)) != _TYPES:
+        raise StoreIsDamaged
+    return Mark(*found)
+
+
+def counted(db: sqlite3.Connection, before: Mark) -> Mark:
+    """Where it stands at the end of a transaction that began at a mark and changed something.
+
+    One that brings no commit is counted: its loss would show in nothing else.
+    """
+    after = stands(db)
+    if after.seq != before.seq:
+        return after
+    db.execute(_COUNT)
+    return Mark(after.identity, after.seq, after.writes + 1, after.position, after.hash)
+
+
+def read(database: Path) -> Mark | None:
+    """What the head file says; None if there is none, or its line is torn."""
+    with suppress(OSError):
+        descriptor = os.open(path_of(database), os.O_RDONLY | _FLAGS)
+        try:
+            return parsed(os.read(descriptor, BYTES))
+        finally:
+            os.close(descriptor)
+    return None
+
+
+def write(database: Path, mark: Mark) -> None:
+    """Says where the database stands; the caller holds the lock, and has committed.
+
+    A full or failing disk keeps no write from being acknowledged: the line is behind then.
+    """
+    with suppress(OSError):
+        descriptor = private.open_file(path_of(database), os.O_RDWR | _FLAGS)
+        try:
+            os.write(descriptor, line(mark))
+        finally:
+            os.close(descriptor)
+
+
+def remove(database: Path) -> None:
+    """Forgets what was acknowledged: before a database is removed on purpose, never after."""
+    path_of(database).unlink(missing_ok=True)
+
+
+def line(mark: Mark) -> bytes:
+    """The line that says a mark."""
+    said = f"{_FORM} {mark.identity} {mark.seq} {mark.writes} {mark.position} {mark.hash.hex()}"
+    return f"{said} {zlib.crc32(said.encode()):08x}".encode().ljust(BYTES - 1) + b"\n"
+
+
+def parsed(data: bytes) -> Mark | None:
+    """The mark that a line says; None for one that was not written whole."""
+    said, _, crc = data.rstrip().rpartition(b" ")
+    words = data.split()
+    if len(data) != BYTES or len(words) != _FIELDS or words[0] != _FORM.encode():
+        return None
+    if crc != b"%08x" % zlib.crc32(said):
+        return None
+    _, identity, seq, writes, position, hashed, _ = (word.decode() for word in words)
+    return Mark(identity, int(seq), int(writes), int(position), bytes.fromhex(hashed))
+
+
+def flaw(db: sqlite3.Connection, path: Path, namespace: str, mark: Mark) -> StoreIsDamaged | None:
+    """What is wrong with a database that must hold all that a mark says; None if nothing is.
+
+    The mark was read before the database is: writes of others in between do no harm.
+    """
+    tables = {name for (name,) in db.execute(_TABLES)}
+    found = db.execute(_HELD, (mark.position,)).fetchone() if "store" in tables else None
+    if found is None:
+        return missing(path, namespace, mark, "it holds nothing")
+    identity, seq, position, hashed = found
+    if identity != mark.identity:
+        return replaced(path, namespace, "it is the file of another namespace or of another store")
+    if not isinstance(seq, int) or not isinstance(position, int):
+        return damaged(path, namespace, "it does not say how far it goes")
+    if seq < mark.seq or position < mark.position:
+        return missing(path, namespace, mark, f"it ends at seq {seq}")
+    if mark.position and hashed != mark.hash:
+        return replaced(path, namespace, f"it holds another history from block {mark.position} on")
+    if seq == mark.seq and mark.writes and _writes(db, tables) < mark.writes:
+        return missing(path, namespace, mark, "the last uses and records of reads are gone")
+    return None
+
+
+def missing(path: Path, namespace: str, mark: Mark, what: str) -> WritesAreMissing:
+    """The error that says which acknowledged writes are gone, and what to do."""
+    return WritesAreMissing(
+        f"{path} lacks acknowledged writes: {what}, and writes up to seq {mark.seq} were "
+        "acknowledged. It was emptied, removed or replaced by an older copy, or its write-ahead "
+        f"log ({path.name}-wal) was lost or damaged. Put the right files back, or restore a backup "
+        "(memory-mesh restore --from BACKUP). To go on with what is there: "
+        f"{command('repair --accept-loss', namespace)}"
+    )
+
+
+def replaced(path: Path, namespace: str, what: str) -> StoreWasReplaced:
+    """The error that says that a database is not the one that was written, and what to do."""
+    return StoreWasReplaced(
+        f"{path} is not the file that was written here: {what}. Put the right file back, or "
+        "restore a backup (memory-mesh restore --from BACKUP). To go on with this one: "
+        f"{command('repair --accept-loss', namespace)}"
+    )
+
+
+def _writes(db: sqlite3.Connection, tables: set[str]) -> int:
+    return stands(db).writes if "state" in tables else 0

@@ -1,0 +1,225 @@
+"""One namespace's file: its lock, its idle connections, and whether it is still the same file.
+
+A look at the file and its log before each transaction notices that either was removed, emptied,
+replaced or written over. Then every connection is closed, and the next one is held against the
+head file, as each new connection is.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite.keeping import head_file
+from memory_mesh.engines.ledgers.sqlite.keeping.head_file import Mark
+from memory_mesh.engines.ledgers.sqlite.opening import Connection, await_log, connect, patiently
+from memory_mesh.errors import StoreWasReplaced
+from memory_mesh.process import forks
+from memory_mesh.process.locks import FairLock
+from memory_mesh.typed import TypeAlias
+
+_IDLE = 4  # connections kept per file
+_TRIES = 3  # to open a file that is just restored
+CLOSING_SECONDS = 1.0  # that `close` waits for a thread of this process that writes
+Place: TypeAlias = tuple[int, int]  # a file's device and number
+
+
+class NamespaceFile:
+    """One namespace's file, its lock and its idle connections."""
+
+    def __init__(self, folder: Path, namespace: str) -> None:
+        self.namespace = namespace
+        self.path = folder / file_names.file_name(namespace)
+        self.lock = FairLock(self.path.with_suffix(".lock"))
+        self.users = 0
+        self._idle: list[Connection] = []
+        self._known: set[Connection] = set()
+        self._place: Place | None = None
+        self._written: tuple[int, int] | None = None  # the file's size and time of change
+        self._log: tuple[Place, int] | None = None  # where the log lies, and its size
+        self._seen: Mark | None = None  # what this process saw in the database, or wrote to it
+        self._mutex = threading.Lock()
+
+    def look(self) -> bool:
+        """Whether there is a database; raises WritesAreMissing if one should be there.
+
+        Connections to a file or a log that is no longer in its place are closed. While a
+        connection is open, nobody but the disk's owner removes, empties or replaces the log.
+        """
+        found = _stat(self.path)
+        if found is None or not found.st_size:
+            self._check_gone(found)
+            return False
+        log = _stat(f"{self.path}-wal") if self._known else None
+        place, written = _place(found), (found.st_size, found.st_mtime_ns)
+        with self._mutex:
+            stale = self._place != place or self._written != written
+            if self._known:
+                stale |= self._log_is_lost(log)
+            if stale and self._place is not None:
+                self._forget()
+            self._place, self._written = place, written
+        return True
+
+    @contextmanager
+    def connection(self, end: float) -> Iterator[Connection]:
+        """A connection for one thread; after an error it is closed instead of kept."""
+        db = self._take(end)
+        try:
+            yield db
+        except BaseException:
+            self._discard(db)
+            raise
+        with self._mutex:
+            if len(self._idle) < _IDLE and db in self._known:
+                self._idle.append(db)
+                return
+        self._discard(db)
+
+    @contextmanager
+    def looked_at(self, end: float) -> Iterator[Connection]:
+        """A connection of its own, which says in `flaw` what a usual one would be refused for."""
+        db = self._connect(end)
+        try:
+            yield db
+        finally:
+            with suppress(sqlite3.Error):
+                db.close()
+
+    def acknowledge(self, mark: Mark) -> None:
+        """Writes down where the database stands after a commit; the caller holds the lock."""
+        if mark.seq:  # a namespace that holds nothing may be made anew
+            head_file.write(self.path, mark)
+        found = _stat(self.path)  # a commit may have moved the log into the file
+        with self._mutex:
+            self._seen = mark
+            if found is not None and _place(found) == self._place:
+                self._written = (found.st_size, found.st_mtime_ns)
+
+    def is_unused(self) -> bool:
+        """True when nobody uses the file, and no thread still waits for its lock."""
+        return not self.users and not self.lock.is_waited_for()
+
+    def release(self) -> None:
+        """Close every idle connection."""
+        with self._mutex:
+            idle, self._idle = self._idle, []
+            self._known.difference_update(idle)
+            self._log = None
+        for db in idle:
+            with suppress(sqlite3.Error):
+                db.close()
+
+    def close(self) -> None:
+        """Close every idle connection and the lock; those in use are closed by their users."""
+        self.release()
+        with self._mutex:
+            self._known.clear()
+        self.lock.close(CLOSING_SECONDS)
+
+    def after_fork(self) -> bool:
+        """Forget the parent's connections without closing them; True when there were some."""
+        inherited = list(self._known)
+        forks.bury(inherited)
+        self._mutex = threading.Lock()
+        self._idle, self._known, self.users, self._log = [], set(), 0, None
+        self.lock.after_fork()
+        return bool(inherited)
+
+    def _take(self, end: float) -> Connection:
+        with self._mutex:
+            if self._idle:
+                return self._idle.pop()
+        db = self._connect(end)
+        if db.flaw is not None:
+            db.close()
+            raise db.flaw
+        with self._mutex:
+            self._known.add(db)
+        return db
+
+    def _connect(self, end: float) -> Connection:
+        """A new connection, held against the head file, or else against what was seen here.
+
+        Whoever restores or deletes the namespace changes both files, one after the other: a flaw
+        is believed if the head file is the same after it was found.
+        """
+        await_log(self.path, end)
+        for _ in range(_TRIES):
+            said = head_file.read(self.path)
+            db = self._held_against(said or self._seen, end)
+            if said is None and isinstance(db.flaw, StoreWasReplaced):
+                self._seen = db.flaw = None  # it was deleted whole, and made anew
+            if db.flaw is None or head_file.read(self.path) == said:
+                break
+            db.close()
+        return db
+
+    def _held_against(self, mark: Mark | None, end: float) -> Connection:
+        db = patiently(self.path, lambda: connect(self.path), end)
+        if mark is None:
+            return db
+        try:
+            db.flaw = patiently(
+                self.path, lambda: head_file.flaw(db, self.path, self.namespace, mark), end
+            )
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _check_gone(self, found: os.stat_result | None) -> None:
+        """Raises unless a database that is not there, or is empty, may be so.
+
+        An empty file without a head file was just made, unless this process has it open.
+        """
+        mark = head_file.read(self.path)
+        if mark is None and found is not None and self._known and _place(found) == self._place:
+            mark = self._seen
+        with self._mutex:
+            self._forget()
+            self._place = None
+            if mark is None:
+                self._seen = None
+        if mark is not None:
+            what = "it is gone" if found is None else "it is empty"
+            raise head_file.missing(self.path, self.namespace, mark, what)
+
+    def _log_is_lost(self, log: os.stat_result | None) -> bool:
+        """Whether the log is another file than before, or was cut; notes the one that is there."""
+        before = self._log
+        self._log = None if log is None else (_place(log), log.st_size)
+        if before is None:
+            return False
+        return self._log is None or self._log[0] != before[0] or self._log[1] < before[1]
+
+    def _forget(self) -> None:
+        """Closes the idle connections; those in use are closed by their users."""
+        old, self._idle = self._idle, []
+        self._known.clear()
+        self._log = None
+        for db in old:
+            with suppress(sqlite3.Error):
+                db.close()
+
+    def _discard(self, db: Connection) -> None:
+        with self._mutex:
+            self._known.discard(db)
+            if not self._known:
+                self._log = None
+        with suppress(sqlite3.Error):
+            db.close()
+
+
+def _place(found: os.stat_result) -> Place:
+    return found.st_dev, found.st_ino
+
+
+def _stat(path: Path | str) -> os.stat_result | None:
+    try:
+        return os.stat(path)  # noqa: PTH116  # before each transaction: a Path costs as much again
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,128 @@
+"""Opening a database: with patience, for its owner only, and for a version that may use it."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite import file_names, schema
+from memory_mesh.engines.ledgers.sqlite.faults import PRIMARY, damaged
+from memory_mesh.errors import StoreIsDamaged, StoreIsNewer
+from memory_mesh.process import lock_holder, private, waits
+from memory_mesh.typed import TypeVar
+
+T = TypeVar("T")
+_CACHE_KIB = 8192  # page cache a connection may grow to
+_BUSY_SECONDS = 0.1  # that SQLite itself waits; we look at the deadline and ask it again
+_BEING_MADE, _LOOK_SECONDS = "128", 0.005  # the byte that SQLite locks to make shared memory
+
+
+class Connection(sqlite3.Connection):
+    """A connection that remembers how far it saw its file migrated; no file ever goes back."""
+
+    migrated = 0
+    flaw: StoreIsDamaged | None = None  # of a database that is only looked at
+
+
+def connect(path: Path, mode: str = "mode=rw") -> Connection:
+    """A connection to an existing file that waits for its disk at every commit."""
+    db = sqlite3.connect(
+        f"file:{file_names.quoted(str(path))}?{mode}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        factory=Connection,
+    )
+    try:
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def create(path: Path) -> None:
+    """An empty file that only its owner may read, safely entered in its folder."""
+    private.make_file(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def patiently(path: Path, step: Callable[[], T], end: float) -> T:
+    """Does the step; asks again until the deadline while another program keeps the file busy."""
+    start = time.monotonic()
+    while True:
+        try:
+            return step()
+        except sqlite3.OperationalError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & PRIMARY
+            if code != sqlite3.SQLITE_BUSY:
+                raise
+            if waits.is_over(end):
+                waited = time.monotonic() - start
+                raise lock_holder.busy(path, waited, signed=False) from error
+
+
+def await_log(path: Path, end: float) -> None:
+    """Waits while another process makes the shared memory of the log.
+
+    SQLite itself would ask for ten seconds, whatever its timeout, and a process can be stopped.
+    """
+    start, shared = time.monotonic(), Path(f"{path}-shm")
+    while lock_holder.locks_byte(shared, _BEING_MADE):
+        if waits.is_over(end):
+            raise lock_holder.busy(path, time.monotonic() - start, signed=False)
+        time.sleep(_LOOK_SECONDS)
+
+
+def migrate(db: Connection, path: Path, namespace: str, end: float) -> None:
+    """Makes or migrates the schema; each statement waits for other programs until the deadline."""
+    rest = max(_BUSY_SECONDS, end - time.monotonic())
+    db.execute(f"PRAGMA busy_timeout = {int(rest * 1000)}")
+    try:
+        schema.ensure(db, path, namespace)
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_ERROR:
+            raise
+        raise damaged(path, namespace, f"its schema is not what it says ({error})") from error
+    db.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
+    db.migrated = schema.NEWEST
+
+
+def migrated(db: sqlite3.Connection) -> int:
+    """The last migration this file has seen; a database without one of ours is no empty store."""
+    found = schema.version(db)
+    if not found and db.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise StoreIsDamaged
+    return found
+
+
+def check_reader(db: sqlite3.Connection) -> None:
+    """Refuse to read what a newer version says we would misread."""
+    _check(db, "min_reader")
+
+
+def check_writer(db: sqlite3.Connection) -> None:
+    """Refuse to write what a newer version says we would damage."""
+    _check(db, "min_writer")
+
+
+def _check(db: sqlite3.Connection, column: str) -> None:
+    try:
+        row = db.execute(f"SELECT {column} FROM store").fetchone()  # noqa: S608  # two fixed names
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # no such table: a foreign database
+            raise StoreIsDamaged from error
+        raise
+    if row is None or not isinstance(row[0], int):
+        raise StoreIsDamaged
+    if row[0] > schema.NEWEST:
+        raise StoreIsNewer
