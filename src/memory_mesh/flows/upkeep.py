@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from memory_mesh import log
-from memory_mesh.errors import InvalidInput, StoreError
+from memory_mesh.errors import InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.prepare import terms_of
 from memory_mesh.model import (
@@ -123,7 +123,10 @@ def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
             f"the checkpoint belongs to the namespace {mark.namespace!r}, not to {namespace!r}"
         )
     found = ledger.verify(namespace, mark)
-    checked, findings = _terms_checked(ledger, namespace)
+    try:
+        checked, findings = _terms_checked(ledger, namespace)
+    except StoreIsDamaged as error:  # the ledger's own check told why, if it could
+        checked, findings = 0, [] if found.findings else [Finding("reading", str(error))]
     return replace(
         found,
         checked={**found.checked, "keyword terms of a sample": checked},

@@ -71,7 +71,8 @@ class Files:
     def looking(self, namespace: str) -> Iterator[tuple[sqlite3.Connection, StoreIsDamaged | None]]:
         """As `reading`, of a database too that lacks writes or was replaced; says what is wrong.
 
-        For those who examine, copy or mend it. What is gone reads as empty.
+        For those who examine, copy or mend it. What is gone reads as empty, and so does a damaged
+        database of an earlier version: it is not migrated.
         """
         end = waits.until(READING_SECONDS)
         with (
@@ -84,15 +85,15 @@ class Files:
                 if db is not None:
                     flaw = db.flaw
                     db.migrated = patiently(file.path, lambda: opening.migrated(db), end)
-                if db is None or not db.migrated:
-                    with schema.empty(namespace) as nothing:
-                        yield nothing, flaw
-                    return
-                if db.migrated >= schema.NEWEST:
+                if db is not None and db.migrated >= schema.NEWEST:
                     with _transaction(db, file.path, end):
                         yield db, flaw
                     return
-        with self.writing(namespace):  # raises the flaw, before anything is migrated
+                if db is None or not db.migrated or flaw is not None:
+                    with schema.empty(namespace) as nothing:
+                        yield nothing, flaw
+                    return
+        with self.writing(namespace):
             pass
         with self.looking(namespace) as newer:
             yield newer

@@ -96,8 +96,8 @@ class NamespaceFile:
         found = _stat(self.path)  # a commit may have moved the log into the file
         with self._mutex:
             self._seen = mark
-            if found is not None and _place(found) == self._place:
-                self._written = (found.st_size, found.st_mtime_ns)
+            if found is not None and self._place in {None, _place(found)}:
+                self._place, self._written = _place(found), (found.st_size, found.st_mtime_ns)
 
     def is_unused(self) -> bool:
         """True when nobody uses the file, and no thread still waits for its lock."""
