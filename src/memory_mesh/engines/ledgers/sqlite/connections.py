@@ -17,7 +17,7 @@ from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.engines.ledgers.sqlite.namespace_file import CLOSING_SECONDS, NamespaceFile
 from memory_mesh.engines.ledgers.sqlite.opening import Connection, patiently
-from memory_mesh.errors import Closed, StoreError, StoreIsDamaged, WritesAreMissing
+from memory_mesh.errors import Closed, StoreError, StoreIsDamaged, StoreIsReadOnly, WritesAreMissing
 from memory_mesh.process import forks, private, waits
 
 OPEN_FILES = 64
@@ -61,6 +61,8 @@ class Files:
             if db.migrated >= schema.NEWEST:
                 with _transaction(db, file.path, end):
                     yield db
+                if db.immutable:
+                    file.check_unchanged()
                 return
         with self.writing(namespace):  # an older store is migrated before it is read
             pass
@@ -88,6 +90,8 @@ class Files:
                 if db is not None and db.migrated >= schema.NEWEST:
                     with _transaction(db, file.path, end):
                         yield db, flaw
+                    if db.immutable:
+                        file.check_unchanged()
                     return
                 if db is None or not db.migrated or flaw is not None:
                     with schema.empty(namespace) as nothing:
@@ -108,6 +112,7 @@ class Files:
         seconds = self._lock_wait if wait is None else wait
         end = waits.until(seconds)
         with self._used(namespace) as file, translated(file.path, namespace):
+            _refuse_read_only(self.folder)
             if not file.look():
                 private.make_folder(self.folder)
             with file.lock.held(seconds), forks.inside_sqlite():
@@ -226,6 +231,16 @@ def _committed(db: Connection, file: NamespaceFile, end: float) -> Iterator[None
                 db.execute("ROLLBACK")
     if after is not None:
         file.acknowledge(after)
+
+
+def _refuse_read_only(folder: Path) -> None:
+    """Raises StoreIsReadOnly for a folder in which nothing can be stored."""
+    if not os.access(folder, os.W_OK) and folder.is_dir():
+        raise StoreIsReadOnly(
+            f"{folder} cannot be written: its memories can be read, and none be stored or changed. "
+            "Make the folder writable, or go on with a copy: memory-mesh backup --to FOLDER, then "
+            "memory-mesh restore --from BACKUP --to FOLDER"
+        )
 
 
 def _looked_for(file: NamespaceFile) -> tuple[bool, StoreIsDamaged | None]:

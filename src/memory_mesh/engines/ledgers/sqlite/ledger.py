@@ -22,7 +22,7 @@ from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.engines.ledgers.sqlite.noted import Noted, NotedBuffer, tell_lost, uses
 from memory_mesh.engines.ledgers.sqlite.opening import Connection
 from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
-from memory_mesh.errors import StoreError, StoreIsBusy
+from memory_mesh.errors import StoreError, StoreIsBusy, StoreIsReadOnly
 from memory_mesh.model import (
     Body,
     Commit,
@@ -118,6 +118,8 @@ class SqliteLedger(SqliteAudit):
                 self._record(db, [noted])
         except StoreIsBusy:
             self._leave(namespace, noted)
+        except StoreIsReadOnly:  # the first read said that no use is counted
+            return
         log.debug("use", ids=",".join(ids))
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:

@@ -16,7 +16,7 @@ from memory_mesh.engines.ledgers.sqlite import file_names
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.engines.ledgers.sqlite.keeping.head_file import Mark
 from memory_mesh.engines.ledgers.sqlite.opening import Connection, await_log, connect, patiently
-from memory_mesh.errors import StoreWasReplaced
+from memory_mesh.errors import StoreIsBusy, StoreWasReplaced
 from memory_mesh.process import forks
 from memory_mesh.process.locks import FairLock
 from memory_mesh.typed import TypeAlias
@@ -25,6 +25,7 @@ _IDLE = 4  # connections kept per file
 _TRIES = 3  # to open a file that is just restored
 CLOSING_SECONDS = 1.0  # that `close` waits for a thread of this process that writes
 Place: TypeAlias = tuple[int, int]  # a file's device and number
+Log: TypeAlias = tuple[Place, int, int]  # where the log lies, its size and time of change
 
 
 class NamespaceFile:
@@ -39,7 +40,8 @@ class NamespaceFile:
         self._known: set[Connection] = set()
         self._place: Place | None = None
         self._written: tuple[int, int] | None = None  # the file's size and time of change
-        self._log: tuple[Place, int] | None = None  # where the log lies, and its size
+        self._log: Log | None = None
+        self._reads_only = False  # the folder cannot be written
         self._seen: Mark | None = None  # what this process saw in the database, or wrote to it
         self._mutex = threading.Lock()
 
@@ -88,6 +90,12 @@ class NamespaceFile:
         finally:
             with suppress(sqlite3.Error):
                 db.close()
+
+    def check_unchanged(self) -> None:
+        """Raises StoreIsBusy if the file changed since the last look; for a read without lock."""
+        found = _stat(self.path)
+        if found is None or (found.st_size, found.st_mtime_ns) != self._written:
+            raise StoreIsBusy(f"{self.path} was changed while it was read. Retry.")
 
     def acknowledge(self, mark: Mark) -> None:
         """Writes down where the database stands after a commit; the caller holds the lock."""
@@ -159,7 +167,7 @@ class NamespaceFile:
         return db
 
     def _held_against(self, mark: Mark | None, end: float) -> Connection:
-        db = patiently(self.path, lambda: connect(self.path), end)
+        db = self._opened(end)
         if mark is None:
             return db
         try:
@@ -170,6 +178,18 @@ class NamespaceFile:
             db.close()
             raise
         return db
+
+    def _opened(self, end: float) -> Connection:
+        reads_only = cannot_be_written(self.path)
+        with self._mutex:
+            self._reads_only = reads_only
+            if reads_only and not self._known:
+                self._log = _log(_stat(f"{self.path}-wal"))
+        if not reads_only:
+            return patiently(self.path, lambda: connect(self.path), end)
+        from memory_mesh.engines.ledgers.sqlite.keeping import read_only  # few stores are
+
+        return read_only.connect(self.path, self.namespace)
 
     def _check_gone(self, found: os.stat_result | None) -> None:
         """Raises unless a database that is not there, or is empty, may be so.
@@ -189,9 +209,13 @@ class NamespaceFile:
             raise head_file.missing(self.path, self.namespace, mark, what)
 
     def _log_is_lost(self, log: os.stat_result | None) -> bool:
-        """Whether the log is another file than before, or was cut; notes the one that is there."""
-        before = self._log
-        self._log = None if log is None else (_place(log), log.st_size)
+        """Whether the log is another file than before, or was cut; notes the one that is there.
+
+        Where this process only reads, others change the log without a lock that it would know of.
+        """
+        before, self._log = self._log, _log(log)
+        if self._reads_only:
+            return self._log != before
         if before is None:
             return False
         return self._log is None or self._log[0] != before[0] or self._log[1] < before[1]
@@ -214,8 +238,17 @@ class NamespaceFile:
             db.close()
 
 
+def cannot_be_written(path: Path) -> bool:
+    """Whether the database, or the folder in which SQLite keeps its log, cannot be written."""
+    return not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
+
+
 def _place(found: os.stat_result) -> Place:
     return found.st_dev, found.st_ino
+
+
+def _log(found: os.stat_result | None) -> Log | None:
+    return None if found is None else (_place(found), found.st_size, found.st_mtime_ns)
 
 
 def _stat(path: Path | str) -> os.stat_result | None:

@@ -22,6 +22,7 @@ class Connection(sqlite3.Connection):
     """A connection that remembers how far it saw its file migrated; no file ever goes back."""
 
     migrated = 0
+    immutable = False  # reads a file that cannot be written, without a lock
     flaw: StoreIsDamaged | None = None  # of a database that is only looked at
 
 
