@@ -5,7 +5,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.engines.ledgers.sqlite import conflicts, projects, rows, sessions, vectors
+from memory_mesh.engines.ledgers.sqlite import conflicts, projects, rows, schema, sessions, vectors
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.engines.ledgers.sqlite.keeping.packing import packed
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Commit,
@@ -166,6 +168,7 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
         (seq, rows.micros(at), position, hashed),
     )
+    schema.grow(db)
 
 
 def _brings_vectors(commit: Commit) -> bool:
@@ -186,6 +189,7 @@ def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
         )
         while not db.execute(_RECALL, (id_, *values)).rowcount:
             id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
+    schema.grow(db)
 
 
 def prune_recalls(db: sqlite3.Connection, before: datetime, limit: int) -> int:
@@ -206,14 +210,16 @@ def prune_recalls(db: sqlite3.Connection, before: datetime, limit: int) -> int:
 def _put(db: sqlite3.Connection, put: Put, seq: int) -> int:
     """One new version, and its memory's number; an earlier version is closed, never changed."""
     memory = put.memory
+    created = rows.micros(memory.created)
     inserted = db.execute(
-        "INSERT INTO memory (id, created, status, uses, last_used, origins, helpful, harmful, "
+        "INSERT INTO memory (id, created, status, crc, uses, last_used, origins, helpful, harmful, "
         "usefulness, reinforcements, disputes, idle_reinforcements, idle_disputes, other_steps) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             memory.id,
-            rows.micros(memory.created),
+            created,
             memory.status,
+            sums.of(memory.id, created, memory.status),
             memory.uses,
             rows.micros(memory.last_used),
             memory.origins,
@@ -230,9 +236,10 @@ def _put(db: sqlite3.Connection, put: Put, seq: int) -> int:
             worded = put.wording
             late = TextVectors(text, put.wording.space, worded.vectors, worded.spans)
             vectors.add(db, late, seq)
+    values = (*rows.version_values(memory, number, text, seq), rows.dumped(put.reasons))
     db.execute(
-        f"INSERT INTO version ({rows.VERSION}) VALUES ({_marks(41)})",  # noqa: S608  # own names
-        (*rows.version_values(memory, number, text, seq), rows.dumped(put.reasons)),
+        f"INSERT INTO version ({rows.VERSION}, crc) VALUES ({_marks(42)})",  # noqa: S608  # own names
+        (*values, sums.of(*values[1:])),
     )
     return number
 
@@ -247,7 +254,11 @@ def _close(db: sqlite3.Connection, put: Put) -> tuple[int, int]:
     ).fetchone()
     ended = rows.micros(memory.recorded_from)
     db.execute("UPDATE version SET recorded_until = ? WHERE number = ?", (ended, version))
-    db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
+    sums.renew(db, "version", version)
+    if db.execute(
+        "UPDATE memory SET status = ?1 WHERE number = ?2 AND status <> ?1", (memory.status, number)
+    ).rowcount:
+        sums.renew(db, "memory", number)
     _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and _lives(memory))
     return number, text
 
@@ -259,9 +270,10 @@ def _lives(memory: Memory) -> bool:
 
 def _word(db: sqlite3.Connection, memory: int, wording: Wording, table: str) -> int:
     """A new text, and its terms in the keyword table they belong to."""
+    values = (memory, wording.text, wording.hash, wording.terms, wording.echo or None)
     number = db.execute(
-        "INSERT INTO text (memory, content, hash, terms, echo) VALUES (?, ?, ?, ?, ?)",
-        (memory, wording.text, wording.hash, wording.terms, wording.echo or None),
+        "INSERT INTO text (memory, content, hash, terms, echo, crc) VALUES (?, ?, ?, ?, ?, ?)",
+        (*values, sums.of(*values)),
     ).lastrowid
     db.execute(f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)", (number, wording.terms))  # noqa: S608
     return number or 0
@@ -287,22 +299,21 @@ def _observe(
     numbers: Mapping[str, int],
 ) -> None:
     """Observations of memories that this commit put, or that were there."""
-    db.executemany(
-        "INSERT INTO observation (memory, at, hash, outcome, origin, key, reasons) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                numbers.get(seen.memory) or _number(db, seen.memory),
-                rows.micros(at),
-                seen.hash,
-                seen.outcome,
-                seen.origin,
-                seen.key,
-                rows.dumped(seen.reasons),
-            )
-            for seen in observations
-        ],
-    )
+    for seen in observations:
+        values = (
+            numbers.get(seen.memory) or _number(db, seen.memory),
+            rows.micros(at),
+            seen.hash,
+            seen.outcome,
+            seen.origin,
+            seen.key,
+            rows.dumped(seen.reasons),
+        )
+        db.execute(
+            "INSERT INTO observation (memory, at, hash, outcome, origin, key, reasons, crc) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*values, sums.of(*values)),
+        )
     db.executemany(
         "UPDATE memory SET origins = max(origins, (SELECT count(DISTINCT origin) FROM observation "
         "WHERE observation.memory = memory.number)) WHERE id = ?",
@@ -324,6 +335,7 @@ def _chain(
     for number, entry in enumerate(entries):
         salt = salts[number * audit.SALT : (number + 1) * audit.SALT]
         block = audit.seal(entry, seq, position + 1, hashed, salt)
+        about, made = rows.dumped(entry.memories), rows.millis(entry.at)
         db.execute(
             f"INSERT INTO block ({rows.BLOCK}) VALUES ({_marks(14)})",  # noqa: S608  # own names
             (
@@ -332,12 +344,12 @@ def _chain(
                 seq,
                 entry.operation,
                 entry.agent,
-                rows.millis(entry.at),
-                rows.dumped(entry.memories),
-                entry.wire,
+                made,
+                about,
+                packed(entry.wire, about, made),
                 salt,
                 0,
-                audit.metadata_text(entry.metadata),
+                packed(audit.metadata_text(entry.metadata), about, made),
                 block.digest,
                 hashed,
                 block.hash,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.model import Commit, Lens, Link
 from memory_mesh.model.commit import SIMILAR
 
@@ -44,14 +45,15 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> Non
             "AND type = ?",
             [(id_, SIMILAR) for id_ in commit.relinked],
         )
-    db.executemany(
-        "INSERT OR IGNORE INTO link SELECT a.number, b.number, ?, ?, ?, ? "
-        "FROM memory a, memory b WHERE a.id = ? AND b.id = ?",
-        [
-            (link.type, seq, link.similarity, rows.micros(link.at or at), link.source, link.target)
-            for link in commit.links
-        ],
-    )
+    for link in commit.links:
+        values = (link.type, seq, sums.real(link.similarity), rows.micros(link.at or at))
+        ends = (link.source, link.target)
+        db.execute(
+            "INSERT OR IGNORE INTO link (source, target, type, seq, similarity, at, crc) "
+            "SELECT a.number, b.number, ?, ?, ?, ?, ? "
+            "FROM memory a, memory b WHERE a.id = ? AND b.id = ?",
+            (*values, sums.of(*ends, *values), *ends),
+        )
 
 
 def links(

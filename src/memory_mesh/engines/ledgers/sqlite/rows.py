@@ -4,6 +4,8 @@ import json
 import sqlite3
 from datetime import UTC, datetime, timedelta
 
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.engines.ledgers.sqlite.keeping.packing import unpacked
 from memory_mesh.fastdataclass import fields
 from memory_mesh.model import (
     Block,
@@ -223,11 +225,12 @@ def version_values(
         value.successor, value.kind, value.label, value.scope.project, value.scope.agent,
         value.scope.session, value.order, value.speaker, value.role, micros(value.occurred_at),
         micros(value.valid_from), micros(value.valid_until), value.source.kind,
-        value.source.channel, value.source.agent, value.source.ref, value.importance,
-        value.confidence, value.tier, value.pinned, dumped(value.tags), dumped(dict(value.extra)),
+        value.source.channel, value.source.agent, value.source.ref, sums.real(value.importance),
+        sums.real(value.confidence), value.tier, int(value.pinned), dumped(value.tags),
+        dumped(dict(value.extra)),
         *_lesson(value.lesson),
         None if value.heritage is None else dumped(heritage_json(value.heritage)), value.skill,
-        *_claim(value.claim), value.source.stated, dumped(value.triggers),
+        *_claim(value.claim), int(value.source.stated), dumped(value.triggers),
     )  # fmt: skip
 
 
@@ -244,7 +247,7 @@ def _lesson(lesson: Lesson | None) -> tuple[object, ...]:
     if lesson is None:
         return (None, None, None, None)
     rank = severity_rank(lesson.severity)
-    return (dumped(lesson_json(lesson)), lesson.pattern_id, rank, lesson.confidence)
+    return (dumped(lesson_json(lesson)), lesson.pattern_id, rank, sums.real(lesson.confidence))
 
 
 def block(row: Row) -> Block:
@@ -266,14 +269,15 @@ def block(row: Row) -> Block:
 def entry(row: Row) -> Entry:
     """The part a chained and a recall block share."""
     id_, operation, agent, at, memories, wire, metadata = row
+    said = unpacked(metadata, memories, at)
     return Entry(
         id=id_,
         operation=Operation(operation),
         agent=agent,
         at=_EPOCH + timedelta(milliseconds=at),
         memories=tuple(json.loads(memories)),
-        wire=wire,
-        metadata=json.loads(metadata) if metadata else {},
+        wire=unpacked(wire, memories, at),
+        metadata=json.loads(said) if said else {},
     )
 
 

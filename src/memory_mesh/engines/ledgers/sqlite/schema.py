@@ -11,13 +11,17 @@ from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.engines.ledgers import migrations
+from memory_mesh.engines.ledgers.sqlite.keeping import packing, sums
 from memory_mesh.errors import StoreError, StoreIsDamaged
 from memory_mesh.policy.writing import audit
 from memory_mesh.process.private import make_file
 
 LOWEST_SQLITE = (3, 35, 0)
-NEWEST = 10  # the number of the last migration
-PAGE = 8192  # bytes; shrinks vector storage by a quarter against 4096
+NEWEST = 12  # the number of the last migration
+PAGE = 1024  # bytes; an empty table or index takes one page, and most of a small file's are empty
+APPLICATION = 0x4D4D7368  # "MMsh", in the header of every file since migration 11
+_SUMMED, _REWRITTEN = 11, 12  # migrations with more to do than their statements
+_INDEXED_PAGES = 512  # a file with more pages has the indexes of indexes.sql
 _FOLDER = Path(__file__).parent / "migrations"
 
 
@@ -43,15 +47,39 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
         if db.execute("SELECT 1 FROM sqlite_master").fetchone():  # a database, but not of ours
             raise StoreIsDamaged
         db.execute(f"PRAGMA page_size = {PAGE}")
-        db.execute("PRAGMA journal_mode = WAL")
     elif not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'store'").fetchone():
         raise StoreIsDamaged
+    db.execute("PRAGMA journal_mode = WAL")  # also where a kill left a rewritten file without
     migrations.migrate(
         _FOLDER,
         found,
         backup=lambda number: _back_up(db, path, number),
         apply=lambda step: _apply(db, step, namespace),
     )
+
+
+def grow(db: sqlite3.Connection) -> None:
+    """Make the indexes that a grown file needs; inside the transaction that made it grow."""
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    if pages > _INDEXED_PAGES and not is_indexed(db):
+        for statement in index_statements():
+            db.execute(statement)
+
+
+def is_indexed(db: sqlite3.Connection) -> bool:
+    """True where the file has the indexes of a grown one."""
+    try:
+        db.execute("SELECT hash FROM text INDEXED BY text_hash LIMIT 0")
+    except sqlite3.OperationalError as error:
+        if "no such index" not in str(error):
+            raise
+        return False
+    return True
+
+
+def index_statements() -> list[str]:
+    """The statements that make the indexes of a grown file."""
+    return _statements((_FOLDER / "indexes.sql").read_text(encoding="utf-8"))
 
 
 def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
@@ -65,6 +93,9 @@ def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> Non
     """One step is one transaction, together with its number."""
     for name, function in _FUNCTIONS.items():
         db.create_function(name, 1, function, deterministic=True)
+    db.create_function("packed", 3, packing.packed, deterministic=True)
+    if step.number == _REWRITTEN:
+        _rewrite(db)
     db.execute("BEGIN IMMEDIATE")
     try:
         for statement in _statements(step.sql):
@@ -74,11 +105,35 @@ def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> Non
                 "INSERT INTO store VALUES (1, ?, 1, 1, 0, 0, 0, ?, lower(hex(randomblob(16))))",
                 (namespace, audit.genesis(namespace)),
             )
+        if step.number == _SUMMED:
+            sums.fill(db)
+        if step.number == _REWRITTEN:
+            grow(db)
         db.execute(f"PRAGMA user_version = {step.number}")
         db.execute("COMMIT")
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
+
+
+def _rewrite(db: sqlite3.Connection) -> None:
+    """Write the file anew with today's page size, if it has another and nobody else has it open.
+
+    SQLite changes the size of pages outside of WAL only. A kill leaves a rollback journal, which
+    the next to open the file plays back, and a file without WAL before this step: the step is done
+    again. A file that somebody else has open keeps its pages: they are right, only large.
+    """
+    if db.execute("PRAGMA page_size").fetchone()[0] == PAGE:
+        return
+    try:
+        db.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        return
+    db.execute(f"PRAGMA page_size = {PAGE}")
+    db.execute("VACUUM")
+    db.execute("PRAGMA journal_mode = WAL")
 
 
 def _claim_key(filed: str) -> str:
@@ -102,10 +157,13 @@ _FUNCTIONS: dict[str, Callable[[str], str | bytes | None]] = {
 
 
 def _statements(script: str) -> list[str]:
-    """A script's statements one by one: executescript would commit on its own."""
+    """A script's statements one by one: executescript would commit on its own.
+
+    Comments are left out: SQLite keeps the text of a table in the file, in every file.
+    """
     statements, pending = [], ""
-    for line in script.splitlines(keepends=True):
-        pending += line
+    for line in script.splitlines():
+        pending += line.partition("--")[0].rstrip() + "\n"
         if sqlite3.complete_statement(pending):
             statements.append(pending)
             pending = ""
@@ -142,5 +200,6 @@ def _blank() -> bytes:
 
 
 def _make(db: sqlite3.Connection, namespace: str) -> None:
+    db.execute(f"PRAGMA page_size = {PAGE}")
     for step in migrations.steps(_FOLDER):
         _apply(db, step, namespace)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 
 from memory_mesh.engines.ledgers.sqlite import projects, rows, vectors
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.model import (
     Candidate,
     Channel,
@@ -133,13 +134,13 @@ def _put(db: sqlite3.Connection, put: SkillPut, seq: int) -> int:
         skill.text, hashlib.sha256(skill.text.encode()).digest(), rows.dumped(terms),
         skill.scope.project, skill.scope.agent, skill.scope.session, skill.source.kind,
         skill.source.channel, skill.source.agent, skill.source.ref, skill.status,
-        skill.reliability, skill.uses, rows.micros(skill.last_used), rows.micros(skill.created),
-        rows.dumped(dict(skill.extra)),
+        sums.real(skill.reliability), skill.uses, rows.micros(skill.last_used),
+        rows.micros(skill.created), rows.dumped(dict(skill.extra)),
     )  # fmt: skip
     if row is None:
         number = db.execute(
-            f"INSERT INTO skill ({_COLUMNS}) VALUES ({_MARKS})",  # noqa: S608  # own names
-            values,
+            f"INSERT INTO skill ({_COLUMNS}, crc) VALUES ({_MARKS}, ?)",  # noqa: S608  # own names
+            (*values, sums.of(*values)),
         ).lastrowid
     else:
         number = row[0]
@@ -155,6 +156,7 @@ def _put(db: sqlite3.Connection, put: SkillPut, seq: int) -> int:
                 number,
             ),
         )
+        sums.renew(db, "skill", number)
     was = row is not None and row[1] == Status.ACTIVE
     _keep_terms(db, number or 0, terms or (), was=was, live=skill.status is Status.ACTIVE)
     return number or 0
@@ -173,9 +175,9 @@ def _keep_terms(
 
 
 def _add_vector(db: sqlite3.Connection, number: int, space: Space, vector: bytes) -> None:
+    values = (number, vectors.space_number(db, space), vector)
     db.execute(
-        "INSERT OR IGNORE INTO skill_vector VALUES (?, ?, ?)",
-        (number, vectors.space_number(db, space), vector),
+        "INSERT OR IGNORE INTO skill_vector VALUES (?, ?, ?, ?)", (*values, sums.of(*values))
     )
 
 

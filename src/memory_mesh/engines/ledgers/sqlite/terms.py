@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import StoreIsNewer
 from memory_mesh.model import Head, Indexed, Terms
 
@@ -86,6 +87,7 @@ def _replace_text(db: sqlite3.Connection, number: int, terms: Sequence[str]) -> 
     lives = db.execute("SELECT 1 FROM live_docsize WHERE id = ?", (number,)).fetchone()
     _replace_row(db, "live" if lives else "rest", number, {"terms": (row[0], terms[0])})
     db.execute("UPDATE text SET terms = ? WHERE number = ?", (terms[0], number))
+    sums.renew(db, "text", number)
 
 
 def _replace_skill(db: sqlite3.Connection, number: int, terms: Sequence[str]) -> None:
@@ -98,6 +100,7 @@ def _replace_skill(db: sqlite3.Connection, number: int, terms: Sequence[str]) ->
             db, "skill_live", number, dict(zip(_FIELDS, zip(old, terms, strict=True), strict=True))
         )
     db.execute("UPDATE skill SET terms = ? WHERE number = ?", (rows.dumped(terms), number))
+    sums.renew(db, "skill", number)
 
 
 def _replace_row(

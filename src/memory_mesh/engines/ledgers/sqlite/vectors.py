@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 
 from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.model import (
     Body,
     Commit,
@@ -70,14 +71,13 @@ def add(db: sqlite3.Connection, late: TextVectors, seq: int) -> None:
             (number, late.text),
         )
     spans = late.spans or (None,) * len(late.vectors)
-    db.executemany(
-        "INSERT OR IGNORE INTO vector (text, space, part, seq, data, start, stop) "
-        "SELECT number, ?, ?, ?, ?, ?, ? FROM text WHERE number = ?",
-        [
-            (number, part, seq, vector, *(span or (None, None)), late.text)
-            for part, (vector, span) in enumerate(zip(late.vectors, spans, strict=True))
-        ],
-    )
+    for part, (vector, span) in enumerate(zip(late.vectors, spans, strict=True)):
+        values = (number, part, seq, *(span or (None, None)), vector)
+        db.execute(
+            "INSERT OR IGNORE INTO vector (text, space, part, seq, start, stop, data, crc) "
+            "SELECT number, ?, ?, ?, ?, ?, ?, ? FROM text WHERE number = ?",
+            (*values, sums.of(late.text, *values), late.text),
+        )
 
 
 def last_text(db: sqlite3.Connection) -> int:
