@@ -53,7 +53,7 @@ class SqliteAudit:
 
         left = spool.waiting(self._files.spool(namespace))
         with self._files.looking(namespace) as (db, flaw):
-            found = sqlite_verify.verify(db, against)
+            found = sqlite_verify.verify(db, against, namespace)
         if flaw is not None:
             findings = (Finding("head file", str(flaw)), *found.findings)
             found = replace(found, findings=findings)

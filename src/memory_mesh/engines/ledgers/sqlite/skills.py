@@ -124,6 +124,12 @@ def _search(db: sqlite3.Connection, asked: SkillQuery) -> list[Candidate]:
     ]
 
 
+def every(db: sqlite3.Connection) -> list[Skill]:
+    """All skills, whatever their status."""
+    found = db.execute(f"SELECT {_SKILL} FROM skill")  # noqa: S608  # own names
+    return [_skill(row) for row in found]
+
+
 def _put(db: sqlite3.Connection, put: SkillPut, seq: int) -> int:
     """The skill's row, new or changed, and its terms where they belong."""
     skill = put.skill

@@ -3,16 +3,17 @@
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 
 from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite.keeping import checking
+from memory_mesh.engines.ledgers.sqlite.keeping.checking import guarded
+from memory_mesh.engines.ledgers.sqlite.keeping.packing import unpacked
 from memory_mesh.model import Block, Checkpoint, Finding, Head, Json, Operation, Verification
 from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.policy.writing import audit
-
-_ASKED = 100  # newest texts that the keyword tables are asked for
-_MAX_SAMPLED_TERMS = 16  # terms of each
-_SHOWN = 20  # findings listed per check; the rest is counted
 
 # Each statement returns what breaks the promise in its name.
 _INVARIANTS = {
@@ -104,28 +105,65 @@ _COUNTED = (
 )
 
 
-def verify(db: sqlite3.Connection, against: Checkpoint | None = None) -> Verification:
-    """Everything that can be checked without changing anything, with what was looked at."""
+def verify(
+    db: sqlite3.Connection, against: Checkpoint | None = None, namespace: str = ""
+) -> Verification:
+    """Everything that can be checked without changing anything, with what was looked at.
+
+    It never stops at damage: a check that cannot go on says so, and the next one begins.
+    """
     checked: Counter[str] = Counter()
     told: set[int] = set()
-    findings = [*_pages(db, checked), *_chain(db, checked, told), *_texts(db, checked, told)]
-    for name, statement in _INVARIANTS.items():
-        broken = [str(row[0]) for row in db.execute(statement)]
-        checked[name] += 1
-        findings += _listed(name, broken)
-    for table in _COUNTED:
-        checked[f"{table} rows"] = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
-    head = rows.head(db)
-    findings += _analyzed(db, head, checked)
-    if against is not None:
-        findings += _held(db, head.namespace, against, checked)
-    return Verification(head.namespace, dict(checked), tuple(findings), head)
+    with checking.bytes_as_text(db):
+        findings = guarded("database pages", lambda: _pages(db, checked))
+        for name, check in checking.checks().items():
+            findings += guarded(name, partial(check, db, checked))
+        findings += guarded("chain", lambda: _chain(db, checked, told))
+        findings += guarded("text hashes", lambda: _texts(db, checked, told))
+        for name, statement in _INVARIANTS.items():
+            findings += guarded(name, partial(_broken, db, name, statement, checked))
+        for table in _COUNTED:
+            findings += guarded(f"{table} rows", partial(_count, db, table, checked))
+        head: Head | None = None
+        with suppress(*checking.UNREADABLE):  # that of the chain is a finding
+            head = rows.head(db)
+        if head is not None:
+            findings += guarded(
+                "analyzer of the keyword terms", partial(_analyzed, db, head, checked)
+            )
+            if against is not None:
+                name = head.namespace
+                findings += guarded("checkpoint", lambda: _held(db, name, against, checked))
+    named = namespace if head is None else head.namespace
+    return Verification(named, dict(checked), tuple(_legible(findings)), head)
+
+
+def _legible(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings that can be printed: a damaged name may hold anything."""
+    for found in findings:
+        detail = found.detail.encode("utf-8", "backslashreplace").decode()
+        yield Finding(found.check, detail.replace("\x00", "\\x00"))
+
+
+def _broken(
+    db: sqlite3.Connection, name: str, statement: str, checked: Counter[str]
+) -> Iterator[Finding]:
+    checked[name] += 1
+    for row in db.execute(statement):
+        yield Finding(name, str(row[0]))
+
+
+def _count(db: sqlite3.Connection, table: str, checked: Counter[str]) -> Iterator[Finding]:
+    """Counts the rows of a table; by its own pages, not by those of an index."""
+    (count,) = db.execute(f"SELECT count(*) FROM {table} NOT INDEXED").fetchone()  # noqa: S608
+    checked[f"{table} rows"] = count
+    return iter(())
 
 
 def _pages(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
     """SQLite's own check of its pages and indexes."""
     checked["database pages"] = db.execute("PRAGMA page_count").fetchone()[0]
-    for (line,) in db.execute(f"PRAGMA integrity_check({_SHOWN})"):
+    for (line,) in db.execute(f"PRAGMA integrity_check({checking.SHOWN})"):
         if line != "ok":
             yield Finding("database pages", line)
 
@@ -163,8 +201,9 @@ def _read(row: rows.Row, position: int, before: bytes) -> tuple[Block | None, st
     memories, wire, metadata = row[6], row[7], row[10]
     try:
         block = rows.block(row)
-        wrong = audit.flaw(block, position, before, stored=metadata)
-    except (ValueError, TypeError, AttributeError, OverflowError):  # not a value that we write
+        stored = unpacked(metadata, memories, row[5])
+        wrong = audit.flaw(block, position, before, stored=stored)
+    except checking.UNREADABLE:  # not a value that we write
         return None, "cannot be read"
     if memories != rows.dumped(block.entry.memories) or wire == "" or metadata == "":
         wrong = wrong or "is not in the form it was written in"
@@ -179,7 +218,7 @@ def _texts(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Ite
         "UNION ALL SELECT id, content, hash, id FROM skill"
     ):
         checked["text hashes"] += 1
-        if hashlib.sha256(str(content).encode()).digest() != stored:
+        if hashlib.sha256(str(content).encode("utf-8", "surrogateescape")).digest() != stored:
             yield Finding("text hashes", f"text {number} is not what was stored")
         elif (said := _said((memory,), stored.hex())) not in told:
             yield Finding("text hashes", f"no block tells of text {number}")
@@ -195,7 +234,7 @@ def _said(memories: tuple[str, ...], content_sha256: Json) -> int:
 
 
 def _analyzed(db: sqlite3.Connection, head: Head, checked: Counter[str]) -> Iterator[Finding]:
-    """Terms are those of today's analyzer, and the newest texts are found by theirs."""
+    """Terms are those of today's analyzer."""
     known = head.analyzer == ANALYZER
     for what, mark in (("text", head.old_texts), ("skill", head.old_skills)):
         (old,) = db.execute(
@@ -206,22 +245,6 @@ def _analyzed(db: sqlite3.Connection, head: Head, checked: Counter[str]) -> Iter
         if old:
             detail = f"{old} {what}s have terms of an earlier version; run `memory-mesh upkeep`"
             yield Finding("analyzer of the keyword terms", detail)
-    for number, terms in db.execute(
-        "SELECT number, terms FROM text ORDER BY number DESC LIMIT ?", (_ASKED,)
-    ):
-        every = " AND ".join(f'"{term}"' for term in terms.split()[:_MAX_SAMPLED_TERMS])
-        checked["texts found by their terms"] += 1
-        if every and not any(_holds(db, table, every, number) for table in ("live", "rest")):
-            yield Finding("texts found by their terms", f"text {number} is not")
-
-
-def _holds(db: sqlite3.Connection, table: str, every: str, number: int) -> bool:
-    return bool(
-        db.execute(
-            f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?",  # noqa: S608  # own names
-            (every, number),
-        ).fetchone()
-    )
 
 
 def _held(
@@ -238,10 +261,3 @@ def _held(
     elif there != mark.hash:
         detail = f"the block at {mark.position} is not the one that was checkpointed"
         yield Finding("checkpoint", detail)
-
-
-def _listed(name: str, broken: list[str]) -> Iterator[Finding]:
-    for item in broken[:_SHOWN]:
-        yield Finding(name, item)
-    if len(broken) > _SHOWN:
-        yield Finding(name, f"and {len(broken) - _SHOWN} more")
