@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ OLD = ROOT / "tests" / "fixtures" / "stores"
 _CHILD = """
 import json, sys
 from pathlib import Path
+from typing import Any
 from memory_mesh.errors import MeshError
 from memory_mesh.sync import MemoryMesh
 from tests.read_only import cannot_be_written
@@ -41,7 +43,7 @@ print(json.dumps(said))
 """
 
 
-def told(folder: Path) -> tuple[dict[str, object], str]:
+def told(folder: Path) -> tuple[dict[str, Any], str]:
     """What a child says that reads the folder only, and what it prints as warnings."""
     done = subprocess.run(
         [sys.executable, "-c", _CHILD, str(folder)],
