@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -339,6 +339,19 @@ def test_a_damaged_file_is_named_with_the_commands_that_help(tmp_path):
     assert str(database(tmp_path)) in str(caught.value)
     for command in ("verify", "repair", "restore --from", "salvage --to"):
         assert f"memory-mesh {command}" in str(caught.value)
+
+
+def test_a_schema_that_is_no_text_is_damaged_and_verify_says_so(tmp_path):
+    data = database(stored(tmp_path)).read_bytes()
+    place = data.index(b"CREATE TABLE memory")
+    for flipped in range(place, place + 40):
+        changed = bytearray(data)
+        changed[flipped] |= 0x80
+        database(tmp_path).write_bytes(changed)
+        with opened(tmp_path) as mesh:
+            assert not mesh.verify().ok
+            with suppress(StoreIsDamaged):  # some of these only hide rows
+                mesh.get_all()
 
 
 _WRITER = """

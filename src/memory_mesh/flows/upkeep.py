@@ -128,8 +128,9 @@ def verify(ledger: Ledger, namespace: str, against: str | None) -> Verification:
         return found  # what the rows say is not what was stored: it is told already
     try:
         checked, findings = _terms_checked(ledger, namespace)
-    except StoreIsDamaged as error:  # the ledger's own check told why, if it could
-        checked, findings = 0, [] if found.findings else [Finding("reading", str(error))]
+    except (StoreIsDamaged, ValueError, TypeError) as error:  # the ledger's own check told why
+        told = [Finding("keyword terms of a sample", f"cannot be read: {error}")]
+        checked, findings = 0, [] if found.findings else told
     return replace(
         found,
         checked={**found.checked, "keyword terms of a sample": checked},

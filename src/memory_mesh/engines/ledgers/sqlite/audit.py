@@ -4,6 +4,7 @@ from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import rows, spool
 from memory_mesh.engines.ledgers.sqlite.connections import Files
+from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Block, Checkpoint, Cursor, Finding, Verification
 from memory_mesh.ports import Clock
@@ -52,8 +53,11 @@ class SqliteAudit:
         from memory_mesh.engines.ledgers.sqlite import verify as sqlite_verify
 
         left = spool.waiting(self._files.spool(namespace))
-        with self._files.looking(namespace) as (db, flaw):
-            found = sqlite_verify.verify(db, against, namespace)
+        try:
+            with self._files.looking(namespace) as (db, flaw):
+                found = sqlite_verify.verify(db, against, namespace)
+        except StoreIsDamaged as error:  # nothing of it can be opened
+            return Verification(namespace, left, (Finding("opening", str(error)),), None)
         if flaw is not None:
             findings = (Finding("head file", str(flaw)), *found.findings)
             found = replace(found, findings=findings)

@@ -26,7 +26,11 @@ _BUSY = {
 }
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _REFUSED = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
-_NO_TEXT = "Could not decode to UTF-8"  # Python's own: SQLite keeps any bytes as a text
+_NOT_OURS = (
+    "Could not decode to UTF-8",  # Python's own: SQLite keeps any bytes as a text
+    "no such table",  # all of ours are there, unless the schema is damaged
+    "no such column",
+)
 
 
 @contextmanager
@@ -34,7 +38,7 @@ def translated(path: Path, namespace: str) -> Iterator[None]:
     """Raise faults of SQLite and the disk as StoreError; programming errors pass as they are."""
     try:
         yield
-    except (StoreIsDamaged, sqlite3.Error, UnicodeEncodeError, OverflowError, OSError) as error:
+    except (StoreIsDamaged, sqlite3.Error, UnicodeError, OverflowError, OSError) as error:
         fault = _said(error, path, namespace)
         if fault is None:
             raise
@@ -70,6 +74,8 @@ def _said(error: Exception, path: Path, namespace: str) -> MeshError | None:
         return _of_sqlite(error, path, namespace)
     if isinstance(error, OSError):
         return _of_disk(error, path)
+    if isinstance(error, UnicodeDecodeError):  # in a message of SQLite that repeats what it read
+        return damaged(path, namespace, "it holds a name that is no text")
     if isinstance(error, UnicodeEncodeError):
         return InvalidInput(f"a text is not valid Unicode (a lone surrogate at {error.start})")
     if "SQLite" in str(error):
@@ -83,7 +89,7 @@ def _of_sqlite(error: sqlite3.Error, path: Path, namespace: str) -> StoreError |
         return StoreIsFull()
     if code in _BUSY:
         return StoreIsBusy()
-    if code in _DAMAGED or str(error).startswith(_NO_TEXT):
+    if code in _DAMAGED or str(error).startswith(_NOT_OURS):
         return damaged(path, namespace, f"SQLite says “{error}”")
     if code in _REFUSED:
         return StoreError(

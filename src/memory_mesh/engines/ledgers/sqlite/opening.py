@@ -41,7 +41,7 @@ def connect(path: Path, mode: str = "mode=rw") -> Connection:
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA foreign_keys = ON")
         db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # a message may repeat damaged bytes
         db.close()
         raise
     return db
