@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memory_mesh._async.conversation import MemoryContextManager
     from memory_mesh._async.mesh import MemoryMesh
     from memory_mesh.errors import (
+        BackupIsDamaged,
         BlockError,
         Closed,
         EmbeddingError,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from memory_mesh.model.learning import LessonBlock, LessonContext
 
 __all__ = [
+    "BackupIsDamaged",
     "BlockError",
     "Closed",
     "EmbeddingError",
@@ -90,6 +92,7 @@ __all__ = [
 
 _ERRORS = "memory_mesh.errors"
 _HOMES = {
+    "BackupIsDamaged": _ERRORS,
     "BlockError": _ERRORS,
     "Closed": _ERRORS,
     "EmbeddingError": _ERRORS,

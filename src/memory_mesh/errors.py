@@ -29,6 +29,7 @@
     │   ├── StoreIsDamaged      the file is not a ledger, or it is damaged
     │   │   ├── WritesAreMissing  acknowledged writes are gone: emptied, older, or its log is lost
     │   │   └── StoreWasReplaced  another file took the place of the namespace's own
+    │   ├── BackupIsDamaged     a backup is not whole, or not what was written
     │   └── StorageFailed       a storage of the caller's own did not do what was asked
     └── Closed                  the mesh was closed
 """
@@ -197,6 +198,10 @@ class StoreWasReplaced(StoreIsDamaged):
 
 class StoreIsReadOnly(StoreError):
     """The store's folder cannot be written. Memories can be read, and none be stored."""
+
+
+class BackupIsDamaged(StoreError):
+    """The backup is not whole or was changed; nothing was restored. Restore another one."""
 
 
 class StorageFailed(StoreError):

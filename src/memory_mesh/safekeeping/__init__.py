@@ -1,12 +1,21 @@
 """Whole stores, by their folder: back up, restore, carry, move, mend and delete.
 
-No mesh has to be open. Each function lies in the module of its name and is loaded when it is first
-asked for.
+No mesh has to be open. Each function lies in a module that is loaded when it is first asked for;
+the module has another name, or it would take the function's place in this package.
 """
 
 from importlib import import_module
 
-_FUNCTIONS: dict[str, str] = {}  # name to module of this package
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.safekeeping.backups import backup as backup
+    from memory_mesh.safekeeping.restoring import restore as restore
+
+_FUNCTIONS: dict[str, str] = {  # name to module of this package
+    "backup": "backups",
+    "restore": "restoring",
+}
 
 
 def __getattr__(name: str) -> object:

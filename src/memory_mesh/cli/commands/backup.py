@@ -1,0 +1,93 @@
+"""`memory-mesh backup`."""
+
+import argparse
+from pathlib import Path
+
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.errors import MeshError
+from memory_mesh.model import Json
+from memory_mesh.model.safekeeping import Backup, Kept
+from memory_mesh.policy.users import shown_namespace
+
+EXAMPLE = "memory-mesh backup --to /backups/memory --keep 14"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "--to",
+        metavar="FOLDER",
+        required=True,
+        help="where backups lie, each in a folder named by its time",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="N",
+        type=int,
+        help="remove older backups of this store, but not the newest N that are sound",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Backs up every namespace; the exit code is 1 if one is missing or damaged in the backup."""
+    from memory_mesh.safekeeping.backups import backup
+
+    done = backup(
+        cli_options.mesh_of(options).config.db_dir,  # nothing is opened until a mesh is used
+        Path(options.to).expanduser(),
+        keep=options.keep,
+        tell=output.progress,
+    )
+    output.answer(_plain(done), *_lines(done), as_json=options.json)
+    if done.ok:
+        return 0
+    wrong = len(done.missing) + sum(bool(kept.findings) for kept in done.namespaces)
+    raise MeshError(
+        f"{wrong} namespaces are damaged, and so is their copy; older backups were left alone. "
+        "Look at them: memory-mesh verify; then memory-mesh repair, or restore an older backup"
+    )
+
+
+def described(kept: Kept) -> dict[str, Json]:
+    """Returns a namespace of a backup as JSON values."""
+    return {
+        "namespace": shown_namespace(kept.namespace),
+        "schema": kept.schema,
+        "seq": kept.seq,
+        "position": kept.position,
+        "hash": kept.hash,
+        "findings": list(kept.findings),
+    }
+
+
+def _lines(done: Backup) -> list[str]:
+    count = len(done.namespaces)
+    what = f"{count} namespace{'' if count == 1 else 's'}, {done.bytes} bytes,"
+    lines = [f"[MemoryMesh] Backed up {what} to {output.named(done.folder)}."]
+    for kept in done.namespaces:
+        if kept.findings:
+            name = shown_namespace(kept.namespace)
+            lines.append(f"[MemoryMesh] {name} is damaged: {kept.findings[0]}")
+    lines += [
+        f"[MemoryMesh] {shown_namespace(name)} could not be copied: {why}"
+        for name, why in done.missing
+    ]
+    if done.removed:
+        lines.append(f"[MemoryMesh] Removed {len(done.removed)} older: {', '.join(done.removed)}.")
+    if done.swept:
+        lines.append(f"[MemoryMesh] Removed what a killed backup left: {', '.join(done.swept)}.")
+    return lines
+
+
+def _plain(done: Backup) -> dict[str, Json]:
+    return {
+        "folder": output.named(done.folder),
+        "store": done.store,
+        "made": done.made,
+        "bytes": done.bytes,
+        "ok": done.ok,
+        "namespaces": [described(kept) for kept in done.namespaces],
+        "missing": [{"namespace": shown_namespace(name), "why": why} for name, why in done.missing],
+        "removed": list(done.removed),
+        "swept": list(done.swept),
+    }

@@ -1,0 +1,123 @@
+"""Copies of namespace files while others write, by SQLite's backup interface.
+
+::
+
+    BEGIN ── read the store row ── copy pages, a few at a time ── COMMIT
+      └──────────── one moment of the file: others go on writing to its log ───┘
+
+SQLite starts a copy anew when somebody writes between two of its steps, and under eight writers it
+did so again and again. It does not while the connection that is copied from holds a read
+transaction. Readers keep nobody from writing, so the steps wait for nothing.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite import file_names, opening, schema
+from memory_mesh.engines.ledgers.sqlite.faults import translated
+from memory_mesh.engines.ledgers.sqlite.keeping import head_file, read_only
+from memory_mesh.engines.ledgers.sqlite.namespace_file import cannot_be_written
+from memory_mesh.errors import StoreIsDamaged
+from memory_mesh.model.safekeeping import Kept
+from memory_mesh.process import forks, private, waits
+
+_READING_SECONDS = 1.0  # that a copy waits while SQLite makes or removes the log
+_STEP_PAGES = 512  # 4 MiB: often enough for a line of progress
+Progress = Callable[[int, int], None]  # pages that are copied, and all
+
+
+def files(store: Path) -> dict[str, Path]:
+    """The files of a store's namespaces that hold anything, by namespace, sorted."""
+    folder = store / "namespaces"
+    if not folder.is_dir():
+        return {}
+    found: dict[str, Path] = {}
+    for entry in sorted(os.listdir(folder)):  # noqa: PTH208  # names are all that is wanted
+        namespace = file_names.namespace(entry)
+        with suppress(FileNotFoundError):
+            if namespace is not None and (folder / entry).stat().st_size:
+                found[namespace] = folder / entry
+    return found
+
+
+def place(store: Path, namespace: str) -> Path:
+    """The file of a namespace."""
+    return store / "namespaces" / file_names.file_name(namespace)
+
+
+def copied(source: Path, target: Path, progress: Progress | None = None) -> Kept:
+    """Copies a namespace's file as it is at one moment; says which moment."""
+    private.make_file(target)  # SQLite fills an empty file and keeps its mode
+    with (
+        translated(source, _namespace(source)),
+        forks.inside_sqlite(),
+        closing(_reading(source)) as db,
+        closing(sqlite3.connect(target, isolation_level=None)) as new,
+    ):
+        new.execute("PRAGMA synchronous = OFF")  # whoever asked for the copy syncs it
+        db.execute("BEGIN")
+        found = _standing(db)
+        db.backup(new, pages=_STEP_PAGES, progress=_told(progress), sleep=0.0)
+        db.execute("COMMIT")
+    return found
+
+
+def standing(path: Path) -> Kept:
+    """Where the namespace in a file stands; raises StoreIsDamaged for any other file."""
+    with translated(path, _namespace(path)), forks.inside_sqlite(), closing(_reading(path)) as db:
+        return _standing(db)
+
+
+@contextmanager
+def kept_open(paths: Iterable[Path]) -> Iterator[None]:
+    """Keeps a connection to each file, so that no other process's is the last one.
+
+    The last connection removes the log by its path. Between its look whether the path still leads
+    to its file and the removal, another file with a log of its own could have come there.
+    """
+    with ExitStack() as stack:
+        for path in paths:
+            with forks.inside_sqlite(), suppress(sqlite3.Error):  # of a damaged one nobody has any
+                db = stack.enter_context(closing(_reading(path)))
+                db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield
+
+
+def acknowledge(path: Path) -> None:
+    """Writes the head file of a copy, so that open processes know that it is meant to be older."""
+    with translated(path, _namespace(path)), forks.inside_sqlite(), closing(_reading(path)) as db:
+        if schema.version(db) >= schema.NEWEST:
+            head_file.write(path, head_file.stands(db))
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    """A connection that sees what the log holds, also where nothing can be written."""
+    if cannot_be_written(path):
+        return read_only.connect(path, _namespace(path))
+    end = waits.until(_READING_SECONDS)
+    opening.await_log(path, end)
+    return opening.patiently(path, lambda: opening.connect(path), end)
+
+
+def _namespace(path: Path) -> str:
+    return file_names.namespace(path.name) or path.name
+
+
+def _standing(db: sqlite3.Connection) -> Kept:
+    number = schema.version(db)
+    if not number:
+        raise StoreIsDamaged
+    opening.check_reader(db)
+    namespace, identity, seq, position, head = db.execute(
+        "SELECT namespace, identity, seq, position, head FROM store"
+    ).fetchone()
+    return Kept(str(namespace), str(identity), number, int(seq), int(position), bytes(head).hex())
+
+
+def _told(progress: Progress | None) -> Callable[[int, int, int], object] | None:
+    if progress is None:
+        return None
+    return lambda _, rest, pages: progress(pages - rest, pages)

@@ -1,0 +1,74 @@
+"""The files of a store's folder beside its namespaces, and what a disk says to copies of them."""
+
+import errno
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memory_mesh.errors import StoreError, StoreIsFull
+from memory_mesh.process.experience_files import ExperienceFiles
+from memory_mesh.process.keys import IDENTITY, KeyFile
+from memory_mesh.process.private import make_file, make_folder
+
+KEY_RECORD = "key-record"
+OWN = (IDENTITY, KEY_RECORD)  # say which store it is, and which keys it was written with
+
+
+def identity_of(store: Path) -> str | None:
+    """The identity of a store; None if it has none yet."""
+    try:
+        return (store / IDENTITY).read_text(encoding="utf-8", errors="replace").strip() or None
+    except FileNotFoundError:
+        return None
+
+
+def given_identity(store: Path) -> None:
+    """Gives a store an identity if it has none; one that cannot be written goes without."""
+    with suppress(StoreError):
+        KeyFile.of(store)
+
+
+def key_of(store: Path) -> str | None:
+    """The id of the key that a store was last written with, if it says so."""
+    try:
+        lines = (store / KEY_RECORD).read_text(encoding="utf-8", errors="replace").split("\n")
+    except FileNotFoundError:
+        return None
+    words = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    return words[-1][0] if words else None
+
+
+def system_files(store: Path) -> list[Path]:
+    """The files of the system memory: the archives, and the log of what is active."""
+    files = ExperienceFiles(store)
+    return [*files.archives(), *([files.log] if files.log.is_file() else [])]
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copies a file for its owner only."""
+    make_folder(target.parent)
+    make_file(target)
+    shutil.copyfile(source, target)
+
+
+@contextmanager
+def disk_faults(folder: Path) -> Iterator[None]:
+    """Raises what the disk says as a StoreError that names the folder and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # not the file system's
+            raise
+        where = error.filename or folder
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise StoreIsFull(
+                f"the disk of {folder} is full, and nothing was left there: free some space, or "
+                "choose another folder"
+            ) from error
+        if error.errno == errno.EMFILE:
+            raise StoreError(
+                "too many namespaces for the files that a process may open: run `ulimit -n 65536` "
+                "first"
+            ) from error
+        raise StoreError(f"{where} cannot be used: {error.strerror}") from error

@@ -1,0 +1,174 @@
+"""Restore: a backup, or the copy of one namespace, becomes a store again.
+
+Every file is held against its hash, every namespace is verified and held against the manifest, and
+what was erased since is left out. Only then does anything appear in its place.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite.keeping import copying
+from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
+from memory_mesh.errors import BackupIsDamaged, InvalidInput, StoreError
+from memory_mesh.fastdataclass import replace as changed
+from memory_mesh.model.safekeeping import Kept, Restored
+from memory_mesh.policy.users import shown_namespace
+from memory_mesh.ports import Clock
+from memory_mesh.process.clock import SystemClock
+from memory_mesh.process.private import make_file, make_folder
+from memory_mesh.safekeeping import (
+    checking,
+    erasures,
+    files,
+    manifest as manifests,
+    placing,
+    staging,
+)
+
+_STAMP = "%Y%m%dT%H%M%SZ"
+_SHOWN = 3  # findings that a message names
+Tell = Callable[[str], None]
+
+
+def restore(
+    source: str | os.PathLike[str],
+    to: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    known: str | os.PathLike[str] | None = None,
+    allow_network: bool = False,
+    tell: Tell | None = None,
+    clock: Clock | None = None,
+) -> Restored:
+    """Restores a backup, or a single `.db` or `.bak` file, into a folder.
+
+    A store that is there is refused, or with `replace` put aside. What was erased from it, from the
+    store in `known` if it is the same one, or before the backup was made does not come back.
+    """
+    given, target = Path(source).absolute(), Path(to).absolute()
+    if not allow_network:
+        refuse_network_folder(target)
+    if given.resolve() in (target.resolve(), *target.resolve().parents):
+        raise InvalidInput(f"{target} lies in the backup itself; give a folder elsewhere")
+    say = tell or (lambda _: None)
+    erasers = [target, *([] if known is None else [Path(known).absolute()])]
+    stamp = (clock or SystemClock()).now().astimezone(UTC).strftime(_STAMP)
+    with files.disk_faults(target):
+        if given.is_file():
+            return _restored_file(given, target, erasers, stamp)
+        return _restored(given, target, erasers, stamp, replace=replace, tell=say)
+
+
+def _restored(
+    source: Path, to: Path, erasers: Iterable[Path], stamp: str, *, replace: bool, tell: Tell
+) -> Restored:
+    manifest = manifests.read(source)
+    placing.check(to, manifest.store, replace=replace)
+    place, name = placing.beside(to)
+    swept = staging.sweep(place, re.escape(name))
+    with staging.staged(place, name) as partial:
+        _carry_own(source, manifest, partial)
+        _carry_erasures(erasers, manifest.store, partial)
+        kept, erased = _sorted_out(partial, manifest)
+        for number, one in enumerate(kept, 1):
+            tell(f"{number} of {len(kept)}: {shown_namespace(one.namespace)}")
+            _carry_namespace(source, manifest, one, partial)
+        tell("")
+        before = placing.put(partial, to, stamp)
+    return Restored(
+        str(to),
+        str(source),
+        tuple(kept),
+        erased=tuple(erased),
+        missing=tuple(namespace for namespace, _ in manifest.missing),
+        before=None if before is None else str(before),
+        swept=tuple(swept),
+    )
+
+
+def _carry_own(source: Path, manifest: manifests.Manifest, partial: Path) -> None:
+    """Copies every file that is no namespace."""
+    make_folder(partial / "namespaces")
+    for entry in manifest.files:
+        if not entry.name.startswith("namespaces/"):
+            _carry(source, entry, partial / entry.name)
+
+
+def _carry(source: Path, entry: manifests.Held, target: Path) -> None:
+    make_folder(target.parent)
+    make_file(target)
+    manifests.carry(source, entry, target)
+
+
+def _carry_erasures(erasers: Iterable[Path], store: str | None, partial: Path) -> None:
+    """Adds what was erased from the stores that are this one."""
+    for other in erasers:
+        if store is not None and files.identity_of(other) == store:
+            erasures.carry(other, partial)
+
+
+def _sorted_out(partial: Path, manifest: manifests.Manifest) -> tuple[list[Kept], list[str]]:
+    """The namespaces to restore, and the names of those that were erased."""
+    kept: list[Kept] = []
+    erased: list[str] = []
+    for one in manifest.namespaces:
+        if erasures.is_erased(partial, one.identity):
+            erased.append(one.namespace)
+        else:
+            kept.append(one)
+    return kept, erased
+
+
+def _carry_namespace(source: Path, manifest: manifests.Manifest, kept: Kept, partial: Path) -> None:
+    """Copies a namespace and checks that it is sound and the one that the manifest tells of."""
+    target = copying.place(partial, kept.namespace)
+    name = target.relative_to(partial).as_posix()
+    entry = next((entry for entry in manifest.files if entry.name == name), None)
+    if entry is None:
+        raise BackupIsDamaged(f"the manifest of {source} names no file {name}")
+    _carry(source, entry, target)
+    there = copying.standing(target)
+    if changed(there, namespace=kept.namespace, findings=kept.findings) != kept:
+        raise BackupIsDamaged(f"{source / name} does not stand where the manifest says")
+    _refuse_damage(source, partial, kept.namespace, kept.schema)
+    copying.acknowledge(target)
+
+
+def _refuse_damage(source: Path, partial: Path, namespace: str, schema: int) -> None:
+    wrong = checking.findings(partial, namespace, schema)
+    if wrong:
+        raise BackupIsDamaged(
+            f"{source} holds a damaged copy of the namespace {shown_namespace(namespace)}: "
+            f"{len(wrong)} findings, such as {'; '.join(wrong[:_SHOWN])}. Nothing was restored. "
+            f"Restore an older backup, or copy what can be read: memory-mesh salvage --db-dir "
+            f"{source} --to FOLDER"
+        )
+
+
+def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) -> Restored:
+    """Restores one namespace from its file into a store of its own."""
+    if copying.files(to):
+        raise StoreError(f"there is a store in {to}: restore a single file into a new folder")
+    origin = source.parent.parent if source.parent.name == "namespaces" else source.parent
+    place, name = placing.beside(to)
+    swept = staging.sweep(place, re.escape(name))
+    kept = copying.standing(source)
+    with staging.staged(place, name) as partial:
+        make_folder(partial / "namespaces")
+        for own in (*files.OWN, erasures.FILE):
+            if (origin / own).is_file():
+                files.copy_file(origin / own, partial / own)
+        _carry_erasures(erasers, files.identity_of(partial), partial)
+        if erasures.is_erased(partial, kept.identity):
+            raise StoreError(
+                f"{source} holds the namespace {shown_namespace(kept.namespace)}, which was "
+                "deleted since; nothing was restored"
+            )
+        kept = copying.copied(source, copying.place(partial, kept.namespace))
+        _refuse_damage(source, partial, kept.namespace, kept.schema)
+        copying.acknowledge(copying.place(partial, kept.namespace))
+        placing.put(partial, to, stamp)
+    return Restored(str(to), str(source), (kept,), swept=tuple(swept))
