@@ -1,0 +1,357 @@
+"""Backups and their restoring, on real stores."""
+
+import multiprocessing
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memory_mesh import safekeeping
+from memory_mesh.engines.ledgers.sqlite.keeping import copying
+from memory_mesh.errors import BackupIsDamaged, InvalidInput, NotFound, StoreError
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model.safekeeping import Backup
+from memory_mesh.safekeeping import erasures, manifest as manifests, staging
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.testing import FrozenClock
+from tests.stores import unpacked
+
+NOW = datetime(2026, 11, 16, 20, 30, tzinfo=UTC)
+DARK, TEA = "The user prefers dark themes", "Tea is served at four"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with two namespaces."""
+    folder = tmp_path / "store"
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        mesh.add(DARK)
+        mesh.for_user("ann").add(TEA)
+    return folder
+
+
+def backed_up(store: Path, *, days: int = 0, keep: int | None = None) -> Backup:
+    clock = FrozenClock(NOW + timedelta(days=days))
+    return safekeeping.backup(store, store.parent / "backups", keep=keep, clock=clock)
+
+
+def texts(store: Path, user: str | None = None) -> list[str]:
+    with MemoryMesh(db_dir=store, embedder="none") as mesh:
+        whose = mesh if user is None else mesh.for_user(user)
+        return [memory.text for memory in whose.get_all()]
+
+
+def added(store: Path, text: str) -> None:
+    with MemoryMesh(db_dir=store, embedder="none") as mesh:
+        mesh.add(text)
+
+
+# --- backup ---------------------------------------------------------------------------------------
+
+
+def test_a_backup_is_a_folder_of_its_time_that_restores_to_the_same_store(store: Path) -> None:
+    done = backed_up(store)
+    assert Path(done.folder) == store.parent / "backups" / "20261116T203000Z"
+    assert done.ok
+    assert [kept.namespace for kept in done.namespaces] == ["default", "user.ann"]
+    assert not [
+        path for path in Path(done.folder).rglob("*") if path.name.endswith(("-wal", ".partial"))
+    ]
+    restored = safekeeping.restore(done.folder, store.parent / "new")
+    assert restored.before is None
+    assert texts(store.parent / "new") == [DARK]
+    assert texts(store.parent / "new", "ann") == [TEA]
+    with MemoryMesh(db_dir=store.parent / "new", embedder="none") as mesh:
+        assert mesh.verify().ok
+
+
+def test_a_copy_is_of_one_moment_while_others_write_between_its_steps(store: Path) -> None:
+    with MemoryMesh(db_dir=store, embedder="none") as mesh:
+        for number in range(200):
+            mesh.add(f"{number} " + "word " * 2000)
+        steps = 0
+
+        def write_meanwhile(_done: int, _pages: int) -> None:
+            nonlocal steps
+            steps += 1
+            mesh.add(f"written while step {steps} was copied")
+
+        source = copying.place(store, "default")
+        before = copying.standing(source)
+        kept = copying.copied(source, store.parent / "copy.db", write_meanwhile)
+    assert kept == before == copying.standing(store.parent / "copy.db")
+    assert 1 < steps < 50  # it never began anew
+
+
+def test_two_backups_of_one_second_have_two_names(store: Path) -> None:
+    names = [Path(backed_up(store).folder).name for _ in range(3)]
+    assert names == ["20261116T203000Z", "20261116T203000Z-2", "20261116T203000Z-3"]
+
+
+def test_keep_removes_older_backups_of_this_store_and_nothing_else(
+    store: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    added(other, "of another store")
+    clock = FrozenClock(NOW - timedelta(days=9))
+    theirs = safekeeping.backup(other, tmp_path / "backups", clock=clock)
+    (tmp_path / "backups" / "20200101T000000Z").mkdir()
+    (tmp_path / "backups" / "notes").mkdir()
+    for days in range(4):
+        done = backed_up(store, days=days, keep=2)
+    assert done.removed == ("20261117T203000Z",)
+    left = sorted(path.name for path in (tmp_path / "backups").iterdir())
+    assert left == [
+        "20200101T000000Z",
+        Path(theirs.folder).name,
+        "20261118T203000Z",
+        "20261119T203000Z",
+        "notes",
+    ]
+
+
+def test_a_damaged_namespace_is_named_and_removes_no_older_backup(store: Path) -> None:
+    backed_up(store)
+    with closing(sqlite3.connect(copying.place(store, "default"))) as db, db:
+        db.execute("UPDATE text SET content = 'changed behind its back'")
+    done = backed_up(store, days=1, keep=1)
+    assert not done.ok
+    assert done.removed == ()
+    assert [bool(kept.findings) for kept in done.namespaces] == [True, False]
+    with pytest.raises(BackupIsDamaged, match="damaged copy of the namespace default"):
+        safekeeping.restore(done.folder, store.parent / "new")
+    assert not (store.parent / "new").exists()
+
+
+def test_a_namespace_that_cannot_be_read_does_not_keep_the_others_out(store: Path) -> None:
+    copying.place(store, "default").write_bytes(b"no database at all" * 1000)
+    done = backed_up(store)
+    assert not done.ok
+    assert [name for name, _ in done.missing] == ["default"]
+    assert safekeeping.restore(done.folder, store.parent / "new").missing == ("default",)
+
+
+def test_a_backup_holds_the_archives_of_the_system_memory_and_no_keys(store: Path) -> None:
+    (store / "system").mkdir()
+    (store / "system" / "memory_log.0001.md.gz").write_bytes(b"archived")
+    (store / "models").mkdir()
+    done = Path(backed_up(store).folder)
+    names = {path.relative_to(done).as_posix() for path in done.rglob("*") if path.is_file()}
+    assert names == {
+        "manifest.json", "identity", "namespaces/default.db", "namespaces/user.ann.db",
+        "system/memory_log.0001.md.gz",
+    }  # fmt: skip
+    safekeeping.restore(done, store.parent / "new")
+    assert (store.parent / "new/system/memory_log.0001.md.gz").read_bytes() == b"archived"
+
+
+def test_what_cannot_be_backed_up_is_refused_with_what_to_do(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="Check --db-dir"):
+        safekeeping.backup(tmp_path / "nothing", tmp_path / "backups")
+    with pytest.raises(InvalidInput, match="inside the store"):
+        safekeeping.backup(store, store / "backups")
+    with pytest.raises(InvalidInput, match="1 or more"):
+        safekeeping.backup(store, tmp_path / "backups", keep=0)
+    assert not (tmp_path / "backups").exists()
+
+
+# --- restore --------------------------------------------------------------------------------------
+
+
+def test_in_place_the_store_that_was_there_is_put_aside_whole(store: Path) -> None:
+    done = backed_up(store)
+    added(store, "written after the backup")
+    (store / "models").mkdir()
+    with pytest.raises(StoreError, match="--replace"):
+        safekeeping.restore(done.folder, store)
+    restored = safekeeping.restore(done.folder, store, replace=True, clock=FrozenClock(NOW))
+    assert restored.before == f"{store}.before-restore-20261116T203000Z"
+    assert texts(store) == [DARK]
+    assert sorted(texts(Path(restored.before))) == sorted([DARK, "written after the backup"])
+    assert (store / "models").is_dir()
+    assert (store / "identity").read_bytes() == (Path(restored.before) / "identity").read_bytes()
+
+
+def test_a_process_that_lives_through_a_restore_writes_to_the_restored_store(store: Path) -> None:
+    done = backed_up(store)
+    with MemoryMesh(db_dir=store, embedder="none") as mesh:
+        mesh.add("lost by the restore")
+        safekeeping.restore(done.folder, store, replace=True)
+        mesh.add("written by a process that had the old store open")
+    assert sorted(texts(store)) == [DARK, "written by a process that had the old store open"]
+    with MemoryMesh(db_dir=store, embedder="none") as mesh:
+        assert mesh.verify().ok
+
+
+def test_the_lock_files_are_the_same_before_and_after(store: Path) -> None:
+    done = backed_up(store)
+    lock = copying.place(store, "default").with_suffix(".lock")
+    before = lock.stat().st_ino
+    safekeeping.restore(done.folder, store, replace=True)
+    assert lock.stat().st_ino == before
+
+
+def test_another_store_is_never_replaced(store: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    added(other, "of another store")
+    backed_up(other)
+    done = safekeeping.backup(store, tmp_path / "more")
+    with pytest.raises(StoreError, match="another store"):
+        safekeeping.restore(done.folder, other, replace=True)
+    assert texts(other) == ["of another store"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda backup: (backup / "manifest.json").unlink(),
+        lambda backup: (backup / "identity").unlink(),
+        lambda backup: _flip(backup / "namespaces/default.db", 5000),
+        lambda backup: _flip(backup / "manifest.json", 40),
+        lambda backup: os.truncate(backup / "namespaces/default.db", 8192),
+        lambda backup: _swap(backup / "namespaces/default.db", backup / "namespaces/user.ann.db"),
+    ],
+)
+def test_a_backup_that_is_not_what_was_written_is_never_restored(
+    store: Path, change: Callable[[Path], None]
+) -> None:
+    backup = Path(backed_up(store).folder)
+    change(backup)
+    with pytest.raises(BackupIsDamaged):
+        safekeeping.restore(backup, store.parent / "new")
+    with pytest.raises(BackupIsDamaged):
+        safekeeping.restore(backup, store, replace=True)
+    assert sorted(path.name for path in store.parent.iterdir()) == ["backups", "store"]
+    assert texts(store) == [DARK]
+
+
+def test_a_manifest_whose_namespace_stands_elsewhere_is_refused(store: Path) -> None:
+    backup = Path(backed_up(store).folder)
+    with closing(sqlite3.connect(backup / "namespaces/default.db")) as db, db:
+        db.execute("UPDATE store SET seq = seq + 1")
+    found = manifests.read(backup)
+    names = [held.name for held in found.files]
+    files = tuple(manifests.held(backup, name) for name in names)
+    manifests.write(backup, replace(found, files=files))
+    with pytest.raises(BackupIsDamaged, match="does not stand where the manifest says"):
+        safekeeping.restore(backup, store.parent / "new")
+
+
+def test_what_was_erased_since_does_not_come_back(store: Path) -> None:
+    done = backed_up(store)
+    ann = next(kept for kept in done.namespaces if kept.namespace == "user.ann")
+    erasures.record(store, ann.identity)
+    beside = safekeeping.restore(done.folder, store.parent / "new", known=store)
+    assert beside.erased == ("user.ann",)
+    assert texts(store.parent / "new", "ann") == []
+    assert erasures.is_erased(store.parent / "new", ann.identity)
+    assert safekeeping.restore(done.folder, store, replace=True).erased == ("user.ann",)
+    assert texts(store, "ann") == []
+    with pytest.raises(StoreError, match="deleted since"):
+        safekeeping.restore(
+            Path(done.folder) / "namespaces/user.ann.db", store.parent / "one", known=store
+        )
+
+
+def test_a_single_file_becomes_a_store_of_its_own(store: Path) -> None:
+    backed_up(store)  # which gives the store its identity
+    one = safekeeping.restore(copying.place(store, "user.ann"), store.parent / "one")
+    assert [kept.namespace for kept in one.namespaces] == ["user.ann"]
+    assert texts(store.parent / "one", "ann") == [TEA]
+    assert (store.parent / "one/identity").read_bytes() == (store / "identity").read_bytes()
+    with pytest.raises(StoreError, match="new folder"):
+        safekeeping.restore(copying.place(store, "user.ann"), store.parent / "one")
+
+
+def test_a_backup_of_an_earlier_schema_is_verified_and_stays_as_it_is(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    unpacked("schema-7-analyzer-2", store)
+    done = backed_up(store)
+    assert done.ok
+    restored = safekeeping.restore(done.folder, tmp_path / "new")
+    assert [kept.schema for kept in restored.namespaces] == [7]
+    assert copying.standing(copying.place(tmp_path / "new", "default")).schema == 7
+    assert texts(tmp_path / "new") == texts(store)
+
+
+# --- kills ----------------------------------------------------------------------------------------
+
+
+def test_what_a_killed_backup_left_is_told_and_removed_but_no_living_one(store: Path) -> None:
+    backups = store.parent / "backups"
+    process = multiprocessing.get_context("fork").Process(target=_stage_and_die, args=(backups,))
+    process.start()
+    process.join()
+    (left,) = backups.iterdir()
+    with staging.staged(backups, "20261116T000000Z") as alive:
+        done = backed_up(store)
+        assert alive.is_dir()
+    assert done.swept == (left.name,)
+    assert [path.name for path in backups.iterdir()] == ["20261116T203000Z"]
+
+
+def test_a_folder_that_only_looks_alike_is_left_alone(store: Path) -> None:
+    mine = store.parent / "backups" / "20261116T000000Z.partial-0123456789ab"
+    mine.mkdir(parents=True)
+    (mine / "a file of mine").touch()
+    assert backed_up(store).swept == ()
+    assert (mine / "a file of mine").exists()
+
+
+@pytest.mark.parametrize("fatal", ["before", "after"])
+def test_a_kill_around_the_exchange_leaves_the_old_or_the_new_store(
+    store: Path, fatal: str
+) -> None:
+    done = backed_up(store)
+    added(store, "written after the backup")
+    process = multiprocessing.get_context("fork").Process(
+        target=_restore_and_die, args=(done.folder, store, fatal)
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    there = sorted(texts(store))
+    assert there == ([DARK] if fatal == "after" else sorted([DARK, "written after the backup"]))
+    safekeeping.restore(done.folder, store, replace=True)
+    assert texts(store) == [DARK]
+    aside = [path for path in store.parent.iterdir() if ".before-restore-" in path.name]
+    assert any("written after the backup" in texts(path) for path in aside)
+
+
+def _stage_and_die(place: Path) -> None:
+    with staging.staged(place, "20261115T000000Z") as folder:
+        (folder / "namespaces").mkdir()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _restore_and_die(source: str, store: Path, fatal: str) -> None:
+    """Dies when the lock files are linked, or at the sync that follows the exchange."""
+    linked = False
+
+    def hear(event: str, args: tuple[object, ...]) -> None:
+        nonlocal linked
+        linked = linked or event == "os.link"
+        after = linked and event == "open" and str(args[0]) == str(store)
+        if after or (event == "os.link" and fatal == "before"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hear)
+    safekeeping.restore(source, store, replace=True)
+
+
+def _flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+
+
+def _swap(one: Path, other: Path) -> None:
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)

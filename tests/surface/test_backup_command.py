@@ -1,0 +1,65 @@
+"""`memory-mesh backup` and `restore --from` in real processes."""
+
+import json
+from pathlib import Path
+
+from memory_mesh.safekeeping import erasures
+from tests.surface.command import CommandLine
+
+DARK = "The user prefers dark themes"
+
+
+def test_a_store_is_backed_up_and_restored_in_place(cli: CommandLine, tmp_path: Path) -> None:
+    cli.stored(DARK)
+    done = json.loads(cli("backup", "--to", str(tmp_path / "backups"), "--keep", "3", "--json").out)
+    assert done["ok"]
+    assert [kept["namespace"] for kept in done["namespaces"]] == ["default"]
+    cli.stored("written after the backup")
+    refused = cli("restore", "--from", done["folder"])
+    assert (refused.code, "--replace" in refused.err) == (1, True)
+    told = cli("restore", "--from", done["folder"], "--replace")
+    assert told.code == 0
+    assert told.out.startswith("[MemoryMesh] Restored 1 namespace to ")
+    assert ".before-restore-" in told.out
+    assert [found["content"] for found in json.loads(cli("list", "--json").out)["memories"]] == [
+        DARK
+    ]
+    assert cli("verify").code == 0
+
+
+def test_a_store_is_restored_beside_and_what_was_erased_stays_away(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    cli.stored(DARK)
+    cli.stored("Tea is served at four", "--user", "ann")
+    done = json.loads(cli("backup", "--to", str(tmp_path / "backups"), "--json").out)
+    manifest = json.loads((Path(done["folder"]) / "manifest.json").read_text())
+    ann = next(kept for kept in manifest["namespaces"] if kept["namespace"] == "user.ann")
+    erasures.record(_store(cli), ann["identity"])
+    told = cli("restore", "--from", done["folder"], "--to", str(tmp_path / "new"), "--json")
+    assert json.loads(told.out)["erased"] == ["user.ann"]
+    listed = cli("list", "--db-dir", str(tmp_path / "new"), "--json").out
+    assert [found["content"] for found in json.loads(listed)["memories"]] == [DARK]
+
+
+def test_usage_says_what_belongs_together(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "default.db"
+    file.write_bytes(b"")
+    for words, said in {
+        ("restore",): "either --id of a deleted memory, or --from a backup",
+        ("restore", "--id", "mem_1_a", "--to", "x"): "--to and --replace belong to --from",
+        ("restore", "--from", str(file)): "give --to FOLDER",
+    }.items():
+        done = cli(*words)
+        assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_a_folder_of_backups_names_the_newest(cli: CommandLine, tmp_path: Path) -> None:
+    cli.stored(DARK)
+    done = json.loads(cli("backup", "--to", str(tmp_path / "backups"), "--json").out)
+    said = cli("restore", "--from", str(tmp_path / "backups"), "--to", str(tmp_path / "new"))
+    assert (said.code, Path(done["folder"]).name in said.err) == (1, True)
+
+
+def _store(cli: CommandLine) -> Path:
+    return Path(json.loads(cli("stats", "--json").out)["db_path"])
