@@ -259,6 +259,35 @@ def _migrating(folder: Path, seed: int, progress: Progress) -> Report:
     return _joined(report, system_calls=traced)
 
 
+def _damage(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import damage  # numpy brings threads, which the others fork without
+
+    report = damage.flips(folder / "flips", rounds=500, seed=seed, progress=progress)
+    return _joined(
+        report,
+        swaps=damage.swaps(folder / "swaps", rounds=100, seed=seed, progress=progress),
+        index=damage.index(folder / "index", rounds=180, seed=seed, progress=progress),
+    )
+
+
+def _backups(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import backing_up  # numpy brings threads, which the others fork without
+
+    return backing_up.under_load(folder, writers=8, backups=20, seed=seed, progress=progress)
+
+
+def _keeping_kills(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import keeping_kills  # numpy brings threads, which the others fork without
+
+    return keeping_kills.killed(folder, rounds=100, seed=seed, progress=progress)
+
+
+def _round_trip(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import round_trip  # numpy brings threads, which the others fork without
+
+    return round_trip.round_trip(folder, queries=500, seed=seed, progress=progress)
+
+
 def _rolling(folder: Path, _seed: int, progress: Progress) -> Report:
     report = rolling.killed_at_every_step(folder / "kills", progress=progress)
     return _joined(
@@ -349,6 +378,10 @@ SUITES: dict[str, Suite] = {
         folder, runs=500, seed=seed, progress=progress
     ),
     "waits": _waits,
+    "damage": _damage,
+    "backups": _backups,
+    "keeping-kills": _keeping_kills,
+    "round-trip": _round_trip,
     "fork": _fork,
     "as-of": lambda _folder, seed, _progress: machine.as_of(examples=1_000, seed_=seed),
     "audit": _audit,
