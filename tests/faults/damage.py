@@ -73,6 +73,8 @@ def index(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) 
     """So many damages of the index: it may change the order of a search, and nothing else."""
     report, ticker = _report(), Ticker(progress, rounds)
     world.build(folder, seed=seed, index=True)
+    if alarms := call(_verified, _copied(folder / "indexed", folder / "sound")):
+        raise AssertionError(f"nothing was damaged, and: {alarms[:3]}")
     (folder / "truth").write_bytes(pickle.dumps(call(world.truth, folder / "closed")))
     for start in range(0, rounds, _BATCH):
         count = min(_BATCH, rounds - start)
@@ -168,6 +170,9 @@ class _Ground:
         }
         if wrong := truths["closed"].differs(truths["waiting"]):
             raise AssertionError(f"closing changed what the store says: {wrong}")
+        for name in truths:
+            if alarms := call(_verified, _copied(moments / name, folder / f"sound-{name}")):
+                raise AssertionError(f"nothing was damaged in {name}, and: {alarms[:3]}")
         latest = world.database(folder / "read-later")  # closed by now: all is in the file
         return cls(
             moments,
