@@ -2,8 +2,9 @@
 
 import errno
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 
 from memory_mesh.errors import (
@@ -15,7 +16,9 @@ from memory_mesh.errors import (
     StoreIsFull,
 )
 from memory_mesh.policy.users import user_of
+from memory_mesh.typed import TypeVar
 
+F = TypeVar("F", bound=Callable[..., object])
 PRIMARY = 0xFF  # the extended result code's low byte is the primary one
 _USUAL = "default"  # the namespace of a command that names none
 _FULL = {sqlite3.SQLITE_FULL}
@@ -26,11 +29,32 @@ _BUSY = {
 }
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _REFUSED = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
-_NOT_OURS = (
-    "Could not decode to UTF-8",  # Python's own: SQLite keeps any bytes as a text
-    "no such table",  # all of ours are there, unless the schema is damaged
+_NO_TEXT = "Could not decode to UTF-8"  # Python's own: SQLite keeps any bytes as a text
+_NO_SCHEMA = (  # a statement of ours that SQLite no longer understands: the schema was damaged
+    "invalid fts5 file format",
+    "vtable constructor failed",
+    "no such table",
     "no such column",
+    "no such module",
 )
+_NOT_WRITTEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+
+
+class UnreadableRow(StoreIsDamaged, ValueError):
+    """A row holds what was never written."""
+
+
+def of_rows(read: F) -> F:
+    """A function that makes a value of a row: what no row of ours holds is said to be damage."""
+
+    @wraps(read)
+    def reading(*row: object) -> object:
+        try:
+            return read(*row)
+        except _NOT_WRITTEN as error:
+            raise UnreadableRow(f"a row holds what was never written ({error})") from error
+
+    return reading  # type: ignore[return-value]  # it is called as the function is
 
 
 @contextmanager
@@ -67,6 +91,10 @@ def command(rest: str, namespace: str) -> str:
 
 def _said(error: Exception, path: Path, namespace: str) -> MeshError | None:
     """The error in our words; None for one that says enough, or is not the store's."""
+    if isinstance(error, UnreadableRow):
+        return damaged(path, namespace, str(error))
+    if isinstance(error, UnicodeDecodeError):  # SQLite quotes what it cannot read
+        return damaged(path, namespace, "its schema is no text")
     if isinstance(error, StoreIsDamaged):
         told = str(error) != StoreIsDamaged.__doc__
         return None if told else damaged(path, namespace, "it is not a ledger")
@@ -74,8 +102,6 @@ def _said(error: Exception, path: Path, namespace: str) -> MeshError | None:
         return _of_sqlite(error, path, namespace)
     if isinstance(error, OSError):
         return _of_disk(error, path)
-    if isinstance(error, UnicodeDecodeError):  # in a message of SQLite that repeats what it read
-        return damaged(path, namespace, "it holds a name that is no text")
     if isinstance(error, UnicodeEncodeError):
         return InvalidInput(f"a text is not valid Unicode (a lone surrogate at {error.start})")
     if "SQLite" in str(error):
@@ -89,7 +115,7 @@ def _of_sqlite(error: sqlite3.Error, path: Path, namespace: str) -> StoreError |
         return StoreIsFull()
     if code in _BUSY:
         return StoreIsBusy()
-    if code in _DAMAGED or str(error).startswith(_NOT_OURS):
+    if code in _DAMAGED or str(error).startswith((_NO_TEXT, *_NO_SCHEMA)):
         return damaged(path, namespace, f"SQLite says “{error}”")
     if code in _REFUSED:
         return StoreError(

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite.faults import of_rows
 from memory_mesh.model import Channel, Commit, Proposal, ProposedVerb, Source, SourceKind
 
 _PROPOSAL = (
@@ -76,6 +77,7 @@ def of_memory(db: sqlite3.Connection, memory: str, limit: int) -> list[Proposal]
     return found
 
 
+@of_rows
 def _proposal(row: rows.Row) -> Proposal:
     (id_, verb, memory, change, reason, kind, channel, agent, ref, created, decided, approved,
      why) = row  # fmt: skip

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from datetime import UTC, datetime, timedelta
 
+from memory_mesh.engines.ledgers.sqlite.faults import of_rows
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.engines.ledgers.sqlite.keeping.packing import unpacked
 from memory_mesh.fastdataclass import fields
@@ -143,6 +144,7 @@ def seq_before(db: sqlite3.Connection, moment_: datetime) -> int:
     return row[0] if row is not None else 0
 
 
+@of_rows
 def memory(row: Row) -> Memory:
     """A version row, joined as JOINED and selected as MEMORY."""
     (id_, created, today, uses, last_used, helpful, harmful, usefulness,
@@ -250,6 +252,7 @@ def _lesson(lesson: Lesson | None) -> tuple[object, ...]:
     return (dumped(lesson_json(lesson)), lesson.pattern_id, rank, sums.real(lesson.confidence))
 
 
+@of_rows
 def block(row: Row) -> Block:
     """A chained block, selected as BLOCK."""
     (position, id_, seq, operation, agent, at, memories, wire, salt, erased, metadata,
@@ -266,6 +269,7 @@ def block(row: Row) -> Block:
     )
 
 
+@of_rows
 def entry(row: Row) -> Entry:
     """The part a chained and a recall block share."""
     id_, operation, agent, at, memories, wire, metadata = row

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 
 from memory_mesh.engines.ledgers.sqlite import projects, rows, vectors
+from memory_mesh.engines.ledgers.sqlite.faults import of_rows
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.model import (
     Candidate,
@@ -260,6 +261,7 @@ def _by_name(db: sqlite3.Connection, name: str, scope: Scope) -> Skill | None:
     return None
 
 
+@of_rows
 def _skill(row: rows.Row) -> Skill:
     (id_, name, intent, description, tags, content, project, agent, session, source_kind, channel,
      source_agent, source_ref, status, reliability, uses, last_used, created,

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite.faults import of_rows
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import StoreIsNewer
 from memory_mesh.model import Head, Indexed, Terms
@@ -69,11 +70,13 @@ def rewrite(db: sqlite3.Connection, new: Terms) -> None:
     )
 
 
+@of_rows
 def _text(row: rows.Row) -> Indexed:
     number, terms, content, tags = row
     return Indexed(number, (content,), tuple(json.loads(tags or "[]")), (terms,))
 
 
+@of_rows
 def _skill(row: rows.Row) -> Indexed:
     number, terms, name, intent, tags, description = row
     said = (name, intent, " ".join(json.loads(tags)), description)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from memory_mesh.engines.ledgers.sqlite import rows, vectors
+from memory_mesh.engines.ledgers.sqlite.faults import of_rows
 from memory_mesh.model import Channel, Placed, Question, Source, SourceKind
 from memory_mesh.policy.writing.trust import whose_words
 
@@ -93,6 +94,7 @@ def _beside(
     return {number: (before, after) for number, before, after in found}
 
 
+@of_rows
 def _placed(row: rows.Row, beside: tuple[int | None, int | None], cosine: float | None) -> Placed:
     number, terms, session, speaker, role, at, usefulness, *source = row
     return Placed(
