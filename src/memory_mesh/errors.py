@@ -24,6 +24,7 @@
     │   ├── StoreIsNewer        written by a newer memory-mesh
     │   ├── StoreIsBusy         another process held the lock for too long
     │   ├── StoreIsFull         the disk refused the write
+    │   ├── WrongKey            the key that the store was written with is not here
     │   ├── UnsafeFolder        the folder is on a network file system
     │   ├── StoreIsReadOnly     the folder cannot be written, only read
     │   ├── StoreIsDamaged      the file is not a ledger, or it is damaged
@@ -178,6 +179,25 @@ class StoreIsBusy(StoreError):
 
 class StoreIsFull(StoreError):
     """The disk is full; nothing was stored. Free some space and retry."""
+
+
+class WrongKey(StoreError):
+    """The key of this store is not here. Copy it back, or run: memory-mesh keys replace."""
+
+    path: str | None = None  # where it was expected
+
+    @classmethod
+    def expected(cls, path: str, key_id: str, *, there: bool, variable: str) -> "WrongKey":
+        """Returns the error that says which key was expected where, and what to do."""
+        seen = "that file has other keys" if there else "that file is not there"
+        error = cls(
+            f"this store was written with the key {key_id}, expected in {path}, and {seen}. Copy "
+            f"the file back from its backup or from the home that wrote the store, or set "
+            f"{variable} to the folder it is in. If the key is lost for good, run: memory-mesh "
+            "keys replace. What needs no key, such as list, get and verify, goes on without it"
+        )
+        error.path = path
+        return error
 
 
 class UnsafeFolder(StoreError):

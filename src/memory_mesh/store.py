@@ -24,7 +24,7 @@ from memory_mesh.process import forks
 from memory_mesh.process.cache import SearchCache
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.ids import MonotonicIds
-from memory_mesh.process.redactor import Sealer, StoreRedactor
+from memory_mesh.process.redactor import Sealer, StoreKeys, StoreRedactor
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ class OpenStore:
         self.clock, self.sinks = clock, tuple(sinks)
         self._temporary: weakref.finalize[[Path, int], OpenStore] | None = None
         self.folder = config.db_dir if config.enable_memory else self._temporary_folder()
+        self._keys = StoreKeys(self.folder, environment)
         self.ledger: Ledger = SqliteLedger(
             self.folder,
             clock,
@@ -151,12 +152,11 @@ class OpenStore:
                 names = self._name_rules(own=own) if own or config.private_names else None
                 found = StoreRedactor(
                     namespace,
-                    self.folder,
+                    self._keys,
                     config.privacy_rules,
                     names,
                     kinds=config.privacy_kinds,
                     country=config.phone_country,
-                    environment=self._environment,
                 )
             self._redactors[namespace, own] = found  # the last one is the most recently used
             if len(self._redactors) > KEPT_REDACTORS:
@@ -181,7 +181,7 @@ class OpenStore:
 
     def sealer(self, namespace: str) -> Sealer:
         """Makes keyed digests of values that must not come back to a namespace."""
-        return Sealer(namespace, self.folder, self._environment)
+        return Sealer(namespace, self._keys)
 
     def embedder(self) -> Embedder | None:
         """The configured embedder; choosing it loads no model."""

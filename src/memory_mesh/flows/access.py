@@ -1,12 +1,26 @@
 """Access: what every flow needs to read and write one namespace."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model import Scope, SourceKind, Standing
 from memory_mesh.ports import Embedder, Ids, Index, Ledger, Redactor
 from memory_mesh.process.cache import SearchCache
+from memory_mesh.typed import Protocol
+
+
+class Seal(Protocol):
+    """Turns values that must not come back into digests that say nothing without a key."""
+
+    def __call__(self, value: str) -> bytes:
+        """The value under the key in use."""
+
+    def under_each(self, value: str) -> Sequence[bytes]:
+        """The value under every key there is, the one in use first."""
+
+    def former(self, text: str) -> Sequence[str]:
+        """A text with the placeholders of each older key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +40,7 @@ class Access:
     trace_redactor: Redactor | None = None  # the same for traces: it knows the user's own names
     raw_input: str = "scrub"  # what traces keep of the user's words
     index: Callable[[], Index | None] = lambda: None
-    seal: Callable[[str], bytes] | None = None  # a keyed digest of a value that must not come back
+    seal: Seal | None = None  # a keyed digest of a value that must not come back
     heritage_depth: int | None = None  # None: heritage is not tracked
     timer: Callable[[], float] = time.monotonic  # seconds that only go forward
     pattern_vectors: dict[tuple[str, str], bytes] = field(default_factory=dict)  # of triggers

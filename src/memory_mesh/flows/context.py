@@ -13,7 +13,9 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
+from memory_mesh.errors import WrongKey
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import use_entry
@@ -227,12 +229,18 @@ def marked(placed: Sequence[Hit], found: Mapping[str, Wanted]) -> Iterable[Wante
 
 
 def _seal(access: Access) -> Callable[[str], bytes]:
-    """The digest under the store's key; a store without keys has at least a digest."""
-    if access.seal is not None:
-        return access.seal
-    from hashlib import sha256
+    """The digest under the store's key; where there is none, reading goes on with a digest."""
+    own = access.seal
 
-    return lambda value: sha256(value.encode()).digest()
+    def sealed(value: str) -> bytes:
+        if own is not None:
+            with suppress(WrongKey):
+                return own(value)
+        from hashlib import sha256
+
+        return sha256(value.encode()).digest()
+
+    return sealed
 
 
 def _recorded(access: Access, asked: Asked, made: Pack) -> Pack:

@@ -289,12 +289,12 @@ def _as_it_was(verdict: Verdict, kept: Kept) -> Verdict:
 
 def rejected(access: Access, said: Statement, standing: Standing) -> bool:
     """A person rejected these words or this value before."""
-    asked, seal = standing.tombstoned, access.seal
-    if asked is None or seal is None:
+    asked = standing.tombstoned
+    if asked is None:
         return False
-    from memory_mesh.policy.writing.rejections import asked_values  # where something was rejected
+    from memory_mesh.flows.sealing import keeping_out  # where something was rejected
 
-    return any(asked(seal(value)) for value in asked_values(said))
+    return any(map(asked, keeping_out(access, said)))
 
 
 def on_record(

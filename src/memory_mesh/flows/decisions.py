@@ -19,7 +19,6 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.policy import audience
-from memory_mesh.policy.writing.rejections import sealed_values
 
 MAX_CONFLICTS = 100  # conflicts of one memory that a decision on it settles
 
@@ -63,13 +62,6 @@ def resolved(
         replace(conflict, resolution=resolution, resolved_at=standing.at, why=why)
         for conflict in found
     )
-
-
-def sealed(access: Access, memory: Memory, why: str) -> tuple[tuple[bytes, str], ...]:
-    """Returns keyed digests of the rejected text and claim, so that they are refused later."""
-    if access.seal is None:
-        return ()
-    return tuple((access.seal(value), why) for value in sealed_values(memory))
 
 
 def after(

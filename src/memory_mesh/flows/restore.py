@@ -15,7 +15,7 @@ from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import Change
 from memory_mesh.flows.change import REJECTED, Also, changed, commit_change, others_beside
 from memory_mesh.flows.decide import on_record, rejected, superseded
-from memory_mesh.flows.decisions import sealed
+from memory_mesh.flows.sealing import forgiveness
 from memory_mesh.model import (
     Commit,
     Memory,
@@ -93,7 +93,7 @@ def _restored(access: Access, standing: Standing, old: Memory, new: Memory) -> C
     if rejected(access, new, beside):
         if not is_authoritative(access.kind):
             raise InvalidInput(REJECTED)
-        forgiven = tuple(digest for digest, _ in sealed(access, new, ""))
+        forgiven = forgiveness(access, new)
     against = [*contradicted(new, beside), *taught_already(new, beside)]
     stronger = any(
         outranks(one.source, new.source) or not may_alter(access.kind, one, standing.history)

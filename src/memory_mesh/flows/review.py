@@ -17,11 +17,11 @@ from memory_mesh.flows.decisions import (
     after,
     decided,
     resolved,
-    sealed,
     seen,
     turned,
 )
 from memory_mesh.flows.prepare import redact
+from memory_mesh.flows.sealing import sealed
 from memory_mesh.flows.undo import overruled
 from memory_mesh.model import (
     Commit,

@@ -12,10 +12,10 @@ from memory_mesh.flows.decisions import (
     after,
     decided,
     resolved,
-    sealed,
     seen,
     turned,
 )
+from memory_mesh.flows.sealing import forgiveness, sealed
 from memory_mesh.model import (
     Commit,
     Conflict,
@@ -78,7 +78,7 @@ def _review_undone(
     ]
     reopened = tuple(replace(each, resolution=None, resolved_at=None, why=None) for each in ended)
     archived = old.status is Status.ARCHIVED
-    forgiven = tuple(digest for digest, _ in sealed(access, old, "")) if archived else ()
+    forgiven = forgiveness(access, old) if archived else ()
     return replace(decided(access, standing, again), conflicts=reopened, forgiven=forgiven)
 
 
@@ -96,7 +96,7 @@ def _both_kept(
         done,
         entries=(*done.entries, said),
         conflicts=resolved(ruled, Resolution.KEEP_BOTH, why, standing),
-        forgiven=tuple(digest for memory in rejected for digest, _ in sealed(access, memory, "")),
+        forgiven=tuple(each for memory in rejected for each in forgiveness(access, memory)),
         after=back.get(old.id, old),
     )
 

@@ -2,22 +2,25 @@
 
     <key folder>/<identity>.key      0600, one line per key: id, 64 hexadecimal digits, date
     <store>/identity                 says which key file is the store's
+    <store>/key-record               says which keys the store was written with (key_record.py)
 
 Whoever copies a store without its key file gets placeholders and no way to test guesses against
-them. The last line is the key in use; the lines above it are what `rotate` leaves behind.
+them. The last line is the key in use; the lines above it are what `rotate` leaves behind. A store
+that was written with a key gets no other one unasked: `WrongKey` says where its own was expected.
 """
 
 import errno
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput, StoreError, StoreIsFull
+from memory_mesh.errors import InvalidInput, StoreError, StoreIsFull, WrongKey
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.process import drafts
+from memory_mesh.process import drafts, key_record
 from memory_mesh.process.homes import expanded
 from memory_mesh.process.private import make_folder
 
@@ -28,6 +31,7 @@ _HEAD = "# The key of a memory-mesh store. Keep it secret, and back it up apart 
 _KEY_BYTES, _ID_BYTES, _PARTS = 32, 4, 3
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _OTHERS, _OTHERS_WRITE = 0o077, 0o022
+_RESTORE = "restore it from a backup, or if there is none, run: memory-mesh keys replace"
 _PATIENCE = 100  # looks at a file another process is just writing, a hundredth of a second apart
 
 
@@ -51,19 +55,25 @@ class Key:
 class KeyFile:
     """The keys of one store; the file is made when a key is first asked for."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, folder: Path | None = None) -> None:
+        """Keep the path, and the folder of the store whose keys they are, if it is known."""
+        self.path, self._folder = path, folder
 
     @classmethod
-    def of(cls, folder: Path, environment: Mapping[str, str] | None = None) -> "KeyFile":
-        """The key file of the store in a folder, which is given an identity if it has none."""
+    def of(
+        cls, folder: Path, environment: Mapping[str, str] | None = None, *, anew: bool = False
+    ) -> "KeyFile":
+        """The key file of the store in a folder, which is given an identity if it has none.
+
+        One that was written with a key and has lost its identity gets another only `anew`.
+        """
         keys = key_folder(os.environ if environment is None else environment)
         if folder.resolve() in (keys.resolve(), *keys.resolve().parents):
             raise InvalidInput(
                 f"the keys would lie in {keys}, inside the store they protect;"
                 f" set {KEY_FOLDER} to a folder outside {folder}"
             )
-        return cls(keys / f"{_identity(folder)}.key")
+        return cls(keys / f"{_identity(folder, anew=anew)}.key", folder)
 
     @property
     def newest(self) -> Key:
@@ -76,24 +86,100 @@ class KeyFile:
             lines = self._found()
         except (OSError, UnicodeDecodeError) as error:
             raise self._refused(error) from error
-        if not lines:
-            raise StoreError(f"the key file {self.path} holds no key; restore it from a backup")
-        return [self._parsed(line) for line in lines]
+        keys = self._all_parsed(lines)
+        self._hold_against_record(keys)
+        return keys
+
+    def recorded(self) -> list[key_record.Recorded]:
+        """The keys that the store says it was written with, the oldest first."""
+        if self._folder is None:
+            return []
+        try:
+            return key_record.read(self._folder)
+        except OSError as error:
+            path = self._folder / key_record.FILE
+            raise _refused(path, error, "mend its rights, or restore it from a backup") from error
+
+    def is_recorded(self, key: Key, recorded: Sequence[key_record.Recorded]) -> bool:
+        """Whether a record names this very key."""
+        return self._line_of(key) in recorded
 
     def rotate(self) -> Key:
         """Adds a new key for new placeholders; old placeholders stay as they are."""
         self.keys()
         key = _new_key()
+        self._append(key)
+        self._record([key])
+        return key
+
+    def replace(self) -> Key:
+        """Puts a new key in the place of one that is lost; refuses while the right one is there."""
+        key = _new_key()
+        try:
+            if not self.path.exists():
+                make_folder(self.path.parent)
+                drafts.publish(self.path, _HEAD + key.line)
+            elif not self._is_whole():
+                aside = self.path.with_name(f"{self.path.name}.damaged-{key.id}")
+                self.path.rename(aside)
+                drafts.publish(self.path, _HEAD + key.line)
+            else:
+                self._append(key)
+        except (OSError, UnicodeDecodeError) as error:
+            raise self._refused(error) from error
+        self._record([key])
+        return key
+
+    def _is_whole(self) -> bool:
+        """Whether the file has keys, though not the right one; raises InvalidInput if it has."""
+        self._check_private()
+        try:
+            keys = self._all_parsed(self._lines())
+        except (StoreError, UnicodeDecodeError):
+            return False
+        with suppress(WrongKey):
+            self._hold_against_record(keys)
+            raise InvalidInput(
+                f"the key of this store is in {self.path}: nothing is lost, and nothing was "
+                "replaced. To use another key from now on, run: memory-mesh keys rotate"
+            )
+        return True
+
+    def _hold_against_record(self, keys: Sequence[Key]) -> None:
+        """Raises WrongKey if the store was written with another key; else records those in use."""
+        if self._folder is None:
+            return
+        recorded = self.recorded()
+        own = [self._line_of(key) for key in keys]
+        if recorded and recorded[-1] not in own:
+            raise self._wrong(recorded[-1].id, there=True)
+        if own[-1] not in recorded:
+            self._record([key for key in keys if self._line_of(key) not in recorded])
+
+    def _record(self, keys: Sequence[Key]) -> None:
+        """Adds keys to the store's record; where it cannot be written now, the next use does it."""
+        if self._folder is not None:
+            with suppress(OSError):
+                key_record.add(self._folder, [self._line_of(key) for key in keys])
+
+    def _line_of(self, key: Key) -> key_record.Recorded:
+        return key_record.Recorded.of(key.id, key.secret, self.path.stem)
+
+    def _wrong(self, key_id: str, *, there: bool) -> WrongKey:
+        return WrongKey.expected(str(self.path), key_id, there=there, variable=KEY_FOLDER)
+
+    def _append(self, key: Key) -> None:
         try:
             whole = self.path.read_bytes().endswith(b"\n")
             drafts.append(self.path, f"{'' if whole else os.linesep}{key.line}")
         except OSError as error:
             raise self._refused(error) from error
-        return key
 
     def _found(self) -> list[str]:
-        """The lines of the file, which is made if there is none."""
+        """The lines of the file, which is made if there is none and the store never had one."""
         if not self.path.exists():
+            if recorded := self.recorded():
+                raise self._wrong(recorded[-1].id, there=False)
             make_folder(self.path.parent)
             drafts.publish(self.path, _HEAD + _new_key().line)
         elif self.path.stat().st_nlink > 1:  # its maker was killed before the draft was gone
@@ -125,6 +211,11 @@ class KeyFile:
         text = self.path.read_text(encoding="utf-8")
         return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
+    def _all_parsed(self, lines: Sequence[str]) -> list[Key]:
+        if not lines:
+            raise StoreError(f"the key file {self.path} holds no key; {_RESTORE}")
+        return [self._parsed(line) for line in lines]
+
     def _parsed(self, line: str) -> Key:
         parts = line.split()
         try:
@@ -132,9 +223,7 @@ class KeyFile:
         except ValueError:
             secret = b""
         if len(secret) != _KEY_BYTES:
-            raise StoreError(
-                f"the key file {self.path} has a line that is no key; restore it from a backup"
-            )
+            raise StoreError(f"the key file {self.path} has a line that is no key; {_RESTORE}")
         return Key(parts[0], secret, parts[2])
 
 
@@ -159,8 +248,13 @@ def key_folder(environment: Mapping[str, str]) -> Path:
     return (stated if stated.is_absolute() else home / ".config") / _APP / "keys"
 
 
-def _identity(folder: Path) -> str:
+def _identity(folder: Path, *, anew: bool) -> str:
     path = folder / IDENTITY
+    if not anew and not path.exists() and (folder / key_record.FILE).exists():
+        raise StoreError(
+            f"{path} is missing: it names the store's key file. Restore it from a backup of the "
+            "store; if there is none, run: memory-mesh keys replace"
+        )
     try:
         identity = _identity_text(path).strip()
     except OSError as error:

@@ -107,7 +107,8 @@ class SystemMemoryVerbs(View):
         """
         from memory_mesh.process.project import short_name
 
-        exact = {_sealed(access, each) for each in (project, *self._former(project))}
+        named = (project, *self._former(project))
+        exact = {sealed for each in named for sealed in _sealed_by_each(access, each)}
         logged = {one.project_name for one in flows.system_memory.every(access, files)}
         if exact & logged:
             return exact
@@ -115,14 +116,15 @@ class SystemMemoryVerbs(View):
         alike = {
             each: sealed
             for each in {*known, *filter(None, [self._config.project])}
-            if short_name(each) == project and (sealed := _sealed(access, each)) in logged
+            if short_name(each) == project
+            and (sealed := logged.intersection(_sealed_by_each(access, each)))
         }
         if len(alike) > 1:
             raise InvalidInput(
                 f"{project} is the name of {len(alike)} projects; nothing was erased. "
                 f"Give the path of one: {', '.join(sorted(alike))}"
             )
-        return {*alike.values()} or exact
+        return set().union(*alike.values()) or exact
 
     def _former(self, project: str) -> tuple[str, ...]:
         stored = self._stored_scope(Scope(project)).project or project
@@ -167,7 +169,22 @@ def _sealed(access: Access, project: str) -> str:
     """A project's name in the log: a digest under the store's key."""
     if access.seal is None:
         raise InvalidInput("the system memory needs the store's key")
-    return f"project_{access.seal(f'project{chr(0)}{project}').hex()[:12]}"
+    return _logged_name(access.seal(_project_value(project)))
+
+
+def _sealed_by_each(access: Access, project: str) -> list[str]:
+    """A project's names in the log: under the key in use, and under each one before a rotation."""
+    if access.seal is None:
+        raise InvalidInput("the system memory needs the store's key")
+    return [_logged_name(digest) for digest in access.seal.under_each(_project_value(project))]
+
+
+def _project_value(project: str) -> str:
+    return f"project\0{project}"
+
+
+def _logged_name(digest: bytes) -> str:
+    return f"project_{digest.hex()[:12]}"
 
 
 def _number(experience_id: str) -> int:

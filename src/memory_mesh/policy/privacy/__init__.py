@@ -53,8 +53,15 @@ class Redactor:
         names: Sequence[Rule] = (),
         *,
         country: str = "",
+        older: Sequence[bytes] = (),
+        note: Callable[[str, tuple[str, ...]], None] | None = None,
     ) -> None:
+        """Keep key and rules; `note` is given the digits of each value, and those of `older` keys.
+
+        There is nothing to note where there is no older key.
+        """
         self._key, self._namespace = key, namespace.encode()
+        self._older, self._note = tuple(older), note
         self._extra, self._names, self._country = tuple(extra), tuple(names), country
         self._scanner: Scanner | None = None
 
@@ -80,13 +87,12 @@ class Redactor:
         return self._scanner.find(value)
 
     def _placeholder(self, part: "Taken") -> str:
-        import hashlib
-        import hmac
-
         kind = part.rule.name
         value = part.rule.identity.encode() or _normal(kind, part.plain)
         message = b"\0".join((self._namespace, kind.encode(), value))
-        mark = hmac.new(self._key, message, hashlib.sha256).hexdigest()[:_MARK]
+        mark = _mark(self._key, message)
+        if self._older and self._note is not None:
+            self._note(mark, tuple(_mark(key, message) for key in self._older))
         return f"[{part.rule.label}_{mark}]"
 
     def _json(self, value: "Json", key: str) -> "Json":
@@ -200,6 +206,13 @@ def _scanner(extra: tuple[Rule, ...], names: tuple[Rule, ...] = (), country: str
     if not (extra or names or country):
         return SCANNER
     return Scanner((*extra, *(rules_for(country) if country else RULES), *names))
+
+
+def _mark(key: bytes, message: bytes) -> str:
+    import hashlib
+    import hmac
+
+    return hmac.new(key, message, hashlib.sha256).hexdigest()[:_MARK]
 
 
 def _replaced(

@@ -43,7 +43,7 @@ def test_the_key_is_private_and_not_in_the_store(store):
     secret = file.newest.secret
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
-    assert [path.name for path in store.rglob("*")] == ["identity"]
+    assert {path.name for path in store.rglob("*")} == {"identity", "key-record"}
     assert secret.hex() not in (store / "identity").read_text()
     assert secret.hex() not in repr(file.newest)
     assert [path.name for path in file.path.parent.iterdir()] == [file.path.name]
