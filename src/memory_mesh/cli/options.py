@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from memory_mesh.cli.parsing import UsageError
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.model import Channel, Json, Memory, Scope, Status
 from memory_mesh.policy.users import user_namespace
 from memory_mesh.process.agent_shell import agent_variables
@@ -195,6 +195,12 @@ def mesh_of(
     if options.user is None:
         return mesh
     return mesh._of_same_store(user_namespace(options.user), None, None, owner=True)  # noqa: SLF001
+
+
+def refuse_agent(command: str) -> None:
+    """Refuses what only a person may do, in a shell that an agent started."""
+    if agent_variables(os.environ):
+        raise NotAllowed(f"an agent may not run {command}: it cannot be undone")
 
 
 def without_agent() -> str:

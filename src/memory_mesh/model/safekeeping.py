@@ -46,3 +46,38 @@ class Restored:
     missing: tuple[str, ...] = ()  # namespaces that the backup could not copy when it was made
     before: str | None = None  # the folder of the store that was there
     swept: tuple[str, ...] = ()  # what killed restores had left
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedNamespace:
+    """A namespace that is gone from a store."""
+
+    namespace: str
+    memories: int | None  # None where its database could not be read
+    files: int
+    bytes: int
+    noted: bool  # in the erasure file; not where a damaged database did not tell its identity
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """The keys of a store, without any secret."""
+
+    path: str  # of the key file
+    identity: str
+    keys: tuple[tuple[str, str], ...]  # the id and the date of each, the oldest first
+    recorded: tuple[str, ...]  # the ids that the store was written with
+    missing: tuple[str, ...]  # recorded, and not in the key file
+    problem: str | None = None  # why the store's key cannot be used
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedKey:
+    """A new key in the place of a lost one, and what no longer matches."""
+
+    key: str  # the id of the new key
+    path: str
+    lost: tuple[str, ...]  # ids of keys that the store was written with and that are not here
+    tombstones: int  # rejected values under keys of before
+    placeholders: int  # texts that hold placeholders of before
+    unread: tuple[str, ...] = ()  # namespaces that could not be counted

@@ -108,7 +108,7 @@ class FairLock:
         with self._mutex:
             self._check_open()
             idle = self._held is None and self._asking is None and not self._queue
-            if idle and _try_lock(self._open()):
+            if idle and self._is_free():
                 self._hold(turn)
                 return
             if end > start:
@@ -173,11 +173,23 @@ class FairLock:
             for turn in self._queue:
                 turn.wake()
 
+    def _is_free(self) -> bool:
+        """Takes the lock if nobody has it; leaves a file that its holder removed for a new one."""
+        while _try_lock(self._open()):
+            if not self._owns or self.leads_to_its_file():
+                return True
+            os.close(self._open())
+            self._descriptor = None
+        return False
+
     def _asked(self, descriptor: int) -> None:
         """In the thread: gets the lock for whoever is first in the queue by then."""
         failure = None
         try:
             _lock(descriptor)
+            while self._owns and not still_at(self._path, descriptor):  # its holder removed it
+                descriptor = self._changed(descriptor)
+                _lock(descriptor)
         except OSError as error:
             failure = error
         with self._mutex:
@@ -192,6 +204,17 @@ class FairLock:
             self._asking = None
             os.close(descriptor)
             self._close_unused()
+
+    def _changed(self, descriptor: int) -> int:
+        """Leaves a removed file for the one in its place; nobody holds the lock meanwhile."""
+        with self._mutex:
+            new = open_file(self._path, os.O_RDWR)
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+            self._descriptor = os.dup(new)
+            os.close(descriptor)
+            self._asking = new
+        return new
 
     def _fail(self, failure: OSError) -> None:
         for turn in self._queue:

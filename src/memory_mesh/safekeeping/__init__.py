@@ -10,11 +10,21 @@ from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.safekeeping.backups import backup as backup
+    from memory_mesh.safekeeping.keys import (
+        key_state as key_state,
+        replace_key as replace_key,
+        rotate_key as rotate_key,
+    )
+    from memory_mesh.safekeeping.namespaces import delete_namespace as delete_namespace
     from memory_mesh.safekeeping.restoring import restore as restore
 
 _FUNCTIONS: dict[str, str] = {  # name to module of this package
     "backup": "backups",
+    "delete_namespace": "namespaces",
+    "key_state": "keys",
+    "replace_key": "keys",
     "restore": "restoring",
+    "rotate_key": "keys",
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from shlex import quote
 
 from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok, warning
+from memory_mesh.errors import StoreError, WrongKey
 from memory_mesh.process.keys import IDENTITY, KeyFile
 
 LEAST_BYTES, SCARCE_BYTES = 50_000_000, 1_000_000_000
@@ -65,7 +66,14 @@ def key(case: Case) -> Iterator[Finding]:
         yield ok("key", "none yet: the first memory that needs it makes it")
         return
     keys = KeyFile.of(case.store, case.environment)
-    if not keys.path.exists():
+    if (wrong := _wrong(keys)) is not None:
+        yield failed(
+            "key",
+            wrong,
+            f"copy it back from a backup to {quote(str(keys.path))}, or set "
+            "MEMORY_MESH_KEY_DIR; if it is lost: memory-mesh keys replace",
+        )
+    elif not keys.path.exists():
         yield warning(
             "key",
             f"{keys.path} is not there: what was sealed with it cannot be recognised again",
@@ -84,6 +92,18 @@ def key(case: Case) -> Iterator[Finding]:
         yield ok(
             "key", f"{found} in {keys.path}, for its owner only; back it up apart from the store"
         )
+
+
+def _wrong(keys: KeyFile) -> str | None:
+    """Why the store's key is not the one that it was written with."""
+    try:
+        if keys.recorded():
+            keys.keys()
+    except WrongKey as error:
+        return f"the store was written with another key than the one of {error.path}"
+    except StoreError:  # told below, with its own fix
+        return None
+    return None
 
 
 def _paths(store: Path) -> list[Path]:

@@ -1,0 +1,79 @@
+"""The keys of a store: where they lie, a new one beside the old, a new one for a lost one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite.connections import Files
+from memory_mesh.engines.ledgers.sqlite.keeping import under_keys
+from memory_mesh.errors import StoreError
+from memory_mesh.model.safekeeping import KeyState, ReplacedKey
+from memory_mesh.policy.users import shown_namespace
+from memory_mesh.process import key_record
+from memory_mesh.process.keys import IDENTITY, Key, KeyFile
+
+
+def key_state(folder: str | Path, environment: Mapping[str, str] | None = None) -> KeyState:
+    """Returns where the keys of a store lie and whether they are the right ones; makes none."""
+    store = Path(folder)
+    if not (store / IDENTITY).exists() and not (store / key_record.FILE).exists():
+        return KeyState("", "", (), (), ())
+    file = KeyFile.of(store, environment)
+    recorded = [one.id for one in file.recorded()]
+    keys: list[Key] = []
+    problem = None
+    try:
+        keys = file.keys() if file.path.exists() or recorded else []
+    except StoreError as error:
+        problem = str(error)
+    here = {key.id for key in keys}
+    return KeyState(
+        str(file.path),
+        file.path.stem,
+        tuple((key.id, key.made) for key in keys),
+        tuple(recorded) or tuple(key.id for key in keys),
+        tuple(id_ for id_ in recorded if id_ not in here),
+        problem,
+    )
+
+
+def rotate_key(folder: str | Path, environment: Mapping[str, str] | None = None) -> str:
+    """Adds a key to the store's key file and uses it from now on; returns its id."""
+    return KeyFile.of(Path(folder), environment).rotate().id
+
+
+def replace_key(folder: str | Path, environment: Mapping[str, str] | None = None) -> ReplacedKey:
+    """Gives a store whose key is lost another one, and says what no longer matches."""
+    store = Path(folder)
+    file = KeyFile.of(store, environment, anew=True)
+    recorded = [one.id for one in file.recorded()]
+    new = file.replace()
+    kept = file.keys()
+    here = {key.id for key in kept}
+    tombstones, placeholders, unread = _counted(store)
+    return ReplacedKey(
+        new.id,
+        str(file.path),
+        tuple(id_ for id_ in recorded if id_ not in here),
+        tombstones,
+        placeholders,
+        tuple(unread),
+    )
+
+
+def _counted(store: Path) -> tuple[int, int, list[str]]:
+    """Tombstones and texts with placeholders of all namespaces, and those that cannot be read."""
+    tombstones = placeholders = 0
+    unread: list[str] = []
+    files = Files(store / "namespaces")
+    try:
+        for name in list(files.names()):
+            try:
+                with files.reading(name) as db:
+                    found = under_keys.counts(db)
+            except StoreError:
+                unread.append(shown_namespace(name))
+                continue
+            tombstones, placeholders = tombstones + found[0], placeholders + found[1]
+    finally:
+        files.close()
+    return tombstones, placeholders, unread

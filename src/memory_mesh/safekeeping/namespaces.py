@@ -1,0 +1,120 @@
+"""Delete a namespace: every file of it goes, and no backup and no archive brings it back.
+
+::
+
+    lock ──▶ note its identity in the erasure file ──▶ copies, spool, head, index, agents' files
+                                                   ──▶ database, log, lock
+
+The note comes first: a kill at any point leaves a namespace that is to be deleted once more, and
+never one that a restore would bring back. Whoever has it open finds that it does not exist.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from memory_mesh.engines.indexes.lance.index_folders import drop_all
+from memory_mesh.engines.ledgers.sqlite.keeping import erasing
+from memory_mesh.errors import InvalidInput, NotFound, StoreError
+from memory_mesh.flows.system_memory import NAMESPACE as SYSTEM
+from memory_mesh.model.safekeeping import DeletedNamespace
+from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_namespace
+from memory_mesh.process.locks import locked
+from memory_mesh.safekeeping import erasures
+
+_ID = re.compile(rb"[a-z]+_[0-9]+_[0-9a-f]+")
+_PER_AGENTS = (("agents/sessions", "*.jsonl"), ("mirrors", "*.sqlite"))
+
+
+def delete_namespace(
+    folder: str | Path, namespace: str | None = None, *, user: str | None = None
+) -> DeletedNamespace:
+    """Deletes a namespace of the store in a folder, or that of a user, for good.
+
+    Nothing of it is left in the folder. Backups and archives that were made before still hold it;
+    restore and import leave it out.
+    """
+    if (namespace is None) == (user is None):
+        raise InvalidInput("give a namespace or a user, not both")
+    store = Path(folder)
+    name = user_namespace(user) if user is not None else check_plain_namespace(namespace)
+    databases = store / "namespaces"
+    if not erasing.files(databases, name):
+        raise NotFound(_unknown(store, name))
+    try:
+        return _deleted(store, name)
+    except OSError as error:
+        raise StoreError(
+            f"the namespace {shown_namespace(name)} is not wholly deleted: {error.strerror}: "
+            f"{error.filename}. Mend that and run the same command again"
+        ) from error
+
+
+def found_namespaces(folder: Path) -> list[str]:
+    """The names of the namespaces in a store's folder, as people know them."""
+    from memory_mesh.engines.ledgers.sqlite import file_names
+
+    databases = folder / "namespaces"
+    names = [entry.name for entry in databases.iterdir()] if databases.is_dir() else []
+    return sorted(shown_namespace(found) for name in names if (found := file_names.namespace(name)))
+
+
+def _deleted(store: Path, name: str) -> DeletedNamespace:
+    databases = store / "namespaces"
+    path = erasing.database(databases, name)
+    with locked(path.with_suffix(".lock")):
+        known = erasing.last_look(path)
+        if known.identity is not None:
+            erasures.record(store, known.identity)
+        others = list(_naming(store, known.ids))
+        mine = erasing.files(databases, name)
+        kept_last = [each for each in mine if each.name.startswith(path.name)]
+        lock = path.with_suffix(".lock")
+        rest = [each for each in mine if each not in kept_last and each != lock]
+        size = erasing.remove([*rest, *others])
+        size += _index(store, name)
+        if name == SYSTEM:
+            with suppress(FileNotFoundError):
+                shutil.rmtree(store / "system")
+        size += erasing.remove([*kept_last, lock])
+    return DeletedNamespace(
+        shown_namespace(name),
+        memories=known.memories,
+        files=len(mine) + len(others),
+        bytes=size,
+        noted=known.identity is not None,
+    )
+
+
+def _naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:
+    """Files of sessions and mirrors that name one of these memories: they may repeat its words."""
+    wanted = {id_.encode() for id_ in ids}
+    for folder, pattern in _PER_AGENTS if wanted else ():
+        for path in (store / folder).glob(pattern):
+            parts = [path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))]
+            there = [part for part in parts if part.is_file()]
+            if any(not wanted.isdisjoint(_ID.findall(part.read_bytes())) for part in there):
+                yield from there
+
+
+def _index(store: Path, name: str) -> int:
+    """Removes the bodies of a namespace in the index, all their versions; returns their size."""
+    from memory_mesh.engines.indexes.lance.index_folders import folder_name
+
+    home = store / "index" / folder_name(name)
+    if not home.is_dir():
+        return 0
+    size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
+    drop_all(store / "index", name)
+    if home.exists():  # what no body of ours is
+        shutil.rmtree(home)
+    return size
+
+
+def _unknown(store: Path, name: str) -> str:
+    names = found_namespaces(store)
+    listed = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")  # noqa: PLR2004
+    known = f"Its namespaces are: {listed}" if names else "It has none"
+    return f"there is no namespace {shown_namespace(name)} in {store}. {known}"

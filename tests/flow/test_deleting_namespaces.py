@@ -1,0 +1,210 @@
+"""A deleted namespace is gone from every file of its store, and nothing brings it back."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.agents.sessions import Session
+from memory_mesh.engines.indexes.lance.index_folders import Place
+from memory_mesh.engines.ledgers.sqlite.keeping import erasing
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.model import Outcome
+from memory_mesh.process.locks import FairLock
+from memory_mesh.safekeeping import erasures
+from memory_mesh.safekeeping.namespaces import delete_namespace
+from memory_mesh.sync import MemoryMesh
+from tests.receipts import id_of
+
+WORDS = ("zanzibar", "quixotic", "marmalade")
+TEXTS = [f"The {word} plan of the old shop" for word in WORDS]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+def filled(store: Path, **which: str) -> str:
+    """A namespace with memories, older versions, a skill, deleted ones and use; its first id."""
+    with MemoryMesh(db_dir=store, **which) as mesh:  # type: ignore[arg-type]  # names alone
+        ids = [id_of(mesh.add(text)) for text in TEXTS]
+        mesh.update(ids[1], f"{TEXTS[1]}, changed")
+        mesh.delete(ids[2])
+        mesh.context(WORDS[0])
+        return ids[0]
+
+
+def holding(store: Path) -> list[str]:
+    """The files of a store in which one of the words stands."""
+    return [
+        str(path)
+        for path in store.rglob("*")
+        if path.is_file() and any(word.encode() in path.read_bytes() for word in WORDS)
+    ]
+
+
+def identity_of(store: Path, name: str) -> str:
+    found = erasing.last_look(erasing.database(store / "namespaces", name)).identity
+    assert found is not None
+    return found
+
+
+def test_a_byte_search_finds_nothing_of_a_deleted_namespace(store: Path) -> None:
+    first = filled(store, namespace="shop")
+    databases = store / "namespaces"
+    for name in ("shop.before-0002-1.bak", "shop.spool", "shop.head", "shop.spool-00ff"):
+        (databases / name).write_text(TEXTS[0])
+    body = Place(store / "index", "shop", "space").folder
+    (body / "_versions").mkdir(parents=True)
+    (body / "_versions" / "1.manifest").write_text(TEXTS[1])
+    Session.of(store, "host", "one").record(stored=[first], notice=f"kept: {TEXTS[0]}")
+    Session.of(store, "host", "two").record(given=["mem_1_abcdef"])
+    assert len(holding(store)) >= 6
+    gone = delete_namespace(store, "shop")
+    assert holding(store) == []
+    assert not list(databases.iterdir())
+    assert not list((store / "index").iterdir())
+    assert len(list((store / "agents" / "sessions").iterdir())) == 1
+    assert (gone.namespace, gone.memories, gone.noted) == ("shop", 3, True)
+
+
+def test_a_users_namespace_goes_and_the_others_stay(store: Path) -> None:
+    with MemoryMesh(db_dir=store) as mesh:
+        for user in ("Ada Ö", "ada"):
+            mesh.for_user(user).add(f"{user} likes {WORDS[0]}")
+        assert delete_namespace(store, user="Ada Ö").memories == 1
+        assert mesh.users() == ["ada"]
+        assert len(mesh.for_user("ada").get_all()) == 1
+        assert mesh.for_user("Ada Ö").get_all() == []
+
+
+def test_namespaces_whose_names_begin_alike_are_left_alone(store: Path) -> None:
+    others = ["shop.db", "shop.before-0001", "shop2", "shop-wal", "shop.lock", "sho"]
+    for name in ("shop", *others):
+        filled(store, namespace=name)
+    (store / "namespaces" / "shop.before-0001.before-0002-7.bak").write_text("of another")
+    delete_namespace(store, "shop")
+    assert (store / "namespaces" / "shop.before-0001.before-0002-7.bak").exists()
+    with MemoryMesh(db_dir=store) as mesh:
+        assert mesh.namespaces() == sorted(others)
+        assert all(len(mesh.view(namespace=name).get_all()) == 2 for name in others)
+
+
+def test_who_has_it_open_finds_that_it_does_not_exist(store: Path) -> None:
+    filled(store, namespace="shop")
+    with MemoryMesh(db_dir=store, namespace="shop") as mesh:
+        assert len(mesh.get_all()) == 2
+        delete_namespace(store, "shop")
+        assert mesh.get_all() == []
+        assert mesh.search("old shop") == []
+        assert mesh.namespaces() == []
+        assert mesh.add("a new beginning").outcome is Outcome.STORED
+        assert [memory.text for memory in mesh.get_all()] == ["a new beginning"]
+    assert holding(store) == []
+    with MemoryMesh(db_dir=store, namespace="shop") as again:
+        assert again.verify().ok
+        assert len(again.get_all()) == 1
+
+
+def test_the_erasure_file_names_the_deleted_and_not_one_made_anew(store: Path) -> None:
+    filled(store, namespace="shop")
+    before = identity_of(store, "shop")
+    delete_namespace(store, "shop")
+    filled(store, namespace="shop")
+    assert erasures.is_erased(store, before)
+    assert not erasures.is_erased(store, identity_of(store, "shop"))
+
+
+def test_what_is_not_there_is_an_error_that_names_what_is(store: Path) -> None:
+    filled(store, namespace="shop")
+    with pytest.raises(NotFound, match=r"no namespace store.*shop"):
+        delete_namespace(store, "store")
+    with pytest.raises(NotFound, match="It has none"):
+        delete_namespace(store / "nowhere", "shop")
+    with pytest.raises(InvalidInput, match="for_user"):
+        delete_namespace(store, "user.ada")
+    assert not (store / "nowhere").exists()
+
+
+def test_a_damaged_namespace_is_deleted_too_and_says_what_is_not_noted(store: Path) -> None:
+    filled(store, namespace="shop")
+    path = erasing.database(store / "namespaces", "shop")
+    path.with_suffix(".head").unlink(missing_ok=True)
+    path.write_bytes(b"no database, " + TEXTS[0].encode())
+    gone = delete_namespace(store, "shop")
+    assert (gone.memories, gone.noted) == (None, False)
+    assert holding(store) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from memory_mesh.safekeeping import delete_namespace
+left = int(sys.argv[2])
+unlink = Path.unlink
+def dying(path, *args, **options):
+    global left
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+    unlink(path, *args, **options)
+Path.unlink = dying
+delete_namespace(sys.argv[1], "shop")
+"""
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_a_kill_at_any_step_leaves_what_the_next_run_deletes(store: Path, steps: int) -> None:
+    filled(store, namespace="shop")
+    (store / "namespaces" / "shop.before-0002-1.bak").write_text(TEXTS[0])
+    known = identity_of(store, "shop")
+    child = subprocess.run(
+        [sys.executable, "-c", KILLED, str(store), str(steps)], env=os.environ, check=False
+    )
+    if erasing.files(store / "namespaces", "shop"):
+        assert child.returncode == -signal.SIGKILL
+        delete_namespace(store, "shop")
+    assert erasures.is_erased(store, known)
+    assert holding(store) == []
+    assert not list((store / "namespaces").iterdir())
+
+
+def test_a_lock_whose_file_was_removed_locks_the_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "one.lock"
+    first, second = FairLock(path), FairLock(path)
+    with first.held():
+        pass
+    path.unlink()
+    with second.held(), pytest.raises(Exception, match="holds"), first.held(0.0):
+        pass
+    with first.held():
+        assert first.leads_to_its_file()
+    first.close()
+    second.close()
+
+
+def test_one_who_waits_for_a_lock_that_is_removed_gets_the_new_one(tmp_path: Path) -> None:
+    import threading
+
+    path = tmp_path / "one.lock"
+    holder, waiter, got = FairLock(path), FairLock(path), threading.Event()
+
+    def wait() -> None:
+        with waiter.held(10.0):
+            assert waiter.leads_to_its_file()
+            got.set()
+
+    thread = threading.Thread(target=wait)
+    with holder.held():
+        thread.start()
+        while not waiter.is_waited_for():
+            pass
+        path.unlink()
+    assert got.wait(10.0)
+    thread.join()
+    holder.close()
+    waiter.close()
