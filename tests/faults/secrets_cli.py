@@ -36,6 +36,8 @@ VARIANTS: Mapping[str, Sequence[Sequence[str]]] = {  # of commands that take an 
     "delete": (["--id", "MEMORY", "--propose"],),
     "restore": (["--id", "MEMORY"], ["--from", "EMPTY", "--to", "OUT"]),
     "backup": (["--to", "OUT"],),
+    "keys": (["show"], ["rotate"]),
+    "namespaces": (["list"], ["delete", "nowhere", "--yes"]),
     "trigger": (["test", "red door"], ["list"], ["find", "red door"], ["prompt", "red door"]),
     "ingest-dir": (["EMPTY"],),
     "mirror": (["status"], ["init"], ["resolve", "a.md", "--keep", "file"], ["mark", "a.md"]),
