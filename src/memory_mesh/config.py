@@ -102,6 +102,7 @@ class Config:
     trigger_min_similarity: float = 0.0
     points_per_title_word: int = 5
     points_per_tag: int = 5
+    span_content: bool = False
     daemon: bool = True  # of hooks and MCP: the library has no use for one, and no option
     daemon_idle_seconds: float = 900.0
     origins: Mapping[str, str] = field(default_factory=dict)

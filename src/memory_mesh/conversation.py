@@ -121,6 +121,7 @@ class MemoryContextManager:
         trigger_min_similarity: float | None = None,
         points_per_title_word: int | None = None,
         points_per_tag: int | None = None,
+        span_content: bool | None = None,
         # end generated options
     ) -> None:
         """Use a mesh, or open one of our own with these settings at the first use.
@@ -189,6 +190,7 @@ class MemoryContextManager:
             trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
             points_per_title_word: points of a task's word in a memory's title (default 5).
             points_per_tag: points of a tag that is of the agent's work (default 5).
+            span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         settings = options_given(locals(), SETTINGS)
         self._config = config or ContextManagerConfig()

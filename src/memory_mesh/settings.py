@@ -38,6 +38,7 @@ ENVIRONMENT = {
     "llm_api_key": "MEMORY_MESH_LLM_API_KEY",
     "llm_base_url": "MEMORY_MESH_LLM_BASE_URL",
     "llm_max_tokens": "MEMORY_MESH_LLM_MAX_TOKENS",
+    "span_content": "MEMORY_MESH_SPAN_CONTENT",
     "daemon": "MEMORY_MESH_DAEMON",
     "daemon_idle_seconds": "MEMORY_MESH_DAEMON_IDLE_SECONDS",
 }
@@ -194,4 +195,21 @@ SETTINGS = {  # type and description of each setting (tools/generate_options.py)
     ),
     "points_per_title_word": ("int | None", "points of a task's word in a memory's title"),
     "points_per_tag": ("int | None", "points of a tag that is of the agent's work"),
+    "span_content": ("bool | None", "put queries and texts into OpenTelemetry spans"),
 }
+NO_OPTION = {  # settings that the library has no use for: of hooks and MCP
+    "daemon": "let hooks and MCP share one background process",
+    "daemon_idle_seconds": "seconds without a call after which the background process ends",
+}
+VARIABLES = {  # read from the environment alone, and what each does
+    "MEMORY_MESH_CONFIG": "the configuration file to read",
+    "MEMORY_MESH_KEY_DIR": "the folder of the keys, outside of the store",
+    "MEMORY_MESH_LOG": "log records on standard error: info or debug",
+    "MEMORY_MESH_DEBUG": "1 prints where a command crashed",
+    "MEMORY_MESH_HOOK_BUDGET_MS": "milliseconds that a hook may take of a prompt",
+}
+
+
+def about(setting: str) -> str:
+    """What a setting does, in one line."""
+    return NO_OPTION[setting] if setting in NO_OPTION else SETTINGS[setting][1]

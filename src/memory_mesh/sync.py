@@ -133,6 +133,7 @@ class MemoryMesh(
         trigger_min_similarity: float | None = None,
         points_per_title_word: int | None = None,
         points_per_tag: int | None = None,
+        span_content: bool | None = None,
         # end generated options
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
@@ -206,6 +207,7 @@ class MemoryMesh(
             trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
             points_per_title_word: points of a task's word in a memory's title (default 5).
             points_per_tag: points of a tag that is of the agent's work (default 5).
+            span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         config = configuration.load(options_given(locals(), configuration.SETTINGS))
         store = Store(

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 
-from memory_mesh import flows
+from memory_mesh import flows, telemetry
 from memory_mesh.config import Config
-from memory_mesh.errors import Closed, InvalidInput
+from memory_mesh.errors import Closed, InvalidInput, MeshError
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import prepare
 from memory_mesh.flows.access import Access
@@ -105,6 +105,24 @@ class View:
     def _read(self) -> AbstractContextManager[Snapshot]:
         """One read transaction over this view's namespace."""
         return self._opened().ledger.read(self._config.namespace)
+
+    def _span(self, operation: str, *ids: str, attempted: int | None = None) -> telemetry.Span:
+        """The span of an operation on these memories; it records nothing if nobody listens."""
+        if not telemetry.listening():
+            return telemetry.NOTHING
+        redacted = self._redacted if self._config.span_content else None
+        many = len(ids) if ids and attempted is None else attempted
+        return telemetry.Recorded(
+            operation, self._identity, ids=ids, attempted=many, redacted=redacted
+        )
+
+    def _identity(self) -> str:
+        """The identity of the namespace; empty before its first write, or if it cannot be read."""
+        try:
+            with self._read() as snapshot:
+                return snapshot.head().identity
+        except MeshError:
+            return ""
 
     def _add_predicates(self, schemas: Schemas) -> None:
         """Register further predicates at the first use."""

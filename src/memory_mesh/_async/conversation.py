@@ -94,6 +94,7 @@ class MemoryContextManager:
         trigger_min_similarity: float | None = None,
         points_per_title_word: int | None = None,
         points_per_tag: int | None = None,
+        span_content: bool | None = None,
     ) -> None:
         """Use a mesh, or open one of our own with these settings at the first use.
 
@@ -161,6 +162,7 @@ class MemoryContextManager:
             trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
             points_per_title_word: points of a task's word in a memory's title (default 5).
             points_per_tag: points of a tag that is of the agent's work (default 5).
+            span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         self._sync = conversation.MemoryContextManager(
             config,
@@ -227,6 +229,7 @@ class MemoryContextManager:
             trigger_min_similarity=trigger_min_similarity,
             points_per_title_word=points_per_title_word,
             points_per_tag=points_per_tag,
+            span_content=span_content,
         )
         self._threads = Threads()
 

@@ -152,6 +152,7 @@ class MemoryMesh:
         trigger_min_similarity: float | None = None,
         points_per_title_word: int | None = None,
         points_per_tag: int | None = None,
+        span_content: bool | None = None,
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
 
@@ -224,6 +225,7 @@ class MemoryMesh:
             trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
             points_per_title_word: points of a task's word in a memory's title (default 5).
             points_per_tag: points of a tag that is of the agent's work (default 5).
+            span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         self._sync = sync.MemoryMesh(
             channel=channel,
@@ -294,6 +296,7 @@ class MemoryMesh:
             trigger_min_similarity=trigger_min_similarity,
             points_per_title_word=points_per_title_word,
             points_per_tag=points_per_tag,
+            span_content=span_content,
         )
         self._threads = Threads()
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from memory_mesh import flows
+from memory_mesh import flows, telemetry
 from memory_mesh.model import Lens, Scope
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
 from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
@@ -84,6 +84,10 @@ class ContextVerbs(SearchVerbs):
         """Runs a ready request."""
         text = None if question is None else check_text(question, "question")
         asked: Asked = flows.context.Asked(text, lens, rules)
-        return flows.context.pack(
-            self._access(), asked, record=record, reranking=self._reranking(None)
-        )
+        with self._span(telemetry.SEARCH) as span:
+            span.asked(text)
+            pack = flows.context.pack(
+                self._access(), asked, record=record, reranking=self._reranking(None)
+            )
+            span.answered([item.memory for item in pack.items])
+        return pack

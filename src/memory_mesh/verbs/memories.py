@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh import flows
+from memory_mesh import flows, telemetry
 from memory_mesh.errors import InvalidInput, NotAllowed
 from memory_mesh.model import (
     Channel,
@@ -107,7 +107,10 @@ class MemoryVerbs(View):
         """
         details = options_given(locals(), DETAILS)
         draft = self._spoken(self._draft(content, metadata, details))
-        return flows.remember.remember(self._access(), [draft])[0]
+        with self._span(telemetry.UPSERT, attempted=1) as span:
+            receipt = flows.remember.remember(self._access(), [draft])[0]
+            span.answered([receipt])
+        return receipt
 
     ingest = add
 
@@ -135,7 +138,10 @@ class MemoryVerbs(View):
         faults = [one for one in read if isinstance(one, InvalidInput)]
         if faults and not drafts:
             raise faults[0]
-        stored = iter(flows.remember.remember_each(self._access(), drafts, progress))
+        with self._span(telemetry.UPSERT, attempted=len(drafts)) as span:
+            receipts = flows.remember.remember_each(self._access(), drafts, progress)
+            span.answered(receipts)
+        stored = iter(receipts)
         if not faults:
             return list(stored)
         return [
@@ -309,9 +315,10 @@ class MemoryVerbs(View):
         """
         details = options_given(locals(), DETAILS, absent=NOT_GIVEN)
         alter = alteration(content, metadata, details, channel=self._channel, merge=merge)
-        return flows.change.update(
-            self._access(), memory_id, self._reader(reader), alter, text=content, reason=reason
-        )
+        with self._span(telemetry.UPDATE, memory_id):
+            return flows.change.update(
+                self._access(), memory_id, self._reader(reader), alter, text=content, reason=reason
+            )
 
     def update_many(
         self, changes: Iterable[Mapping[str, object]], *, reader: Scope | None = None
@@ -326,7 +333,8 @@ class MemoryVerbs(View):
             reader: who reads; by default the project, agent and session of this mesh.
         """
         updates = [self._update(change) for change in changes]
-        return flows.change.update_many(self._access(), self._reader(reader), updates)
+        with self._span(telemetry.UPDATE, *(update.memory for update in updates)):
+            return flows.change.update_many(self._access(), self._reader(reader), updates)
 
     def _update(self, change: Mapping[str, object]) -> "flows.change.Update":
         details = {name: value for name, value in change.items() if name not in _OF_UPDATE}
@@ -349,7 +357,8 @@ class MemoryVerbs(View):
             pinned: False takes the mark away.
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        return flows.change.pin(self._access(), memory_id, self._reader(scope), pinned=pinned)
+        with self._span(telemetry.UPDATE, memory_id):
+            return flows.change.pin(self._access(), memory_id, self._reader(scope), pinned=pinned)
 
     def delete(
         self, memory_id: str, *, scope: Scope | None = None, reason: str = "deleted by the caller"
@@ -364,13 +373,14 @@ class MemoryVerbs(View):
             reason: the reason, stored in the audit block.
         """
         access, reader = self._access(), self._reader(scope)
-        try:
-            flows.change.delete(access, memory_id, reader, reason)
-        except NotAllowed:
-            delete = ProposedVerb.DELETE
-            return flows.proposals.propose(
-                access, delete, memory_id, reader, {}, source=self._source(), reason=reason
-            )
+        with self._span(telemetry.DELETE, memory_id):
+            try:
+                flows.change.delete(access, memory_id, reader, reason)
+            except NotAllowed:
+                delete = ProposedVerb.DELETE
+                return flows.proposals.propose(
+                    access, delete, memory_id, reader, {}, source=self._source(), reason=reason
+                )
         return None
 
     def restore(self, memory_id: str, *, scope: Scope | None = None) -> Memory:
@@ -382,7 +392,8 @@ class MemoryVerbs(View):
         Options:
             scope: who reads; by default the project, agent and session of this mesh.
         """
-        return flows.restore.restore(self._access(), memory_id, self._reader(scope))
+        with self._span(telemetry.UPDATE, memory_id):
+            return flows.restore.restore(self._access(), memory_id, self._reader(scope))
 
     def mark_superseded(self, memory_id: str, *, by: str) -> bool:
         """Marks an imported memory that waits for review as superseded by another one.

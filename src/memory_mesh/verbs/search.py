@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh import flows
+from memory_mesh import flows, telemetry
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
 from memory_mesh.formats import rfc11
@@ -98,13 +98,29 @@ class SearchVerbs(View):
             check_share(min_relevance, "min_relevance"),
             self._points_rules(lens.scope.agent, limit) if profile == POINTS else None,
         )
-        if also:
-            from memory_mesh.verbs.search_views import search_views  # most searches ask one view
+        with self._span(telemetry.SEARCH) as span:
+            span.asked(question.text)
+            if also:
+                hits = self._of_several(also, question, filter, use_cache=use_cache, rerank=rerank)
+            else:
+                reranking = self._reranking(rerank)
+                hits = self._recall(question, use_cache=use_cache, reranking=reranking)
+            span.answered(hits)
+        return hits
 
-            return search_views(
-                self, also, question, filter=filter, use_cache=use_cache, rerank=rerank
-            )
-        return self._recall(question, use_cache=use_cache, reranking=self._reranking(rerank))
+    def _of_several(
+        self,
+        also: Sequence["MemoryMesh"],
+        question: Query,
+        filter: str | None,
+        *,
+        use_cache: bool,
+        rerank: bool | Reranker | None,
+    ) -> Hits:
+        """Asks this view and others."""
+        from memory_mesh.verbs.search_views import search_views  # most searches ask one view
+
+        return search_views(self, also, question, filter=filter, use_cache=use_cache, rerank=rerank)
 
     def _points_rules(self, agent: str | None, limit: int) -> "InjectionRules":
         """The rules of the agent that reads, for as many memories as the search asks for."""

@@ -110,6 +110,7 @@ class MemoryGraph:
         trigger_min_similarity: float | None = None,
         points_per_title_word: int | None = None,
         points_per_tag: int | None = None,
+        span_content: bool | None = None,
     ) -> None:
         """Take the settings; nothing is opened before the first use.
 
@@ -183,6 +184,7 @@ class MemoryGraph:
             trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
             points_per_title_word: points of a task's word in a memory's title (default 5).
             points_per_tag: points of a tag that is of the agent's work (default 5).
+            span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         self._sync = memory_graph.MemoryGraph(
             predicate_schemas=predicate_schemas,
@@ -254,6 +256,7 @@ class MemoryGraph:
             trigger_min_similarity=trigger_min_similarity,
             points_per_title_word=points_per_title_word,
             points_per_tag=points_per_tag,
+            span_content=span_content,
         )
         self._threads = Threads()
 
@@ -810,6 +813,7 @@ def create_memory(
     trigger_min_similarity: float | None = None,
     points_per_title_word: int | None = None,
     points_per_tag: int | None = None,
+    span_content: bool | None = None,
 ) -> "MemoryGraph":
     """A store with neolata's verbs; nothing is opened before the first use.
 
@@ -883,6 +887,7 @@ def create_memory(
         trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
         points_per_title_word: points of a task's word in a memory's title (default 5).
         points_per_tag: points of a tag that is of the agent's work (default 5).
+        span_content: put queries and texts into OpenTelemetry spans (default False).
     """
     return MemoryGraph(**locals())
 

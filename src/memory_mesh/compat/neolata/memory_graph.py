@@ -106,6 +106,7 @@ def create_memory(
     trigger_min_similarity: float | None = None,
     points_per_title_word: int | None = None,
     points_per_tag: int | None = None,
+    span_content: bool | None = None,
     # end generated options
 ) -> "MemoryGraph":
     """A store with neolata's verbs; nothing is opened before the first use.
@@ -180,6 +181,7 @@ def create_memory(
         trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
         points_per_title_word: points of a task's word in a memory's title (default 5).
         points_per_tag: points of a tag that is of the agent's work (default 5).
+        span_content: put queries and texts into OpenTelemetry spans (default False).
     """
     return MemoryGraph(**locals())
 
@@ -267,6 +269,7 @@ class MemoryGraph(
         trigger_min_similarity: float | None = None,
         points_per_title_word: int | None = None,
         points_per_tag: int | None = None,
+        span_content: bool | None = None,
         # end generated options
     ) -> None:
         """Take the settings; nothing is opened before the first use.
@@ -341,6 +344,7 @@ class MemoryGraph(
             trigger_min_similarity: cosine to meet a trigger in words; 0 is off (default 0.0).
             points_per_title_word: points of a task's word in a memory's title (default 5).
             points_per_tag: points of a tag that is of the agent's work (default 5).
+            span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         settings = options_given(locals(), configuration.SETTINGS)
         if storage is not None:
