@@ -241,6 +241,13 @@ class OpenStore:
         """The index, if one was ever made in this store."""
         return self.index() if (self.folder / "index").is_dir() else None
 
+    def index_bytes(self, namespace: str) -> int:
+        """Bytes that the index of a namespace takes on disk."""
+        from memory_mesh.engines.indexes.lance.index_folders import folder_name
+        from memory_mesh.process.sizes import folder_bytes
+
+        return folder_bytes(self.folder / "index" / folder_name(namespace))
+
     def feed_sinks(self, seconds: float) -> None:
         """Hand the sinks what was written to the namespaces used here, for at most this long."""
         if not self.sinks:

@@ -53,7 +53,7 @@ COMMANDS = {
     "export-tables": "write the namespace as tables of @yamo/memory-mesh",
     "migrate-tables": "migrate such tables from schema V1 to V2, or back",
     "import-lane": "import a SQLite file of Memory Lane",
-    "stats": "show counts, the path and the status of the store",
+    "stats": "show counts, sizes, the path and the status of the store",
     "verify": "check the audit chain and the store's invariants",
     "backup": "copy the whole store while others use it, and keep so many copies",
     "project": "show, name, merge or split the project of this folder",
@@ -65,7 +65,7 @@ COMMANDS = {
     "keys": "show, rotate or replace the key of the store",
     "eval": "measure how well search finds memories",
     "models": "list, download or install models for search by meaning",
-    "config": "show the settings and where each comes from",
+    "config": "show every setting: its value, where it comes from, what it does",
     "completion": "print a completion script for a shell",
 }
 _VALUED = {"--db-dir", "--namespace", "--user", "--project", "--session", "--agent"}

@@ -77,7 +77,7 @@ from memory_mesh.model.skill import (
     SkillOrigin,
     SkillReceipt,
 )
-from memory_mesh.model.stats import Pending, SpaceState, Stats, UpkeepReport
+from memory_mesh.model.stats import Pending, Sizes, SpaceState, Stats, UpkeepReport
 from memory_mesh.model.vector import Body, Embedding, Part, Space, Span, TextVectors
 from memory_mesh.model.verdict import Keep, Known, Merge, Refuse, Repeat, Rival, Verdict
 
@@ -145,6 +145,7 @@ __all__ = [
     "Scope",
     "Seen",
     "Severity",
+    "Sizes",
     "Skill",
     "SkillDraft",
     "SkillHit",

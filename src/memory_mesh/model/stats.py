@@ -29,6 +29,17 @@ class SpaceState:
 
 
 @dataclass(frozen=True, slots=True)
+class Sizes:
+    """Bytes of a namespace on disk, by what they hold."""
+
+    database: int = 0
+    wal: int = 0  # writes that are not in the database file yet
+    spool: int = 0  # records of reads that wait for a write
+    copies: int = 0  # of the database, each made before a migration
+    index: int = 0  # can be rebuilt
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """A namespace in numbers."""
 
@@ -43,6 +54,7 @@ class Stats:
     spaces: tuple[SpaceState, ...] = ()
     to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
     expired: int = 0  # memories of sessions that were not written to for long; none is active
+    sizes: Sizes = Sizes()
 
 
 @dataclass(frozen=True, slots=True)

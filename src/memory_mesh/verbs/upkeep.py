@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from memory_mesh import flows
 from memory_mesh.errors import MissingExtra
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Body,
     Part,
@@ -82,9 +83,11 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
         return flows.upkeep.reindex(self._opened().ledger, self._config.namespace, everything=True)
 
     def stats(self) -> Stats:
-        """Returns the figures of the namespace."""
-        config = self._config
-        return self._opened().ledger.stats(config.namespace, config.session_days)
+        """Returns the figures of the namespace, with what it takes on disk."""
+        config, opened = self._config, self._opened()
+        found = opened.ledger.stats(config.namespace, config.session_days)
+        indexed = opened.index_bytes(config.namespace)
+        return replace(found, sizes=replace(found.sizes, index=indexed))
 
     def namespaces(self) -> list[str]:
         """Lists the names of all namespaces in the store; that of a user is `user.` and the id."""

@@ -1,6 +1,7 @@
 """`memory-mesh config`."""
 
 import argparse
+import os
 from dataclasses import fields
 
 from memory_mesh.cli import options as cli_options, output
@@ -10,6 +11,7 @@ from memory_mesh.model import Json
 from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process.project import identity_of
+from memory_mesh.settings import VARIABLES, about
 
 EXAMPLE = "memory-mesh config"
 _FOUND_BY = {"set": "config", "remote": "remote", "root": "root commit", "path": "work tree"}
@@ -21,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints each setting, its value and its origin; API keys are hidden."""
+    """Prints each setting, its value, its origin and what it does; API keys are hidden."""
     config = cli_options.mesh_of(options, meaning=True).config
     settings = {
         item.name: (_shown(item.name, config), config.origins.get(item.name, "default"))
@@ -35,14 +37,31 @@ def run(options: argparse.Namespace) -> int:
         settings["namespace"] = (name, "option --user")
     if options.json:
         plain: dict[str, Json] = {
-            name: {"value": value, "origin": origin} for name, (value, origin) in settings.items()
+            name: {"value": value, "origin": origin, "about": about(name)}
+            for name, (value, origin) in settings.items()
         }
-        output.say_json(plain)
+        output.say_json(plain | _variables())
         return 0
-    lines = {name: f"{value}  ({origin})" for name, (value, origin) in settings.items()}
+    lines = {
+        name: f"{value}  ({origin})  {about(name)}" for name, (value, origin) in settings.items()
+    }
+    for name, variable in _variables().items():
+        lines[name] = f"{variable['value']}  ({variable['origin']})  {variable['about']}"
     for line in output.pairs(lines):
         print(line)
     return 0
+
+
+def _variables() -> dict[str, dict[str, str | None]]:
+    """Each variable that is no setting of a store, with its value and what it does."""
+    return {
+        name: {
+            "value": masked(os.environ[name]) if name in os.environ else None,
+            "origin": f"environment {name}" if name in os.environ else "not set",
+            "about": said,
+        }
+        for name, said in VARIABLES.items()
+    }
 
 
 def _shown(name: str, config: Config) -> Json:

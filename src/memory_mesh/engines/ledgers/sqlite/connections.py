@@ -140,11 +140,6 @@ class Files:
         """Where processes leave records of reads that they could not write."""
         return (self.folder / file_names.file_name(namespace)).with_suffix(".spool")
 
-    def size(self, namespace: str) -> int:
-        """Bytes the namespace takes on disk, log included."""
-        path = self.folder / file_names.file_name(namespace)
-        return sum(part.stat().st_size for part in (path, Path(f"{path}-wal")) if part.exists())
-
     def close(self) -> None:
         """Close every file."""
         with self._mutex:

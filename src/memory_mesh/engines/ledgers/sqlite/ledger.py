@@ -128,7 +128,8 @@ class SqliteLedger(SqliteAudit):
 
         with self._files.reading(namespace) as db:
             since = self._clock.now() - timedelta(days=session_days) if session_days else None
-            return sqlite_stats.stats(db, self._files.size(namespace), since)
+            sizes = sqlite_stats.sizes(self._files.spool(namespace))
+            return sqlite_stats.stats(db, sizes, since)
 
     def vectors(
         self, namespace: str, space: Space, after: int

@@ -2,16 +2,18 @@
 
 import sqlite3
 from datetime import datetime
+from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import rows, sessions, vectors
+from memory_mesh.engines.ledgers.sqlite.file_names import SUFFIX
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Body, Space, SpaceState, Stats, Status
+from memory_mesh.model import Body, Sizes, Space, SpaceState, Stats, Status
 from memory_mesh.policy.text.analyze import ANALYZER
 
 _SPACE = "provider, model, revision, dimension, max_tokens, normalised, query_prefix, text_prefix"
 
 
-def stats(db: sqlite3.Connection, size: int, since: datetime | None = None) -> Stats:
+def stats(db: sqlite3.Connection, sizes: Sizes, since: datetime | None = None) -> Stats:
     """Memories by status, blocks, recalls, and how far each space has come.
 
     Memories of sessions without a write after `since` count as expired, not as active.
@@ -33,10 +35,30 @@ def stats(db: sqlite3.Connection, size: int, since: datetime | None = None) -> S
         blocks=head.position,
         recalls=recalls,
         seq=head.seq,
-        bytes=size,
+        bytes=sizes.database + sizes.wal,
+        sizes=sizes,
         spaces=tuple(spaces(db)),
         to_reindex=head.old_texts if head.analyzer == ANALYZER else texts,
     )
+
+
+def sizes(spool: Path) -> Sizes:
+    """Bytes of the files of a namespace, which lie beside its spool."""
+    path = spool.with_suffix(SUFFIX)
+    copies = path.parent.glob(f"{path.stem}.before-[0-9][0-9][0-9][0-9]-*.bak")
+    return Sizes(
+        database=_bytes(path),
+        wal=_bytes(path.with_suffix(f"{SUFFIX}-wal")),
+        spool=_bytes(spool),
+        copies=sum(map(_bytes, copies)),
+    )
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def spaces(db: sqlite3.Connection) -> list[SpaceState]:
