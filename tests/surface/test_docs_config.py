@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import textwrap
 import tomllib
 from collections.abc import Iterator
@@ -151,6 +152,16 @@ def test_a_documented_variable_is_read(variable: str, value: str, tmp_path: Path
         level = "info" if value == "1" else value
         done = CommandLine(tmp_path, variables={variable: level})("store", "--content", "tea")
         assert "INFO write" in done.err
+    elif variable == "MEMORY_MESH_DEBUG":  # of the command line, too: what a crash prints
+        crash = "from memory_mesh.cli import main; main._crash(ValueError('a bug'))"
+        crashed = subprocess.run(
+            [sys.executable, "-c", crash],
+            env={variable: value, "HOME": str(tmp_path)},
+            stderr=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        assert crashed.stderr.count("ValueError: a bug") == 2
     elif variable == BUDGET:  # a setting of the hook, which reads no settings of a store
         budget = BUDGET_MS * 3 if value == "1" else int(value)
         assert _late_after(budget, tmp_path) >= budget * 0.9

@@ -920,7 +920,7 @@ class MemoryMesh:
         return await self._threads.run(self._sync.rebuild_terms)
 
     async def stats(self) -> Stats:
-        """Returns the figures of the namespace."""
+        """Returns the figures of the namespace, with what it takes on disk."""
         return await self._threads.run(self._sync.stats)
 
     async def namespaces(self) -> list[str]:
