@@ -230,7 +230,7 @@ def _committed(db: Connection, file: NamespaceFile, end: float) -> Iterator[None
 
 def _refuse_read_only(folder: Path) -> None:
     """Raises StoreIsReadOnly for a folder in which nothing can be stored."""
-    if not os.access(folder, os.W_OK) and folder.is_dir():
+    if folder.is_dir() and not os.access(folder, os.W_OK):  # in this order: others may make it
         raise StoreIsReadOnly(
             f"{folder} cannot be written: its memories can be read, and none be stored or changed. "
             "Make the folder writable, or go on with a copy: memory-mesh backup --to FOLDER, then "
