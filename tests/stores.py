@@ -5,6 +5,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sqlite import schema
+
 STORES = Path(__file__).parent / "fixtures" / "stores"
 NAMES = tuple(sorted(path.name.removesuffix(".db.gz") for path in STORES.glob("*.db.gz")))
 # A question, and the text or skill it finds by today's terms; most of them not by earlier ones.
@@ -27,6 +29,12 @@ def unpacked(name: str, folder: Path) -> Path:
     path.parent.mkdir(parents=True)
     path.write_bytes(gzip.decompress((STORES / f"{name}.db.gz").read_bytes()))
     return path
+
+
+def grow(db: sqlite3.Connection) -> None:
+    """Give a store the indexes of a grown one."""
+    for statement in () if schema.is_indexed(db) else schema.index_statements():
+        db.execute(statement)
 
 
 def held(path: Path, table: str) -> dict[int, list[tuple[str, str, int]]]:

@@ -72,7 +72,7 @@ def name(upon: str | None = None) -> str:
     from memory_mesh.engines.ledgers.sqlite import schema
     from memory_mesh.policy.text.analyze import ANALYZER
 
-    made = f"schema-{len(list(schema._FOLDER.glob('*.sql')))}-analyzer-{ANALYZER}"  # noqa: SLF001
+    made = f"schema-{len(list(schema._FOLDER.glob('[0-9]*.sql')))}-analyzer-{ANALYZER}"  # noqa: SLF001
     return f"{made}-upon-{upon}" if upon else made
 
 

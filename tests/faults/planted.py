@@ -15,6 +15,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sqlite.keeping import packing
+
 LETTERS = "qzvxjk"  # in every key, password and address
 DIGITS = "473519"  # every card begins with them
 KINDS = ("key", "password", "card", "mail")
@@ -72,6 +74,9 @@ def _values(path: Path) -> Iterator[bytes]:
         for name, _ in tables:
             for row in db.execute(f'SELECT * FROM "{name}"'):
                 yield from map(_bytes, row)
+        for wire, metadata, *named in db.execute("SELECT wire, metadata, memories, at FROM block"):
+            yield _bytes(packing.unpacked(wire, *named))
+            yield _bytes(packing.unpacked(metadata, *named))
         for name, sql in tables:
             if "fts5" in sql.lower():  # an index keeps of a term what the one before it lacks
                 db.execute("DROP TABLE IF EXISTS temp.seen")

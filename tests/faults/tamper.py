@@ -285,7 +285,7 @@ def _rechain(dice: random.Random, last: int, db: sqlite3.Connection) -> str:
     if dice.random() < 0.5:
         db.execute("UPDATE block SET agent = 'intruder' WHERE position = ?", (place,))
     else:
-        db.execute("UPDATE block SET wire = wire || 'log: forged;' WHERE position = ?", (place,))
+        db.execute("UPDATE block SET wire = 'log: forged;' WHERE position = ?", (place,))
     _recompute(db, place)
     return f"block {place} rewritten and the chain after it recomputed"
 

@@ -10,6 +10,7 @@ from memory_mesh.errors import EmbeddingError, InvalidInput
 from memory_mesh.model import Channel, Embedding, Scope, Space
 from memory_mesh.policy.scrub import tokens
 from memory_mesh.sync import MemoryMesh
+from tests.stores import grow
 
 BODY = "# Authentication Module\n\nTokens are JWT, in src/auth.\n"
 
@@ -115,6 +116,7 @@ def test_triggers_are_read_by_an_index(mesh, auth):
     lens = mesh._lens(None)
     plans: list[str] = []
     with mesh._read() as snapshot:
+        grow(snapshot._db)
         snapshot._db.set_trace_callback(plans.append)
         snapshot.triggered(lens, 10)
         snapshot._db.set_trace_callback(None)

@@ -14,6 +14,7 @@ from memory_mesh.mirror import Mirror
 from memory_mesh.model import Channel, Lens, Outcome, Scope, Status
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from tests.stores import grow
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
@@ -202,6 +203,7 @@ def test_further_names_leave_the_plan_of_a_query_as_it_is(tmp_path: Path, statem
         mesh.add("something")
         (file,) = (tmp_path / "store").rglob("default.db")
     db = sqlite3.connect(file)
+    grow(db)
     plans = []
     for names in ((), ("b", "c")):
         condition, values = predicate(Lens(NOW, Scope("a", names=names)))

@@ -7,6 +7,7 @@ import pytest
 from memory_mesh import InvalidInput
 from memory_mesh.model import Memory, Outcome, Receipt, Status
 from memory_mesh.sync import MemoryMesh
+from tests.stores import grow
 
 
 def recorded(mesh: MemoryMesh, receipt: Receipt) -> list[str]:
@@ -123,6 +124,7 @@ def test_the_blocks_of_a_memory_are_found_by_its_id(mesh):
         kinds = [block.entry.operation.value for block in snapshot.blocks_about(id_, 10)]
         assert len(snapshot.blocks_about(other, 10)) == 1
         assert len(snapshot.blocks_about(id_, 2)) == 2
+        grow(snapshot._db)
         plan = snapshot._db.execute(
             "EXPLAIN QUERY PLAN SELECT * FROM block WHERE memories = '[\"x\"]'"
         ).fetchall()

@@ -1,6 +1,7 @@
 """What a pack without a question costs: it reads a few rows of each sort, not the namespace."""
 
 from memory_mesh.engines.ledgers.sqlite.lenses import sight
+from tests.stores import grow
 
 
 def test_pinned_memories_are_read_by_an_index(mesh):
@@ -8,6 +9,7 @@ def test_pinned_memories_are_read_by_an_index(mesh):
     mesh.pin(ids[3])
     statements: list[str] = []
     with mesh._read() as snapshot:
+        grow(snapshot._db)
         snapshot._db.set_trace_callback(statements.append)
         found = snapshot.page(mesh._lens(None), 10, None, pinned=True)
         snapshot._db.set_trace_callback(None)
@@ -26,6 +28,7 @@ def test_the_index_of_pinned_memories_is_not_used_for_all_the_others(mesh):
     mesh.add_many([f"note {number}" for number in range(50)])
     source, condition, values = sight(mesh._lens(None, filter="pinned = false"))
     with mesh._read() as snapshot:
+        grow(snapshot._db)
         plan = snapshot._db.execute(
             f"EXPLAIN QUERY PLAN SELECT 1 FROM {source} WHERE v.text IN "
             f"(SELECT value FROM json_each('[1, 2]')) AND {condition}",

@@ -7,6 +7,7 @@ import pytest
 from memory_mesh.engines.ledgers.sqlite.lenses import predicate
 from memory_mesh.model import Channel, Scope, Status
 from memory_mesh.sync import MemoryMesh
+from tests.stores import grow
 
 DAY = timedelta(days=1)
 CHAT = Scope(session="chat")
@@ -167,7 +168,9 @@ def test_one_look_into_an_index_tests_a_memory(mesh):
     """Whatever the namespace and the session hold: all four columns are found by the index."""
     condition, values = predicate(mesh._lens(CHAT))
     asked = f"EXPLAIN QUERY PLAN SELECT 1 FROM version v WHERE v.number = 1 AND {condition}"
+    mesh.add("tea is hot")
     with mesh._read() as snapshot:
+        grow(snapshot._db)
         plan = [row[3] for row in snapshot._db.execute(asked, values)]
     found = "INDEX session_write_audience (session=? AND project=? AND agent=? AND at>?)"
     assert any(found in step for step in plan)

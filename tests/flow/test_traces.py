@@ -28,6 +28,7 @@ from memory_mesh.model.filter import Compare, Sign
 from memory_mesh.model.trace import Step, Trace, TraceStatus
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from tests.stores import grow
 
 AT = datetime(2026, 3, 1, 12, 30, 0, 123000, tzinfo=UTC)
 TRACE = Trace(
@@ -232,6 +233,7 @@ def test_a_page_of_traces_is_read_from_the_index_without_sorting(
     with mesh._read() as snapshot:
         assert isinstance(snapshot, SqliteSnapshot)
         db = snapshot._db
+        grow(db)
         lens = replace(mesh._lens(None), where=Compare("label", Sign.EQUAL, "trace"))
         db.set_trace_callback(statements.append)
         assert len(snapshot.page(lens, 5, cursor)) == 5

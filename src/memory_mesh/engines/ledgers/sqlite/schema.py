@@ -21,7 +21,7 @@ NEWEST = 12  # the number of the last migration
 PAGE = 1024  # bytes; an empty table or index takes one page, and most of a small file's are empty
 APPLICATION = 0x4D4D7368  # "MMsh", in the header of every file since migration 11
 _SUMMED, _REWRITTEN = 11, 12  # migrations with more to do than their statements
-_INDEXED_PAGES = 512  # a file with more pages has the indexes of indexes.sql
+_INDEXED_PAGES = 400  # a file with more pages has the indexes of indexes.sql
 _FOLDER = Path(__file__).parent / "migrations"
 
 
