@@ -157,8 +157,9 @@ def test_verify_finds_a_broken_link_and_an_injection_above_its_budget(mesh):
             "INSERT INTO injection (id, at, question, format, fence, tokens, max_tokens) "
             "VALUES ('inj_1', 1, '', 'markdown', 'f', 11, 10)"
         )
-    checks = {finding.check.split(" ")[1] for finding in mesh.verify().findings}
-    assert checks == {"link", "memories", "pages"}  # pages: the check constraint
+    checks = {finding.check.split(" ")[-1] for finding in mesh.verify().findings}
+    assert {"pages", "checksums"} < checks  # pages: the check constraint
+    assert len(checks) == 4  # and the link, and the injection
 
 
 def test_an_unknown_reader_of_a_block_finds_nothing(mesh):

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from memory_mesh.conversation import MemoryContextManager
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import StoreIsNewer
 from memory_mesh.flows import upkeep
 from memory_mesh.flows.prepare import terms_of
@@ -171,6 +172,7 @@ def _age(path):
             _replace(db, "skill_live", number, columns)
             aged = json.dumps(["older"] * 4)
             db.execute("UPDATE skill SET terms = ? WHERE number = ?", (aged, number))
+        sums.fill(db, ("text", "skill"))
         db.execute("UPDATE store SET analyzer = 0, old_texts = 0, old_skills = 0")
 
 

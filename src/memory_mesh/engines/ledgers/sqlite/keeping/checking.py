@@ -9,7 +9,7 @@ import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import partial
 
 from memory_mesh.engines.ledgers.sqlite import rows, schema
@@ -192,17 +192,24 @@ _READERS = {
 
 def _keywords(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
     """Each keyword table is whole, and holds exactly the stored terms of its texts or skills."""
-    for table, columns in _KEYWORDS.items():
-        yield from guarded("keyword tables", partial(_whole, db, table, columns))
-        yield from guarded("keyword tables", partial(_terms, db, table, checked))
+    for table in _KEYWORDS:
+        yield from guarded("keyword tables", partial(_keyword_table, db, table, checked))
 
 
-def _whole(db: sqlite3.Connection, table: str, columns: str) -> Iterator[Finding]:
-    """FTS5's own check, of a copy: it asks for a write lock, and this is a read."""
+def _keyword_table(db: sqlite3.Connection, table: str, checked: Counter[str]) -> Iterator[Finding]:
+    with _copied(db, table) as copy:
+        yield from guarded("keyword tables", partial(_whole, copy, table))
+        yield from guarded("keyword tables", partial(_terms, db, copy, table, checked))
+
+
+@contextmanager
+def _copied(db: sqlite3.Connection, table: str) -> Iterator[sqlite3.Connection]:
+    """A copy of the keyword table: FTS5 asks for a write lock to check it, and this is a read."""
     with closing(sqlite3.connect("", isolation_level=None)) as copy:
+        copy.text_factory = db.text_factory
         copy.execute(
             f"CREATE VIRTUAL TABLE {table} USING fts5 "
-            f"({columns}, content = '', tokenize = \"ascii tokenchars '#+'\")"
+            f"({_KEYWORDS[table]}, content = '', tokenize = \"ascii tokenchars '#+'\")"
         )
         copy.execute("BEGIN")
         for shadow in _SHADOWS:
@@ -212,13 +219,20 @@ def _whole(db: sqlite3.Connection, table: str, columns: str) -> Iterator[Finding
             marks = ", ".join("?" * len(found.description))
             copy.executemany(f"INSERT INTO {name} VALUES ({marks})", found)  # noqa: S608
         copy.execute("COMMIT")
-        try:
-            copy.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")  # noqa: S608
-        except sqlite3.DatabaseError as error:
-            yield Finding("keyword tables", f"{table}: {error}; run `memory-mesh repair`")
+        yield copy
 
 
-def _terms(db: sqlite3.Connection, table: str, checked: Counter[str]) -> Iterator[Finding]:
+def _whole(copy: sqlite3.Connection, table: str) -> Iterator[Finding]:
+    """FTS5's own check."""
+    try:
+        copy.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")  # noqa: S608
+    except sqlite3.DatabaseError as error:
+        yield Finding("keyword tables", f"{table}: {error}; run `memory-mesh repair`")
+
+
+def _terms(
+    db: sqlite3.Connection, copy: sqlite3.Connection, table: str, checked: Counter[str]
+) -> Iterator[Finding]:
     """The table read from end to end, and asked for each term, against what is stored."""
     stored: dict[int, int] = {}
     asked: dict[str, tuple[int, int]] = {}
@@ -236,8 +250,8 @@ def _terms(db: sqlite3.Connection, table: str, checked: Counter[str]) -> Iterato
         for word in {word for field in words for word in field}:
             count, total = asked.get(word, (0, 0))
             asked[word] = count + 1, total + number
-    yield from _differing(table, stored, _indexed(db, table))
-    yield from _not_found(db, table, asked)
+    yield from _differing(table, stored, _indexed(copy, table))
+    yield from _not_found(copy, table, asked)
 
 
 def _stored(db: sqlite3.Connection, table: str) -> Iterator[tuple[int, list[str]]]:
@@ -256,19 +270,14 @@ def _stored(db: sqlite3.Connection, table: str) -> Iterator[tuple[int, list[str]
         yield number, [str(terms)]
 
 
-def _indexed(db: sqlite3.Connection, table: str) -> dict[int, int]:
+def _indexed(copy: sqlite3.Connection, table: str) -> dict[int, int]:
     """A mark of all terms of each row, as the keyword table holds them."""
     names = [name.strip() for name in _KEYWORDS[table].split(",")]
-    seen = f"seen_{table}"
-    db.execute(f"CREATE VIRTUAL TABLE temp.{seen} USING fts5vocab (main, {table}, instance)")
+    copy.execute(f"CREATE VIRTUAL TABLE seen USING fts5vocab ({table}, instance)")
     found: dict[int, int] = {}
-    try:
-        for doc, column, term, offset in db.execute(f"SELECT doc, col, term, offset FROM {seen}"):  # noqa: S608
-            mark = _mark(names.index(column), offset, str(term))
-            found[doc] = (found.get(doc, 0) + mark) % _WIDTH
-    finally:
-        with suppress(sqlite3.Error):
-            db.execute(f"DROP TABLE temp.{seen}")
+    for doc, column, term, offset in copy.execute("SELECT doc, col, term, offset FROM seen"):
+        mark = _mark(names.index(column), offset, str(term))
+        found[doc] = (found.get(doc, 0) + mark) % _WIDTH
     return found
 
 
@@ -286,12 +295,12 @@ def _differing(table: str, stored: dict[int, int], indexed: dict[int, int]) -> I
 
 
 def _not_found(
-    db: sqlite3.Connection, table: str, asked: dict[str, tuple[int, int]]
+    copy: sqlite3.Connection, table: str, asked: dict[str, tuple[int, int]]
 ) -> Iterator[Finding]:
     """Asks the table for every term, as a search would."""
     for word, expected in asked.items():
         quoted = word.replace('"', '""')
-        found = db.execute(
+        found = copy.execute(
             f"SELECT count(*), coalesce(sum(rowid), 0) FROM {table} WHERE {table} MATCH ?",  # noqa: S608
             (f'"{quoted}"',),
         ).fetchone()

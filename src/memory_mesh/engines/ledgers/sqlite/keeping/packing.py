@@ -85,10 +85,11 @@ def _spelled(text: str, memories: str, at: int) -> str:
     return text.replace(_TIME, _time(at))
 
 
+@lru_cache(maxsize=64)
 def _time(at: int) -> str:
     """A time as blocks write it: ISO 8601 in UTC with milliseconds and Z."""
     moment = _EPOCH + timedelta(milliseconds=at)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{at % 1000:03d}Z"
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _deflated(text: str) -> bytes:
