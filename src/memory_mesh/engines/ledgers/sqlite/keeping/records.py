@@ -1,0 +1,98 @@
+"""Cells and records of SQLite's pages, read byte by byte; what makes no sense is a ValueError.
+
+The format is that of https://www.sqlite.org/fileformat2.html. We store UTF-8 and reserve no bytes
+at the end of pages.
+"""
+
+import struct
+from collections.abc import Callable
+
+from memory_mesh.typed import TypeAlias
+
+Value: TypeAlias = int | float | str | bytes | None
+Values: TypeAlias = tuple[Value, ...]
+_SIZES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # bytes of a value, by its type
+_REAL, _ZERO, _ONE, _UNUSED, _LONG = 7, 8, 9, (10, 11), 12
+_VARINT = 9  # bytes at most
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number at a place, and the place after it."""
+    value = 0
+    for place in range(at, at + _VARINT - 1):
+        byte = data[place] if place < len(data) else _over()
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:  # noqa: PLR2004  # the last byte has no high bit
+            return value, place + 1
+    place = at + _VARINT - 1
+    value = value << 8 | (data[place] if place < len(data) else _over())
+    return value - (1 << 64) if value >> 63 else value, place + 1
+
+
+def record(payload: bytes) -> Values:
+    """The values of a record, which fill it to its last byte."""
+    length, at = varint(payload, 0)
+    if not 0 < length <= len(payload):
+        raise ValueError("the header of a record is too long")
+    body, values = length, []
+    while at < length:
+        kind, at = varint(payload, at)
+        if kind < 0 or kind in _UNUSED:
+            raise ValueError("a value has a type that there is not")
+        size = _SIZES[kind] if kind < _LONG else (kind - _LONG) // 2
+        if body + size > len(payload):
+            raise ValueError("a value is longer than its record")
+        values.append(_value(kind, payload[body : body + size]))
+        body += size
+    if at != length or body != len(payload):
+        raise ValueError("a record does not end where its values do")
+    return tuple(values)
+
+
+def payload(
+    page: bytes, at: int, length: int, *, of_table: bool, more: Callable[[int], bytes]
+) -> bytes:
+    """The bytes of a cell: in its page and, if they are many, in the pages that follow it."""
+    usable = len(page)
+    most = usable - 35 if of_table else (usable - 12) * 64 // 255 - 23
+    if length < 0:
+        raise ValueError("a cell has a length below zero")
+    if length <= most:
+        return _part(page, at, length)
+    least = (usable - 12) * 32 // 255 - 23
+    here = least + (length - least) % (usable - 4)
+    here = here if here <= most else least
+    parts = [_part(page, at, here)]
+    (following,) = struct.unpack(">I", _part(page, at + here, 4))
+    left = length - here
+    while left > 0:
+        one = more(following)
+        (following,) = struct.unpack(">I", one[:4])
+        parts.append(one[4 : 4 + left])
+        left -= len(parts[-1])
+    if following:
+        raise ValueError("a long value goes on after its end")
+    return b"".join(parts)
+
+
+def _part(page: bytes, at: int, length: int) -> bytes:
+    if at + length > len(page):
+        raise ValueError("a cell is longer than its page")
+    return page[at : at + length]
+
+
+def _value(kind: int, data: bytes) -> Value:
+    if kind == 0:
+        return None
+    if kind in {_ZERO, _ONE}:
+        return kind - _ZERO
+    if kind == _REAL:
+        (real,) = struct.unpack(">d", data)
+        return float(real)
+    if kind < _LONG:
+        return int.from_bytes(data, "big", signed=True)
+    return data.decode() if kind % 2 else data
+
+
+def _over() -> int:
+    raise ValueError("a number goes over the end of its page")
