@@ -1,6 +1,9 @@
 """What whole-store operations return."""
 
+from collections.abc import Mapping
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.model.block import Verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +84,73 @@ class ReplacedKey:
     tombstones: int  # rejected values under keys of before
     placeholders: int  # texts that hold placeholders of before
     unread: tuple[str, ...] = ()  # namespaces that could not be counted
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Rows that could not be taken over: of which table, which numbers, why, and of whom."""
+
+    table: str
+    first: int | None  # None: the numbers are not known
+    last: int | None
+    why: str
+    memories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SalvagedChain:
+    """What became of the audit chain: kept as it was, sealed anew, or lost."""
+
+    kept: int  # blocks that are unchanged, from the first on
+    sealed_anew: int = 0  # blocks behind a break
+    lost: int = 0
+    breaks_at: int | None = None  # the first position that is missing or wrong
+
+
+@dataclass(frozen=True, slots=True)
+class SalvagedNamespace:
+    """What was taken over of one namespace, what was not, and whether the result verifies."""
+
+    namespace: str
+    rows: Mapping[str, int]  # taken over, per table
+    memories: int
+    lost: tuple[str, ...]  # ids of memories whose text could not be read
+    rebuilt: tuple[str, ...]  # what was made from other rows, in sentences
+    unread: tuple[Unread, ...]
+    chain: SalvagedChain
+    verification: Verification
+    leftovers: str | None = None  # the file with rows that were read and not taken over
+
+    @property
+    def complete(self) -> bool:
+        """True when everything was read and the new namespace verifies."""
+        return not self.unread and not self.lost and self.verification.ok
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What `salvage` made of a store."""
+
+    folder: str
+    namespaces: tuple[SalvagedNamespace, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)  # namespaces, and why
+
+    @property
+    def complete(self) -> bool:
+        """True when nothing was lost."""
+        return not self.failed and all(each.complete for each in self.namespaces)
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What `repair` did to one namespace, in sentences, and what it could not mend."""
+
+    namespace: str
+    done: tuple[str, ...]
+    verification: Verification
+    lost: str | None = None  # acknowledged writes that are gone, if the loss was accepted
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing is wrong any more."""
+        return self.verification.ok

@@ -10,7 +10,6 @@ from memory_mesh.engines.ledgers.sqlite.keeping.trees import INDEX, TABLE, Cell,
 from memory_mesh.fastdataclass import dataclass
 
 _SCHEMA = 5  # columns of the table that lists the others
-_NAME, _ROOT = 1, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +28,8 @@ class Remains:
         self.pages = Pages(path)
         self._trees = Trees(self.pages)
         self.holes: dict[str, list[Hole]] = {}
+        self._indexes: dict[str, str] = {}  # with the statement that made each
         self._roots = dict(self._schema())
-        self._loose: dict[str, list[Cell]] | None = None
 
     def has_damage(self) -> bool:
         """Whether a tree that was read has a hole."""
@@ -61,6 +60,18 @@ class Remains:
     def numbers(self, name: str) -> set[int]:
         """The numbers of a table's rows, whatever they hold."""
         return {found.rowid for found in self._walk(name, TABLE) if isinstance(found, Cell)}
+
+    def walk_others(self, known: set[str]) -> None:
+        """Walks the trees of other tables and of indexes, so that their pages are not loose."""
+        for name, root in self._roots.items():
+            if name not in known and root > 0:
+                begins = self.pages.page(root)[0]
+                for _ in self._trees.walk(root, INDEX if begins in INDEX else TABLE):
+                    pass
+
+    def index_statements(self) -> list[str]:
+        """The statements that made the file's indexes, as far as they can be read."""
+        return [sql for sql in self._indexes.values() if sql]
 
     def loose(self, tables: list[Table]) -> Iterator[tuple[Table, Row]]:
         """Rows in pages that no tree leads to, as a lost inner page leaves them.
@@ -104,8 +115,10 @@ class Remains:
             if isinstance(found, Hole):
                 self.holes.setdefault("sqlite_master", []).append(found)
             elif len(found.values) == _SCHEMA:
-                name, root = found.values[_NAME], found.values[_ROOT]
+                kind, name, _, root, sql = found.values
                 if isinstance(name, str) and isinstance(root, int):
+                    if kind == "index":
+                        self._indexes[name] = sql if isinstance(sql, str) else ""
                     yield name, root
 
 
