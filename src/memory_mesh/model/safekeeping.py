@@ -1,7 +1,7 @@
 """What whole-store operations return."""
 
 from collections.abc import Mapping
-from memory_mesh.fastdataclass import dataclass
+
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model.block import Verification
 

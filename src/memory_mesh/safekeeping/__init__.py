@@ -16,15 +16,19 @@ if TYPE_CHECKING:
         rotate_key as rotate_key,
     )
     from memory_mesh.safekeeping.namespaces import delete_namespace as delete_namespace
+    from memory_mesh.safekeeping.repairing import repair as repair
     from memory_mesh.safekeeping.restoring import restore as restore
+    from memory_mesh.safekeeping.salvaging import salvage as salvage
 
 _FUNCTIONS: dict[str, str] = {  # name to module of this package
     "backup": "backups",
     "delete_namespace": "namespaces",
     "key_state": "keys",
+    "repair": "repairing",
     "replace_key": "keys",
     "restore": "restoring",
     "rotate_key": "keys",
+    "salvage": "salvaging",
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.model import Block, Checkpoint, Entry, Head, Json
+from memory_mesh.model import Block, Checkpoint, Entry, Head, Json, Operation
 
 SALT = 16  # bytes
 _SIZE = 32  # bytes of SHA-256
@@ -99,6 +99,14 @@ def flaw(block: Block, position: int, prev_hash: bytes, *, stored: str | None = 
     if block_hash(block.entry, position, block.seq, block.digest, prev_hash) != block.hash:
         return "its header or hash was changed"
     return None
+
+
+def lost_texts(entry: Entry) -> list[tuple[str, str]]:
+    """Returns the texts that a salvage says are lost: each memory's id and the text's SHA-256."""
+    listed = entry.metadata.get("lost_texts")
+    if entry.operation is not Operation.CHANGE or not isinstance(listed, list):
+        return []
+    return [(str(each[0]), str(each[1])) for each in listed if isinstance(each, list)]
 
 
 def checkpoint(head: Head, at: datetime) -> str:

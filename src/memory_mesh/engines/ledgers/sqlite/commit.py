@@ -163,7 +163,7 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
         from memory_mesh.engines.ledgers.sqlite import states
 
         states.write(db, commit)
-    position, hashed = _chain(db, head, seq, commit.entries)
+    position, hashed = chain(db, head, seq, commit.entries)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
         (seq, rows.micros(at), position, hashed),
@@ -326,7 +326,7 @@ def _number(db: sqlite3.Connection, memory_id: str) -> int:
     return number
 
 
-def _chain(
+def chain(
     db: sqlite3.Connection, head: Head, seq: int, entries: Sequence[Entry]
 ) -> tuple[int, bytes]:
     """Seal the entries one after another; the new end of the chain."""

@@ -182,7 +182,7 @@ def empty(namespace: str) -> Iterator[sqlite3.Connection]:
                 (namespace, audit.genesis(namespace)),
             )
         else:  # of an SQLite before 3.36
-            _make(db, namespace)
+            make(db, namespace)
         yield db
     finally:
         db.close()
@@ -193,13 +193,14 @@ def _blank() -> bytes:
     """The file of a namespace without memories: migrating one takes 30 ms, copying it none."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        _make(db, "")
+        make(db, "")
         return db.serialize()
     finally:
         db.close()
 
 
-def _make(db: sqlite3.Connection, namespace: str) -> None:
+def make(db: sqlite3.Connection, namespace: str, number: int = NEWEST) -> None:
+    """Make an empty namespace of a schema, today's or an earlier one."""
     db.execute(f"PRAGMA page_size = {PAGE}")
-    for step in migrations.steps(_FOLDER):
+    for step in migrations.steps(_FOLDER)[:number]:
         _apply(db, step, namespace)

@@ -185,6 +185,8 @@ def _chain(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Ite
             continue
         if (hashed := block.entry.metadata.get("content_sha256")) is not None:
             told.add(_said(block.entry.memories[:1], hashed))
+        for memory, lost in audit.lost_texts(block.entry):
+            told.discard(_said((memory,), lost))
         if block.erased:
             erased[block.entry.id] = block.entry.memories
         if block.entry.operation is Operation.ERASE:

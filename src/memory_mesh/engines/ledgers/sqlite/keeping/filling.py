@@ -30,18 +30,24 @@ def fill(
             else:
                 _insert(db, table, found, losses)
     remains.walk_others({table.name for table in tables})
-    damaged = [table for table in tables if table.name in holes and table.name != "store"]
-    if damaged:
-        for table, row in remains.loose(damaged):
-            _insert(db, table, row, losses)
-        for table in damaged:
-            if table.name in _LASTING:
-                for row in remains.earlier(table):
-                    _insert(db, table, row, losses)
+    _fill_holes(db, remains, [table for table in tables if table.name in holes], losses)
     for table in tables:
         if table.name != "store":
             _missing(db, remains, table, holes.get(table.name, []), losses)
     return store
+
+
+def _fill_holes(
+    db: sqlite3.Connection, remains: Remains, damaged: list[Table], losses: Losses
+) -> None:
+    """Adds rows from pages that no tree leads to, and from older copies of damaged pages."""
+    tables = [table for table in damaged if table.name != "store"]
+    found = [*remains.loose(tables)] if tables else []
+    for table in tables:
+        if table.name in _LASTING:
+            found += ((table, row) for row in remains.earlier(table))
+    for table, row in found:
+        _insert(db, table, row, losses)
 
 
 def drop_wrong_texts(db: sqlite3.Connection, losses: Losses) -> None:
@@ -96,9 +102,7 @@ def _is_there(db: sqlite3.Connection, table: Table, row: Row) -> bool:
 
 
 def _named(table: Table, row: Row) -> dict[str, Value]:
-    return {
-        column.name: value for column, value in zip(table.columns, row.values, strict=True)
-    }
+    return {column.name: value for column, value in zip(table.columns, row.values, strict=True)}
 
 
 def _missing(

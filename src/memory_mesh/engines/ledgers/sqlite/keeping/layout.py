@@ -10,7 +10,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "INTEGER": (int,),
     "REAL": (float, int),  # a whole number is stored as one
     "TEXT": (str,),
-    "BLOB": (bytes,),
+    "BLOB": (bytes, str),  # of blocks: packed or not
 }
 _PARTS = ("_data", "_idx", "_content", "_docsize", "_config")  # tables of a keyword table
 

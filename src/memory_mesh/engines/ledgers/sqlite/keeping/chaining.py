@@ -1,0 +1,216 @@
+"""The audit chain of a salvaged file: kept up to a break, and sealed anew behind it.
+
+Blocks up to the first that is missing or wrong stay as they are. Those behind it keep all they
+say, their seq and their salt, and get a new place, previous hash and hash. A block at the end says
+so, with the old end of the chain and the digest of the file that holds the blocks as they were.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit, rows
+from memory_mesh.engines.ledgers.sqlite.keeping.losses import Losses
+from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model import Block, Entry, Json, Operation
+from memory_mesh.model.safekeeping import SalvagedChain
+from memory_mesh.policy.writing import audit
+
+_AT_ONCE = 500  # blocks read at a time, and lost texts named by one block
+
+
+@dataclass(frozen=True, slots=True)
+class ToldText:
+    """What a block says of a text."""
+
+    memory: str
+    seq: int
+    at: int  # milliseconds
+    tags: str | None
+
+
+class Telling:
+    """What the blocks say: of each text by its hash, and the last text of each memory."""
+
+    def __init__(self) -> None:
+        self.of_hash: dict[str, ToldText] = {}
+        self.last_of: dict[str, str] = {}
+        self.pairs: set[tuple[str, str]] = set()  # memory and hash
+        self.chain = SalvagedChain(0)
+
+
+def survey(db: sqlite3.Connection, namespace: str, losses: Losses) -> Telling:
+    """Reads every block; one that was changed goes to the leftovers."""
+    told = Telling()
+    before, position, kept, behind = audit.genesis(namespace), 0, 0, 0
+    breaks_at: int | None = None
+    for row in _rows(db):
+        block = _sound(row)
+        if block is None:
+            _set_aside(db, row, "the block was changed", losses, remove=True)
+        elif breaks_at is None and (block.position, block.prev_hash) == (position + 1, before):
+            position, before, kept = block.position, block.hash or b"", kept + 1
+        else:
+            behind += 1
+        if block is None or (behind and breaks_at is None):
+            breaks_at = position + 1 if breaks_at is None else breaks_at
+        if block is not None:
+            _note(told, block)
+    last = db.execute("SELECT max(position) FROM block").fetchone()[0] or 0
+    lost = max(last - kept - behind, 0)
+    told.chain = SalvagedChain(kept, behind, lost, breaks_at)
+    return told
+
+
+def finish(
+    db: sqlite3.Connection,
+    told: Telling,
+    losses: Losses,
+    *,
+    draw: Callable[[str], str],
+    now: datetime,
+    claimed: tuple[int, bytes],
+) -> SalvagedChain:
+    """Seals the chain to its end; `claimed` is the end that the old file spoke of."""
+    chain = told.chain
+    if chain.breaks_at is None and claimed[0] > chain.kept:
+        chain = SalvagedChain(chain.kept, 0, claimed[0] - chain.kept, chain.kept + 1)
+    _seal_anew(db, chain.kept, losses)
+    head = rows.head(db)
+    row = db.execute("SELECT position, hash FROM block ORDER BY position DESC LIMIT 1").fetchone()
+    position, hashed = row or (0, audit.genesis(head.namespace))
+    db.execute("UPDATE store SET position = ?, head = ?", (position, hashed))
+    untold = list(_untold(db, told))
+    lost = sorted(told.pairs - _there(db))
+    if chain.breaks_at is None and losses.is_empty() and not untold and not lost:
+        return chain
+    said: dict[str, Json] = {
+        "type": "salvage",
+        "why": "rows of a damaged file were taken over",
+        "old_position": claimed[0],
+        "old_hash": claimed[1].hex(),
+        "blocks_kept": chain.kept,
+        "blocks_sealed_anew": chain.sealed_anew,
+        "blocks_lost": chain.lost,
+        "leftovers_sha256": losses.digest(),
+    }
+    metadata: list[tuple[tuple[str, ...], dict[str, Json]]] = [((), said)]
+    metadata += [
+        ((), {"type": "salvage", "lost_texts": [list(pair) for pair in lost[at : at + _AT_ONCE]]})
+        for at in range(0, len(lost), _AT_ONCE)
+    ]
+    metadata += [((id_,), {"type": "salvage", "content_sha256": hashed}) for id_, hashed in untold]
+    _append(db, metadata, draw, now)
+    return chain
+
+
+def _append(
+    db: sqlite3.Connection,
+    metadata: Sequence[tuple[tuple[str, ...], dict[str, Json]]],
+    draw: Callable[[str], str],
+    now: datetime,
+) -> None:
+    """Seals the blocks of the salvage under the next seq, which untold rows get, too."""
+    head = rows.head(db)
+    seq = head.seq + 1
+    entries = [
+        Entry(draw("yamo_change"), Operation.CHANGE, None, now, memories, None, said)
+        for memories, said in metadata
+    ]
+    for table in ("version", "skill"):
+        db.execute(
+            f"UPDATE {table} SET seq = ? WHERE NOT EXISTS "  # noqa: S608  # own names
+            f"(SELECT 1 FROM block b WHERE b.seq = {table}.seq)",
+            (seq,),
+        )
+    position, hashed = sqlite_commit.chain(db, head, seq, entries)
+    recorded = max(rows.micros(now) or 0, (rows.micros(head.recorded_at) or 0) + 1)
+    db.execute(
+        "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
+        (seq, recorded, position, hashed),
+    )
+
+
+def _seal_anew(db: sqlite3.Connection, kept: int, losses: Losses) -> None:
+    row = db.execute("SELECT hash FROM block WHERE position = ?", (kept,)).fetchone()
+    before = row[0] if row is not None else audit.genesis(rows.head(db).namespace)
+    position = kept
+    for row in _rows(db, kept):
+        _set_aside(db, row, "it lies behind a break of the chain and was sealed anew", losses)
+        block = rows.block(row)
+        position += 1
+        digest = block.digest or b""
+        hashed = audit.block_hash(block.entry, position, block.seq, digest, before)
+        db.execute(
+            "UPDATE block SET position = ?, prev_hash = ?, hash = ? WHERE position = ?",
+            (position, before, hashed, block.position),
+        )
+        before = hashed
+
+
+def _untold(db: sqlite3.Connection, told: Telling) -> Iterator[tuple[str, str]]:
+    """Texts and skills that no block tells of, or whose write left none: id and hash."""
+    for id_, hashed in _texts(db):
+        if (id_, hashed) not in told.pairs:
+            yield id_, hashed
+
+
+def _there(db: sqlite3.Connection) -> set[tuple[str, str]]:
+    return set(_texts(db))
+
+
+def _texts(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    for id_, hashed in db.execute(
+        "SELECT m.id, t.hash FROM text t JOIN memory m ON m.number = t.memory "
+        "UNION SELECT id, hash FROM skill"
+    ):
+        yield id_, hashed.hex()
+
+
+def _rows(db: sqlite3.Connection, after: int = 0) -> Iterator[rows.Row]:
+    """The blocks behind a position; they may be changed while they are read."""
+    while found := db.execute(
+        f"SELECT {rows.BLOCK} FROM block WHERE position > ? ORDER BY position LIMIT ?",  # noqa: S608
+        (after, _AT_ONCE),
+    ).fetchall():
+        yield from found
+        after = found[-1][0]
+
+
+def _sound(row: rows.Row) -> Block | None:
+    """The block, if what it says is what was hashed."""
+    try:
+        block = rows.block(row)
+        wrong = audit.flaw(block, block.position or 0, block.prev_hash or b"")
+        canonical = row[6] == rows.dumped(block.entry.memories)
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        return None
+    return block if wrong is None and canonical else None
+
+
+def _set_aside(
+    db: sqlite3.Connection, row: rows.Row, why: str, losses: Losses, *, remove: bool = False
+) -> None:
+    named: dict[str, Value] = dict(zip(rows.BLOCK.split(", "), row, strict=True))
+    losses.keep("block", row[0], why, named)
+    if remove:
+        losses.lose("block", row[0], why, {})
+        db.execute("DELETE FROM block WHERE position = ?", (row[0],))
+
+
+def _note(told: Telling, block: Block) -> None:
+    """Takes note of the text that a block tells of, and of those that an earlier salvage lost."""
+    said, memories = block.entry.metadata, block.entry.memories
+    for lost in audit.lost_texts(block.entry):
+        told.pairs.discard(lost)
+    hashed = said.get("content_sha256")
+    if not isinstance(hashed, str) or not memories:
+        return
+    tags = said.get("tags")
+    listed = rows.dumped(tags) if isinstance(tags, list) else None
+    told.of_hash[hashed] = ToldText(
+        memories[0], block.seq or 0, rows.millis(block.entry.at), listed
+    )
+    told.last_of[memories[0]] = hashed
+    told.pairs.add((memories[0], hashed))

@@ -1,0 +1,188 @@
+"""Rebuilds what is derived from other rows: keyword tables, indexes, counters.
+
+Each step is one transaction or one rewrite of the file by SQLite: a kill at any point leaves the
+file as it was before the step or after it, and the next run does the rest.
+"""
+
+import json
+import sqlite3
+from contextlib import suppress
+
+from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.policy.writing import audit
+
+_KEYWORDS = ("live", "rest", "skill_live")
+_PARTS = ("", "_data", "_idx", "_content", "_docsize", "_config")
+_OPEN = "SELECT text FROM version WHERE recorded_until IS NULL AND status = 'active'"
+
+
+def repair(db: sqlite3.Connection) -> list[str]:
+    """Rebuilds all that is derived; what was done, in sentences. The caller holds the lock."""
+    done = []
+    wrong = _page_findings(db)
+    try:
+        with _transaction(db):
+            done += _derived(db)
+    except sqlite3.DatabaseError:
+        done = _anew(db)
+        wrong = True
+    if wrong:
+        db.execute("VACUUM")  # makes every index anew from its table, and leaves lost pages out
+        done.append("the file was written anew, with its indexes")
+    return done
+
+
+def forget_index(db: sqlite3.Connection) -> bool:
+    """Lets searches read vectors from the ledger until the index is built anew; False: none was."""
+    with _transaction(db):
+        return bool(
+            db.execute(
+                "UPDATE space SET body_version = NULL, body_highest = NULL, body_rows = NULL "
+                "WHERE body_version IS NOT NULL"
+            ).rowcount
+        )
+
+
+def fill_keywords(db: sqlite3.Connection) -> None:
+    """Fills the empty keyword tables with the stored terms of texts and active skills."""
+    db.execute(
+        f"INSERT INTO live (rowid, terms) SELECT number, terms FROM text WHERE number IN ({_OPEN})"  # noqa: S608
+    )
+    db.execute(
+        "INSERT INTO rest (rowid, terms) SELECT number, terms FROM text "  # noqa: S608
+        f"WHERE number NOT IN ({_OPEN})"
+    )
+    for number, terms in db.execute(
+        "SELECT number, terms FROM skill WHERE status = 'active'"
+    ).fetchall():
+        db.execute(
+            "INSERT INTO skill_live (rowid, name, intent, tags, description) "
+            "VALUES (?, ?, ?, ?, ?)",
+            (number, *json.loads(terms)),
+        )
+
+
+def recount(db: sqlite3.Connection) -> list[str]:
+    """Sets right what counts or repeats other rows; says which was wrong."""
+    done = []
+    for what, statement in {
+        "today's status of {} memories": (
+            "UPDATE memory SET status = (SELECT v.status FROM version v WHERE v.memory = "
+            "memory.number AND v.recorded_until IS NULL) WHERE status <> (SELECT v.status FROM "
+            "version v WHERE v.memory = memory.number AND v.recorded_until IS NULL)"
+        ),
+        "the number of sources of {} memories": (
+            "UPDATE memory SET origins = (SELECT count(DISTINCT origin) FROM observation o WHERE "
+            "o.memory = memory.number) WHERE origins < (SELECT count(DISTINCT origin) FROM "
+            "observation o WHERE o.memory = memory.number)"
+        ),
+        "the vectors of {} texts, which have another length than their space": (
+            "DELETE FROM vector WHERE length(data) <> 4 * (SELECT dimension FROM space "
+            "WHERE space.number = vector.space)"
+        ),
+        "how far {} spaces have vectors": (
+            "UPDATE space SET reached = 0 WHERE reached > 0 AND EXISTS (SELECT 1 FROM text t "
+            "WHERE t.number <= space.reached AND NOT EXISTS (SELECT 1 FROM vector x WHERE "
+            "x.text = t.number AND x.space = space.number) AND NOT EXISTS (SELECT 1 FROM "
+            "wordless w WHERE w.text = t.number AND w.space = space.number))"
+        ),
+    }.items():
+        if count := db.execute(statement).rowcount:
+            done.append(what.format(count))
+    return done
+
+
+def _derived(db: sqlite3.Connection) -> list[str]:
+    done = [*_counters(db), *recount(db)]
+    if done:
+        sums.fill(db, ("memory",))
+    for table in _KEYWORDS:
+        db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608  # own names
+    fill_keywords(db)
+    return [*(f"{each}: set right" for each in done), _keyword_sentence(db)]
+
+
+def _anew(db: sqlite3.Connection) -> list[str]:
+    """Makes the keyword tables anew where their own pages cannot even be emptied.
+
+    Their entries are taken out of the schema, so that SQLite does not walk them; the rewrite that
+    follows leaves their pages out.
+    """
+    made = dict(
+        db.execute(
+            "SELECT name, sql FROM sqlite_master WHERE name IN ('live', 'rest', 'skill_live')"
+        ).fetchall()
+    )
+    names = [table + part for table in _KEYWORDS for part in _PARTS]
+    marks = ", ".join("?" * len(names))
+    db.execute("PRAGMA writable_schema = ON")
+    try:
+        with _transaction(db):
+            (version,) = db.execute("PRAGMA schema_version").fetchone()
+            db.execute(f"DELETE FROM sqlite_master WHERE tbl_name IN ({marks})", names)  # noqa: S608
+            db.execute(f"PRAGMA schema_version = {version + 1}")
+    finally:
+        db.execute("PRAGMA writable_schema = RESET")
+    with _transaction(db):
+        for table in _KEYWORDS:
+            db.execute(made[table])
+        done = [*_counters(db), *recount(db)]
+        if done:
+            sums.fill(db, ("memory",))
+        fill_keywords(db)
+        return [*(f"{each}: set right" for each in done), _keyword_sentence(db)]
+
+
+def _keyword_sentence(db: sqlite3.Connection) -> str:
+    (texts,) = db.execute("SELECT count(*) FROM text").fetchone()
+    (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
+    return f"the keyword tables were made anew from {texts} texts and {skills} skills"
+
+
+def _counters(db: sqlite3.Connection) -> list[str]:
+    """Sets the end of the chain and the counter to what the blocks say, if they hold together."""
+    head = rows.head(db)
+    position, before = 0, audit.genesis(head.namespace)
+    for row in db.execute(f"SELECT {rows.BLOCK} FROM block ORDER BY position"):  # noqa: S608
+        try:
+            wrong = audit.flaw(rows.block(row), position + 1, before)
+        except (ValueError, TypeError, AttributeError, OverflowError):
+            return []
+        if wrong is not None:
+            return []
+        position, before = position + 1, row[-1]
+    (highest,) = db.execute(
+        "SELECT max(coalesce((SELECT max(seq) FROM block), 0), "
+        "coalesce((SELECT max(seq) FROM version), 0), coalesce((SELECT max(seq) FROM vector), 0), "
+        "coalesce((SELECT max(seq) FROM link), 0))"
+    ).fetchone()
+    if (head.position, head.hash) == (position, before) and head.seq >= highest:
+        return []
+    db.execute(
+        "UPDATE store SET position = ?, head = ?, seq = max(seq, ?)", (position, before, highest)
+    )
+    return ["the end of the chain and the counter"]
+
+
+def _page_findings(db: sqlite3.Connection) -> bool:
+    """Whether SQLite finds anything wrong with its pages and indexes."""
+    try:
+        return bool(db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok")
+    except sqlite3.DatabaseError:
+        return True
+
+
+class _transaction:  # noqa: N801  # a context manager
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._db.execute("COMMIT")
+        elif self._db.in_transaction:
+            with suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")

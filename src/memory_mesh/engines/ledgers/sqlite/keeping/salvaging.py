@@ -1,0 +1,190 @@
+"""Salvages one namespace: a new file of today's schema with all that can be read of a damaged one.
+
+::
+
+    damaged file, log ──▶ pages ──▶ rows ──▶ new file, as old as the damaged one ──▶ migrated
+    ──▶ rows with a wrong checksum out ──▶ mended ──▶ chain sealed ──▶ keyword tables ──▶ verified
+"""
+
+import sqlite3
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite import opening, rows, schema
+from memory_mesh.engines.ledgers.sqlite.keeping import (
+    chaining,
+    filling,
+    head_file,
+    layout,
+    mending,
+    rebuilding,
+    sums,
+)
+from memory_mesh.engines.ledgers.sqlite.keeping.losses import SUFFIX, Known, Losses
+from memory_mesh.engines.ledgers.sqlite.keeping.reading import Remains
+from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
+from memory_mesh.model.safekeeping import SalvagedChain, SalvagedNamespace
+
+_NUMBERED = ("memory", "text", "version", "observation", "vector", "skill")  # with a checksum
+_LOOKED_AHEAD = 10_000  # that a counter may be ahead of every row before it is not believed
+_SEQS = ("version", "block", "vector", "link", "skill", "conflict", "proposal")
+
+
+def salvage(
+    source: Path, target: Path, namespace: str, now: datetime, draw: Callable[[str], str]
+) -> SalvagedNamespace:
+    """Takes over what can be read; the source is only read, and its lock is the caller's."""
+    from memory_mesh.engines.ledgers.sqlite.verify import verify
+
+    remains = Remains(source)
+    losses = Losses(target.with_suffix(SUFFIX))
+    opening.create(target)
+    db = opening.connect(target)
+    try:
+        db.execute("PRAGMA foreign_keys = OFF")
+        store = _take_over(db, target, namespace, remains, losses)
+        chain = _make_whole(db, source, store, losses, now=now, draw=draw)
+        unread = losses.listed(mending.names(db, losses))
+        leftovers = losses.close()
+        verification = verify(db)
+        counts = {
+            table.name: db.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]  # noqa: S608
+            for table in layout.tables(db)
+        }
+        head_file.write(target, head_file.stands(db))
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        db.close()
+    return SalvagedNamespace(
+        namespace,
+        counts,
+        counts["memory"],
+        tuple(dict.fromkeys(losses.memories)),
+        tuple(losses.rebuilt),
+        tuple(unread),
+        chain,
+        verification,
+        None if leftovers is None else Path(leftovers).name,
+    )
+
+
+def _take_over(
+    db: sqlite3.Connection, target: Path, namespace: str, remains: Remains, losses: Losses
+) -> Known:
+    """Fills a file of the old schema and brings it to today's; the old row of `store`."""
+    told = remains.pages.schema_version()
+    number = told if 0 < told <= schema.NEWEST else schema.NEWEST
+    schema.make(db, namespace, number)
+    tables = _tables(namespace, number, remains)
+    db.execute("BEGIN IMMEDIATE")
+    store = filling.fill(db, remains, tables, losses).get("store", {})
+    filling.store_row(db, store)
+    db.execute("COMMIT")
+    summed = _has_sums(db)
+    schema.ensure(db, target, namespace)
+    for copy in target.parent.glob(f"{target.stem}.before-*.bak"):
+        copy.unlink()  # of a file that nobody has seen yet
+    if summed:
+        _drop_wrong(db, losses)
+    return store
+
+
+def _tables(namespace: str, number: int, remains: Remains) -> list[layout.Table]:
+    """The tables of a schema, with the indexes that the damaged file has."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        schema.make(db, namespace, number)
+        for statement in remains.index_statements():
+            try:
+                db.execute(statement)
+            except sqlite3.Error:  # it is there, or the statement was changed
+                continue
+        return layout.tables(db)
+    finally:
+        db.close()
+
+
+def _has_sums(db: sqlite3.Connection) -> bool:
+    return any(row[1] == "crc" for row in db.execute("PRAGMA table_info(text)"))
+
+
+def _drop_wrong(db: sqlite3.Connection, losses: Losses) -> None:
+    """Takes out rows that are not what was written."""
+    sums.define(db)
+    for table in _NUMBERED:
+        for (number,) in db.execute(
+            f"SELECT number FROM {table} WHERE crc IS NOT row_crc({sums.CHECKED[table]})"  # noqa: S608
+        ).fetchall():
+            if table != "text" or not _content_is_right(db, number):
+                filling.drop(db, table, number, "its checksum is wrong", losses)
+            else:
+                losses.rebuilt.append(f"the keyword terms of text {number}, from its content")
+
+
+def _content_is_right(db: sqlite3.Connection, number: int) -> bool:
+    """Whether a text with a wrong checksum still says what was stored."""
+    import hashlib
+
+    content, hashed = db.execute(
+        "SELECT content, hash FROM text WHERE number = ?", (number,)
+    ).fetchone()
+    return bool(hashlib.sha256(content.encode()).digest() == hashed)
+
+
+def _make_whole(
+    db: sqlite3.Connection,
+    source: Path,
+    store: Known,
+    losses: Losses,
+    *,
+    now: datetime,
+    draw: Callable[[str], str],
+) -> SalvagedChain:
+    """Mends, seals the chain and makes the keyword tables anew, in one transaction."""
+    mark = head_file.read(source)
+    db.execute("BEGIN IMMEDIATE")
+    _count(db, store, mark)
+    filling.drop_wrong_texts(db, losses)
+    told = chaining.survey(db, rows.head(db).namespace, losses)
+    mending.mend(db, losses, told, draw, rows.micros(now) or 0)
+    if (
+        mark is not None
+        and db.execute(
+            "SELECT 1 FROM block WHERE position = ? AND hash = ?", (mark.position, mark.hash)
+        ).fetchone()
+    ):
+        db.execute("UPDATE store SET identity = ?", (mark.identity,))
+    chain = chaining.finish(db, told, losses, draw=draw, now=now, claimed=_claimed(store, mark))
+    rebuilding.fill_keywords(db)
+    rebuilding.recount(db)
+    db.execute("UPDATE space SET body_version = NULL, body_highest = NULL, body_rows = NULL")
+    sums.fill(db)
+    schema.grow(db)
+    db.execute("COMMIT")
+    return chain
+
+
+def _count(db: sqlite3.Connection, store: Known, mark: head_file.Mark | None) -> None:
+    """Sets the counter to the highest number that a row or the head file has."""
+    asked = " UNION ALL ".join(f"SELECT max(seq) FROM {table}" for table in _SEQS)  # noqa: S608
+    highest = max([row[0] or 0 for row in db.execute(asked)] + [0 if mark is None else mark.seq])
+    said = store.get("seq")
+    if isinstance(said, int) and highest < said <= highest + _LOOKED_AHEAD:
+        highest = said
+    db.execute(
+        "UPDATE store SET seq = ?, "
+        "recorded = (SELECT coalesce(max(recorded_from), 0) FROM version)",
+        (highest,),
+    )
+
+
+def _claimed(store: Known, mark: head_file.Mark | None) -> tuple[int, bytes]:
+    """The end of the chain that the old file, or its head file, speaks of."""
+    position: Value = store.get("position")
+    hashed: Value = store.get("head")
+    if not isinstance(position, int) or not isinstance(hashed, bytes):
+        return (0, b"") if mark is None else (mark.position, mark.hash)
+    if mark is not None and mark.position > position:
+        return mark.position, mark.hash
+    return position, hashed

@@ -1,0 +1,64 @@
+"""Repair: rebuilds what a namespace derives from its rows, in place."""
+
+import shutil
+import sqlite3
+from os import PathLike
+from pathlib import Path
+
+from memory_mesh.engines.indexes.lance.index_folders import folder_name
+from memory_mesh.engines.ledgers.sqlite import file_names, opening
+from memory_mesh.engines.ledgers.sqlite.faults import translated
+from memory_mesh.engines.ledgers.sqlite.keeping import head_file, rebuilding
+from memory_mesh.engines.ledgers.sqlite.verify import verify
+from memory_mesh.errors import NotFound, StoreIsDamaged
+from memory_mesh.model.safekeeping import Repaired
+from memory_mesh.process.locks import locked
+
+_LOCK_SECONDS = 30.0
+_SALVAGE = (
+    "what is damaged is not derived from anything else, so that repair cannot rebuild it. Copy "
+    "what can be read into a new store: memory-mesh salvage --to FOLDER"
+)
+
+
+def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = False) -> Repaired:
+    """Rebuilds keyword tables, indexes, counters, the head file and the index of large stores.
+
+    Writes that the head file knows and the database lacks stay an error unless the loss is
+    accepted. A kill at any point leaves a store that the next run repairs.
+    """
+    path = Path(folder) / "namespaces" / file_names.file_name(namespace)
+    if not path.exists():
+        raise NotFound(f"there is no namespace {namespace} in {folder}")
+    with locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS), translated(path, namespace):
+        db = opening.connect(path)
+        try:
+            return _repaired(db, path, namespace, accept_loss=accept_loss)
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+                raise StoreIsDamaged(f"{path}: {_SALVAGE}") from error
+            raise
+        finally:
+            db.close()
+
+
+def _repaired(db: sqlite3.Connection, path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
+    mark = head_file.read(path)
+    flaw = None if mark is None else head_file.flaw(db, path, namespace, mark)
+    if flaw is not None and not accept_loss:
+        raise flaw
+    done = rebuilding.repair(db)
+    if rebuilding.forget_index(db):
+        index = path.parent.parent / "index" / folder_name(namespace)
+        shutil.rmtree(index, ignore_errors=True)
+        done.append("the index is not used any more; memory-mesh upkeep builds it anew")
+    found = verify(db)
+    stands = head_file.stands(db)
+    if stands != mark:
+        head_file.write(path, stands)
+        done.append("the head file was written anew")
+    lost = None
+    if flaw is not None and mark is not None:
+        lost = f"writes from seq {stands.seq + 1} to {mark.seq} are gone"
+        lost = lost if mark.seq > stands.seq else f"the file was replaced; it ends at {stands.seq}"
+    return Repaired(namespace, tuple(done), found, lost)

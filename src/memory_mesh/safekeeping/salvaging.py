@@ -1,0 +1,108 @@
+"""Salvage: a new store with everything that can be read of a damaged one."""
+
+import os
+import shutil
+from contextlib import ExitStack
+from os import PathLike
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.errors import InvalidInput, MeshError, NotFound, StoreError
+from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace
+from memory_mesh.process import private
+from memory_mesh.process.clock import SystemClock
+from memory_mesh.process.ids import MonotonicIds
+from memory_mesh.process.locks import locked
+
+_BESIDE = ("identity", "key-record", "erasures")  # files of a store that are copied as they are
+_LOCK_SECONDS = 30.0
+
+
+def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
+    """Copies all that can be read of every namespace into a new store, and verifies it.
+
+    The damaged store is only read. The new one appears under its name when it is whole.
+    """
+    source, target = Path(folder), Path(to)
+    names = _names(source / "namespaces")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InvalidInput(f"{target} is not empty; give a new folder with --to")
+    _remove_left(target)
+    staged = target.with_name(f"{target.name}.partial-{os.urandom(4).hex()}")
+    private.make_folder(staged / "namespaces")
+    try:
+        done, failed = _each(source, staged, names)
+        for name in _BESIDE:
+            if (source / name).is_file():
+                shutil.copy(source / name, staged / name)
+        _sync(staged)
+        if target.exists():
+            target.rmdir()
+        staged.rename(target)
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+    _sync_folder(target.parent)
+    return Salvaged(str(target), tuple(done), failed)
+
+
+def _names(folder: Path) -> list[str]:
+    entries = sorted(os.listdir(folder)) if folder.is_dir() else []  # noqa: PTH208  # names only
+    names = {name for entry in entries if (name := file_names.namespace(entry)) is not None}
+    if not names:
+        raise NotFound(f"{folder} holds no namespace; check --db-dir")
+    return sorted(names)
+
+
+def _each(
+    source: Path, staged: Path, names: list[str]
+) -> tuple[list[SalvagedNamespace], dict[str, str]]:
+    from memory_mesh.engines.ledgers.sqlite.faults import translated
+    from memory_mesh.engines.ledgers.sqlite.keeping import salvaging
+
+    clock = SystemClock()
+    ids = MonotonicIds(clock)
+    done, failed = [], {}
+    for name in names:
+        path = source / "namespaces" / file_names.file_name(name)
+        made = staged / "namespaces" / path.name
+        try:
+            with ExitStack() as held, translated(path, name):
+                if os.access(path.parent, os.W_OK):
+                    held.enter_context(locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS))
+                done.append(salvaging.salvage(path, made, name, clock.now(), ids.draw))
+        except (MeshError, ValueError) as error:  # the others are still worth it
+            failed[name] = str(error)
+            for left in made.parent.glob(f"{made.stem}.*"):
+                left.unlink()
+    if not done:
+        raise StoreError("; ".join(f"{name}: {why}" for name, why in failed.items()))
+    return done, failed
+
+
+def _remove_left(target: Path) -> None:
+    """Removes what a killed salvage left beside its target."""
+    if target.parent.is_dir():
+        for left in target.parent.glob(f"{target.name}.partial-*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        else:
+            _sync_folder(path)
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
