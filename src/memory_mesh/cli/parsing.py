@@ -56,6 +56,8 @@ COMMANDS = {
     "stats": "show counts, sizes, the path and the status of the store",
     "verify": "check the audit chain and the store's invariants",
     "backup": "copy the whole store while others use it, and keep so many copies",
+    "repair": "rebuild what is derived: keyword tables, indexes, counters, head file",
+    "salvage": "copy what can be read of a damaged store into a new one",
     "project": "show, name, merge or split the project of this folder",
     "jobs": "list and run maintenance: consolidation of traces, retention",
     "upkeep": "update keyword terms, embed texts and build the index",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names
 from memory_mesh.errors import InvalidInput, MeshError, NotFound, StoreError
+from memory_mesh.flows.prepare import terms_of
 from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace
 from memory_mesh.process import private
 from memory_mesh.process.clock import SystemClock
@@ -61,7 +62,7 @@ def _each(
     from memory_mesh.engines.ledgers.sqlite.keeping import salvaging
 
     clock = SystemClock()
-    ids = MonotonicIds(clock)
+    means = salvaging.Means(clock.now(), MonotonicIds(clock).draw, terms_of)
     done, failed = [], {}
     for name in names:
         path = source / "namespaces" / file_names.file_name(name)
@@ -70,7 +71,7 @@ def _each(
             with ExitStack() as held, translated(path, name):
                 if os.access(path.parent, os.W_OK):
                     held.enter_context(locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS))
-                done.append(salvaging.salvage(path, made, name, clock.now(), ids.draw))
+                done.append(salvaging.salvage(path, made, name, means))
         except (MeshError, ValueError) as error:  # the others are still worth it
             failed[name] = str(error)
             for left in made.parent.glob(f"{made.stem}.*"):

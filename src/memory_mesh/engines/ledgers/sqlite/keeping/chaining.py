@@ -50,11 +50,11 @@ def survey(db: sqlite3.Connection, namespace: str, losses: Losses) -> Telling:
         if block is None:
             _set_aside(db, row, "the block was changed", losses, remove=True)
         elif breaks_at is None and (block.position, block.prev_hash) == (position + 1, before):
-            position, before, kept = block.position, block.hash or b"", kept + 1
+            position, before, kept = position + 1, block.hash or b"", kept + 1
         else:
             behind += 1
-        if block is None or (behind and breaks_at is None):
-            breaks_at = position + 1 if breaks_at is None else breaks_at
+        if breaks_at is None and (block is None or behind):
+            breaks_at = position + 1
         if block is not None:
             _note(told, block)
     last = db.execute("SELECT max(position) FROM block").fetchone()[0] or 0

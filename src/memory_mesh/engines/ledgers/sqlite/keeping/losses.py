@@ -40,6 +40,7 @@ class Losses:
         self.why: dict[str, dict[int, str]] = {}
         self.memories: list[str] = []  # ids whose text is lost
         self.rebuilt: list[str] = []
+        self.reworded: list[int] = []  # texts whose terms are not sure
         self.others: list[Unread] = []
 
     def lose(self, table: str, number: int, why: str, known: Mapping[str, Value]) -> None:

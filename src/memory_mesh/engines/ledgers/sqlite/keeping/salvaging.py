@@ -6,6 +6,7 @@
     ──▶ rows with a wrong checksum out ──▶ mended ──▶ chain sealed ──▶ keyword tables ──▶ verified
 """
 
+import json
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime
@@ -24,16 +25,26 @@ from memory_mesh.engines.ledgers.sqlite.keeping import (
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import SUFFIX, Known, Losses
 from memory_mesh.engines.ledgers.sqlite.keeping.reading import Remains
 from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.model import Indexed
 from memory_mesh.model.safekeeping import SalvagedChain, SalvagedNamespace
+from memory_mesh.policy.writing.recited import fingerprint
 
 _NUMBERED = ("memory", "text", "version", "observation", "vector", "skill")  # with a checksum
 _LOOKED_AHEAD = 10_000  # that a counter may be ahead of every row before it is not believed
 _SEQS = ("version", "block", "vector", "link", "skill", "conflict", "proposal")
 
 
-def salvage(
-    source: Path, target: Path, namespace: str, now: datetime, draw: Callable[[str], str]
-) -> SalvagedNamespace:
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a salvage needs from above: the time, new ids, and the keyword terms of a text."""
+
+    now: datetime
+    draw: Callable[[str], str]
+    terms: Callable[[Indexed], tuple[str, ...]]
+
+
+def salvage(source: Path, target: Path, namespace: str, means: Means) -> SalvagedNamespace:
     """Takes over what can be read; the source is only read, and its lock is the caller's."""
     from memory_mesh.engines.ledgers.sqlite.verify import verify
 
@@ -44,7 +55,7 @@ def salvage(
     try:
         db.execute("PRAGMA foreign_keys = OFF")
         store = _take_over(db, target, namespace, remains, losses)
-        chain = _make_whole(db, source, store, losses, now=now, draw=draw)
+        chain = _make_whole(db, source, store, losses, means)
         unread = losses.listed(mending.names(db, losses))
         leftovers = losses.close()
         verification = verify(db)
@@ -119,6 +130,7 @@ def _drop_wrong(db: sqlite3.Connection, losses: Losses) -> None:
             if table != "text" or not _content_is_right(db, number):
                 filling.drop(db, table, number, "its checksum is wrong", losses)
             else:
+                losses.reworded.append(number)
                 losses.rebuilt.append(f"the keyword terms of text {number}, from its content")
 
 
@@ -137,9 +149,7 @@ def _make_whole(
     source: Path,
     store: Known,
     losses: Losses,
-    *,
-    now: datetime,
-    draw: Callable[[str], str],
+    means: Means,
 ) -> SalvagedChain:
     """Mends, seals the chain and makes the keyword tables anew, in one transaction."""
     mark = head_file.read(source)
@@ -147,7 +157,8 @@ def _make_whole(
     _count(db, store, mark)
     filling.drop_wrong_texts(db, losses)
     told = chaining.survey(db, rows.head(db).namespace, losses)
-    mending.mend(db, losses, told, draw, rows.micros(now) or 0)
+    mending.mend(db, losses, told, means.draw, rows.micros(means.now) or 0)
+    _reword(db, losses, means)
     if (
         mark is not None
         and db.execute(
@@ -155,7 +166,9 @@ def _make_whole(
         ).fetchone()
     ):
         db.execute("UPDATE store SET identity = ?", (mark.identity,))
-    chain = chaining.finish(db, told, losses, draw=draw, now=now, claimed=_claimed(store, mark))
+    chain = chaining.finish(
+        db, told, losses, draw=means.draw, now=means.now, claimed=_claimed(store, mark)
+    )
     rebuilding.fill_keywords(db)
     rebuilding.recount(db)
     db.execute("UPDATE space SET body_version = NULL, body_highest = NULL, body_rows = NULL")
@@ -163,6 +176,22 @@ def _make_whole(
     schema.grow(db)
     db.execute("COMMIT")
     return chain
+
+
+def _reword(db: sqlite3.Connection, losses: Losses, means: Means) -> None:
+    """Makes the terms and the echo of texts anew of which only the content is sure."""
+    for number in losses.reworded:
+        row = db.execute(
+            "SELECT content, (SELECT tags FROM version v WHERE v.text = text.number "
+            "ORDER BY v.number DESC LIMIT 1) FROM text WHERE number = ?",
+            (number,),
+        ).fetchone()
+        if row is not None:
+            said = Indexed(number, (row[0],), tuple(json.loads(row[1] or "[]")), ("",))
+            db.execute(
+                "UPDATE text SET terms = ?, echo = ? WHERE number = ?",
+                (means.terms(said)[0], fingerprint(row[0]) or None, number),
+            )
 
 
 def _count(db: sqlite3.Connection, store: Known, mark: head_file.Mark | None) -> None:

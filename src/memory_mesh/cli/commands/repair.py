@@ -1,0 +1,53 @@
+"""`memory-mesh repair`."""
+
+import argparse
+
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.errors import MeshError
+from memory_mesh.model import Json
+from memory_mesh.model.safekeeping import Repaired
+from memory_mesh.policy.users import shown_namespace
+from memory_mesh.safekeeping.repairing import repair
+
+EXAMPLE = "memory-mesh repair"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "--accept-loss",
+        action="store_true",
+        help="go on with a database that lacks acknowledged writes or was replaced",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Rebuilds what is derived and prints what was done; exit code 1 if something is left."""
+    with cli_options.mesh_of(options) as mesh:
+        folder, namespace = mesh.config.db_dir, mesh.config.namespace
+    done = repair(folder, namespace, accept_loss=options.accept_loss)
+    name = shown_namespace(namespace)
+    lines = [f"[MemoryMesh] {name}: {sentence}." for sentence in done.done]
+    if done.lost is not None:
+        lines.append(f"[MemoryMesh] {name}: {done.lost}.")
+    lines += [f"  wrong {each.check}: {each.detail}" for each in done.verification.findings]
+    output.answer(_plain(done, name), *lines, as_json=options.json)
+    if done.ok:
+        return 0
+    raise MeshError(
+        f"{len(done.verification.findings)} findings are left in the namespace {name}: what they "
+        "name is derived from nothing else. Restore a backup (memory-mesh restore --from BACKUP) "
+        "or copy what can be read: memory-mesh salvage --to FOLDER"
+    )
+
+
+def _plain(done: Repaired, name: str) -> Json:
+    return {
+        "namespace": name,
+        "ok": done.ok,
+        "done": list(done.done),
+        "lost": done.lost,
+        "findings": [
+            {"check": each.check, "detail": each.detail} for each in done.verification.findings
+        ],
+    }

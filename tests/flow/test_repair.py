@@ -1,0 +1,97 @@
+"""Repair: what is derived is rebuilt in place, what is not is left to salvage."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.errors import NotFound, StoreIsDamaged, WritesAreMissing
+from memory_mesh.safekeeping.repairing import repair
+from memory_mesh.sync import MemoryMesh
+
+PAGE = 1024
+
+
+def _written(folder: Path) -> Path:
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        for number in range(30):
+            mesh.add(f"Lamp {number} stands in room {7 * number} " + "and shines " * number)
+    return folder / "namespaces" / "default.db"
+
+
+def _found(folder: Path) -> int:
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        return len(mesh.search("lamp", limit=100))
+
+
+def test_keyword_tables_that_were_emptied_are_filled_again(tmp_path: Path) -> None:
+    path = _written(tmp_path)
+    db = sqlite3.connect(path)
+    db.execute("INSERT INTO live (live) VALUES ('delete-all')")
+    db.commit()
+    db.close()
+    assert not _found(tmp_path)
+    done = repair(tmp_path, "default")
+    assert done.ok, done.verification.findings
+    assert any("keyword tables" in sentence for sentence in done.done)
+    assert _found(tmp_path) == 30
+
+
+@pytest.mark.parametrize(
+    "table", ["live_data", "live_idx", "live_docsize", "sqlite_autoindex_memory_1"]
+)
+def test_pages_of_keyword_tables_and_indexes_that_cannot_be_read_are_made_anew(
+    tmp_path: Path, table: str
+) -> None:
+    path = _written(tmp_path)
+    db = sqlite3.connect(path)
+    (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    db.close()
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * PAGE : root * PAGE] = b"\xff" * PAGE
+    path.write_bytes(data)
+    done = repair(tmp_path, "default")
+    assert done.ok, done.verification.findings
+    assert _found(tmp_path) == 30
+
+
+def test_counters_are_set_to_what_the_rows_say(tmp_path: Path) -> None:
+    path = _written(tmp_path)
+    db = sqlite3.connect(path)
+    db.execute("UPDATE store SET seq = 3, position = 2")
+    db.commit()
+    db.close()
+    path.with_suffix(".head").unlink()
+    done = repair(tmp_path, "default")
+    assert done.ok, done.verification.findings
+    assert any("counter" in sentence for sentence in done.done)
+
+
+def test_lost_writes_are_accepted_on_purpose_only(tmp_path: Path) -> None:
+    path = _written(tmp_path)
+    older = path.read_bytes()
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        mesh.add("One lamp more")
+    path.write_bytes(older)
+    with pytest.raises(WritesAreMissing, match="repair --accept-loss"):
+        repair(tmp_path, "default")
+    done = repair(tmp_path, "default", accept_loss=True)
+    assert done.lost == "writes from seq 31 to 31 are gone"
+    assert _found(tmp_path) == 30
+
+
+def test_what_is_not_derived_is_left_to_salvage(tmp_path: Path) -> None:
+    path = _written(tmp_path)
+    db = sqlite3.connect(path)
+    (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'text'").fetchone()
+    db.close()
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * PAGE : root * PAGE] = b"\xff" * PAGE
+    path.write_bytes(data)
+    with pytest.raises(StoreIsDamaged, match="memory-mesh salvage"):
+        repair(tmp_path, "default")
+
+
+def test_a_namespace_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no namespace nobody"):
+        repair(tmp_path, "nobody")

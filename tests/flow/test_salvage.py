@@ -1,0 +1,209 @@
+"""Salvage: what can be read of a damaged store comes back, what cannot is listed."""
+
+import random
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace
+from memory_mesh.safekeeping.salvaging import salvage
+from memory_mesh.sync import MemoryMesh
+
+COUNT = 40
+PAGE = 1024
+
+
+def _written(folder: Path) -> dict[str, str]:
+    """A store with long texts, changed and deleted memories; its visible texts by id."""
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        ids = [
+            mesh.add(f"Lamp {number} stands in room {7 * number} " + "and shines " * number).id
+            for number in range(COUNT)
+        ]
+        for id_ in ids[::7]:
+            mesh.update(id_, f"The lamp of {id_} was moved")
+        mesh.delete(ids[3])
+        return _texts(mesh)
+
+
+def _texts(mesh: MemoryMesh) -> dict[str, str]:
+    return {memory.id: memory.text for memory in mesh.get_all(limit=1000)}
+
+
+def _read(folder: Path) -> dict[str, str]:
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        return _texts(mesh)
+
+
+def _database(folder: Path) -> Path:
+    return folder / "namespaces" / "default.db"
+
+
+def _only(done: Salvaged) -> SalvagedNamespace:
+    (namespace,) = done.namespaces
+    return namespace
+
+
+def _change(folder: Path, change: Callable[[bytearray], None]) -> None:
+    data = bytearray(_database(folder).read_bytes())
+    change(data)
+    _database(folder).write_bytes(data)
+
+
+def _root(folder: Path, name: str) -> int:
+    db = sqlite3.connect(_database(folder))
+    try:
+        (page,) = db.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)
+        ).fetchone()
+    finally:
+        db.close()
+    return (int(page) - 1) * PAGE
+
+
+def test_a_whole_store_comes_back_whole_with_its_chain(tmp_path: Path) -> None:
+    texts = _written(tmp_path / "old")
+    done = salvage(tmp_path / "old", tmp_path / "new")
+    namespace = _only(done)
+    assert done.complete
+    assert namespace.chain.kept == namespace.rows["block"]
+    assert namespace.chain.breaks_at is None
+    assert not namespace.unread
+    assert not namespace.rebuilt
+    assert namespace.leftovers is None
+    assert _read(tmp_path / "new") == texts
+
+
+def test_writes_behind_a_broken_frame_of_the_log_come_back(tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        for number in range(30):
+            mesh.add(f"Lamp {number} stands in room {7 * number}")
+        texts = _texts(mesh)
+        copied = tmp_path / "copy" / "namespaces"
+        copied.mkdir(parents=True)
+        for suffix in ("", "-wal"):
+            part = Path(f"{_database(folder)}{suffix}")
+            (copied / part.name).write_bytes(part.read_bytes())
+    log = copied / "default.db-wal"
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 4
+    log.write_bytes(data)
+    namespace = _only(salvage(tmp_path / "copy", tmp_path / "new"))
+    assert namespace.verification.ok
+    found = _read(tmp_path / "new")
+    assert found.items() <= texts.items()
+    assert set(texts) - set(found) <= set(namespace.lost)
+    assert len(found) >= len(texts) - 1
+
+
+def test_a_lost_inner_page_loses_no_memory(tmp_path: Path) -> None:
+    texts = _written(tmp_path / "old")
+    start = _root(tmp_path / "old", "text")
+
+    def zero(data: bytearray) -> None:
+        assert data[start] == 5  # an inner page of a table
+        data[start : start + PAGE] = bytes(PAGE)
+
+    _change(tmp_path / "old", zero)
+    namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
+    assert namespace.verification.ok
+    assert _read(tmp_path / "new") == texts
+
+
+def test_a_lost_list_of_tables_loses_no_memory(tmp_path: Path) -> None:
+    texts = _written(tmp_path / "old")
+
+    def zero(data: bytearray) -> None:
+        data[:PAGE] = bytes(PAGE)
+
+    _change(tmp_path / "old", zero)
+    namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
+    assert _read(tmp_path / "new") == texts
+    assert namespace.verification.ok
+
+
+@pytest.mark.parametrize("table", ["memory", "version", "observation"])
+def test_a_memory_whose_text_is_read_comes_back_without_its_other_rows(
+    tmp_path: Path, table: str
+) -> None:
+    texts = _written(tmp_path / "old")
+    db = sqlite3.connect(_database(tmp_path / "old"))
+    db.execute(f"DELETE FROM {table} WHERE number BETWEEN 10 AND 20")  # noqa: S608
+    db.commit()
+    db.close()
+    namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
+    assert namespace.verification.ok
+    assert namespace.rebuilt
+    assert _read(tmp_path / "new") == texts
+
+
+def test_a_text_that_is_not_what_was_stored_is_listed_and_not_taken_over(tmp_path: Path) -> None:
+    texts = _written(tmp_path / "old")
+    (id_,) = (id_ for id_, text in texts.items() if text.startswith("Lamp 2 "))
+
+    def flip(data: bytearray) -> None:
+        at = data.index(b"Lamp 2 stands")
+        data[at] ^= 1
+
+    _change(tmp_path / "old", flip)
+    namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
+    assert namespace.lost == (id_,)
+    assert any(id_ in unread.memories for unread in namespace.unread)
+    assert namespace.verification.ok, namespace.verification.findings
+    assert namespace.leftovers is not None
+    kept = (tmp_path / "new" / "namespaces" / namespace.leftovers).read_text()
+    assert "Mamp 2 stands" in kept
+    assert _read(tmp_path / "new") == {key: text for key, text in texts.items() if key != id_}
+
+
+def test_a_chain_with_a_lost_block_verifies_and_says_so(tmp_path: Path) -> None:
+    texts = _written(tmp_path / "old")
+    db = sqlite3.connect(_database(tmp_path / "old"))
+    db.execute("DELETE FROM block WHERE position = 12")
+    db.commit()
+    db.close()
+    namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
+    assert (namespace.chain.kept, namespace.chain.breaks_at) == (11, 12)
+    assert namespace.chain.lost == 1
+    assert namespace.verification.ok, namespace.verification.findings
+    with MemoryMesh(db_dir=tmp_path / "new", embedder="none") as mesh:
+        last = [block.entry.metadata for block in mesh.blocks(as_owner=True, limit=1000)]
+        assert _texts(mesh) == texts
+    said = next(each for each in last if each.get("type") == "salvage")
+    assert said["blocks_kept"] == 11
+    assert said["blocks_lost"] == 1
+    assert said["leftovers_sha256"]
+
+
+def test_random_damage_never_brings_a_wrong_text_and_always_verifies(tmp_path: Path) -> None:
+    texts = _written(tmp_path / "old")
+    whole = _database(tmp_path / "old").read_bytes()
+    chosen = random.Random(17)
+    for number in range(12):
+        data = bytearray(whole)
+        if number % 2:
+            data[chosen.randrange(len(data))] ^= 1 << chosen.randrange(8)
+        else:
+            page = chosen.randrange(len(data) // PAGE)
+            data[page * PAGE : (page + 1) * PAGE] = bytes(PAGE)
+        _database(tmp_path / "old").write_bytes(data)
+        namespace = _only(salvage(tmp_path / "old", tmp_path / f"new-{number}"))
+        found = _read(tmp_path / f"new-{number}")
+        assert found.items() <= texts.items(), number
+        assert set(texts) - set(found) <= set(namespace.lost), number
+        assert namespace.verification.ok, (number, namespace.verification.findings)
+
+
+def test_the_damaged_store_is_not_changed_and_a_full_folder_is_refused(tmp_path: Path) -> None:
+    _written(tmp_path / "old")
+    before = _database(tmp_path / "old").read_bytes()
+    salvage(tmp_path / "old", tmp_path / "new")
+    assert _database(tmp_path / "old").read_bytes() == before
+    with pytest.raises(InvalidInput, match="not empty"):
+        salvage(tmp_path / "old", tmp_path / "new")
+    with pytest.raises(NotFound, match="holds no namespace"):
+        salvage(tmp_path / "nothing", tmp_path / "other")
