@@ -49,6 +49,8 @@ COMMANDS = {
     "explain": "say why a memory is as it is, or why a search found it or not",
     "trace": "record executions, and ask them about the next task",
     "memory-log": "show, archive or erase the log shared by all projects",
+    "export": "write the namespace to one portable file, an archive",
+    "import": "bring a namespace from an archive",
     "import-tables": "import a store of @yamo/memory-mesh",
     "export-tables": "write the namespace as tables of @yamo/memory-mesh",
     "migrate-tables": "migrate such tables from schema V1 to V2, or back",

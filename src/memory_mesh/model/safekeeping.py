@@ -154,3 +154,39 @@ class Repaired:
     def ok(self) -> bool:
         """True when nothing is wrong any more."""
         return self.verification.ok
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An archive that was written: of which namespace, as of which block, how large."""
+
+    file: str
+    namespace: str
+    memories: int
+    position: int  # of the last block of the chain
+    rows: int  # of all tables
+    bytes: int
+    sha256: str  # of the whole file
+    with_vectors: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A namespace that came from an archive, and what no longer matches here."""
+
+    namespace: str
+    came_from: str  # the namespace that was exported
+    memories: int
+    position: int
+    with_vectors: bool
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A store or namespaces in a new folder, where the old files are kept, and what changed."""
+
+    to: str
+    namespaces: tuple[str, ...]
+    kept: str  # the old folder or file under its new name
+    remarks: tuple[str, ...] = ()

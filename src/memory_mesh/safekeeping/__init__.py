@@ -9,11 +9,19 @@ from importlib import import_module
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from memory_mesh.safekeeping.archive import (
+        export_archive as export_archive,
+        import_archive as import_archive,
+    )
     from memory_mesh.safekeeping.backups import backup as backup
     from memory_mesh.safekeeping.keys import (
         key_state as key_state,
         replace_key as replace_key,
         rotate_key as rotate_key,
+    )
+    from memory_mesh.safekeeping.move import (
+        move_namespace as move_namespace,
+        move_store as move_store,
     )
     from memory_mesh.safekeeping.namespaces import delete_namespace as delete_namespace
     from memory_mesh.safekeeping.repairing import repair as repair
@@ -23,7 +31,11 @@ if TYPE_CHECKING:
 _FUNCTIONS: dict[str, str] = {  # name to module of this package
     "backup": "backups",
     "delete_namespace": "namespaces",
+    "export_archive": "archive",
+    "import_archive": "archive",
     "key_state": "keys",
+    "move_namespace": "move",
+    "move_store": "move",
     "repair": "repairing",
     "replace_key": "keys",
     "restore": "restoring",

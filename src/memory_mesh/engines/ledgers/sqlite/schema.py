@@ -199,8 +199,11 @@ def _blank() -> bytes:
         db.close()
 
 
-def make(db: sqlite3.Connection, namespace: str, number: int = NEWEST) -> None:
-    """Make an empty namespace of a schema, today's or an earlier one."""
-    db.execute(f"PRAGMA page_size = {PAGE}")
-    for step in migrations.steps(_FOLDER)[:number]:
-        _apply(db, step, namespace)
+def make(db: sqlite3.Connection, namespace: str, last: int = NEWEST) -> None:
+    """Brings a file that nobody else uses to a version, without a copy of what it was."""
+    found = version(db)
+    if not found:
+        db.execute(f"PRAGMA page_size = {PAGE}")
+    for step in migrations.steps(_FOLDER):
+        if found < step.number <= last:
+            _apply(db, step, namespace)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from memory_mesh.engines.ledgers.sqlite import rows
 from memory_mesh.model import Commit
 
+CHAIN_NAME = "chain.name"  # of an imported namespace: the name under which its chain began
+
 
 def write(db: sqlite3.Connection, commit: Commit) -> None:
     """Sets the values of a commit; None removes one, and no byte of it is left in the file."""
@@ -25,6 +27,11 @@ def by_name(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, str]:
         (rows.dumped(names),),
     )
     return dict(found.fetchall())
+
+
+def chain_name(db: sqlite3.Connection, namespace: str) -> str:
+    """The name that the first block of a namespace follows: its own, unless it was imported."""
+    return by_name(db, [CHAIN_NAME]).get(CHAIN_NAME, namespace)
 
 
 def beginning_with(db: sqlite3.Connection, prefix: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 
-from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite import rows, states
 from memory_mesh.engines.ledgers.sqlite.keeping import checking
 from memory_mesh.engines.ledgers.sqlite.keeping.checking import guarded
 from memory_mesh.engines.ledgers.sqlite.keeping.packing import unpacked
@@ -171,7 +171,7 @@ def _pages(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
 def _chain(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Iterator[Finding]:
     """Every block at its place, unchanged, following the one before, up to the recorded head."""
     head = rows.head(db)
-    position, before = 0, audit.genesis(head.namespace)
+    position, before = 0, audit.genesis(states.chain_name(db, head.namespace))
     erased: dict[str, tuple[str, ...]] = {}
     erasures: set[str] = set()
     for row in db.execute(f"SELECT {rows.BLOCK} FROM block ORDER BY position"):  # noqa: S608
@@ -257,7 +257,7 @@ def _held(
     row = db.execute("SELECT hash FROM block WHERE position = ?", (mark.position,)).fetchone()
     there = row[0] if row is not None else None
     if not mark.position:
-        there = audit.genesis(namespace)
+        there = audit.genesis(states.chain_name(db, namespace))
     if there is None:
         yield Finding("checkpoint", f"the chain is shorter than the checkpoint at {mark.position}")
     elif there != mark.hash:

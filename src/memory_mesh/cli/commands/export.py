@@ -1,0 +1,50 @@
+"""`memory-mesh export`."""
+
+import argparse
+from pathlib import Path
+
+from memory_mesh.cli import output, store_folder
+from memory_mesh.policy.users import shown_namespace
+
+EXAMPLE = "memory-mesh export --to memories.tar.gz"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument("--to", metavar="FILE", required=True, help="the new file")
+    parser.add_argument(
+        "--with-vectors",
+        action="store_true",
+        help="carry the vectors, too; without them they are made anew where it is imported",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes every row of the namespace and its audit chain to one file."""
+    from memory_mesh.safekeeping.archive import export_archive
+
+    done = export_archive(
+        store_folder.folder_of(options),
+        store_folder.namespace_of(options),
+        Path(options.to).expanduser(),
+        with_vectors=options.with_vectors,
+        progress=lambda rows: output.progress(f"{rows} rows …"),
+    )
+    output.progress("")
+    name = shown_namespace(done.namespace)
+    return output.answer(
+        {
+            "file": output.named(done.file),
+            "namespace": name,
+            "memories": done.memories,
+            "position": done.position,
+            "rows": done.rows,
+            "bytes": done.bytes,
+            "sha256": done.sha256,
+            "with_vectors": done.with_vectors,
+        },
+        f"[MemoryMesh] Exported {done.memories} memories of {name}, {done.position} blocks, to "
+        f"{output.named(done.file)} ({done.bytes} bytes).",
+        as_json=options.json,
+        remark="It holds every text of the namespace: keep it as private as the store.",
+    )

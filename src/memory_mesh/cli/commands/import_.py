@@ -1,0 +1,52 @@
+"""`memory-mesh import`."""
+
+import argparse
+from pathlib import Path
+
+from memory_mesh.cli import output, store_folder
+from memory_mesh.policy.users import check_plain_namespace, shown_namespace
+
+EXAMPLE = "memory-mesh import --from memories.tar.gz"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument("--from", dest="source", metavar="FILE", required=True, help="the archive")
+    parser.add_argument(
+        "--into",
+        metavar="NAMESPACE",
+        help="another name for the namespace; default: the name it had, or --namespace or --user",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Brings the namespace into the store, whole or not at all, and says what does not match."""
+    from memory_mesh.safekeeping.archive import import_archive
+
+    into = store_folder.named_namespace(options)
+    if options.into is not None:
+        into = check_plain_namespace(options.into)
+    done = import_archive(
+        store_folder.folder_of(options),
+        Path(options.source).expanduser(),
+        into=into,
+        progress=lambda rows: output.progress(f"{rows} rows …"),
+    )
+    output.progress("")
+    name = shown_namespace(done.namespace)
+    code = output.answer(
+        {
+            "namespace": name,
+            "came_from": shown_namespace(done.came_from),
+            "memories": done.memories,
+            "position": done.position,
+            "with_vectors": done.with_vectors,
+            "remarks": list(done.remarks),
+        },
+        f"[MemoryMesh] Imported {done.memories} memories, {done.position} blocks, into {name}; "
+        "the chain was verified.",
+        as_json=options.json,
+    )
+    if not options.json:
+        output.tell(done.remarks)
+    return code

@@ -1,0 +1,29 @@
+"""Which folder and namespace a command about whole stores means; no store is opened for it."""
+
+import argparse
+from pathlib import Path
+
+from memory_mesh.cli import options as cli_options
+from memory_mesh.policy.users import user_namespace
+from memory_mesh.sync import MemoryMesh
+
+
+def folder_of(options: argparse.Namespace) -> Path:
+    """The store's folder."""
+    return _mesh(options).config.db_dir
+
+
+def namespace_of(options: argparse.Namespace) -> str:
+    """The namespace, or that of a user."""
+    return _mesh(options).config.namespace
+
+
+def named_namespace(options: argparse.Namespace) -> str | None:
+    """The namespace that the command line names; None if it names none."""
+    if options.user is not None:
+        return user_namespace(options.user)
+    return namespace_of(options) if options.namespace is not None else None
+
+
+def _mesh(options: argparse.Namespace) -> MemoryMesh:
+    return cli_options.mesh_of(options)  # it opens nothing until it is used

@@ -1,0 +1,257 @@
+"""A namespace's rows for an archive, and an archive's rows as a namespace's file.
+
+What is derived is not carried: keyword tables are filled from the stored terms, and the index is
+built anew. A file is made with the schema of the archive, filled, and migrated to today's.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite import file_names, schema, states
+from memory_mesh.engines.ledgers.sqlite.connections import Files, connect, create, translated
+from memory_mesh.engines.ledgers.sqlite.verify import verify
+from memory_mesh.errors import InvalidInput, StoreIsDamaged, StoreIsNewer
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.formats.archive import Table, Value
+from memory_mesh.model import Checkpoint, Verification
+
+COPIED_FROM = "copied.from"  # the state that lists the identities of namespaces it was copied from
+OF_MEANING = frozenset({"space", "vector", "skill_vector", "wordless"})
+_NOT_CARRIED = {"space": frozenset({"body_version", "body_highest", "body_rows"})}
+_OLD_TERMS = "analyzer of the keyword terms"  # upkeep writes them anew: no damage
+_KEYWORDS = """
+    INSERT INTO live (rowid, terms) SELECT number, terms FROM text WHERE number IN
+        (SELECT text FROM version WHERE recorded_until IS NULL AND status = 'active');
+    INSERT INTO rest (rowid, terms) SELECT number, terms FROM text WHERE number NOT IN
+        (SELECT text FROM version WHERE recorded_until IS NULL AND status = 'active');
+    INSERT INTO skill_live (rowid, name, intent, tags, description) SELECT number,
+        json_extract(terms, '$[0]'), json_extract(terms, '$[1]'), json_extract(terms, '$[2]'),
+        json_extract(terms, '$[3]') FROM skill WHERE status = 'active'"""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One table of a file: the columns that are carried, and the order of its rows."""
+
+    name: str
+    columns: tuple[str, ...]
+    order: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """As of which write a namespace is read: schema, names, counter and the end of the chain."""
+
+    schema: int
+    namespace: str
+    identities: tuple[str, ...]
+    seq: int
+    position: int
+    hash: bytes
+    memories: int
+    tombstones: int
+
+
+@contextmanager
+def snapshot(folder: Path, namespace: str) -> Iterator[sqlite3.Connection]:
+    """One moment of a namespace, however long it is read; writers go on."""
+    files = Files(folder / "namespaces")
+    try:
+        with files.reading(namespace) as db:
+            yield db
+    except (UnicodeDecodeError, sqlite3.DatabaseError) as error:
+        raise StoreIsDamaged from error
+    finally:
+        files.close()
+
+
+def mark(db: sqlite3.Connection) -> Mark:
+    """Where the namespace stands."""
+    namespace, identity, seq, position, hashed = db.execute(
+        "SELECT namespace, identity, seq, position, head FROM store"
+    ).fetchone()
+    earlier = json.loads(states.by_name(db, [COPIED_FROM]).get(COPIED_FROM, "[]"))
+    counts = (
+        db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608  # own names
+        for table in ("memory", "tombstone")
+    )
+    return Mark(schema.version(db), namespace, (identity, *earlier), seq, position, hashed, *counts)
+
+
+def layouts(db: sqlite3.Connection, *, with_vectors: bool) -> list[Layout]:
+    """The tables of a file that an archive carries, by name."""
+    found = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+    virtual = tuple(name for name, sql in found if str(sql).upper().startswith("CREATE VIRTUAL"))
+    made = tuple(f"{name}_" for name in virtual)  # FTS5 keeps its own tables beside each
+    return [
+        _layout(db, name)
+        for name in sorted(name for name, _ in found)
+        if name not in virtual
+        and not name.startswith(("sqlite_", *made))
+        and (with_vectors or name not in OF_MEANING)
+    ]
+
+
+def rows(db: sqlite3.Connection, table: Layout) -> Iterator[Sequence[Value]]:
+    """Every row of a table, in the order of its key."""
+    names = ", ".join(f'"{name}"' for name in table.columns)
+    return db.execute(f'SELECT {names} FROM "{table.name}" ORDER BY {table.order}')  # noqa: S608
+
+
+def flaws(db: sqlite3.Connection, against: Checkpoint | None = None) -> list[str]:
+    """What is damaged in a namespace, in words; keyword terms of an earlier version are not."""
+    found: Verification = verify(db, against)
+    return [f"{one.check}: {one.detail}" for one in found.findings if one.check != _OLD_TERMS]
+
+
+def is_empty(path: Path) -> bool:
+    """Whether nothing was ever written to the namespace in a file, or there is no file."""
+    if not path.exists() or not path.stat().st_size:
+        return True
+    with translated(), closing(connect(path)) as db:
+        if not schema.version(db):
+            return True
+        (seq,) = db.execute("SELECT seq FROM store").fetchone()
+        return not seq
+
+
+def identity_of(path: Path) -> str | None:
+    """The identity of the namespace in a file; None if it cannot be read."""
+    uri = f"file:{file_names.quoted(str(path))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            row = db.execute("SELECT identity FROM store").fetchone()
+    except sqlite3.Error:
+        return None
+    return None if row is None else str(row[0])
+
+
+class NewFile:
+    """A namespace's file that is being filled; nobody else knows it yet."""
+
+    def __init__(self, path: Path, number: int, namespace: str) -> None:
+        """Make the file with the schema as of a migration."""
+        if number > schema.NEWEST:
+            raise StoreIsNewer(
+                f"a newer memory-mesh wrote this archive (schema {number}, known here: "
+                f"{schema.NEWEST}). Upgrade: pip install -U memory-mesh."
+            )
+        create(path)
+        self._path, self._namespace = path, namespace
+        self._db = connect(path)
+        self._db.execute("PRAGMA journal_mode = OFF")  # a file that fails is thrown away
+        self._db.execute("PRAGMA synchronous = OFF")
+        self._db.execute("PRAGMA foreign_keys = OFF")  # tables come by name; `flaws` looks at all
+        schema.make(self._db, namespace, number)
+        self._known = {one.name: one for one in layouts(self._db, with_vectors=True)}
+
+    def check(self, tables: Sequence[Table], *, with_vectors: bool) -> None:
+        """Refuses an archive whose tables or columns are not those of its schema."""
+        for table in tables:
+            known = self._known.get(table.name)
+            unknown = set(table.columns) - set(() if known is None else known.columns)
+            if unknown:
+                raise StoreIsNewer(
+                    f"the archive has columns in {table.name} that this version does not know: "
+                    f"{', '.join(sorted(unknown))}. Upgrade: pip install -U memory-mesh."
+                )
+        wanted = {name for name in self._known if with_vectors or name not in OF_MEANING}
+        whole = {table.name for table in tables if table.columns == self._known[table.name].columns}
+        if wanted != whole or len(tables) != len(wanted):
+            raise InvalidInput("the archive does not hold the tables and columns of its schema")
+
+    def fill(self, table: Table, values: Iterable[Sequence[Value]]) -> None:
+        """Stores the rows of a table, one after another."""
+        names = ", ".join(f'"{name}"' for name in table.columns)
+        marks = ", ".join("?" * len(table.columns))
+        with _in_rows(table.name):
+            self._db.execute("BEGIN")
+            if table.name == "store":
+                self._db.execute("DELETE FROM store")  # the one that making the file has left
+            self._db.executemany(
+                f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})',  # noqa: S608  # checked
+                values,
+            )
+            self._db.execute("COMMIT")
+
+    def finish(self, new_identity: Callable[[], str] | None) -> Mark:
+        """Fills what is derived, migrates, and gives the namespace its name; where it stands."""
+        with _in_rows("what is derived"):
+            self._db.execute("BEGIN")
+            for statement in _KEYWORDS.split(";"):
+                self._db.execute(statement)
+            self._db.execute("COMMIT")
+            schema.make(self._db, self._namespace, schema.NEWEST)
+            self._rename()
+            if new_identity is not None:
+                self._copied(new_identity())
+        return mark(self._db)
+
+    def flaws(self, against: Checkpoint) -> list[str]:
+        """What is damaged in it."""
+        return flaws(self._db, against)
+
+    def close(self) -> None:
+        """Closes the file as others open it: with a log, and on the disk."""
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self.abandon()
+        with self._path.open("rb+") as file:
+            os.fsync(file.fileno())
+
+    def abandon(self) -> None:
+        """Closes the file as it is."""
+        self._db.close()
+
+    def _rename(self) -> None:
+        """Notes the name under which the chain began if the namespace has another now."""
+        (was,) = self._db.execute("SELECT namespace FROM store").fetchone()
+        if was == self._namespace:
+            return
+        self._db.execute("UPDATE store SET namespace = ?", (self._namespace,))
+        self._db.execute("INSERT OR IGNORE INTO state VALUES (?, ?)", (states.CHAIN_NAME, was))
+
+    def _copied(self, identity: str) -> None:
+        """Gives a copy an identity of its own, and notes whose copy it is."""
+        identities = mark(self._db).identities
+        self._db.execute("UPDATE store SET identity = ?", (identity,))
+        self._db.execute(
+            "INSERT OR REPLACE INTO state VALUES (?, ?)", (COPIED_FROM, json.dumps(identities))
+        )
+
+
+def put_into_place(new: Path, path: Path) -> None:
+    """Makes a finished file the namespace at a path; the caller holds its lock and found it empty.
+
+    A file that is there, and may be open elsewhere, gets the content in one transaction.
+    """
+    with translated():
+        if path.exists() and path.stat().st_size:
+            with closing(connect(new)) as source, closing(connect(path)) as target:
+                source.backup(target)
+            new.unlink()
+        else:
+            new.replace(path)
+
+
+@contextmanager
+def _in_rows(name: str) -> Iterator[None]:
+    """Rows that no version of ours wrote are the fault of the archive."""
+    with translated():
+        try:
+            yield
+        except (sqlite3.IntegrityError, sqlite3.InterfaceError, OverflowError) as error:
+            raise InvalidInput(
+                f"a row of {name} in the archive cannot be stored: {error}"
+            ) from error
+
+
+def _layout(db: sqlite3.Connection, name: str) -> Layout:
+    left_out = _NOT_CARRIED.get(name, frozenset())
+    found = db.execute(f'PRAGMA table_info("{name}")').fetchall()
+    key = [row[1] for row in sorted(found, key=lambda row: int(row[5])) if row[5]]
+    columns = tuple(row[1] for row in found if row[1] not in left_out)
+    return Layout(name, columns, ", ".join(f'"{part}"' for part in key) or "rowid")

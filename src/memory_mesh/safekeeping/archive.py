@@ -1,0 +1,305 @@
+"""Export a namespace into one portable file, and import such a file.
+
+::
+
+    export   one read transaction: verify, measure every table, write   -> FILE.partial -> FILE
+    import   seal of the file -> rows into a file of their own -> keyword tables -> verify
+             -> the lock of the namespace -> into place in one step
+
+Both stream: neither holds more than a row of a namespace in memory. A kill leaves a file whose name
+ends in `.partial`, which the next import removes, and never half a namespace.
+"""
+
+import glob
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from os import PathLike
+from pathlib import Path
+
+from memory_mesh._version import __version__
+from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite.keeping import dumping
+from memory_mesh.engines.ledgers.sqlite.keeping.dumping import Layout, Mark, NewFile
+from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.formats.archive import Manifest, Table, row_line, row_values, written
+from memory_mesh.model import Checkpoint
+from memory_mesh.model.safekeeping import Exported, Imported
+from memory_mesh.policy.users import shown_namespace
+from memory_mesh.process import private
+from memory_mesh.process.durable_files import sync_folder
+from memory_mesh.process.locks import FairLock, locked
+from memory_mesh.safekeeping import erasures
+from memory_mesh.safekeeping.archive_file import (
+    MANIFEST,
+    ArchiveReader,
+    reading,
+    sha256_of,
+    writing,
+)
+from memory_mesh.safekeeping.key_lines import key_ids
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+PARTIAL = ".partial"
+_TOLD_EVERY = 10_000  # rows
+_SHOWN = 5  # flaws that a message names
+Progress = Callable[[int], None]  # rows so far
+
+
+def export_archive(
+    folder: str | PathLike[str],
+    namespace: str,
+    to: str | PathLike[str],
+    *,
+    with_vectors: bool = False,
+    progress: Progress | None = None,
+) -> Exported:
+    """Writes a namespace of the store in a folder to a new file, while others go on writing.
+
+    Vectors are left out unless they are asked for: they are made anew where the model is.
+    """
+    store, target = Path(folder), Path(to)
+    _check_namespace(store, namespace)
+    if target.exists():
+        raise InvalidInput(f"{target} is there already; name another file, or remove it first")
+    tell = _Told(progress)
+    with dumping.snapshot(store, namespace) as db:
+        found = dumping.flaws(db)
+        if found:
+            raise StoreIsDamaged(
+                f"the namespace {shown_namespace(namespace)} in {store} is damaged, and an archive "
+                f"of it could not be imported: {_listed(found)}. Run: memory-mesh repair; if that "
+                "does not help: memory-mesh salvage --to FOLDER"
+            )
+        mark = dumping.mark(db)
+        layouts = dumping.layouts(db, with_vectors=with_vectors)
+        manifest = Manifest(
+            product=__version__,
+            schema=mark.schema,
+            namespace=mark.namespace,
+            identities=mark.identities,
+            keys=tuple(key_ids(store)),
+            seq=mark.seq,
+            position=mark.position,
+            hash=mark.hash.hex(),
+            with_vectors=with_vectors,
+            tables=tuple(_measured(db, layout) for layout in layouts),
+        )
+        _write(target, manifest, lambda layout: _lines(db, layout, tell), layouts)
+    return Exported(
+        file=str(target),
+        namespace=mark.namespace,
+        memories=mark.memories,
+        position=mark.position,
+        rows=sum(table.rows for table in manifest.tables),
+        bytes=target.stat().st_size,
+        sha256=sha256_of(target),
+        with_vectors=with_vectors,
+    )
+
+
+def import_archive(
+    folder: str | PathLike[str],
+    archive: str | PathLike[str],
+    *,
+    into: str | None = None,
+    progress: Progress | None = None,
+) -> Imported:
+    """Brings a namespace from an archive into the store in a folder, whole or not at all.
+
+    It keeps its name unless another is given. A namespace that was written to is never changed.
+    """
+    store = Path(folder)
+    places = store / "namespaces"
+    with reading(Path(archive)) as reader:
+        manifest = reader.manifest
+        namespace = manifest.namespace if into is None else into
+        path = places / file_names.file_name(namespace)
+        _refuse_erased(store, manifest)
+        _refuse_filled(path, namespace)
+        private.make_folder(places)
+        with locked(places / ".import.lock"):
+            _sweep(places)
+            new = path.with_suffix(f".{os.urandom(6).hex()}{PARTIAL}")
+            try:
+                mark = _filled(new, reader, namespace, places, _Told(progress))
+                with closing(FairLock(path.with_suffix(".lock"))) as lock, lock.held():
+                    _refuse_filled(path, namespace)
+                    _publish(new, path)
+            finally:
+                _remove(new)
+    return Imported(
+        namespace=namespace,
+        came_from=manifest.namespace,
+        memories=mark.memories,
+        position=mark.position,
+        with_vectors=manifest.with_vectors,
+        remarks=tuple(_remarks(store, manifest, mark)),
+    )
+
+
+def _check_namespace(store: Path, namespace: str) -> None:
+    if not (store / "namespaces" / file_names.file_name(namespace)).exists():
+        raise NotFound(
+            f"there is no namespace {shown_namespace(namespace)!r} in {store}. "
+            "List those there are: memory-mesh namespaces"
+        )
+
+
+def _measured(db: "sqlite3.Connection", layout: Layout) -> Table:
+    """How many rows and bytes a table has, and their hash: a tar says it before the table."""
+    hashed, rows, size = hashlib.sha256(), 0, 0
+    for row in dumping.rows(db, layout):
+        line = row_line(layout.columns, row)
+        hashed.update(line)
+        rows += 1
+        size += len(line)
+    return Table(layout.name, layout.columns, rows, size, hashed.hexdigest())
+
+
+def _lines(db: "sqlite3.Connection", layout: Layout, tell: "_Told") -> Iterator[bytes]:
+    for row in dumping.rows(db, layout):
+        tell()
+        yield row_line(layout.columns, row)
+
+
+def _write(
+    target: Path,
+    manifest: Manifest,
+    lines: Callable[[Layout], Iterator[bytes]],
+    layouts: Sequence[Layout],
+) -> None:
+    """Writes the archive under another name; it gets its own when all of it is on the disk."""
+    draft = target.with_name(f"{target.name}.{os.urandom(6).hex()}{PARTIAL}")
+    try:
+        for left in target.parent.glob(f"{glob.escape(target.name)}.*{PARTIAL}"):
+            left.unlink()  # of a killed process
+        private.make_file(draft)
+        with draft.open("wb") as file:
+            text = written(manifest)
+            with writing(file) as writer:
+                writer.add(MANIFEST, len(text), [text])
+                for table, layout in zip(manifest.tables, layouts, strict=True):
+                    writer.add(table.file, table.bytes, lines(layout))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise StoreError(
+            f"{target} cannot be written: {error.strerror}. Check the folder and its free space"
+        ) from error
+    finally:
+        _remove(draft)
+
+
+def _refuse_erased(store: Path, manifest: Manifest) -> None:
+    if any(erasures.is_erased(store, identity) for identity in manifest.identities):
+        raise StoreError(
+            f"this namespace was erased from the store in {store}, and stays erased. If it was "
+            "erased by mistake, import the archive into another store: --db-dir FOLDER"
+        )
+
+
+def _refuse_filled(path: Path, namespace: str) -> None:
+    if not dumping.is_empty(path):
+        raise InvalidInput(
+            f"the namespace {shown_namespace(namespace)} holds memories already, and nothing is "
+            "merged into it; import under another name: --into NAME"
+        )
+
+
+def _filled(new: Path, reader: ArchiveReader, namespace: str, places: Path, tell: "_Told") -> Mark:
+    """Makes a file of the archive's rows and verifies it; raises InvalidInput if it is damaged."""
+    manifest = reader.manifest
+    file = NewFile(new, manifest.schema, namespace)
+    try:
+        file.check(manifest.tables, with_vectors=manifest.with_vectors)
+        for table in manifest.tables:
+            lines = reader.lines(table, tell)
+            file.fill(table, (row_values(table.columns, line) for line in lines))
+        mark = file.finish(_own_identity(places, manifest.identities[0]))
+        stands = (mark.seq, mark.position, mark.hash.hex())
+        found = file.flaws(Checkpoint(namespace, mark.position, mark.hash))
+        if stands != (manifest.seq, manifest.position, manifest.hash):
+            found.append("the chain does not end where the manifest says")
+        if found:
+            raise InvalidInput(f"the archive is not whole: {_listed(found)}. Nothing was imported")
+        file.close()
+    finally:
+        file.abandon()
+    return mark
+
+
+def _own_identity(places: Path, identity: str) -> Callable[[], str] | None:
+    """What draws an identity for a copy of a namespace that is in the store; None for any other."""
+    there = (path for path in places.glob(f"*{file_names.SUFFIX}"))
+    if any(dumping.identity_of(path) == identity for path in there):
+        return lambda: os.urandom(16).hex()
+    return None
+
+
+def _publish(new: Path, path: Path) -> None:
+    """Gives a finished file its name; a log without its database is kept under another name."""
+    if not path.exists():
+        for end in ("-wal", "-shm"):
+            lost = path.with_name(path.name + end)
+            with suppress(FileNotFoundError):
+                lost.rename(path.with_suffix(f".lost-{os.urandom(6).hex()}{end}.bak"))
+    path.with_suffix(".head").unlink(missing_ok=True)  # the next write makes one
+    dumping.put_into_place(new, path)
+    sync_folder(path.parent)
+
+
+def _remarks(store: Path, manifest: Manifest, mark: Mark) -> Iterator[str]:
+    """What does not match here any more, and what to do."""
+    if mark.namespace != manifest.namespace:
+        yield (
+            f"placeholders and {mark.tombstones} rejected values were keyed for the name "
+            f"{shown_namespace(manifest.namespace)}: under the name "
+            f"{shown_namespace(mark.namespace)} new placeholders differ from those that are "
+            "there, and a rejected value can be stored again; a checkpoint belongs to the old name"
+        )
+    missing = [key for key in manifest.keys if key not in key_ids(store)]
+    if missing:
+        yield (
+            f"placeholders and {mark.tombstones} rejected values were made with the key "
+            f"{', '.join(missing)}, which this store does not have: new placeholders differ from "
+            "those that are there, and a rejected value can be stored again. To carry the key, "
+            "use memory-mesh move, or see docs/keys.md"
+        )
+    if not manifest.with_vectors:
+        yield "the archive has no vectors: memory-mesh upkeep makes them where a model is installed"
+
+
+def _sweep(places: Path) -> None:
+    """Removes what killed imports left; the caller holds the lock of imports."""
+    for left in places.glob(f"*{PARTIAL}*"):
+        _remove(left)
+
+
+def _remove(path: Path) -> None:
+    for end in ("", "-wal", "-shm", "-journal"):
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + end).unlink()
+
+
+def _listed(flaws: Sequence[str]) -> str:
+    more = f", and {len(flaws) - _SHOWN} more" if len(flaws) > _SHOWN else ""
+    return "; ".join(flaws[:_SHOWN]) + more
+
+
+class _Told:
+    """Counts rows, and tells the caller now and then."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress, self._rows = progress, 0
+
+    def __call__(self) -> None:
+        self._rows += 1
+        if self._progress is not None and self._rows % _TOLD_EVERY == 0:
+            self._progress(self._rows)
