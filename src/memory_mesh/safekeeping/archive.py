@@ -42,7 +42,7 @@ from memory_mesh.safekeeping.key_lines import key_ids
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import sqlite3
+    from memory_mesh.engines.ledgers.sqlite.keeping.dumping import Database
 
 PARTIAL = ".partial"
 _TOLD_EVERY = 10_000  # rows
@@ -82,7 +82,7 @@ def export_archive(
             schema=mark.schema,
             namespace=mark.namespace,
             identities=mark.identities,
-            keys=tuple(key_ids(store)),
+            keys=tuple(dict.fromkeys((*mark.keys, *key_ids(store)))),
             seq=mark.seq,
             position=mark.position,
             hash=mark.hash.hex(),
@@ -150,7 +150,7 @@ def _check_namespace(store: Path, namespace: str) -> None:
         )
 
 
-def _measured(db: "sqlite3.Connection", layout: Layout) -> Table:
+def _measured(db: "Database", layout: Layout) -> Table:
     """How many rows and bytes a table has, and their hash: a tar says it before the table."""
     hashed, rows, size = hashlib.sha256(), 0, 0
     for row in dumping.rows(db, layout):
@@ -161,7 +161,7 @@ def _measured(db: "sqlite3.Connection", layout: Layout) -> Table:
     return Table(layout.name, layout.columns, rows, size, hashed.hexdigest())
 
 
-def _lines(db: "sqlite3.Connection", layout: Layout, tell: "_Told") -> Iterator[bytes]:
+def _lines(db: "Database", layout: Layout, tell: "_Told") -> Iterator[bytes]:
     for row in dumping.rows(db, layout):
         tell()
         yield row_line(layout.columns, row)
@@ -222,7 +222,7 @@ def _filled(new: Path, reader: ArchiveReader, namespace: str, places: Path, tell
         for table in manifest.tables:
             lines = reader.lines(table, tell)
             file.fill(table, (row_values(table.columns, line) for line in lines))
-        mark = file.finish(_own_identity(places, manifest.identities[0]))
+        mark = file.finish(manifest.keys, _own_identity(places, manifest.identities))
         stands = (mark.seq, mark.position, mark.hash.hex())
         found = file.flaws(Checkpoint(namespace, mark.position, mark.hash))
         if stands != (manifest.seq, manifest.position, manifest.hash):
@@ -235,11 +235,11 @@ def _filled(new: Path, reader: ArchiveReader, namespace: str, places: Path, tell
     return mark
 
 
-def _own_identity(places: Path, identity: str) -> Callable[[], str] | None:
-    """What draws an identity for a copy of a namespace that is in the store; None for any other."""
-    there = (path for path in places.glob(f"*{file_names.SUFFIX}"))
-    if any(dumping.identity_of(path) == identity for path in there):
-        return lambda: os.urandom(16).hex()
+def _own_identity(places: Path, identities: Sequence[str]) -> str | None:
+    """A new identity for a copy of a namespace that is in the store; None for any other."""
+    there = places.glob(f"*{file_names.SUFFIX}")
+    if any(dumping.identity_of(path) == identities[0] for path in there):
+        return os.urandom(16).hex()
     return None
 
 

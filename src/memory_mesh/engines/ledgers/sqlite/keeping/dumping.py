@@ -1,7 +1,8 @@
 """A namespace's rows for an archive, and an archive's rows as a namespace's file.
 
-What is derived is not carried: keyword tables are filled from the stored terms, and the index is
-built anew. A file is made with the schema of the archive, filled, and migrated to today's.
+What is derived is not carried: checksums and keyword tables are written anew from the rows, blocks
+are unpacked. The index is built anew. A file is made with the schema of the archive, filled and
+migrated to today's.
 """
 
 import json
@@ -13,15 +14,19 @@ from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names, schema, states
 from memory_mesh.engines.ledgers.sqlite.connections import Files, connect, create, translated
+from memory_mesh.engines.ledgers.sqlite.keeping import packing, sums
 from memory_mesh.engines.ledgers.sqlite.verify import verify
 from memory_mesh.errors import InvalidInput, StoreIsDamaged, StoreIsNewer
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats.archive import Table, Value
 from memory_mesh.model import Checkpoint, Verification
 
+Database = sqlite3.Connection
 COPIED_FROM = "copied.from"  # the state that lists the identities of namespaces it was copied from
 OF_MEANING = frozenset({"space", "vector", "skill_vector", "wordless"})
-_NOT_CARRIED = {"space": frozenset({"body_version", "body_highest", "body_rows"})}
+KEYS = "archive.keys"  # the state that lists the keys of the store it was exported from
+_NOT_CARRIED = frozenset({"crc", "body_version", "body_highest", "body_rows"})
+_PACKED_SINCE = 11  # the migration that packs blocks
 _OLD_TERMS = "analyzer of the keyword terms"  # upkeep writes them anew: no damage
 _KEYWORDS = """
     INSERT INTO live (rowid, terms) SELECT number, terms FROM text WHERE number IN
@@ -49,6 +54,7 @@ class Mark:
     schema: int
     namespace: str
     identities: tuple[str, ...]
+    keys: tuple[str, ...]  # of the store that an archive brought it from
     seq: int
     position: int
     hash: bytes
@@ -74,12 +80,16 @@ def mark(db: sqlite3.Connection) -> Mark:
     namespace, identity, seq, position, hashed = db.execute(
         "SELECT namespace, identity, seq, position, head FROM store"
     ).fetchone()
-    earlier = json.loads(states.by_name(db, [COPIED_FROM]).get(COPIED_FROM, "[]"))
+    known = states.by_name(db, [COPIED_FROM, KEYS])
+    earlier, keys = (json.loads(known.get(name, "[]")) for name in (COPIED_FROM, KEYS))
     counts = (
         db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608  # own names
         for table in ("memory", "tombstone")
     )
-    return Mark(schema.version(db), namespace, (identity, *earlier), seq, position, hashed, *counts)
+    identities = (identity, *earlier)
+    return Mark(
+        schema.version(db), namespace, identities, tuple(keys), seq, position, hashed, *counts
+    )
 
 
 def layouts(db: sqlite3.Connection, *, with_vectors: bool) -> list[Layout]:
@@ -99,7 +109,14 @@ def layouts(db: sqlite3.Connection, *, with_vectors: bool) -> list[Layout]:
 def rows(db: sqlite3.Connection, table: Layout) -> Iterator[Sequence[Value]]:
     """Every row of a table, in the order of its key."""
     names = ", ".join(f'"{name}"' for name in table.columns)
-    return db.execute(f'SELECT {names} FROM "{table.name}" ORDER BY {table.order}')  # noqa: S608
+    found: Iterator[Sequence[Value]] = db.execute(
+        f'SELECT {names} FROM "{table.name}" ORDER BY {table.order}'  # noqa: S608  # own names
+    )
+    if table.name == "state":
+        return (row for row in found if row[0] != KEYS)  # the manifest says it
+    if table.name == "block" and schema.version(db) >= _PACKED_SINCE:
+        return _repacked(found, table.columns, packing.unpacked)
+    return found
 
 
 def flaws(db: sqlite3.Connection, against: Checkpoint | None = None) -> list[str]:
@@ -168,6 +185,8 @@ class NewFile:
         """Stores the rows of a table, one after another."""
         names = ", ".join(f'"{name}"' for name in table.columns)
         marks = ", ".join("?" * len(table.columns))
+        if table.name == "block" and schema.version(self._db) >= _PACKED_SINCE:
+            values = _repacked(values, table.columns, packing.packed)
         with _in_rows(table.name):
             self._db.execute("BEGIN")
             if table.name == "store":
@@ -178,7 +197,7 @@ class NewFile:
             )
             self._db.execute("COMMIT")
 
-    def finish(self, new_identity: Callable[[], str] | None) -> Mark:
+    def finish(self, keys: Sequence[str], new_identity: str | None) -> Mark:
         """Fills what is derived, migrates, and gives the namespace its name; where it stands."""
         with _in_rows("what is derived"):
             self._db.execute("BEGIN")
@@ -186,9 +205,15 @@ class NewFile:
                 self._db.execute(statement)
             self._db.execute("COMMIT")
             schema.make(self._db, self._namespace, schema.NEWEST)
+            self._db.execute("BEGIN")
+            sums.fill(self._db)
+            schema.grow(self._db)
             self._rename()
             if new_identity is not None:
-                self._copied(new_identity())
+                self._copied(new_identity)
+            if keys:
+                self._db.execute("INSERT INTO state VALUES (?, ?)", (KEYS, json.dumps(keys)))
+            self._db.execute("COMMIT")
         return mark(self._db)
 
     def flaws(self, against: Checkpoint) -> list[str]:
@@ -243,15 +268,27 @@ def _in_rows(name: str) -> Iterator[None]:
     with translated():
         try:
             yield
-        except (sqlite3.IntegrityError, sqlite3.InterfaceError, OverflowError) as error:
+        except (sqlite3.IntegrityError, sqlite3.InterfaceError, TypeError, ValueError) as error:
             raise InvalidInput(
                 f"a row of {name} in the archive cannot be stored: {error}"
             ) from error
 
 
+def _repacked(
+    found: Iterable[Sequence[Value]], columns: Sequence[str], change: Callable[..., Value]
+) -> Iterator[Sequence[Value]]:
+    """Rows of blocks with their two texts packed or unpacked."""
+    memories, at = columns.index("memories"), columns.index("at")
+    texts = {columns.index(name) for name in ("wire", "metadata")}
+    for row in found:
+        yield [
+            change(value, row[memories], row[at]) if place in texts else value
+            for place, value in enumerate(row)
+        ]
+
+
 def _layout(db: sqlite3.Connection, name: str) -> Layout:
-    left_out = _NOT_CARRIED.get(name, frozenset())
     found = db.execute(f'PRAGMA table_info("{name}")').fetchall()
     key = [row[1] for row in sorted(found, key=lambda row: int(row[5])) if row[5]]
-    columns = tuple(row[1] for row in found if row[1] not in left_out)
+    columns = tuple(row[1] for row in found if row[1] not in _NOT_CARRIED)
     return Layout(name, columns, ", ".join(f'"{part}"' for part in key) or "rowid")
