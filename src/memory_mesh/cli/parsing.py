@@ -51,6 +51,7 @@ COMMANDS = {
     "memory-log": "show, archive or erase the log shared by all projects",
     "export": "write the namespace to one portable file, an archive",
     "import": "bring a namespace from an archive",
+    "move": "move the store, or one namespace, to another folder with its key",
     "import-tables": "import a store of @yamo/memory-mesh",
     "export-tables": "write the namespace as tables of @yamo/memory-mesh",
     "migrate-tables": "migrate such tables from schema V1 to V2, or back",

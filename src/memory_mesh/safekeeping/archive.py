@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.sqlite.keeping.dumping import Database
 
 PARTIAL = ".partial"
+IMPORT_LOCK = ".import.lock"  # of one store: imports come one after another
 _TOLD_EVERY = 10_000  # rows
 _SHOWN = 5  # flaws that a message names
 Progress = Callable[[int], None]  # rows so far
@@ -122,14 +123,14 @@ def import_archive(
         _refuse_erased(store, manifest)
         _refuse_filled(path, namespace)
         private.make_folder(places)
-        with locked(places / ".import.lock"):
+        with locked(places / IMPORT_LOCK):
             _sweep(places)
             new = path.with_suffix(f".{os.urandom(6).hex()}{PARTIAL}")
             try:
                 mark = _filled(new, reader, namespace, places, _Told(progress))
                 with closing(FairLock(path.with_suffix(".lock"))) as lock, lock.held():
                     _refuse_filled(path, namespace)
-                    _publish(new, path)
+                    publish(new, path)
             finally:
                 _remove(new)
     return Imported(
@@ -140,6 +141,18 @@ def import_archive(
         with_vectors=manifest.with_vectors,
         remarks=tuple(_remarks(store, manifest, mark)),
     )
+
+
+def publish(new: Path, path: Path) -> None:
+    """Gives a finished file its name; a log without its database is kept under another name."""
+    if not path.exists():
+        for end in ("-wal", "-shm"):
+            lost = path.with_name(path.name + end)
+            with suppress(FileNotFoundError):
+                lost.rename(path.with_suffix(f".lost-{os.urandom(6).hex()}{end}.bak"))
+    path.with_suffix(".head").unlink(missing_ok=True)  # the next write makes one
+    dumping.put_into_place(new, path)
+    sync_folder(path.parent)
 
 
 def _check_namespace(store: Path, namespace: str) -> None:
@@ -241,18 +254,6 @@ def _own_identity(places: Path, identities: Sequence[str]) -> str | None:
     if any(dumping.identity_of(path) == identities[0] for path in there):
         return os.urandom(16).hex()
     return None
-
-
-def _publish(new: Path, path: Path) -> None:
-    """Gives a finished file its name; a log without its database is kept under another name."""
-    if not path.exists():
-        for end in ("-wal", "-shm"):
-            lost = path.with_name(path.name + end)
-            with suppress(FileNotFoundError):
-                lost.rename(path.with_suffix(f".lost-{os.urandom(6).hex()}{end}.bak"))
-    path.with_suffix(".head").unlink(missing_ok=True)  # the next write makes one
-    dumping.put_into_place(new, path)
-    sync_folder(path.parent)
 
 
 def _remarks(store: Path, manifest: Manifest, mark: Mark) -> Iterator[str]:

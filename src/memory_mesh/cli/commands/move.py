@@ -1,0 +1,44 @@
+"""`memory-mesh move`."""
+
+import argparse
+from pathlib import Path
+
+from memory_mesh.cli import output, store_folder
+from memory_mesh.policy.users import shown_namespace
+
+EXAMPLE = "memory-mesh move --to /mnt/volume/memory"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument("--to", metavar="FOLDER", required=True, help="the new folder")
+    parser.add_argument(
+        "--only",
+        action="store_true",
+        help="move only the namespace, into the store of that folder, which is made if needed",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Copies, verifies, and keeps the old files under another name."""
+    from memory_mesh.safekeeping.move import move_namespace, move_store
+
+    folder, to = store_folder.folder_of(options), Path(options.to).expanduser()
+    if options.only:
+        done = move_namespace(folder, store_folder.namespace_of(options), to)
+    else:
+        done = move_store(folder, to)
+    names = [shown_namespace(name) for name in done.namespaces]
+    code = output.answer(
+        {
+            "to": output.named(done.to),
+            "namespaces": list(names),
+            "kept": output.named(done.kept),
+            "remarks": [output.named(remark) for remark in done.remarks],
+        },
+        f"[MemoryMesh] Moved {', '.join(names)} to {output.named(done.to)}; the copy was verified.",
+        as_json=options.json,
+    )
+    if not options.json:
+        output.tell(output.named(remark) for remark in done.remarks)
+    return code

@@ -1,0 +1,242 @@
+"""Move a store, or one namespace of it, to another folder with its key.
+
+::
+
+    lock ── copy into <to>/move.partial-<random>/ ── verify ── sync ── rename into place
+                                                                            │ the one step
+         old files under another name, kept: <folder>.moved-<time>/ ◀───────┘
+
+Nobody can write meanwhile. The old files are never removed: a kill at any point leaves them, or the
+copy, or both, and the same call goes on from there. The index is left behind: upkeep makes it anew.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping
+from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.model.safekeeping import Kept, Moved
+from memory_mesh.policy.users import shown_namespace
+from memory_mesh.process.durable_files import sync_folder
+from memory_mesh.process.keys import IDENTITY, KEY_FOLDER, key_folder
+from memory_mesh.process.locks import locked
+from memory_mesh.process.private import make_folder
+from memory_mesh.safekeeping import erasures, files, staging
+from memory_mesh.safekeeping.archive import IMPORT_LOCK, publish
+from memory_mesh.safekeeping.checking import findings
+from memory_mesh.safekeeping.key_lines import carry_keys
+
+_STAGE = "move"
+_BESIDE = (IDENTITY, files.KEY_RECORD, erasures.FILE, "mirrors", "system")
+_NOT_COPIED = re.compile(r".*(\.db|-wal|-shm|\.lock|\.partial|\.import\.lock)")
+_SHOWN = 3  # findings that a message names
+
+
+def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
+    """Moves a whole store to a folder that holds no store; its key stays where it is found."""
+    source, target = _apart(Path(folder), Path(to))
+    found = copying.files(source)
+    if not found:
+        raise NotFound(f"there is no store in {source}. Check --db-dir")
+    files.given_identity(source)
+    make_folder(target)
+    with files.disk_faults(target), _locked(found.values()):
+        staging.sweep(target, _STAGE)
+        if not _is_there(source, target, found):
+            with staging.staged(target, _STAGE) as partial:
+                for namespace in found:
+                    _copied(source, partial, namespace)
+                _copy_rest(source, partial)
+                staging.sync_tree(partial)
+                _put(partial, target)
+        kept = _set_aside(source)
+    return Moved(
+        to=str(target),
+        namespaces=tuple(found),
+        kept=str(kept),
+        remarks=(
+            f"name the new folder from now on: --db-dir {target}, or MEMORY_MESH_DIR={target}",
+            f"the old files are kept in {kept}; remove them when the new place works",
+        ),
+    )
+
+
+def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLike[str]) -> Moved:
+    """Moves one namespace to another store, which gets the keys of this store as older ones."""
+    source, target = _apart(Path(folder), Path(to))
+    path, place = copying.place(source, namespace), copying.place(target, namespace)
+    if namespace not in copying.files(source):
+        raise NotFound(
+            f"there is no namespace {shown_namespace(namespace)!r} in {source}. "
+            "List those there are: memory-mesh namespaces"
+        )
+    make_folder(place.parent)
+    remarks: list[str] = []
+    with files.disk_faults(target), _locked([path]), locked(place.parent / IMPORT_LOCK):
+        staging.sweep(target, _STAGE)
+        stands = copying.standing(path)
+        if erasures.is_erased(target, stands.identity):
+            raise StoreError(f"this namespace was erased from the store in {target}")
+        remarks += carry_keys(source, target)
+        if not _is_same(stands, place):
+            _refuse_filled(place, target, namespace)
+            with staging.staged(target, _STAGE) as partial, _locked([place]):
+                _copied(source, partial, namespace)
+                staging.sync_tree(partial)
+                _refuse_filled(place, target, namespace)
+                publish(copying.place(partial, namespace), place)
+        _take_along(path.with_suffix(".spool"), place.with_suffix(".spool"))
+        kept = _set_file_aside(path)
+    remarks.append(f"the old file is kept as {kept}; when the new place works, remove it")
+    return Moved(to=str(target), namespaces=(namespace,), kept=str(kept), remarks=tuple(remarks))
+
+
+def _apart(source: Path, target: Path) -> tuple[Path, Path]:
+    """Both folders as they are on the disk; neither may lie in the other."""
+    source, target = source.resolve(), target.resolve()
+    if source == target or source in target.parents or target in source.parents:
+        raise InvalidInput(f"{target} is not apart from {source}; name a folder outside of it")
+    keys = key_folder(os.environ).resolve()
+    if target in (keys, *keys.parents):
+        raise InvalidInput(
+            f"the keys lie in {keys}, and would be inside the store they protect; set {KEY_FOLDER} "
+            f"to a folder outside {target}, or name another folder"
+        )
+    return source, target
+
+
+def _is_there(source: Path, target: Path, found: Iterable[str]) -> bool:
+    """Whether an interrupted move has already brought everything; refuses any other store."""
+    there, identity = copying.files(target), files.identity_of(target)
+    own = identity == files.identity_of(source)
+    if not there and (own or identity is None):
+        return False
+    if own and all(
+        name in there and _is_same(copying.standing(copying.place(source, name)), there[name])
+        for name in found
+    ):
+        return True
+    raise StoreError(
+        f"there is another store in {target}: name another folder, or move single namespaces "
+        "there: memory-mesh move --only --namespace NAME --to FOLDER"
+    )
+
+
+def _is_same(stands: Kept, place: Path) -> bool:
+    """Whether a file holds the same namespace, as of the same write."""
+    if not place.exists() or dumping.is_empty(place):
+        return False
+    return copying.standing(place) == stands
+
+
+def _refuse_filled(place: Path, target: Path, namespace: str) -> None:
+    if not dumping.is_empty(place):
+        raise InvalidInput(
+            f"the store in {target} has a namespace {shown_namespace(namespace)} with memories "
+            "already, and nothing is merged. To bring it there under another name: memory-mesh "
+            "export --to FILE, then memory-mesh import --from FILE --into NAME"
+        )
+
+
+def _copied(source: Path, partial: Path, namespace: str) -> None:
+    """Copies a namespace and verifies the copy."""
+    place = copying.place(partial, namespace)
+    make_folder(place.parent)
+    stands = copying.copied(copying.place(source, namespace), place)
+    wrong = list(findings(partial, namespace, stands.schema))
+    if copying.standing(place) != stands:
+        wrong.append("the copy is not as of the same write")
+    if wrong:
+        raise StoreIsDamaged(
+            f"the namespace {shown_namespace(namespace)} in {source} is damaged: "
+            f"{'; '.join(wrong[:_SHOWN])}. Nothing was moved. Run: memory-mesh repair; if that "
+            "does not help: memory-mesh salvage --to FOLDER"
+        )
+
+
+def _copy_rest(source: Path, partial: Path) -> None:
+    """Copies the small files beside the databases, and those of the store."""
+    for path in sorted((source / "namespaces").iterdir()):
+        if path.is_file() and not _NOT_COPIED.fullmatch(path.name):
+            files.copy_file(path, partial / "namespaces" / path.name)
+    for name in _BESIDE:
+        if (source / name).is_dir():
+            shutil.copytree(source / name, partial / name)
+        elif (source / name).exists():
+            files.copy_file(source / name, partial / name)
+
+
+def _put(partial: Path, target: Path) -> None:
+    """Renames what was copied into place, the namespaces last: with them it is the store.
+
+    The identity comes first: a call after a kill knows by it what is its own.
+    """
+    own = files.identity_of(target) == files.identity_of(partial)
+    erasures.carry(partial, target)
+    for name in (*_BESIDE, "namespaces"):
+        new, there = partial / name, target / name
+        if not new.exists() or name == erasures.FILE:
+            continue
+        if there.is_dir():
+            if not own and any(there.iterdir()):
+                raise StoreError(f"{there} is there already: name another folder")
+            shutil.rmtree(there)
+        new.replace(there)
+        sync_folder(target)
+
+
+def _set_aside(source: Path) -> Path:
+    """Gives the old files another name, the namespaces first; returns the folder."""
+    place, name = (
+        (source, "store")
+        if os.path.ismount(source) or not os.access(source.parent, os.W_OK)
+        else (source.parent, source.name)
+    )
+    aside = place / f"{name}.moved-{_stamp()}"
+    make_folder(aside)
+    for each in ("namespaces", "index", *_BESIDE):
+        if (source / each).exists():
+            (source / each).rename(aside / each)
+    sync_folder(source)
+    with suppress(OSError):
+        source.rmdir()  # unless it holds models or files of agents
+    sync_folder(place)
+    return aside
+
+
+def _take_along(spool: Path, to: Path) -> None:
+    """Moves records of reads that wait for the next write, unless some wait there too."""
+    if spool.exists() and not to.exists():
+        files.copy_file(spool, to)
+        spool.unlink()
+
+
+def _set_file_aside(path: Path) -> Path:
+    """Gives a namespace's old file another name, which is no namespace's; returns it."""
+    kept = path.with_suffix(f".moved-{_stamp()}.bak")
+    path.with_suffix(".head").unlink(missing_ok=True)
+    path.rename(kept)
+    for end in ("-wal", "-shm"):  # SQLite finds the log of a file by its name
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + end).rename(kept.with_name(kept.name + end))
+    sync_folder(path.parent)
+    return kept
+
+
+@contextmanager
+def _locked(paths: Iterable[Path]) -> Iterator[None]:
+    """Keeps every process from writing to these namespaces."""
+    with ExitStack() as stack:
+        for path in paths:
+            stack.enter_context(locked(path.with_suffix(".lock")))
+        yield
+
+
+def _stamp() -> str:
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
