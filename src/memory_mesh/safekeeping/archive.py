@@ -20,7 +20,7 @@ from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.engines.ledgers.sqlite import file_names
-from memory_mesh.engines.ledgers.sqlite.keeping import dumping
+from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping
 from memory_mesh.engines.ledgers.sqlite.keeping.dumping import Layout, Mark, NewFile
 from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.formats.archive import Manifest, Table, row_line, row_values, written
@@ -150,8 +150,9 @@ def publish(new: Path, path: Path) -> None:
             lost = path.with_name(path.name + end)
             with suppress(FileNotFoundError):
                 lost.rename(path.with_suffix(f".lost-{os.urandom(6).hex()}{end}.bak"))
-    path.with_suffix(".head").unlink(missing_ok=True)  # the next write makes one
+    path.with_suffix(".head").unlink(missing_ok=True)
     dumping.put_into_place(new, path)
+    copying.acknowledge(path)
     sync_folder(path.parent)
 
 

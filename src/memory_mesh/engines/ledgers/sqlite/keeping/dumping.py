@@ -13,8 +13,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names, schema, states
-from memory_mesh.engines.ledgers.sqlite.connections import Files, connect, create, translated
+from memory_mesh.engines.ledgers.sqlite.connections import Files
+from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import packing, sums
+from memory_mesh.engines.ledgers.sqlite.opening import connect, create
 from memory_mesh.engines.ledgers.sqlite.verify import verify
 from memory_mesh.errors import InvalidInput, StoreIsDamaged, StoreIsNewer
 from memory_mesh.fastdataclass import dataclass
@@ -129,7 +131,7 @@ def is_empty(path: Path) -> bool:
     """Whether nothing was ever written to the namespace in a file, or there is no file."""
     if not path.exists() or not path.stat().st_size:
         return True
-    with translated(), closing(connect(path)) as db:
+    with translated(path, _name(path)), closing(connect(path)) as db:
         if not schema.version(db):
             return True
         (seq,) = db.execute("SELECT seq FROM store").fetchone()
@@ -187,7 +189,7 @@ class NewFile:
         marks = ", ".join("?" * len(table.columns))
         if table.name == "block" and schema.version(self._db) >= _PACKED_SINCE:
             values = _repacked(values, table.columns, packing.packed)
-        with _in_rows(table.name):
+        with self._in_rows(table.name):
             self._db.execute("BEGIN")
             if table.name == "store":
                 self._db.execute("DELETE FROM store")  # the one that making the file has left
@@ -199,7 +201,7 @@ class NewFile:
 
     def finish(self, keys: Sequence[str], new_identity: str | None) -> Mark:
         """Fills what is derived, migrates, and gives the namespace its name; where it stands."""
-        with _in_rows("what is derived"):
+        with self._in_rows("what is derived"):
             self._db.execute("BEGIN")
             for statement in _KEYWORDS.split(";"):
                 self._db.execute(statement)
@@ -231,6 +233,17 @@ class NewFile:
         """Closes the file as it is."""
         self._db.close()
 
+    @contextmanager
+    def _in_rows(self, name: str) -> Iterator[None]:
+        """Rows that no version of ours wrote are the fault of the archive."""
+        with translated(self._path, self._namespace):
+            try:
+                yield
+            except (sqlite3.IntegrityError, sqlite3.InterfaceError, TypeError, ValueError) as error:
+                raise InvalidInput(
+                    f"a row of {name} in the archive cannot be stored: {error}"
+                ) from error
+
     def _rename(self) -> None:
         """Notes the name under which the chain began if the namespace has another now."""
         (was,) = self._db.execute("SELECT namespace FROM store").fetchone()
@@ -253,7 +266,7 @@ def put_into_place(new: Path, path: Path) -> None:
 
     A file that is there, and may be open elsewhere, gets the content in one transaction.
     """
-    with translated():
+    with translated(path, _name(path)):
         if path.exists() and path.stat().st_size:
             with closing(connect(new)) as source, closing(connect(path)) as target:
                 source.backup(target)
@@ -262,16 +275,8 @@ def put_into_place(new: Path, path: Path) -> None:
             new.replace(path)
 
 
-@contextmanager
-def _in_rows(name: str) -> Iterator[None]:
-    """Rows that no version of ours wrote are the fault of the archive."""
-    with translated():
-        try:
-            yield
-        except (sqlite3.IntegrityError, sqlite3.InterfaceError, TypeError, ValueError) as error:
-            raise InvalidInput(
-                f"a row of {name} in the archive cannot be stored: {error}"
-            ) from error
+def _name(path: Path) -> str:
+    return file_names.namespace(path.name) or path.name
 
 
 def _repacked(
