@@ -42,8 +42,6 @@ ALTER TABLE packed_block RENAME TO block;
 DROP INDEX text_hash;
 DROP INDEX text_echo;
 DROP INDEX version_memory;
-DROP INDEX version_session;
-DROP INDEX version_speaker;
 DROP INDEX version_valid_from;
 DROP INDEX version_valid_until;
 DROP INDEX version_pattern;

@@ -3,8 +3,6 @@
 CREATE INDEX text_hash ON text (hash);
 CREATE INDEX text_echo ON text (echo) WHERE echo IS NOT NULL;
 CREATE INDEX version_memory ON version (memory, recorded_from);
-CREATE INDEX version_session ON version (session, ord) WHERE session IS NOT NULL;
-CREATE INDEX version_speaker ON version (speaker COLLATE NOCASE) WHERE speaker IS NOT NULL;
 CREATE INDEX version_valid_from ON version (valid_from)
     WHERE valid_from IS NOT NULL AND recorded_until IS NULL;
 CREATE INDEX version_valid_until ON version (valid_until)
