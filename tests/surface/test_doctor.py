@@ -216,7 +216,7 @@ def test_a_key_that_is_gone(patient: Patient) -> None:
     keys = KeyFile.of(Path(patient.place.store), patient.place.environment)
     assert keys.keys()
     keys.path.unlink()
-    is_(patient.found()["key"], Mark.WARNING, "is not there", "backup")
+    is_(patient.found()["key"], Mark.FAILED, "is not there", "memory-mesh keys replace")
     assert not keys.path.exists()  # a look makes no new one
 
 

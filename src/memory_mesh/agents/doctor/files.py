@@ -100,7 +100,9 @@ def _wrong(keys: KeyFile) -> str | None:
         if keys.recorded():
             keys.keys()
     except WrongKey as error:
-        return f"the store was written with another key than the one of {error.path}"
+        if not keys.path.exists():
+            return f"{error.path} is not there, and the store was written with its key"
+        return f"the store was written with another key than those in {error.path}"
     except StoreError:  # told below, with its own fix
         return None
     return None
