@@ -1,24 +1,20 @@
 """Repair: rebuilds what a namespace derives from its rows, in place."""
 
 import shutil
-import sqlite3
 from os import PathLike
 from pathlib import Path
 
 from memory_mesh.engines.indexes.lance.index_folders import folder_name
-from memory_mesh.engines.ledgers.sqlite import file_names, opening
+from memory_mesh.engines.ledgers.sqlite import file_names
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file, rebuilding
+from memory_mesh.engines.ledgers.sqlite.opening import Connection
 from memory_mesh.engines.ledgers.sqlite.verify import verify
-from memory_mesh.errors import NotFound, StoreIsDamaged
+from memory_mesh.errors import NotFound
 from memory_mesh.model.safekeeping import Repaired
 from memory_mesh.process.locks import locked
 
 _LOCK_SECONDS = 30.0
-_SALVAGE = (
-    "what is damaged is not derived from anything else, so that repair cannot rebuild it. Copy "
-    "what can be read into a new store: memory-mesh salvage --to FOLDER"
-)
 
 
 def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = False) -> Repaired:
@@ -30,19 +26,15 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     path = Path(folder) / "namespaces" / file_names.file_name(namespace)
     if not path.exists():
         raise NotFound(f"there is no namespace {namespace} in {folder}")
-    with locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS), translated(path, namespace):
-        db = opening.connect(path)
-        try:
-            return _repaired(db, path, namespace, accept_loss=accept_loss)
-        except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-                raise StoreIsDamaged(f"{path}: {_SALVAGE}") from error
-            raise
-        finally:
-            db.close()
+    with (
+        locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS),
+        translated(path, namespace),
+        rebuilding.opened(path) as db,
+    ):
+        return _repaired(db, path, namespace, accept_loss=accept_loss)
 
 
-def _repaired(db: sqlite3.Connection, path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
+def _repaired(db: Connection, path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
     mark = head_file.read(path)
     flaw = None if mark is None else head_file.flaw(db, path, namespace, mark)
     if flaw is not None and not accept_loss:

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 HEADER = 100  # bytes of the file's header, before the first page's own
-_USUAL = (8192, 4096, 2048, 16384, 1024, 32768, 65536, 512)  # page sizes, the likely ones first
+_USUAL = (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)  # page sizes
 _KINDS = frozenset((0, 2, 5, 10, 13))  # how a page begins; 0: of a longer value, or free
 _LOG_HEADER, _FRAME_HEADER = 32, 24  # bytes
 _BIG_ENDIAN = 0x377F0683  # the log's first word, if its sums are of such words
@@ -75,7 +75,7 @@ class Pages:
         (told,) = struct.unpack(">I", self._log.read(8, 4))
         if self._log.length and told in _USUAL:
             return int(told)
-        return max(_USUAL, key=self._likelihood)
+        return max(_USUAL, key=self._likelihood)  # the least of several: each begins at a page
 
     def _likelihood(self, size: int) -> float:
         """The share of pages that begin as one does, if pages were so large."""

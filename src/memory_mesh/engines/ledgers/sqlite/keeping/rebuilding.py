@@ -6,12 +6,20 @@ file as it was before the step or after it, and the next run does the rest.
 
 import json
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite import opening, rows
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.policy.writing import audit
 
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_SALVAGE = (
+    "what is damaged is not derived from anything else, so that repair cannot rebuild it. Copy "
+    "what can be read into a new store: memory-mesh salvage --to FOLDER"
+)
 _KEYWORDS = ("live", "rest", "skill_live")
 _PARTS = ("", "_data", "_idx", "_content", "_docsize", "_config")
 _OPEN = "SELECT text FROM version WHERE recorded_until IS NULL AND status = 'active'"
@@ -21,6 +29,9 @@ def repair(db: sqlite3.Connection) -> list[str]:
     """Rebuilds all that is derived; what was done, in sentences. The caller holds the lock."""
     done = []
     wrong = _page_findings(db)
+    if wrong:
+        with suppress(sqlite3.DatabaseError):  # of a keyword table; what else is wrong shows below
+            db.execute("REINDEX")  # first: an index that lacks rows hides them from the rest
     try:
         with _transaction(db):
             done += _derived(db)
@@ -28,9 +39,23 @@ def repair(db: sqlite3.Connection) -> list[str]:
         done = _anew(db)
         wrong = True
     if wrong:
-        db.execute("VACUUM")  # makes every index anew from its table, and leaves lost pages out
-        done.append("the file was written anew, with its indexes")
+        db.execute("VACUUM")  # leaves out pages that nothing leads to
+        done.append("the indexes were made anew, and the file was written anew")
     return done
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[opening.Connection]:
+    """A connection to a database that may be damaged; StoreIsDamaged names salvage."""
+    db = opening.connect(path)
+    try:
+        yield db
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
+            raise StoreIsDamaged(f"{path}: {_SALVAGE}") from error
+        raise
+    finally:
+        db.close()
 
 
 def forget_index(db: sqlite3.Connection) -> bool:

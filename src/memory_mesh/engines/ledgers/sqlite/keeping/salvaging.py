@@ -28,6 +28,7 @@ from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Indexed
 from memory_mesh.model.safekeeping import SalvagedChain, SalvagedNamespace
+from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.policy.writing.recited import fingerprint
 
 _NUMBERED = ("memory", "text", "version", "observation", "vector", "skill")  # with a checksum
@@ -180,6 +181,9 @@ def _make_whole(
 
 def _reword(db: sqlite3.Connection, losses: Losses, means: Means) -> None:
     """Makes the terms and the echo of texts anew of which only the content is sure."""
+    if not rows.head(db).analyzer:  # the row that says which terms these are is lost
+        db.execute("UPDATE store SET analyzer = ?", (ANALYZER,))
+        losses.reworded += [number for (number,) in db.execute("SELECT number FROM text")]
     for number in losses.reworded:
         row = db.execute(
             "SELECT content, (SELECT tags FROM version v WHERE v.text = text.number "
