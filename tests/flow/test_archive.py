@@ -39,11 +39,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, dice = tmp_path_factory.mktemp("made") / "source", random.Random(17)
     with opened(folder) as mesh:
         ids = [
-            mesh.add(
-                f"{dice.choice(TOPICS)} {' '.join(dice.sample(WORDS, 3))} {number}",
-                tags=["kept"] if number % 3 else [],
-                scope=Scope("atlas") if number % 4 == 0 else None,
-            ).id
+            str(
+                mesh.add(
+                    f"{dice.choice(TOPICS)} {' '.join(dice.sample(WORDS, 3))} {number}",
+                    tags=["kept"] if number % 3 else [],
+                    scope=Scope("atlas") if number % 4 == 0 else None,
+                ).id
+            )
             for number in range(60)
         ]
         mesh.update(ids[1], content="another wording of the birch")
@@ -154,7 +156,7 @@ def test_a_killed_import_leaves_no_half_namespace(store: Path, tmp_path: Path) -
     assert seen == {True, False}
 
 
-def killed_at(at: int, act, target: Path) -> bool:  # type: ignore[no-untyped-def]  # any call
+def killed_at(at: int, act, target: Path) -> bool:
     """Runs a call in a child that ends without a word at its nth step; True if it came through."""
     child = os.fork()
     if not child:
@@ -238,7 +240,7 @@ def test_a_log_without_its_database_is_not_played_into_the_import(
     assert kept.read_bytes() == b"left behind"
 
 
-def rewritten(path: Path, to: Path, change) -> None:  # type: ignore[no-untyped-def]  # of a dict
+def rewritten(path: Path, to: Path, change) -> None:
     """A sealed archive whose manifest says something else."""
     with archive_file.reading(path) as reader, to.open("wb") as file:
         plain = json.loads(archive.written(reader.manifest))
@@ -266,7 +268,7 @@ def rewritten(path: Path, to: Path, change) -> None:  # type: ignore[no-untyped-
         (lambda plain, _: plain.pop("kind"), InvalidInput, "manifest of the archive cannot be"),
     ],
 )  # fmt: skip
-def test_an_archive_of_another_version_or_that_is_not_whole_is_refused(  # type: ignore[no-untyped-def]
+def test_an_archive_of_another_version_or_that_is_not_whole_is_refused(
     store: Path, tmp_path: Path, change, error: type[Exception], says: str
 ) -> None:
     safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
@@ -280,7 +282,7 @@ def test_an_archive_of_another_version_or_that_is_not_whole_is_refused(  # type:
 def test_a_changed_text_breaks_the_chain_of_an_archive_that_is_sealed_anew(
     store: Path, tmp_path: Path
 ) -> None:
-    def change(plain, members) -> None:  # type: ignore[no-untyped-def]
+    def change(plain, members) -> None:
         import hashlib
 
         name = "tables/text.jsonl"

@@ -5,9 +5,9 @@
     gzip member   tar: manifest.json, then tables/<name>.jsonl as the manifest lists them
     gzip member   empty; its comment is the SHA-256 of the member before: the seal
 
-Both are read by `tar xzf`. A flip in a compressed stream need not change what comes out, and gzip
-ignores some bits of its headers, so the seal is compared before anything is unpacked. Nothing here
-holds more than a line of a table in memory.
+Both are read by `tar xzf`. gzip's own checksum is of the content only, and it ignores bits of its
+header, so the seal is compared before anything is unpacked. Nothing here holds more than a line of
+a table in memory.
 """
 
 import gzip

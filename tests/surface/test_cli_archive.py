@@ -1,0 +1,43 @@
+"""`export`, `import` and `move` as a user runs them."""
+
+import json
+
+import pytest
+
+from tests.surface.command import CommandLine
+
+
+def test_a_namespace_goes_to_a_file_and_into_another_store(cli: CommandLine) -> None:
+    cli.stored("the door is red")
+    done = cli("export", "--to", "a.tar.gz", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["memories"] == 1
+    done = cli("import", "--from", "a.tar.gz", "--db-dir", "other", "--into", "copy")
+    assert (done.code, done.out) == (
+        0,
+        "[MemoryMesh] Imported 1 memories, 1 blocks, into copy; the chain was verified.\n",
+    )
+    assert "under the name copy" in done.err
+    listed = json.loads(cli("list", "--db-dir", "other", "--namespace", "copy", "--json").out)
+    assert [memory["content"] for memory in listed["memories"]] == ["the door is red"]
+    again = cli("import", "--from", "a.tar.gz")
+    assert again.code == 1
+    assert "--into NAME" in again.err
+
+
+@pytest.mark.parametrize("words", [["export"], ["import"], ["move"]])
+def test_what_is_needed_is_asked_for(cli: CommandLine, words: list[str]) -> None:
+    assert cli(*words).code == 2
+
+
+def test_a_store_and_a_namespace_are_moved(cli: CommandLine) -> None:
+    cli.stored("the door is red")
+    cli.stored("the gate is blue", "--namespace", "work")
+    done = cli("move", "--only", "--namespace", "work", "--to", "second")
+    assert done.code == 0, done.err
+    assert cli("namespaces", "--db-dir", "second").out == "work\n"
+    done = cli("move", "--to", "third", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["namespaces"] == ["default"]
+    assert cli("namespaces", "--db-dir", "third").out == "default\n"
+    assert cli("move", "--to", "fourth").code == 1
