@@ -42,15 +42,15 @@ def readable(folder: Path, most: int, namespace: str = NAMESPACE) -> dict[str, W
             return {}
 
 
-def wordings(path: Path) -> dict[str, set[Wording]]:
-    """Every content and status that memories of a sound file ever had together, by id."""
-    found: dict[str, set[Wording]] = {}
+def wordings(path: Path) -> dict[str, list[Wording]]:
+    """Every content and status that memories of a sound file had together, oldest first, by id."""
+    found: dict[str, list[Wording]] = {}
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         for id_, content, status in db.execute(
             "SELECT m.id, t.content, v.status FROM version v "
-            "JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
+            "JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text ORDER BY v.number"
         ):
-            found.setdefault(id_, set()).add((content, status))
+            found.setdefault(id_, []).append((content, status))
     return found
 
 
