@@ -48,7 +48,8 @@ def wordings(path: Path) -> dict[str, list[Wording]]:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         for id_, content, status in db.execute(
             "SELECT m.id, t.content, v.status FROM version v "
-            "JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text ORDER BY v.number"
+            "JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text "
+            "ORDER BY v.number"
         ):
             found.setdefault(id_, []).append((content, status))
     return found
