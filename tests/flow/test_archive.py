@@ -334,3 +334,11 @@ def test_neither_direction_holds_the_namespace_in_memory(tmp_path: Path) -> None
     peak(1)  # loads the modules
     (few, small), (many, large) = peak(4), peak(24)
     assert many - few < (large - small) / 8
+
+
+@pytest.mark.parametrize("end", [".0123456789ab.partial", ".lost-0123456789ab-wal.bak"])
+def test_what_a_killed_import_left_goes_with_its_namespace(store: Path, end: str) -> None:
+    left = database(store).with_suffix(end)
+    left.write_bytes(b"half a namespace")
+    safekeeping.delete_namespace(store, "default")
+    assert not left.exists()

@@ -13,7 +13,8 @@ from memory_mesh.process.durable_files import sync_folder
 
 _ENDING = re.compile(
     r"\.db(-wal|-shm|-journal)?|\.lock|\.head|\.spool(-[0-9a-f]+)?"
-    r"|\.(before|moved)-[0-9A-Za-z-]+\.bak(-wal|-shm|-journal)?"
+    r"|\.(before|moved|lost)-[0-9A-Za-z-]+\.bak(-wal|-shm|-journal)?"
+    r"|\.[0-9a-f]{12}\.partial(-wal|-shm|-journal)?"  # of a killed import
 )
 _IDENTITY = re.compile(r"[0-9a-f]{32}")
 _LAST = (".db", ".db-wal", ".db-shm", ".lock")  # while the lock is there, nobody makes it anew
