@@ -208,3 +208,14 @@ def test_the_damaged_store_is_not_changed_and_a_full_folder_is_refused(tmp_path:
         salvage(tmp_path / "old", tmp_path / "new")
     with pytest.raises(NotFound, match="holds no namespace"):
         salvage(tmp_path / "nothing", tmp_path / "other")
+
+
+def test_a_memory_whose_id_was_changed_gets_the_id_that_its_block_names(tmp_path: Path) -> None:
+    texts = _written(tmp_path / "old")
+    db = sqlite3.connect(_database(tmp_path / "old"))
+    db.execute("UPDATE memory SET id = replace(id, 'mem_1', 'mem_x') WHERE number = 9")
+    db.commit()
+    db.close()
+    namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
+    assert namespace.verification.ok
+    assert _read(tmp_path / "new") == texts

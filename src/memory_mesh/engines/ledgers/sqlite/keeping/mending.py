@@ -57,7 +57,7 @@ def _memories(
     ).fetchall():
         known = losses.known.get("memory", {}).get(number, {})
         block = told.of_hash.get(hashed.hex())
-        named = str(known.get("id") or ("" if block is None else block.memory))
+        named = str(known.get("id") or "") if block is None else block.memory
         if not named or _taken(db, named):
             named = draw("mem")
         open_, first = db.execute(
