@@ -56,8 +56,9 @@ def identity_of(store: Path, name: str) -> str:
 def test_a_byte_search_finds_nothing_of_a_deleted_namespace(store: Path) -> None:
     first = filled(store, namespace="shop")
     databases = store / "namespaces"
-    for name in ("shop.before-0002-1.bak", "shop.spool", "shop.head", "shop.spool-00ff"):
-        (databases / name).write_text(TEXTS[0])
+    beside = (".before-0002-1.bak", ".spool", ".head", ".spool-00ff", ".salvage.jsonl")
+    for ending in beside:
+        (databases / f"shop{ending}").write_text(TEXTS[0])
     body = Place(store / "index", "shop", "space").folder
     (body / "_versions").mkdir(parents=True)
     (body / "_versions" / "1.manifest").write_text(TEXTS[1])
