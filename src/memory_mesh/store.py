@@ -11,13 +11,13 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from memory_mesh import flows
 from memory_mesh.config import Config
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.errors import Closed
+from memory_mesh.errors import Closed, StoreError
 from memory_mesh.policy.privacy import Rule
 from memory_mesh.ports import LLM, Clock, Embedder, Index, Ledger, Redactor, Reranker, Sink
 from memory_mesh.process import forks
@@ -249,14 +249,19 @@ class OpenStore:
         return folder_bytes(self.folder / "index" / folder_name(namespace))
 
     def feed_sinks(self, seconds: float) -> None:
-        """Hand the sinks what was written to the namespaces used here, for at most this long."""
+        """Hand the sinks what was written to the namespaces used here, for at most this long.
+
+        What cannot be read now waits for the next process; who used the namespace was told why.
+        """
         if not self.sinks:
             return
         import time
 
         end = time.monotonic() + seconds
         for namespace in sorted(self.used):
-            flows.upkeep.drain(self.ledger, namespace, self.sinks, max(0.0, end - time.monotonic()))
+            rest = max(0.0, end - time.monotonic())
+            with suppress(StoreError):
+                flows.upkeep.drain(self.ledger, namespace, self.sinks, rest)
 
     def close(self) -> None:
         """Release everything, whatever fails."""

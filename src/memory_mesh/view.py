@@ -96,6 +96,8 @@ class View:
         if self._closed:
             raise Closed
         opened = self._store.opened()
+        if opened.sinks:
+            opened.used.add(self._config.namespace)
         known = (self._config.namespace, *sorted(self._config.predicates))
         if self._config.predicates and known not in opened.registered:
             self._register(opened, self._config.predicates)
@@ -142,8 +144,6 @@ class View:
         namespace, redactor = config.namespace, opened.redactor(config.namespace)
         agent = prepare.redact_identity(redactor, config.agent_id)
         stored = prepare.redact_scope(redactor, Scope(config.project, None, config.session))
-        if opened.sinks:
-            opened.used.add(namespace)
         return Access(
             ledger=opened.ledger,
             ids=opened.ids,

@@ -21,6 +21,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -95,6 +96,11 @@ def sink_on_a_full_disk(folder: Path) -> Report:
     """A line that was cut off by the full disk is told again, whole and on a line of its own."""
     failures = Child(_cut_off, folder).result()
     return Report({"cut off": 1}, failures)
+
+
+def no_free_block(folder: Path) -> str:
+    """What a write says on a disk without a free block; empty where nothing can be mounted."""
+    return str(Child(_without_a_block, folder).result())
 
 
 def can_inject_errors() -> bool:
@@ -202,6 +208,29 @@ def _cut_off(folder: Path) -> list[str]:
     lines = path.read_text().splitlines()
     wrong = [f"the disk cut at {cut}, the last line is {lines[-1][:80]}"]
     return [] if json.loads(lines[-1])["position"] == blocks[-1].position and cut else wrong
+
+
+def _without_a_block(folder: Path) -> str:
+    """In a process of its own: SQLite cannot even make the shared memory of its log."""
+    here = folder / "disk"
+    here.mkdir()
+    if small_disk(here) != TMPFS:
+        return ""
+    call(_stored, here / "store")
+    with suppress(OSError), (here / "filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(b"x" * 4096)
+    with MemoryMesh(db_dir=here / "store") as mesh:
+        try:
+            mesh.add("nothing fits")
+        except StoreError as error:
+            return f"{type(error).__name__}: {error}"
+    return "stored"
+
+
+def _stored(store: Path) -> None:
+    with MemoryMesh(db_dir=store) as mesh:
+        mesh.add("tea is hot")
 
 
 def small_disk(here: Path) -> str:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memory_mesh.errors import StoreIsFull
 from tests.faults import disk
 
 SEED = 20260302
@@ -16,6 +17,13 @@ def test_a_full_disk_loses_nothing_and_stays_readable(tmp_path):
 
 def test_a_sink_on_a_full_disk_hears_every_block_in_the_end(tmp_path):
     disk.sink_on_a_full_disk(tmp_path).holds()
+
+
+def test_a_disk_without_a_free_block_is_said_to_be_full(tmp_path):
+    said = disk.no_free_block(tmp_path)
+    if not said:
+        pytest.skip("this machine lets nobody mount anything")
+    assert said == f"StoreIsFull: {StoreIsFull.__doc__}"
 
 
 @pytest.mark.skipif(not disk.can_inject_errors(), reason="libfiu is missing")

@@ -145,6 +145,24 @@ def test_a_sink_hears_of_every_write_once_it_is_there(tmp_path):
     assert [line["block_hash"] for line in lines] == [(block.hash or b"").hex() for block in blocks]
 
 
+def test_a_sink_hears_what_waits_when_the_next_mesh_is_opened_and_closed(tmp_path):
+    trail = tmp_path / "trail.jsonl"
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        mesh.add("tea is hot")
+    with MemoryMesh(db_dir=tmp_path, sinks=[JsonLinesSink(trail)]):
+        pass
+    assert len(trail.read_text().splitlines()) == 1
+
+
+def test_a_mesh_with_a_sink_closes_over_a_damaged_database(tmp_path):
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        mesh.add("tea is hot")
+    database = tmp_path / "namespaces" / "default.db"
+    database.write_bytes(b"x" * database.stat().st_size)
+    with MemoryMesh(db_dir=tmp_path, sinks=[JsonLinesSink(tmp_path / "trail.jsonl")]) as mesh:
+        assert mesh.verify().findings
+
+
 class Waiting:
     """A sink that knows whether it was asked while a write was on."""
 

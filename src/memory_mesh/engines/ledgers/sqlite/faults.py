@@ -1,6 +1,7 @@
 """Faults of SQLite and the disk in our words: which file it is, and the command that helps."""
 
 import errno
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,11 @@ _BUSY = {
 }
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _REFUSED = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+_NO_SHARED_MEMORY = {  # of the log: it is made before anything is read or written
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+}
 _NO_TEXT = "Could not decode to UTF-8"  # Python's own: SQLite keeps any bytes as a text
 _NO_SCHEMA = (  # a statement of ours that SQLite no longer understands: the schema was damaged
     "invalid fts5 file format",
@@ -110,8 +116,9 @@ def _said(error: Exception, path: Path, namespace: str) -> MeshError | None:
 
 
 def _of_sqlite(error: sqlite3.Error, path: Path, namespace: str) -> StoreError | None:
-    code = getattr(error, "sqlite_errorcode", 0) & PRIMARY
-    if code in _FULL:
+    whole = getattr(error, "sqlite_errorcode", 0)
+    code = whole & PRIMARY
+    if code in _FULL or (whole in _NO_SHARED_MEMORY and _has_no_room(path)):
         return StoreIsFull()
     if code in _BUSY:
         return StoreIsBusy()
@@ -133,3 +140,11 @@ def _of_disk(error: OSError, path: Path) -> StoreError | None:
     return StoreError(
         f"the store folder {path.parent} cannot be used: {error.strerror}. Check --db-dir."
     )
+
+
+def _has_no_room(path: Path) -> bool:
+    """Whether the file system has not a single free block; False if it does not say so."""
+    try:
+        return not os.statvfs(path.parent).f_bavail
+    except OSError:
+        return False
