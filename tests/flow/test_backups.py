@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sqlite3
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from memory_mesh import safekeeping
 from memory_mesh.engines.ledgers.sqlite.keeping import copying
-from memory_mesh.errors import BackupIsDamaged, InvalidInput, NotFound, StoreError
+from memory_mesh.errors import BackupIsDamaged, InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model.safekeeping import Backup
 from memory_mesh.safekeeping import erasures, manifest as manifests, staging
@@ -135,6 +136,35 @@ def test_a_namespace_that_cannot_be_read_does_not_keep_the_others_out(store: Pat
     assert not done.ok
     assert [name for name, _ in done.missing] == ["default"]
     assert safekeeping.restore(done.folder, store.parent / "new").missing == ("default",)
+
+
+def test_a_namespace_that_lacks_writes_is_named_and_removes_no_older_backup(store: Path) -> None:
+    database = copying.place(store, "default")
+    older = database.read_bytes()
+    added(store, "written after the copy")
+    backed_up(store)
+    database.write_bytes(older)
+    done = backed_up(store, days=1, keep=1)
+    (found,) = next(kept for kept in done.namespaces if kept.namespace == "default").findings
+    assert "lacks acknowledged writes" in found
+    assert done.removed == ()
+
+
+@pytest.mark.parametrize("how", [lambda path: os.truncate(path, 0), Path.unlink])
+def test_a_namespace_that_was_emptied_is_missing_and_removes_no_older_backup(
+    store: Path, how: Callable[[Path], None]
+) -> None:
+    backed_up(store)
+    how(copying.place(store, "default"))
+    done = backed_up(store, days=1, keep=1)
+    assert [name for name, _ in done.missing] == ["default"]
+    assert "lacks acknowledged writes" in done.missing[0][1]
+    assert done.removed == ()
+    shutil.rmtree(store.parent / "backups")
+    for other in copying.files(store).values():
+        how(other)
+    with pytest.raises(StoreIsDamaged, match="lacks acknowledged writes"):
+        backed_up(store)
 
 
 def test_a_backup_holds_the_archives_of_the_system_memory_and_no_keys(store: Path) -> None:

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import safekeeping
-from memory_mesh.errors import InvalidInput, NotFound, StoreError
+from memory_mesh.errors import (
+    InvalidInput,
+    NotFound,
+    StoreError,
+    StoreIsDamaged,
+    WritesAreMissing,
+)
 from memory_mesh.process.keys import KeyFile
 from memory_mesh.safekeeping import erasures
 from memory_mesh.safekeeping.key_lines import key_ids
@@ -129,3 +135,15 @@ def test_a_kill_at_any_point_of_a_move_loses_nothing(tmp_path: Path, *, only: bo
         if ended:
             break
     assert ended
+
+
+def test_a_namespace_that_lacks_acknowledged_writes_is_not_moved(tmp_path: Path) -> None:
+    source = filled(tmp_path / "source")
+    older = database(source).read_bytes()
+    with opened(source) as mesh:
+        mesh.add("written after the copy")
+    database(source).write_bytes(older)
+    with pytest.raises(StoreIsDamaged, match="lacks acknowledged writes"):
+        safekeeping.move_namespace(source, "default", tmp_path / "to")
+    with opened(source) as mesh, pytest.raises(WritesAreMissing):
+        mesh.get_all()

@@ -71,6 +71,8 @@ def _check(store: Path, target: Path, keep: int | None) -> None:
     if keep is not None and keep < 1:
         raise InvalidInput(f"keep is the number of backups that stay, 1 or more, not {keep}")
     if not copying.files(store):
+        for wrong in copying.gone(store).values():
+            raise StoreIsDamaged(wrong)
         raise NotFound(f"there is no store in {store}, so nothing to back up. Check --db-dir")
     if store.resolve() in (target.resolve(), *target.resolve().parents):
         raise InvalidInput(
@@ -109,7 +111,7 @@ def _filled(partial: Path, store: Path, made: datetime, tell: Tell) -> manifests
 def _namespaces(partial: Path, store: Path, tell: Tell) -> tuple[list[Kept], list[tuple[str, str]]]:
     """Copies and checks each namespace; a damaged one does not keep the others out."""
     kept: list[Kept] = []
-    missing: list[tuple[str, str]] = []
+    missing = list(copying.gone(store).items())
     found = copying.files(store)
     for number, (namespace, source) in enumerate(found.items(), 1):
         line = f"{number} of {len(found)}: {shown_namespace(namespace)}"
@@ -126,7 +128,7 @@ def _namespaces(partial: Path, store: Path, tell: Tell) -> tuple[list[Kept], lis
             continue
         tell(f"{line}, checking")
         wrong = checking.findings(partial, namespace, copy.schema)
-        kept.append(replace(copy, namespace=namespace, findings=wrong))
+        kept.append(replace(copy, namespace=namespace, findings=(*copy.findings, *wrong)))
     tell("")
     return kept, missing
 

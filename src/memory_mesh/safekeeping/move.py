@@ -21,6 +21,7 @@ from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping
 from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model.safekeeping import Kept, Moved
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process.durable_files import sync_folder
@@ -149,8 +150,8 @@ def _copied(source: Path, partial: Path, namespace: str) -> None:
     place = copying.place(partial, namespace)
     make_folder(place.parent)
     stands = copying.copied(copying.place(source, namespace), place)
-    wrong = list(findings(partial, namespace, stands.schema))
-    if copying.standing(place) != stands:
+    wrong = [*stands.findings, *findings(partial, namespace, stands.schema)]
+    if replace(copying.standing(place), findings=stands.findings) != stands:
         wrong.append("the copy is not as of the same write")
     if wrong:
         raise StoreIsDamaged(

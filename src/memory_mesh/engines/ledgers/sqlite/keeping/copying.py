@@ -21,6 +21,7 @@ from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file, read_only
 from memory_mesh.engines.ledgers.sqlite.namespace_file import cannot_be_written
 from memory_mesh.errors import StoreIsDamaged
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model.safekeeping import Kept
 from memory_mesh.process import forks, private, waits
 
@@ -43,14 +44,31 @@ def files(store: Path) -> dict[str, Path]:
     return found
 
 
+def gone(store: Path) -> dict[str, str]:
+    """What is wrong with namespaces that were written to, by their head files, and hold nothing."""
+    folder = store / "namespaces"
+    wrong: dict[str, str] = {}
+    for path in sorted(folder.glob(f"*{head_file.SUFFIX}")):
+        namespace = file_names.namespace(head_file.database_name(path.name))
+        database = path.with_suffix(file_names.SUFFIX)
+        mark = head_file.read(database)
+        if namespace is None or mark is None or (database.exists() and database.stat().st_size):
+            continue
+        if head_file.read(database) == mark:  # else it was deleted meanwhile
+            what = "it is empty" if database.exists() else "it is gone"
+            wrong[namespace] = str(head_file.missing(database, namespace, mark, what))
+    return wrong
+
+
 def place(store: Path, namespace: str) -> Path:
     """The file of a namespace."""
     return store / "namespaces" / file_names.file_name(namespace)
 
 
 def copied(source: Path, target: Path, progress: Progress | None = None) -> Kept:
-    """Copies a namespace's file as it is at one moment; says which moment."""
+    """Copies a namespace's file as it is at one moment; says which, and which writes it lacks."""
     private.make_file(target)  # SQLite fills an empty file and keeps its mode
+    mark = head_file.read(source)
     with (
         translated(source, _namespace(source)),
         forks.inside_sqlite(),
@@ -60,9 +78,12 @@ def copied(source: Path, target: Path, progress: Progress | None = None) -> Kept
         new.execute("PRAGMA synchronous = OFF")  # whoever asked for the copy syncs it
         db.execute("BEGIN")
         found = _standing(db)
+        flaw = None if mark is None else head_file.flaw(db, source, found.namespace, mark)
         db.backup(new, pages=_STEP_PAGES, progress=_told(progress), sleep=0.0)
         db.execute("COMMIT")
-    return found
+    if flaw is None or head_file.read(source) != mark:  # it was just restored
+        return found
+    return replace(found, findings=(f"head file: {flaw}",))
 
 
 def standing(path: Path) -> Kept:
