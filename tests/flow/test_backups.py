@@ -1,5 +1,6 @@
 """Backups and their restoring, on real stores."""
 
+import math
 import multiprocessing
 import os
 import shutil
@@ -15,12 +16,15 @@ import pytest
 
 from memory_mesh import safekeeping
 from memory_mesh.engines.ledgers.sqlite.keeping import copying
+from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.errors import BackupIsDamaged, InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.fastdataclass import replace
+from memory_mesh.model import Lens, Question
 from memory_mesh.model.safekeeping import Backup
 from memory_mesh.safekeeping import erasures, manifest as manifests, staging
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from tests.flow.angles import SPACE, Angles
 from tests.stores import unpacked
 
 NOW = datetime(2026, 11, 16, 20, 30, tzinfo=UTC)
@@ -217,6 +221,35 @@ def test_a_process_that_lives_through_a_restore_writes_to_the_restored_store(sto
     assert sorted(texts(store)) == [DARK, "written by a process that had the old store open"]
     with MemoryMesh(db_dir=store, embedder="none") as mesh:
         assert mesh.verify().ok
+
+
+def test_a_process_that_lives_through_a_restore_forgets_what_it_found_before(store: Path) -> None:
+    done = backed_up(store)
+    with MemoryMesh(db_dir=store, embedder="none") as mesh:
+        mesh.add("Dogs chew bones")
+        assert mesh.search("chew bones")
+        safekeeping.restore(done.folder, store, replace=True)
+        mesh.add("Parliament passed the bill")
+        assert mesh.search("chew bones") == []
+
+
+def test_a_process_that_lives_through_a_restore_forgets_the_vectors_it_held(tmp_path: Path) -> None:
+    folder, asked = tmp_path / "store", Angles().embed(["at 80"]).vectors[0][0]
+    ledger = SqliteLedger(folder, FrozenClock(NOW))
+
+    def cosine() -> float:
+        with ledger.read("default") as snapshot:
+            question = Question(SPACE, asked, 1)
+            return snapshot.near(question, Lens(datetime.now(UTC))).found[0].cosine
+
+    with closing(ledger), MemoryMesh(db_dir=folder, custom_embedder=Angles()) as mesh:
+        mesh.add("Tea is served at 0")
+        done = backed_up(folder)
+        mesh.add("Dogs chew bones at 40")
+        assert cosine() == pytest.approx(math.cos(math.radians(40)), abs=0.001)
+        safekeeping.restore(done.folder, folder, replace=True)
+        mesh.add("Parliament passed the bill at 80")
+        assert cosine() == pytest.approx(1.0, abs=0.001)
 
 
 def test_the_lock_files_are_the_same_before_and_after(store: Path) -> None:

@@ -391,3 +391,16 @@ def test_readers_beside_writers_never_see_a_loss(tmp_path):
 def _copy(source: Path, target: Path) -> Path:
     shutil.copytree(source, target)
     return target
+
+
+def test_a_namespace_that_another_process_makes_during_a_look_is_not_missing(tmp_path, monkeypatch):
+    read = head_file.read
+
+    def late(path: Path) -> head_file.Mark | None:
+        monkeypatch.setattr(head_file, "read", read)
+        stored(tmp_path, texts=1)
+        return read(path)
+
+    with opened(tmp_path) as mesh:
+        monkeypatch.setattr(head_file, "read", late)
+        assert len(mesh.get_all()) == 1

@@ -481,8 +481,8 @@ def _cache_key(
     lens = query.lens
     where = filter_text(lens)
     return (
-        "search", namespace, query.text, query.limit, where, head.identity, head.seq, query.profile,
-        query.keyword_only, lens.scope, lens.across, lens.statuses, lens.as_of, lens.valid_at,
-        lens.any_validity, lens.session_days, tuple(sorted(query.weights.items())),
+        "search", namespace, query.text, query.limit, where, head.identity, head.seq, head.hash,
+        query.profile, query.keyword_only, lens.scope, lens.across, lens.statuses, lens.as_of,
+        lens.valid_at, lens.any_validity, lens.session_days, tuple(sorted(query.weights.items())),
         query.min_similarity, query.min_relevance, reading.period, reranked,
     )  # fmt: skip

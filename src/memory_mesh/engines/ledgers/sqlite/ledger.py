@@ -94,7 +94,8 @@ class SqliteLedger(SqliteAudit):
     def read(self, namespace: str) -> Iterator[Snapshot]:
         """One read transaction; a namespace that does not exist reads as empty."""
         with self._files.reading(namespace) as db:
-            yield SqliteSnapshot(db, self._tails, namespace)
+            life = db.life if isinstance(db, Connection) else ""
+            yield SqliteSnapshot(db, self._tails, f"{namespace} {life}")
 
     def note(
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None

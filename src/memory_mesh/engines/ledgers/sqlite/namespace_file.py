@@ -41,6 +41,7 @@ class NamespaceFile:
         self._place: Place | None = None
         self._written: tuple[int, int] | None = None  # the file's size and time of change
         self._log: Log | None = None
+        self._losses = 0  # of the log: what was written may have become other than it was
         self._reads_only = False  # the folder cannot be written
         self._seen: Mark | None = None  # what this process saw in the database, or wrote to it
         self._mutex = threading.Lock()
@@ -53,14 +54,17 @@ class NamespaceFile:
         """
         found = _stat(self.path)
         if found is None or not found.st_size:
-            self._check_gone(found)
-            return False
+            mark = head_file.read(self.path)
+            found = _stat(self.path)  # again: others may have made the database and then its line
+            if found is None or not found.st_size:
+                self._check_gone(found, mark)
+                return False
         log = _stat(f"{self.path}-wal") if self._known else None
         place, written = _place(found), (found.st_size, found.st_mtime_ns)
         with self._mutex:
-            stale = self._place != place or self._written != written
-            if self._known:
-                stale |= self._log_is_lost(log)
+            lost = bool(self._known) and self._log_is_lost(log)
+            self._losses += lost and not self._reads_only
+            stale = lost or self._place != place or self._written != written
             if stale and self._place is not None:
                 self._forget()
             self._place, self._written = place, written
@@ -168,6 +172,7 @@ class NamespaceFile:
 
     def _held_against(self, mark: Mark | None, end: float) -> Connection:
         db = self._opened(end)
+        db.life = f"{self._place} {self._losses}"
         if mark is None:
             return db
         try:
@@ -191,12 +196,11 @@ class NamespaceFile:
 
         return read_only.connect(self.path, self.namespace)
 
-    def _check_gone(self, found: os.stat_result | None) -> None:
+    def _check_gone(self, found: os.stat_result | None, mark: Mark | None) -> None:
         """Raises unless a database that is not there, or is empty, may be so.
 
         An empty file without a head file was just made, unless this process has it open.
         """
-        mark = head_file.read(self.path)
         if mark is None and found is not None and self._known and _place(found) == self._place:
             mark = self._seen
         with self._mutex:

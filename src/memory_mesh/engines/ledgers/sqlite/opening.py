@@ -23,6 +23,7 @@ class Connection(sqlite3.Connection):
 
     migrated = 0
     immutable = False  # reads a file that cannot be written, without a lock
+    life = ""  # differs after a restore: what a process remembers of the file is no longer so
     flaw: StoreIsDamaged | None = None  # of a database that is only looked at
 
 

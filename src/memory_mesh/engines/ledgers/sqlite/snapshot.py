@@ -182,9 +182,9 @@ _MAX_CHECKED_TEXTS = 10_000  # if none of these is visible, the reader does not 
 class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
     """Implements `ports.Snapshot`: a namespace at one moment."""
 
-    def __init__(self, db: sqlite3.Connection, tails: Tails, namespace: str) -> None:
+    def __init__(self, db: sqlite3.Connection, tails: Tails, file: str) -> None:
         self._db = db
-        self._tails, self._namespace = tails, namespace
+        self._tails, self._file = tails, file
         self._head: Head | None = None  # read once: it cannot change inside a transaction
 
     def head(self) -> Head:
@@ -208,7 +208,7 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
 
     def near(self, question: Question, lens: Lens) -> Nearest:
         """The best versions by meaning, exact above the body that the question may ask."""
-        identity = f"{self._namespace} {self.head().identity}"  # a file may be copied
+        identity = f"{self._file} {self.head().identity}"  # a file may be copied
         return vectors.near(self._db, self._tails, identity, question, self._visible(lens))
 
     def around(
@@ -241,7 +241,7 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
         """Of each text the memories that are near enough and visible to its reader."""
         from memory_mesh.engines.ledgers.sqlite import similar
 
-        identity = f"{self._namespace} {self.head().identity}"
+        identity = f"{self._file} {self.head().identity}"
         return similar.similar(self._db, self._tails, identity, sought)
 
     def vectored(self, space: Space, after: int, limit: int) -> "tuple[int, list[Vectored]]":
