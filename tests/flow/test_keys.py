@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,31 @@ def reopened(store: Path) -> MemoryMesh:
 
 
 # --- rotation -------------------------------------------------------------------------------------
+
+
+def test_a_rotation_between_the_looks_at_file_and_record_makes_no_wrong_key(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    KeyFile.of(store).keys()
+    rotated: list[str] = []
+
+    def followed(read: Callable[..., Sequence[object]]) -> Callable[..., Sequence[object]]:
+        """Reads; after the first of the two another process rotates."""
+
+        def reading(*asked: object) -> Sequence[object]:
+            found = read(*asked)
+            if not rotated:
+                rotated.append("now")
+                rotated.append(KeyFile.of(store).rotate().id)
+            return found
+
+        return reading
+
+    monkeypatch.setattr(key_record, "read", followed(key_record.read))
+    monkeypatch.setattr(KeyFile, "_lines", followed(KeyFile._lines))
+    assert KeyFile.of(store).keys()
+    assert KeyFile.of(store).newest.id == rotated[1]
+    assert [line.id for line in KeyFile.of(store).recorded()][-1] == rotated[1]
 
 
 @pytest.mark.parametrize("text", ["the port is two", RUMOUR])

@@ -82,12 +82,13 @@ class KeyFile:
 
     def keys(self) -> list[Key]:
         """Every key, the oldest first."""
+        recorded = self.recorded()  # first: whoever makes or rotates a key records it afterwards
         try:
-            lines = self._found()
+            lines = self._found(recorded)
         except (OSError, UnicodeDecodeError) as error:
             raise self._refused(error) from error
         keys = self._all_parsed(lines)
-        self._hold_against_record(keys)
+        self._hold_against_record(keys, recorded)
         return keys
 
     def recorded(self) -> list[key_record.Recorded]:
@@ -138,18 +139,19 @@ class KeyFile:
         except (StoreError, UnicodeDecodeError):
             return False
         with suppress(WrongKey):
-            self._hold_against_record(keys)
+            self._hold_against_record(keys, self.recorded())
             raise InvalidInput(
                 f"the key of this store is in {self.path}: nothing is lost, and nothing was "
                 "replaced. To use another key from now on, run: memory-mesh keys rotate"
             )
         return True
 
-    def _hold_against_record(self, keys: Sequence[Key]) -> None:
+    def _hold_against_record(
+        self, keys: Sequence[Key], recorded: Sequence[key_record.Recorded]
+    ) -> None:
         """Raises WrongKey if the store was written with another key; else records those in use."""
         if self._folder is None:
             return
-        recorded = self.recorded()
         own = [self._line_of(key) for key in keys]
         if recorded and recorded[-1] not in own:
             raise self._wrong(recorded[-1].id, there=True)
@@ -175,10 +177,10 @@ class KeyFile:
         except OSError as error:
             raise self._refused(error) from error
 
-    def _found(self) -> list[str]:
+    def _found(self, recorded: Sequence[key_record.Recorded]) -> list[str]:
         """The lines of the file, which is made if there is none and the store never had one."""
         if not self.path.exists():
-            if recorded := self.recorded():
+            if recorded:
                 raise self._wrong(recorded[-1].id, there=False)
             make_folder(self.path.parent)
             drafts.publish(self.path, _HEAD + _new_key().line)
