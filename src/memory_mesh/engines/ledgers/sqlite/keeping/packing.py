@@ -13,8 +13,8 @@ from functools import lru_cache
 
 _PLAIN, _NAMED, _HASHED = 1, 2, 3
 _HASH, _MEMORY, _TIME = "\x00", "\x01", "\x02"  # a text that holds one of them is packed plain
-_TAKEN = re.compile(f"[{_HASH}-{_TIME}]")
-_SHA256 = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+_TAKEN = (_HASH, _MEMORY, _TIME)
+_SHA256 = re.compile(r'"([0-9a-f]{64})"')  # found by its first character, so that it costs little
 _ID = re.compile(r'"([a-z]+_[0-9]+_[0-9a-f]{6})"')
 _BITS = -12  # a window of 4 KiB without a header: it is copied for each text
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -48,13 +48,13 @@ def packed(text: str | None, memories: str, at: int) -> bytes | None:
     """
     if text is None:
         return None
-    if _TAKEN.search(text):
+    if any(each in text for each in _TAKEN):
         return bytes((_PLAIN,)) + _deflated(text)
     text = _named(text, memories, at)
     if (found := _SHA256.search(text)) is None:
         return bytes((_NAMED,)) + _deflated(text)
-    text = f"{text[: found.start()]}{_HASH}{text[found.end() :]}"
-    return bytes((_HASHED,)) + bytes.fromhex(found[0]) + _deflated(text)
+    text = f"{text[: found.start(1)]}{_HASH}{text[found.end(1) :]}"
+    return bytes((_HASHED,)) + bytes.fromhex(found[1]) + _deflated(text)
 
 
 def unpacked(stored: str | bytes | None, memories: str, at: int) -> str | None:
