@@ -230,9 +230,10 @@ def _schema(row: rows.Row) -> PredicateSchema:
 def _echoes(db: sqlite3.Connection, echo: bytes) -> tuple[Memory, ...]:
     """Active memories with the same words, oldest first; they differ in audience or person."""
     found = db.execute(
-        f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE t.echo = ? "  # noqa: S608  # own names
-        "AND v.recorded_until IS NULL AND v.status = 'active' ORDER BY v.number LIMIT ?",
-        (echo, _MAX_COMPARED_ECHOES),
+        f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE substr(t.echo, 1, 3) = ? "  # noqa: S608
+        "AND t.echo = ? AND v.recorded_until IS NULL AND v.status = 'active' "
+        "ORDER BY v.number LIMIT ?",
+        (echo[: rows.KEY_BYTES], echo, _MAX_COMPARED_ECHOES),
     )
     return tuple(map(rows.memory, found))
 

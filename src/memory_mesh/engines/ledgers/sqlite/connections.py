@@ -118,6 +118,7 @@ class Files:
             with file.lock.held(seconds), forks.inside_sqlite():
                 if not file.look():
                     opening.create(file.path)
+                file.enlarge(end)
                 with file.connection(end) as db:
                     if db.migrated < schema.NEWEST:
                         opening.migrate(db, file.path, namespace, end)

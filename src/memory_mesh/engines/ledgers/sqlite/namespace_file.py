@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite import file_names, schema
+from memory_mesh.engines.ledgers.sqlite.faults import PRIMARY
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.engines.ledgers.sqlite.keeping.head_file import Mark
 from memory_mesh.engines.ledgers.sqlite.opening import Connection, await_log, connect, patiently
@@ -42,6 +43,7 @@ class NamespaceFile:
         self._written: tuple[int, int] | None = None  # the file's size and time of change
         self._log: Log | None = None
         self._losses = 0  # of the log: what was written may have become other than it was
+        self._fits = schema.SMALL_BYTES  # a larger file may have outgrown its pages
         self._reads_only = False  # the folder cannot be written
         self._seen: Mark | None = None  # what this process saw in the database, or wrote to it
         self._mutex = threading.Lock()
@@ -110,6 +112,30 @@ class NamespaceFile:
             self._seen = mark
             if found is not None and self._place in {None, _place(found)}:
                 self._place, self._written = _place(found), (found.st_size, found.st_mtime_ns)
+
+    def enlarge(self, end: float) -> None:
+        """Gives a file that outgrew its small pages large ones; the caller holds the lock.
+
+        It needs to be alone with the file. If it is not, it tries again at twice the size, and so
+        does the next process. A flaw of the file is said by the next usual connection.
+        """
+        size = self._written[0] if self._written is not None else 0
+        if size <= self._fits:
+            return
+        self._fits = 2 * size
+        if size > schema.REWRITTEN_BYTES:
+            return
+        self.release()
+        db = self._connect(end)
+        try:
+            if db.flaw is None and schema.version(db) == schema.NEWEST and schema.enlarge(db):
+                self._fits = schema.REWRITTEN_BYTES
+        except sqlite3.OperationalError as error:  # it is as it was, and the write may go on
+            if error.sqlite_errorcode & PRIMARY not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL}:
+                raise
+        finally:
+            db.close()
+        self.look()
 
     def is_unused(self) -> bool:
         """True when nobody uses the file, and no thread still waits for its lock."""

@@ -13,6 +13,7 @@ from memory_mesh.process import lock_holder, private, waits
 from memory_mesh.typed import TypeVar
 
 T = TypeVar("T")
+_WRITABLE = "mode=rw"
 _CACHE_KIB = 8192  # page cache a connection may grow to
 _BUSY_SECONDS = 0.1  # that SQLite itself waits; we look at the deadline and ask it again
 _BEING_MADE, _LOOK_SECONDS = "128", 0.005  # the byte that SQLite locks to make shared memory
@@ -22,12 +23,13 @@ class Connection(sqlite3.Connection):
     """A connection that remembers how far it saw its file migrated; no file ever goes back."""
 
     migrated = 0
+    reads_only = False
     immutable = False  # reads a file that cannot be written, without a lock
     life = ""  # differs after a restore: what a process remembers of the file is no longer so
     flaw: StoreIsDamaged | None = None  # of a database that is only looked at
 
 
-def connect(path: Path, mode: str = "mode=rw") -> Connection:
+def connect(path: Path, mode: str = _WRITABLE) -> Connection:
     """A connection to an existing file that waits for its disk at every commit."""
     db = sqlite3.connect(
         f"file:{file_names.quoted(str(path))}?{mode}",
@@ -38,6 +40,7 @@ def connect(path: Path, mode: str = "mode=rw") -> Connection:
         cached_statements=256,
         factory=Connection,
     )
+    db.reads_only = mode != _WRITABLE
     try:
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA foreign_keys = ON")
@@ -99,9 +102,11 @@ def migrate(db: Connection, path: Path, namespace: str, end: float) -> None:
     db.migrated = schema.NEWEST
 
 
-def migrated(db: sqlite3.Connection) -> int:
+def migrated(db: Connection) -> int:
     """The last migration this file has seen; a database without one of ours is no empty store."""
     found = schema.version(db)
+    if found >= schema.NEWEST and not db.reads_only and not schema.is_logged(db):
+        return schema.NEWEST - 1  # whoever gives it large pages was killed: `migrate` sets it right
     if not found and db.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise StoreIsDamaged
     return found

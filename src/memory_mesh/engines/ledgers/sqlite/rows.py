@@ -50,6 +50,7 @@ MEMORY = """
     v.confidence, v.tier, v.pinned, v.tags, v.extra, v.lesson, v.heritage, v.skill, v.claim,
     v.source_stated, v.triggers
 """
+KEY_BYTES = 3  # of a digest, by which its index finds it: whole ones would fill many pages
 JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
 BLOCK = (
     "position, id, seq, operation, agent, at, memories, wire, salt, erased, metadata, digest, "

@@ -19,9 +19,11 @@ from memory_mesh.process.private import make_file
 LOWEST_SQLITE = (3, 35, 0)
 NEWEST = 12  # the number of the last migration
 PAGE = 1024  # bytes; an empty table or index takes one page, and most of a small file's are empty
+LARGE_PAGE = 8192  # of a file that has grown: it holds five vectors, of which a small one takes two
+SMALL_BYTES, REWRITTEN_BYTES = 2 * 2**20, 64 * 2**20  # a file between them gets large pages
 APPLICATION = 0x4D4D7368  # "MMsh", in the header of every file since migration 11
 _SUMMED, _REWRITTEN = 11, 12  # migrations with more to do than their statements
-_INDEXED_PAGES = 400  # a file with more pages has the indexes of indexes.sql
+_INDEXED_PAGES = 500  # a file with more pages has the indexes of indexes.sql
 _FOLDER = Path(__file__).parent / "migrations"
 
 
@@ -42,6 +44,8 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
     """Make or migrate the schema; the caller holds the lock."""
     found = version(db)
     if found >= NEWEST:
+        if not is_logged(db):  # a kill came while the file was written anew
+            db.execute("PRAGMA journal_mode = WAL")
         return
     if not found:
         if db.execute("SELECT 1 FROM sqlite_master").fetchone():  # a database, but not of ours
@@ -66,10 +70,27 @@ def grow(db: sqlite3.Connection) -> None:
             db.execute(statement)
 
 
+def is_logged(db: sqlite3.Connection) -> bool:
+    """True where writes go to a log first, as they do but while the file is written anew."""
+    return bool(db.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
+
+
+def enlarge(db: sqlite3.Connection) -> bool:
+    """Give a file that outgrew small pages large ones; False if somebody else has it open.
+
+    The caller holds the lock. A kill leaves a rollback journal, which the next to open the file
+    plays back, or the finished file, and no log: `ensure` sets it up again.
+    """
+    if db.execute("PRAGMA page_size").fetchone()[0] != PAGE:
+        return True
+    db.execute("PRAGMA busy_timeout = 0")  # whoever has it open may keep it for hours
+    return _rewrite(db, LARGE_PAGE)
+
+
 def is_indexed(db: sqlite3.Connection) -> bool:
     """True where the file has the indexes of a grown one."""
     try:
-        db.execute("SELECT hash FROM text INDEXED BY text_hash LIMIT 0")
+        db.execute("SELECT memory FROM observation INDEXED BY observation_memory LIMIT 0")
     except sqlite3.OperationalError as error:
         if "no such index" not in str(error):
             raise
@@ -94,8 +115,8 @@ def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> Non
     for name, function in _FUNCTIONS.items():
         db.create_function(name, 1, function, deterministic=True)
     db.create_function("packed", 3, packing.packed, deterministic=True)
-    if step.number == _REWRITTEN:
-        _rewrite(db)
+    if step.number == _REWRITTEN and _bytes(db) <= SMALL_BYTES:
+        _rewrite(db, PAGE)
     db.execute("BEGIN IMMEDIATE")
     try:
         for statement in _statements(step.sql):
@@ -116,24 +137,34 @@ def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> Non
             db.execute("ROLLBACK")
 
 
-def _rewrite(db: sqlite3.Connection) -> None:
-    """Write the file anew with today's page size, if it has another and nobody else has it open.
+def _bytes(db: sqlite3.Connection) -> int:
+    """How large the file is, with what is still in its log."""
+    (pages,), (size,) = (
+        db.execute(f"PRAGMA {of}").fetchone() for of in ("page_count", "page_size")
+    )
+    return int(pages * size)
+
+
+def _rewrite(db: sqlite3.Connection, page: int) -> bool:
+    """Write the file anew with pages of a size; False if somebody else has it open.
 
     SQLite changes the size of pages outside of WAL only. A kill leaves a rollback journal, which
     the next to open the file plays back, and a file without WAL before this step: the step is done
-    again. A file that somebody else has open keeps its pages: they are right, only large.
+    again. A file that somebody else has open keeps its pages: they are right, only too large or
+    too small.
     """
-    if db.execute("PRAGMA page_size").fetchone()[0] == PAGE:
-        return
+    if db.execute("PRAGMA page_size").fetchone()[0] == page:
+        return True
     try:
         db.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
             raise
-        return
-    db.execute(f"PRAGMA page_size = {PAGE}")
+        return False
+    db.execute(f"PRAGMA page_size = {page}")
     db.execute("VACUUM")
     db.execute("PRAGMA journal_mode = WAL")
+    return True
 
 
 def _claim_key(filed: str) -> str:
@@ -159,11 +190,11 @@ _FUNCTIONS: dict[str, Callable[[str], str | bytes | None]] = {
 def _statements(script: str) -> list[str]:
     """A script's statements one by one: executescript would commit on its own.
 
-    Comments are left out: SQLite keeps the text of a table in the file, in every file.
+    Comments and indents are left out: SQLite keeps the text of a table in the file, in every file.
     """
     statements, pending = [], ""
     for line in script.splitlines():
-        pending += line.partition("--")[0].rstrip() + "\n"
+        pending += line.partition("--")[0].strip() + "\n"
         if sqlite3.complete_statement(pending):
             statements.append(pending)
             pending = ""

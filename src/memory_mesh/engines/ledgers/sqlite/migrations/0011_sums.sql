@@ -41,6 +41,8 @@ ALTER TABLE packed_block RENAME TO block;
 -- Each of these takes a page when it is empty; indexes.sql makes them once the file has grown.
 DROP INDEX text_hash;
 DROP INDEX text_echo;
+CREATE INDEX text_hash ON text (substr(hash, 1, 3));
+CREATE INDEX text_echo ON text (substr(echo, 1, 3)) WHERE echo IS NOT NULL;
 DROP INDEX version_memory;
 DROP INDEX version_valid_from;
 DROP INDEX version_valid_until;
@@ -50,7 +52,6 @@ DROP INDEX version_claim;
 DROP INDEX version_exclusive;
 DROP INDEX version_waiting;
 DROP INDEX version_origin;
-DROP INDEX version_triggers;
 DROP INDEX version_label;
 DROP INDEX version_pinned;
 DROP INDEX observation_memory;

@@ -1,7 +1,5 @@
--- Indexes of a file that has grown: in a small one a look at all rows takes no longer.
+-- Indexes of a file that has grown. What a search or an add asks for is indexed in every file.
 
-CREATE INDEX text_hash ON text (hash);
-CREATE INDEX text_echo ON text (echo) WHERE echo IS NOT NULL;
 CREATE INDEX version_memory ON version (memory, recorded_from);
 CREATE INDEX version_valid_from ON version (valid_from)
     WHERE valid_from IS NOT NULL AND recorded_until IS NULL;
@@ -20,8 +18,6 @@ CREATE INDEX version_waiting ON version (status, number)
     WHERE status IN ('quarantined', 'disputed') AND recorded_until IS NULL;
 CREATE INDEX version_origin ON version (source_ref)
     WHERE source_ref IS NOT NULL AND recorded_until IS NULL;
-CREATE INDEX version_triggers ON version (memory)
-    WHERE triggers != '[]' AND recorded_until IS NULL AND status = 'active';
 CREATE INDEX version_label ON version (label, memory)
     WHERE label IS NOT NULL AND recorded_until IS NULL;
 CREATE INDEX version_pinned ON version (memory)         -- a session starts with them
