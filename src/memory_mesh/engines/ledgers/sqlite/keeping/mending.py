@@ -12,8 +12,20 @@ from memory_mesh.engines.ledgers.sqlite.keeping.chaining import Telling
 from memory_mesh.engines.ledgers.sqlite.keeping.filling import drop
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import Known, Losses
 from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
-from memory_mesh.model import Channel, Kind, SourceKind, Status, Tier
+from memory_mesh.errors import MeshError
+from memory_mesh.model import (
+    Channel,
+    Claim,
+    Kind,
+    ProposedVerb,
+    Resolution,
+    SourceKind,
+    Status,
+    Tier,
+)
+from memory_mesh.model.record import read_heritage, read_lesson
 from memory_mesh.model.safekeeping import Unread
+from memory_mesh.typed import Any
 
 _WORDS: dict[str, tuple[type, str]] = {  # columns of a version that hold one of a few words
     "status": (Status, Status.ACTIVE),
@@ -23,6 +35,11 @@ _WORDS: dict[str, tuple[type, str]] = {  # columns of a version that hold one of
     "tier": (Tier, Tier.SHORT_TERM),
 }
 _LISTS = {"tags": list, "triggers": list, "extra": dict}
+_OBJECTS: dict[str, tuple[Callable[[Any], object], tuple[str, ...]]] = {
+    "claim": (lambda plain: Claim(**plain), ("subject", "predicate")),
+    "lesson": (read_lesson, ("pattern", "severity", "rule_confidence")),
+    "heritage": (read_heritage, ()),
+}  # how a column is read, and the columns that go with it
 _OWN = ("number", "memory", "text", "recorded_from", "recorded_until", "seq", "crc", "reasons")
 _REBUILT = json.dumps(["rebuilt by `memory-mesh salvage`"])
 _TOLD = 20  # memories named in one sentence
@@ -45,6 +62,22 @@ def mend(
         "AND w.at = v.recorded_from)"
     )
     _references(db, losses)
+    _unchecked(db, losses)
+
+
+def _unchecked(db: sqlite3.Connection, losses: Losses) -> None:
+    """Removes rows without a checksum that no read could return."""
+    for table, where, words in (
+        ("conflict", "resolution IS NOT NULL AND resolution NOT IN", Resolution),
+        ("proposal", "NOT json_valid(change) OR verb NOT IN", ProposedVerb),
+    ):
+        marks = ", ".join("?" * len(words))
+        count = db.execute(
+            f"DELETE FROM {table} WHERE {where} ({marks})",  # noqa: S608  # own names
+            [word.value for word in words],
+        ).rowcount
+        if count:
+            losses.others.append(Unread(table, None, None, f"{count} say what was never written"))
 
 
 def _memories(
@@ -170,6 +203,7 @@ def _build(
     filled = {name: value for name, value in row.items() if value is not None}
     names, marks = ", ".join(filled), ", ".join("?" * len(filled))
     db.execute(f"INSERT INTO version ({names}) VALUES ({marks})", list(filled.values()))  # noqa: S608
+    losses.reworded.append(text)  # its terms are those of its tags, too
     known = "an earlier version" if last else "its text"
     known = "what was left of the row" if lost else known
     losses.rebuilt.append(f"{id_}: a version, from {known}; check its status, audience and tags")
@@ -188,8 +222,21 @@ def _known_version(losses: Losses, memory: int, text: int) -> Known:
     """What is known of a lost version: the newest one of this memory and text."""
     for _, known in sorted(losses.known.get("version", {}).items(), reverse=True):
         if known.get("text", text) == text and known.get("memory") == memory:
-            return {name: _sound(name, value) for name, value in known.items()}
+            sound = {name: _sound(name, value) for name, value in known.items()}
+            return {name: value for name, value in sound.items() if name not in _unread(sound)}
     return {}
+
+
+def _unread(known: Known) -> set[str]:
+    """The columns of a claim, a lesson and a heritage that say what nobody wrote."""
+    wrong = set[str]()
+    for name, (read, columns) in _OBJECTS.items():
+        try:
+            if known.get(name) is not None:
+                read(json.loads(str(known[name])))
+        except (ValueError, TypeError, KeyError, AttributeError, MeshError):
+            wrong |= {name, *columns}
+    return wrong | {"kind"} if "lesson" in wrong else wrong
 
 
 def _word(name: str, value: Value) -> str:
