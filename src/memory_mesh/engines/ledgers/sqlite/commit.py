@@ -190,7 +190,7 @@ def record_recalls(db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
         )
         while not db.execute(_RECALL, (id_, *values)).rowcount:
             id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
-    schema.grow(db)
+        schema.grow(db)
 
 
 def prune_recalls(db: sqlite3.Connection, before: datetime, limit: int) -> int:

@@ -231,6 +231,8 @@ def _committed(db: Connection, file: NamespaceFile, end: float) -> Iterator[None
 
 def _refuse_read_only(folder: Path) -> None:
     """Raises StoreIsReadOnly for a folder in which nothing can be stored."""
+    if os.access(folder, os.W_OK):
+        return
     if folder.is_dir() and not os.access(folder, os.W_OK):  # in this order: others may make it
         raise StoreIsReadOnly(
             f"{folder} cannot be written: its memories can be read, and none be stored or changed. "

@@ -23,6 +23,7 @@ class Connection(sqlite3.Connection):
     """A connection that remembers how far it saw its file migrated; no file ever goes back."""
 
     migrated = 0
+    knows_grown = False  # saw the indexes of a grown file, which are never removed
     reads_only = False
     immutable = False  # reads a file that cannot be written, without a lock
     life = ""  # differs after a restore: what a process remembers of the file is no longer so

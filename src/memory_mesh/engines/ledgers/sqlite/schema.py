@@ -64,10 +64,16 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
 
 def grow(db: sqlite3.Connection) -> None:
     """Make the indexes that a grown file needs; inside the transaction that made it grow."""
+    if getattr(db, "knows_grown", False):
+        return
     (pages,) = db.execute("PRAGMA page_count").fetchone()
-    if pages > _INDEXED_PAGES and not is_indexed(db):
+    if pages <= _INDEXED_PAGES:
+        return
+    if not is_indexed(db):
         for statement in index_statements():
             db.execute(statement)
+    elif hasattr(db, "knows_grown"):
+        db.knows_grown = True  # they were there before this transaction, and stay
 
 
 def is_logged(db: sqlite3.Connection) -> bool:

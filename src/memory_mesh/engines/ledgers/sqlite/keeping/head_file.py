@@ -15,6 +15,7 @@ import os
 import sqlite3
 import zlib
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names
@@ -54,6 +55,7 @@ class Mark:
     hash: bytes
 
 
+@lru_cache(maxsize=256)
 def path_of(database: Path) -> Path:
     """The head file beside a database."""
     return database.with_suffix(SUFFIX)
