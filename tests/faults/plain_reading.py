@@ -1,5 +1,6 @@
 """A reader of damaged files that shares no code with the product: plain SQL, each row by itself."""
 
+import hashlib
 import shutil
 import sqlite3
 import tempfile
@@ -13,7 +14,7 @@ Wording = tuple[str, str]  # content and status
 _BEYOND = 20  # row numbers that are tried after the last one known
 _ROWS = {
     "memory": "SELECT number, id, status FROM memory WHERE number = ?",
-    "text": "SELECT number, content FROM text WHERE number = ?",
+    "text": "SELECT number, content, hash FROM text WHERE number = ?",
     "version": "SELECT memory, text, status FROM version "
     "WHERE number = ? AND recorded_until IS NULL",
 }
@@ -66,7 +67,7 @@ def highest(path: Path) -> int:
 def _joined(db: sqlite3.Connection, most: int) -> dict[str, Wording]:
     """Memories with exactly one open version, whose text is there."""
     memories = {row[0]: row[1:] for row in _rows(db, "memory", most)}
-    texts = {row[0]: row[1] for row in _rows(db, "text", most)}
+    texts = {row[0]: row[1] for row in _rows(db, "text", most) if _is_as_stored(row)}
     found: dict[str, list[Wording]] = {}
     for memory, text, status in _rows(db, "version", most):
         if memory in memories and text in texts and memories[memory][1] == status:
@@ -91,6 +92,12 @@ def _rows(db: sqlite3.Connection, table: str, most: int) -> list[Row]:
         if row is not None:
             found.append(row)
     return found
+
+
+def _is_as_stored(row: Row) -> bool:
+    """Whether a text's hash says that it is what was stored."""
+    content = row[1] if isinstance(row[1], bytes) else str(row[1]).encode()
+    return hashlib.sha256(content).digest() == row[2]
 
 
 def _decoded(value: object) -> str:

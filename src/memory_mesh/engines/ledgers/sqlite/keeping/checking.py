@@ -152,11 +152,14 @@ def _reads(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
 def _read(
     db: sqlite3.Connection, reader: Callable[[sqlite3.Connection], object], what: str
 ) -> Iterator[Finding]:
-    """A listing of all that there is of a kind."""
+    """A listing of all that there is of a kind; bytes that are no text stop it, as any read."""
+    lenient, db.text_factory = db.text_factory, str
     try:
         reader(db)
     except UNREADABLE as error:
         yield Finding("rows as reads return them", f"{what}: {error}")
+    finally:
+        db.text_factory = lenient
 
 
 def _conflicts(db: sqlite3.Connection) -> object:

@@ -91,7 +91,7 @@ def _value(kind: int, data: bytes) -> Value:
         return float(real)
     if kind < _LONG:
         return int.from_bytes(data, "big", signed=True)
-    return data.decode() if kind % 2 else data
+    return data.decode(errors="replace") if kind % 2 else data  # a checksum says if it is right
 
 
 def _over() -> int:
