@@ -14,7 +14,7 @@ from memory_mesh.engines.ledgers.sqlite.keeping import erasing
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Outcome
 from memory_mesh.process.locks import FairLock
-from memory_mesh.safekeeping import erasures
+from memory_mesh.safekeeping import erasures, namespaces
 from memory_mesh.safekeeping.namespaces import delete_namespace
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
@@ -109,6 +109,25 @@ def test_who_has_it_open_finds_that_it_does_not_exist(store: Path) -> None:
     with MemoryMesh(db_dir=store, namespace="shop") as again:
         assert again.verify().ok
         assert len(again.get_all()) == 1
+
+
+def test_what_others_note_while_it_is_deleted_is_gone_too(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(store, namespace="work")
+    index = namespaces._index
+
+    def meanwhile(folder: Path, name: str) -> int:
+        found = [memory.id for memory in mesh.get_all()]
+        mesh.search("which secret question")
+        mesh.get_many(found)  # its use is noted in the spool: the namespace is locked
+        assert (store / "namespaces" / "work.spool").exists()
+        return index(folder, name)
+
+    monkeypatch.setattr(namespaces, "_index", meanwhile)
+    with MemoryMesh(db_dir=store, namespace="work", embedder="none") as mesh:
+        delete_namespace(store, "work")
+    assert list((store / "namespaces").glob("work*")) == []
 
 
 def test_the_erasure_file_names_the_deleted_and_not_one_made_anew(store: Path) -> None:

@@ -78,7 +78,9 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
         if name == SYSTEM:
             with suppress(FileNotFoundError):
                 shutil.rmtree(store / "system")
-        size += erasing.remove([*kept_last, lock])
+        size += erasing.remove(kept_last)
+        late = erasing.files(databases, name)  # the spool: others found the namespace busy
+        size += erasing.remove([*(each for each in late if each != lock), lock])
     return DeletedNamespace(
         shown_namespace(name),
         memories=known.memories,

@@ -197,7 +197,8 @@ class SqliteLedger(SqliteAudit):
 
     def _leave(self, namespace: str, *noted: Noted) -> None:
         """Leaves these records and what waits in the spool; what finds no room there waits on."""
-        if waiting := [*self._waiting.drained(namespace), *noted]:
+        waiting = [*self._waiting.drained(namespace), *noted]
+        if waiting and self._files.exists(namespace):  # else it was just deleted
             self._left.add(namespace)
             rest = spool.append(self._files.spool(namespace), waiting, 0.0)
             self._waiting.wait_again(namespace, rest)
