@@ -3,12 +3,15 @@
 import random
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace
+from memory_mesh.safekeeping.archive import export_archive, import_archive
+from memory_mesh.safekeeping.repairing import repair
 from memory_mesh.safekeeping.salvaging import salvage
 from memory_mesh.sync import MemoryMesh
 
@@ -219,3 +222,18 @@ def test_a_memory_whose_id_was_changed_gets_the_id_that_its_block_names(tmp_path
     namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
     assert namespace.verification.ok
     assert _read(tmp_path / "new") == texts
+
+
+def test_a_namespace_that_was_imported_under_another_name_keeps_its_chain(tmp_path: Path) -> None:
+    store, archive = tmp_path / "store", tmp_path / "archive"
+    _written(store)
+    export_archive(store, "default", archive)
+    import_archive(store, archive, into="copy")
+    for found in salvage(store, tmp_path / "new").namespaces:
+        assert found.chain.breaks_at is None
+        assert found.verification.findings == ()
+    with closing(sqlite3.connect(store / "namespaces" / "copy.db")) as db, db:
+        db.execute("UPDATE store SET position = position - 1")
+    assert "the end of the chain and the counter: set right" in (
+        repair(store, "copy", accept_loss=True).done
+    )

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit, rows
+from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit, rows, states
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import Losses
 from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
 from memory_mesh.fastdataclass import dataclass
@@ -43,7 +43,7 @@ class Telling:
 def survey(db: sqlite3.Connection, namespace: str, losses: Losses) -> Telling:
     """Reads every block; one that was changed goes to the leftovers."""
     told = Telling()
-    before, position, kept, behind = audit.genesis(namespace), 0, 0, 0
+    before, position, kept, behind = _beginning(db, namespace), 0, 0, 0
     breaks_at: int | None = None
     for row in _rows(db):
         block = _sound(row)
@@ -79,7 +79,7 @@ def finish(
     _seal_anew(db, chain.kept, losses)
     head = rows.head(db)
     row = db.execute("SELECT position, hash FROM block ORDER BY position DESC LIMIT 1").fetchone()
-    position, hashed = row or (0, audit.genesis(head.namespace))
+    position, hashed = row or (0, _beginning(db, head.namespace))
     db.execute("UPDATE store SET position = ?, head = ?", (position, hashed))
     untold = list(_untold(db, told))
     lost = sorted(told.pairs - _there(db))
@@ -134,7 +134,7 @@ def _append(
 
 def _seal_anew(db: sqlite3.Connection, kept: int, losses: Losses) -> None:
     row = db.execute("SELECT hash FROM block WHERE position = ?", (kept,)).fetchone()
-    before = row[0] if row is not None else audit.genesis(rows.head(db).namespace)
+    before = row[0] if row is not None else _beginning(db, rows.head(db).namespace)
     position = kept
     for row in _rows(db, kept):
         _set_aside(db, row, "it lies behind a break of the chain and was sealed anew", losses)
@@ -147,6 +147,11 @@ def _seal_anew(db: sqlite3.Connection, kept: int, losses: Losses) -> None:
             (position, before, hashed, block.position),
         )
         before = hashed
+
+
+def _beginning(db: sqlite3.Connection, namespace: str) -> bytes:
+    """What the first block follows; an imported namespace may have had another name."""
+    return audit.genesis(states.chain_name(db, namespace))
 
 
 def _untold(db: sqlite3.Connection, told: Telling) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import opening, rows
+from memory_mesh.engines.ledgers.sqlite import opening, rows, schema, states
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.policy.writing import audit
@@ -134,11 +134,8 @@ def _anew(db: sqlite3.Connection) -> list[str]:
     Their entries are taken out of the schema, so that SQLite does not walk them; the rewrite that
     follows leaves their pages out.
     """
-    made = dict(
-        db.execute(
-            "SELECT name, sql FROM sqlite_master WHERE name IN ('live', 'rest', 'skill_live')"
-        ).fetchall()
-    )
+    with schema.empty("") as blank:  # the file's own statements may be damaged
+        made = dict(blank.execute("SELECT name, sql FROM sqlite_master").fetchall())
     names = [table + part for table in _KEYWORDS for part in _PARTS]
     marks = ", ".join("?" * len(names))
     db.execute("PRAGMA writable_schema = ON")
@@ -168,7 +165,7 @@ def _keyword_sentence(db: sqlite3.Connection) -> str:
 def _counters(db: sqlite3.Connection) -> list[str]:
     """Sets the end of the chain and the counter to what the blocks say, if they hold together."""
     head = rows.head(db)
-    position, before = 0, audit.genesis(head.namespace)
+    position, before = 0, audit.genesis(states.chain_name(db, head.namespace))
     for row in db.execute(f"SELECT {rows.BLOCK} FROM block ORDER BY position"):  # noqa: S608
         try:
             wrong = audit.flaw(rows.block(row), position + 1, before)
