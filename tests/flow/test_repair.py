@@ -1,6 +1,9 @@
 """Repair: what is derived is rebuilt in place, what is not is left to salvage."""
 
+import os
 import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 from memory_mesh.errors import NotFound, StoreIsDamaged, WritesAreMissing
 from memory_mesh.safekeeping.repairing import repair
 from memory_mesh.sync import MemoryMesh
+from tests.stores import NAMES, unpacked
 
 PAGE = 1024
 
@@ -114,3 +118,45 @@ def test_an_index_that_lacks_a_row_is_made_anew(tmp_path: Path) -> None:
         assert not mesh.verify().ok
     done = repair(tmp_path, "default")
     assert done.ok, done.verification.findings
+
+
+@pytest.mark.parametrize("how", [lambda path: os.truncate(path, 0), Path.unlink])
+def test_a_namespace_whose_database_is_gone_or_empty_goes_on_empty_when_that_is_accepted(
+    tmp_path: Path, how: Callable[[Path], None]
+) -> None:
+    path = _written(tmp_path)
+    log = path.with_name(f"{path.name}-wal")
+    log.write_bytes(b"what salvage may still read")
+    how(path)
+    with pytest.raises(WritesAreMissing, match="--accept-loss"):
+        repair(tmp_path, "default")
+    assert log.read_bytes() == b"what salvage may still read"
+    assert "are gone" in str(repair(tmp_path, "default", accept_loss=True).lost)
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        assert mesh.get_all() == []
+        mesh.add("A new beginning")
+        assert mesh.verify().ok
+
+
+@pytest.mark.parametrize("name", NAMES[::4])
+def test_a_store_of_an_earlier_schema_is_migrated_and_stays_sound(
+    tmp_path: Path, name: str
+) -> None:
+    unpacked(name, tmp_path / "repaired")
+    unpacked(name, tmp_path / "as it was")
+    repair(tmp_path / "repaired", "default")
+    with (
+        MemoryMesh(db_dir=tmp_path / "repaired", embedder="none") as mesh,
+        MemoryMesh(db_dir=tmp_path / "as it was", embedder="none") as other,
+    ):
+        assert mesh.verify().findings == other.verify().findings
+        assert mesh.get_all() == other.get_all()
+
+
+def test_keyword_tables_are_made_anew_where_the_file_does_not_name_them(tmp_path: Path) -> None:
+    path = _written(tmp_path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TABLE live")
+    repair(tmp_path, "default")
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        assert mesh.verify().ok

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.engines.indexes.lance.index_folders import folder_name
-from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite import file_names, opening, schema
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file, rebuilding
 from memory_mesh.engines.ledgers.sqlite.opening import Connection
@@ -24,14 +24,31 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     accepted. A kill at any point leaves a store that the next run repairs.
     """
     path = Path(folder) / "namespaces" / file_names.file_name(namespace)
-    if not path.exists():
+    if not path.exists() and head_file.read(path) is None:
         raise NotFound(f"there is no namespace {namespace} in {folder}")
-    with (
-        locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS),
-        translated(path, namespace),
-        rebuilding.opened(path) as db,
-    ):
-        return _repaired(db, path, namespace, accept_loss=accept_loss)
+    with locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS), translated(path, namespace):
+        if not path.exists() or not path.stat().st_size:
+            return _emptied(path, namespace, accept_loss=accept_loss)
+        with rebuilding.opened(path) as db:
+            return _repaired(db, path, namespace, accept_loss=accept_loss)
+
+
+def _emptied(path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
+    """Forgets what a namespace held whose database is gone or empty; it is not opened.
+
+    SQLite removes the log beside an empty database, and salvage may still read it.
+    """
+    mark = head_file.read(path)
+    what = "it is empty" if path.exists() else "it is gone"
+    if mark is not None and not accept_loss:
+        raise head_file.missing(path, namespace, mark, what)
+    head_file.remove(path)
+    with schema.empty(namespace) as nothing:
+        found = verify(nothing)
+    if mark is None:
+        return Repaired(namespace, (), found, None)
+    lost = f"all writes, up to seq {mark.seq}, are gone"
+    return Repaired(namespace, ("the head file was removed",), found, lost)
 
 
 def _repaired(db: Connection, path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
@@ -39,6 +56,9 @@ def _repaired(db: Connection, path: Path, namespace: str, *, accept_loss: bool) 
     flaw = None if mark is None else head_file.flaw(db, path, namespace, mark)
     if flaw is not None and not accept_loss:
         raise flaw
+    opening.check_writer(db)
+    if 0 < schema.version(db) < schema.NEWEST:  # what is rebuilt below is that of today's schema
+        schema.ensure(db, path, namespace)
     done = rebuilding.repair(db)
     if rebuilding.forget_index(db):
         index = path.parent.parent / "index" / folder_name(namespace)

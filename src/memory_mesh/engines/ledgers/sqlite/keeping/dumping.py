@@ -140,6 +140,8 @@ def is_empty(path: Path) -> bool:
 
 def identity_of(path: Path) -> str | None:
     """The identity of the namespace in a file; None if it cannot be read."""
+    if not path.stat().st_size:  # SQLite would remove the log beside it, which salvage may read
+        return None
     uri = f"file:{file_names.quoted(str(path))}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as db:
