@@ -346,6 +346,20 @@ def test_a_backup_of_an_earlier_schema_is_verified_and_stays_as_it_is(tmp_path: 
 # --- kills ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["schema-1-analyzer-1", "schema-10-analyzer-2"])
+def test_a_process_lives_through_the_restore_of_an_earlier_schema(
+    tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "store"
+    unpacked(name, folder)
+    done = backed_up(folder)
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        before = len(mesh.get_all())
+        mesh.add("lost by the restore")
+        safekeeping.restore(done.folder, folder, replace=True)
+        assert len(mesh.get_all()) == before
+
+
 def test_what_a_killed_backup_left_is_told_and_removed_but_no_living_one(store: Path) -> None:
     backups = store.parent / "backups"
     process = multiprocessing.get_context("fork").Process(target=_stage_and_die, args=(backups,))

@@ -110,8 +110,7 @@ def kept_open(paths: Iterable[Path]) -> Iterator[None]:
 def acknowledge(path: Path) -> None:
     """Writes the head file of a copy, so that open processes know that it is meant to be older."""
     with translated(path, _namespace(path)), forks.inside_sqlite(), closing(_reading(path)) as db:
-        if schema.version(db) >= schema.NEWEST:
-            head_file.write(path, head_file.stands(db))
+        head_file.write(path, head_file.stood(db))
 
 
 def _reading(path: Path) -> sqlite3.Connection:

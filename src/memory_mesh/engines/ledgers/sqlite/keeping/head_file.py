@@ -75,6 +75,13 @@ def stands(db: sqlite3.Connection) -> Mark:
     return Mark(*found)
 
 
+def stood(db: sqlite3.Connection) -> Mark:
+    """Where a database of any version stands: an early one counts no other transactions."""
+    if {name for (name,) in db.execute(_TABLES)} != {"store"}:
+        return stands(db)
+    return Mark(*db.execute("SELECT identity, seq, 0, position, head FROM store").fetchone())
+
+
 def counted(db: sqlite3.Connection, before: Mark) -> Mark:
     """Where it stands at the end of a transaction that began at a mark and changed something.
 
