@@ -10,6 +10,7 @@ from memory_mesh.errors import (
     NotFound,
     StoreError,
     StoreIsDamaged,
+    StoreWasReplaced,
     WritesAreMissing,
 )
 from memory_mesh.process.keys import KeyFile
@@ -147,3 +148,17 @@ def test_a_namespace_that_lacks_acknowledged_writes_is_not_moved(tmp_path: Path)
         safekeeping.move_namespace(source, "default", tmp_path / "to")
     with opened(source) as mesh, pytest.raises(WritesAreMissing):
         mesh.get_all()
+
+
+def test_a_process_that_has_a_moved_store_open_begins_no_other_in_its_place(tmp_path: Path) -> None:
+    source, to = filled(tmp_path / "source"), tmp_path / "to"
+    with opened(source) as mesh, opened(source, "other") as other:
+        before = len(mesh.get_all())
+        assert other.get_all()
+        safekeeping.move_store(source, to)
+        with pytest.raises(StoreWasReplaced, match="was moved"):
+            mesh.get_all()
+        with pytest.raises(StoreWasReplaced, match="was moved"):
+            other.add("written to nowhere")
+    assert not source.exists()
+    assert len(found(to)) == before

@@ -17,7 +17,14 @@ from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.engines.ledgers.sqlite.namespace_file import CLOSING_SECONDS, NamespaceFile
 from memory_mesh.engines.ledgers.sqlite.opening import Connection, patiently
-from memory_mesh.errors import Closed, StoreError, StoreIsDamaged, StoreIsReadOnly, WritesAreMissing
+from memory_mesh.errors import (
+    Closed,
+    StoreError,
+    StoreIsDamaged,
+    StoreIsReadOnly,
+    StoreWasReplaced,
+    WritesAreMissing,
+)
 from memory_mesh.process import forks, private, waits
 
 OPEN_FILES = 64
@@ -36,6 +43,7 @@ class Files:
         self._open: OrderedDict[str, NamespaceFile] = OrderedDict()
         self._mutex = threading.Lock()
         self._closed = False
+        self._was_there = False  # the folder, with a database
         self._torn: set[str] = set()
         forks.release(self)
 
@@ -50,7 +58,7 @@ class Files:
             self._used(namespace) as file,
             translated(file.path, namespace),
             forks.inside_sqlite(),
-            file.connection(end) if file.look() else nullcontext() as db,
+            file.connection(end) if self._look(file) else nullcontext() as db,
         ):
             if db is not None and db.migrated < schema.NEWEST:
                 db.migrated = patiently(file.path, lambda: opening.migrated(db), end)
@@ -113,10 +121,10 @@ class Files:
         end = waits.until(seconds)
         with self._used(namespace) as file, translated(file.path, namespace):
             _refuse_read_only(self.folder)
-            if not file.look():
+            if not self._look(file):
                 private.make_folder(self.folder)
             with file.lock.held(seconds), forks.inside_sqlite():
-                if not file.look():
+                if not self._look(file):
                     opening.create(file.path)
                 file.enlarge(end)
                 with file.connection(end) as db:
@@ -164,6 +172,23 @@ class Files:
         """Start anew in a child."""
         self._mutex = threading.Lock()
         self._torn |= {name for name, file in self._open.items() if file.after_fork()}
+
+    def _look(self, file: NamespaceFile) -> bool:
+        """Whether there is a database; raises StoreWasReplaced if the whole folder went away.
+
+        A process that had a store open when it was moved would begin another one in its place.
+        """
+        if file.look():
+            self._was_there = True
+        elif self._was_there and not self.folder.is_dir():
+            raise StoreWasReplaced(
+                f"{self.folder} is gone: the store was moved or removed while this process had it "
+                "open. Open it where it is now (--db-dir FOLDER, or MEMORY_MESH_DIR), or start "
+                "this process again to begin a new store here."
+            )
+        else:
+            return False
+        return True
 
     @contextmanager
     def _used(self, namespace: str) -> Iterator[NamespaceFile]:
