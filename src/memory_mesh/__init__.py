@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         TextRefused,
         UnsafeFolder,
         WritesAreMissing,
+        WrongKey,
     )
     from memory_mesh.model import Hit, Memory, Outcome, Receipt, Scope, Skill
     from memory_mesh.model.learning import LessonBlock, LessonContext
@@ -87,6 +88,7 @@ __all__ = [
     "TextRefused",
     "UnsafeFolder",
     "WritesAreMissing",
+    "WrongKey",
     "__version__",
 ]
 
@@ -132,6 +134,7 @@ _HOMES = {
     "TextRefused": _ERRORS,
     "UnsafeFolder": _ERRORS,
     "WritesAreMissing": _ERRORS,
+    "WrongKey": _ERRORS,
 }
 
 
