@@ -41,6 +41,15 @@ with MemoryMesh(db_dir=folder, embedder="none") as mesh:
         said["refused"] = [type(error).__name__, str(error)]
 print(json.dumps(said))
 """
+_TORN = """
+import os, sqlite3, sys
+db = sqlite3.connect(f"{sys.argv[1]}/namespaces/default.db", isolation_level=None)
+db.execute("PRAGMA journal_mode = DELETE")
+db.execute("PRAGMA cache_size = 5")  # so that pages reach the file before the end
+db.execute("BEGIN IMMEDIATE")
+db.execute("UPDATE text SET content = replace(content, 'pears', 'plums')")
+os.kill(os.getpid(), 9)
+"""
 
 
 def told(folder: Path) -> tuple[dict[str, Any], str]:
@@ -86,6 +95,20 @@ def test_a_store_that_cannot_be_written_is_read_and_left_as_it_is(tmp_path, clos
     assert warned.count("their use is not counted") == 1
     assert sums(tmp_path / "store") == before
     assert leftovers() == in_tmp  # no private copy is left behind
+
+
+def test_a_journal_that_a_kill_left_is_played_back_in_a_copy(tmp_path):
+    folder = tmp_path / "store"
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        for number in range(60):
+            mesh.add(f"fact {number} about apples " + "and pears " * 50)
+    subprocess.run([sys.executable, "-c", _TORN, str(folder)], check=False, timeout=60)
+    assert (folder / "namespaces" / "default.db-journal").stat().st_size
+    before = sums(folder)
+    said, _ = told(folder)
+    assert len(said["texts"]) == 60
+    assert said["ok"], said["findings"]
+    assert sums(folder) == before
 
 
 def test_a_log_that_lost_writes_is_refused_in_a_copy_too(tmp_path):

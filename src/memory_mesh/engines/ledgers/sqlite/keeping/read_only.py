@@ -5,6 +5,8 @@
     no log beside the database ──▶ opened as it is, as a file that nobody changes (immutable)
     a log, or an older schema  ──▶ a private copy of both, migrated, its files removed once opened
 
+A kill while a file is written anew leaves a journal, which is copied and played back as a log is.
+
 SQLite cannot read a database with its log where it may not write. Others may write there
 meanwhile: each transaction looks whether the files are still the same, and opens them anew if not.
 """
@@ -21,6 +23,7 @@ from memory_mesh.errors import StoreIsBusy
 
 IMMUTABLE = "mode=ro&immutable=1"
 _TRIES = 5  # to copy files that somebody is changing
+_LOGS = ("-wal", "-journal")
 
 
 def connect(path: Path, namespace: str) -> Connection:
@@ -29,7 +32,7 @@ def connect(path: Path, namespace: str) -> Connection:
         "read-only store",
         f"{path.parent} cannot be written: memories are read, and their use is not counted",
     )
-    if not _is_there(Path(f"{path}-wal")):
+    if not any(_is_there(Path(f"{path}{end}")) for end in _LOGS):
         db = opening.connect(path, IMMUTABLE)
         try:
             db.immutable = True
@@ -61,19 +64,20 @@ def _of_a_copy(path: Path, namespace: str) -> Connection:
 
 
 def _copy(path: Path, copy: Path) -> None:
-    """Copies a database and its log as they are at one moment.
+    """Copies a database and its logs as they are at one moment.
 
     This process has no lock of SQLite on files that it cannot write, so it may open and close them.
     """
-    logs = Path(f"{path}-wal"), Path(f"{copy}-wal")
+    logs = {Path(f"{path}{end}"): Path(f"{copy}{end}") for end in _LOGS}
     for _ in range(_TRIES):
-        before = _states(path, logs[0])
+        before = _states(path, *logs)
         shutil.copyfile(path, copy)
-        if _is_there(logs[0]):
-            shutil.copyfile(*logs)
-        if _states(path, logs[0]) == before:
+        for source, target in logs.items():
+            target.unlink(missing_ok=True)
+            if _is_there(source):
+                shutil.copyfile(source, target)
+        if _states(path, *logs) == before:
             return
-        logs[1].unlink(missing_ok=True)
     raise StoreIsBusy(f"{path} changes while it is copied for reading. Retry in a moment.")
 
 
