@@ -21,6 +21,7 @@ from memory_mesh.errors import BackupIsDamaged, InvalidInput, NotFound, StoreErr
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Lens, Question
 from memory_mesh.model.safekeeping import Backup
+from memory_mesh.process.locks import locked
 from memory_mesh.safekeeping import erasures, manifest as manifests, staging
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -371,6 +372,22 @@ def test_what_a_killed_backup_left_is_told_and_removed_but_no_living_one(store: 
         assert alive.is_dir()
     assert done.swept == (left.name,)
     assert [path.name for path in backups.iterdir()] == ["20261116T203000Z"]
+
+
+def test_a_folder_is_swept_under_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = tmp_path / f"backup.partial-{'0' * 12}"
+    left.mkdir()
+    (left / staging.MARK).touch()
+    remove, free = staging._remove, []
+
+    def looked(folder: Path) -> None:
+        with locked(folder / staging.MARK, wait=False) as found:
+            free.append(found)
+        remove(folder)
+
+    monkeypatch.setattr(staging, "_remove", looked)
+    assert staging.sweep(tmp_path, "backup") == [left.name]
+    assert free == [False]
 
 
 def test_a_folder_that_only_looks_alike_is_left_alone(store: Path) -> None:

@@ -94,12 +94,10 @@ def sync_tree(folder: Path) -> None:
 def _swept(folder: Path) -> bool:
     """Removes a folder unless its process lives; one without mark is empty."""
     mark = folder / MARK
-    with suppress(OSError):
-        if mark.exists():
-            with locked(mark, wait=False) as free:
-                if not free:
-                    return False
-        _remove(folder)
+    with suppress(OSError), ExitStack() as stack:
+        if mark.exists() and not stack.enter_context(locked(mark, wait=False)):
+            return False
+        _remove(folder)  # under the lock: whoever just made the folder waits, and makes another
     return not folder.exists()
 
 
