@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from memory_mesh.agents.sessions import Session
 from memory_mesh.engines.indexes.lance.index_folders import Place
 from memory_mesh.engines.ledgers.sqlite.keeping import erasing
+from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.model import Outcome
+from memory_mesh.model import Entry, Outcome
 from memory_mesh.process.locks import FairLock
 from memory_mesh.safekeeping import erasures, namespaces
 from memory_mesh.safekeeping.namespaces import delete_namespace
@@ -127,6 +129,21 @@ def test_what_others_note_while_it_is_deleted_is_gone_too(
     monkeypatch.setattr(namespaces, "_index", meanwhile)
     with MemoryMesh(db_dir=store, namespace="work", embedder="none") as mesh:
         delete_namespace(store, "work")
+    assert list((store / "namespaces").glob("work*")) == []
+
+
+def test_a_use_of_what_was_just_deleted_makes_no_namespace(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, use = filled(store, namespace="work"), SqliteLedger.use
+
+    def late(ledger: SqliteLedger, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
+        delete_namespace(store, "work")
+        use(ledger, namespace, ids, entry)
+
+    with MemoryMesh(db_dir=store, namespace="work") as mesh:
+        monkeypatch.setattr(SqliteLedger, "use", late)
+        assert len(mesh.get_many([first])) == 1
     assert list((store / "namespaces").glob("work*")) == []
 
 

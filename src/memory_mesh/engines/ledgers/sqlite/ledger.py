@@ -113,6 +113,8 @@ class SqliteLedger(SqliteAudit):
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and record it: in the spool, if somebody else writes now."""
+        if not self._files.exists(namespace):  # it was deleted since they were read
+            return
         noted = Noted(entry, used=tuple(ids), at=self._clock.now())
         try:
             with self._recording(namespace, 0.0) as db:
