@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh import safekeeping
 from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.formats.memory_file import MemoryFile, parse
 from memory_mesh.mirror import Author, Mirror
@@ -467,3 +468,23 @@ def test_a_dry_run_does_not_say_that_the_file_was_changed_meanwhile(own, folder,
     only(folder).write_text(only(folder).read_text().replace("is 8080.\n", f"is {text}.\n"))
     assert mirror.status().counts == {kind: 1}
     assert mirror.run(dry_run=True).counts == {kind: 1}
+
+
+def test_after_a_restore_the_writes_that_took_lost_numbers_are_mirrored(tmp_path: Path) -> None:
+    store, folder = tmp_path / "restored", tmp_path / "mirrored"
+    folder.mkdir()
+
+    def pushed(*texts: str) -> set[str]:
+        with MemoryMesh(db_dir=store, embedder="none") as mesh:
+            for text in texts:
+                mesh.add(text)
+            Mirror(mesh, folder).push()
+        return {path.name for path in folder.glob("*.md")}
+
+    assert pushed("one is about lamps") == {"one-is-about-lamps.md"}
+    backup = safekeeping.backup(store, tmp_path / "backups")
+    assert len(pushed("two is about tables", "three is about trees")) == 3
+    safekeeping.restore(backup.folder, store, replace=True)
+    assert {"four-is-for-foxes.md", "five-is-for-flies.md"} <= pushed(
+        "four is for foxes", "five is for flies"
+    )

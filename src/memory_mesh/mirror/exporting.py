@@ -18,7 +18,7 @@ from memory_mesh.mirror.applying import agreed, mark
 from memory_mesh.mirror.matching import Group, title_key
 from memory_mesh.mirror.merging import Act, Sides, decide
 from memory_mesh.mirror.report import Line
-from memory_mesh.mirror.run import OUT_OF_USE, SEQ, Run, grouped
+from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, Run, grouped
 from memory_mesh.mirror.state import GONE, HELD, Delta, Held
 from memory_mesh.model import Memory
 
@@ -33,7 +33,9 @@ def push(run: Run) -> None:
             f"{replacing.KEPT}/{name}",
             "a program wrote to this file after the mirror had replaced it; what it wrote is here",
         )
-    last = run.state.value(SEQ)
+    last, block = run.state.value(SEQ), run.state.value(BLOCK)
+    if last and block and run.block(int(last)) != block:
+        last = None  # the store was restored: its writes since then have numbers of lost ones
     changes = run.changes(int(last or 0))
     seq = changes[-1][0] if changes else int(last or 0)
     memories = _all(run) if last is None else _changed(run, changes)
@@ -45,7 +47,7 @@ def push(run: Run) -> None:
             left = not _tried(_write, run, memory) or left
             done.add(memory.id)
     if not left and str(seq) != last:
-        run.write(Delta(values={SEQ: str(seq)}))
+        run.write(Delta(values={SEQ: str(seq), BLOCK: run.block(seq) or ""}))
 
 
 def _changed(run: Run, changes: Sequence[tuple[int, Sequence[str], str]]) -> Iterator[Memory]:

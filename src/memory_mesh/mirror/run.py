@@ -27,6 +27,7 @@ CHANNELS = {
 OUT_OF_USE = {Status.DELETED, Status.SUPERSEDED, Status.ARCHIVED}
 SLICE = 200  # documents per step: an interruption repeats at most one step
 SEQ = "seq"  # the number of the last write that the folder holds
+BLOCK = "block"  # the hash of that write's first block: after a restore it is another one
 _PAGE, _AT_ONCE = 1_000, 40
 _ID = re.compile(r"\w{1,40}", re.ASCII)
 _CONFLICT = b"<<<<<<<"
@@ -189,6 +190,11 @@ class Run:
                 found.append((after, block.entry.memories, why if isinstance(why, str) else ""))
             if len(blocks) < _PAGE:
                 return found
+
+    def block(self, seq: int) -> str | None:
+        """The hash of the first block of a write; None if there is no such write."""
+        found = self.mesh.blocks(after_seq=seq - 1, limit=1, as_owner=True) if seq else []
+        return found[0].hash.hex() if found and found[0].seq == seq and found[0].hash else None
 
     def refuse(self, path: str, title: str, words: str, memory: str | None = None) -> None:
         """Reports what could not be taken over."""
