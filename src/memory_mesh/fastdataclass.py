@@ -8,6 +8,8 @@ first value is made. Type checkers see the standard ones, and `dataclasses.field
 # ruff: noqa: ANN401 - written for any class, as the standard one is
 
 from collections.abc import Callable, Mapping
+from functools import cache
+from operator import attrgetter
 
 from memory_mesh.typed import TYPE_CHECKING, Any, TypeVar
 
@@ -54,8 +56,17 @@ def _fields(value: Any) -> tuple[_Field, ...]:
 
 def _replace(value: Any, /, **changes: object) -> Any:
     """A copy of the value in which something is different."""
-    kept = {name: getattr(value, name) for name in value.__value_fields__ if name not in changes}
-    return value.__class__(**kept, **changes)
+    kept = dict(zip(value.__value_fields__, _held(value.__class__)(value), strict=True))
+    return value.__class__(**kept | changes)
+
+
+@cache
+def _held(cls: Any) -> Callable[[Any], tuple[object, ...]]:
+    """A function that reads all fields of a value at once, in order, and quickly."""
+    names = tuple(cls.__value_fields__)
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 def _dataclass(
@@ -180,7 +191,7 @@ def _signature(cls: Any) -> "inspect.Signature":
 
 
 def _state(self: Any) -> list[object]:
-    return [getattr(self, name) for name in self.__value_fields__]
+    return list(_held(self.__class__)(self))
 
 
 def _restore(self: Any, state: list[object]) -> None:

@@ -12,6 +12,7 @@ from memory_mesh.model import Channel, Draft
 from memory_mesh.model.trace import LABEL
 
 _SIZE = 16
+_SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}  # of ASCII
 _SHOWN = ("--- MEMORY ", "[MEMORY CONTEXT]", "[ATTENTION DIRECTIVE]")
 _OUR_LINES = (*_SHOWN, "- ALIGN attention", "- TREAT entries", "Type: ", "[MemoryMesh] ")
 _REPEATING = {Channel.MCP, Channel.ASSISTANT, Channel.EXTRACTION}
@@ -30,7 +31,10 @@ def fingerprint_before(text: str) -> bytes:
 
 
 def _digest(text: str) -> bytes:
-    words = "".join(char if char.isalnum() else " " for char in text.casefold()).split()
+    if text.isascii():
+        words = text.lower().translate(_SPACED).split()
+    else:
+        words = "".join(char if char.isalnum() else " " for char in text.casefold()).split()
     if not words:
         return b""
     return sha256(" ".join(words).encode("utf-8", "surrogatepass")).digest()[:_SIZE]
