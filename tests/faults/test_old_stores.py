@@ -3,10 +3,13 @@
 import os
 import shutil
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from memory_mesh.engines.ledgers.sqlite import schema
 from memory_mesh.flows import upkeep
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch
@@ -40,6 +43,60 @@ def test_a_killed_migration_is_finished_by_the_next(tmp_path, name):
         assert call(_contents, here) == whole
         shutil.rmtree(here)
     assert killed >= POINTS
+
+
+def test_a_kill_while_a_grown_file_gets_large_pages_loses_nothing(tmp_path):
+    with MemoryMesh(db_dir=tmp_path / "small", embedder="none") as mesh:
+        mesh.add_many([f"Shelf {number} holds box {number}" for number in range(90)])
+    shutil.copytree(tmp_path / "small", tmp_path / "whole")
+    total = call(_enlarged_counting, tmp_path / "whole")
+    assert call(_added, tmp_path / "whole") == ([], (schema.LARGE_PAGE, "wal"), 92)
+    for point in range(1, total - RECONNECTING, max(1, total // POINTS)):
+        here = tmp_path / f"killed-{point}"
+        shutil.copytree(tmp_path / "small", here)
+        child: Child[None] = Child(_enlarging_killed_at, here, point)
+        child.join()
+        assert child.code == -signal.SIGKILL, f"event {point} of {total} was not reached"
+        findings, pages, count = call(_added, here)
+        assert (point, findings, pages) == (point, [], (schema.LARGE_PAGE, "wal"))
+        assert count in {91, 92}
+        shutil.rmtree(here)
+
+
+def _enlarging_killed_at(folder: Path, point: int) -> None:
+    """In a child: write to a file that outgrew its pages, and die at the point."""
+
+    def die(number: int) -> None:
+        if number == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    watch(die)
+    _enlarge(folder)
+
+
+def _enlarged_counting(folder: Path) -> int:
+    """In a child: write to a file that outgrew its pages; how many events that has."""
+    events = watch(lambda _number: None)
+    _enlarge(folder)
+    return len(events)
+
+
+def _enlarge(folder: Path, text: str = "The printer is blue") -> None:
+    schema.SMALL_BYTES = 150_000
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        mesh.add(text)
+
+
+def _added(folder: Path) -> tuple[list[str], tuple[int, str], int]:
+    """In a child: write once more; what is wrong then, how the file is written, and what it has."""
+    _enlarge(folder, "The lamp is green")
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        findings = [str(finding) for finding in mesh.verify().findings]
+        count = mesh.stats().memories
+    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+        (mode,) = db.execute("PRAGMA journal_mode").fetchone()
+    return findings, (size, mode), count
 
 
 def _killed_at(folder: Path, point: int) -> None:

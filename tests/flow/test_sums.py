@@ -123,6 +123,71 @@ def _is_indexed(folder: Path) -> bool:
         return schema.is_indexed(db)
 
 
+@pytest.fixture
+def outgrown(tmp_path, monkeypatch):
+    """A folder with a store whose next write finds that the file outgrew its small pages."""
+    monkeypatch.setattr(schema, "SMALL_BYTES", 150_000)
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        mesh.add_many([TEXT.format(number, number) for number in range(90)])
+    assert _pages(tmp_path) == (schema.PAGE, "wal")
+    return tmp_path
+
+
+def _pages(folder: Path) -> tuple[int, str]:
+    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+        (mode,) = db.execute("PRAGMA journal_mode").fetchone()
+        return size, mode
+
+
+def test_a_file_that_outgrew_small_pages_gets_large_ones(outgrown):
+    with MemoryMesh(db_dir=outgrown, embedder="none") as mesh:
+        assert mesh.search("which service listens on port 12")
+        mesh.add("The printer is blue")
+        assert _pages(outgrown) == (schema.LARGE_PAGE, "wal")
+        mesh.add("The lamp is green")
+        assert mesh.search("which lamp", limit=1)[0].content == "The lamp is green"
+        assert mesh.verify().findings == ()
+
+
+def test_a_file_that_another_program_has_open_keeps_small_pages_until_it_is_alone(outgrown):
+    with (
+        MemoryMesh(db_dir=outgrown, embedder="none") as mesh,
+        closing(sqlite3.connect(outgrown / "namespaces" / "default.db")) as other,
+    ):
+        other.execute("SELECT count(*) FROM memory").fetchone()
+        mesh.add("The printer is blue")
+        assert _pages(outgrown) == (schema.PAGE, "wal")
+    with MemoryMesh(db_dir=outgrown, embedder="none") as mesh:
+        mesh.add("The lamp is green")
+        assert _pages(outgrown) == (schema.LARGE_PAGE, "wal")
+        assert mesh.verify().findings == ()
+
+
+@pytest.mark.parametrize("verb", ["add", "search"])
+def test_a_file_that_was_left_without_a_log_gets_one_again(tmp_path, verb):
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        mesh.add("The lamp is green")
+    with closing(sqlite3.connect(tmp_path / "namespaces" / "default.db")) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        getattr(mesh, verb)("The lamp of the hall")
+        assert _pages(tmp_path)[1] == "wal"
+        assert mesh.verify().findings == ()
+
+
+def test_a_small_file_is_asked_by_index_in_each_add_and_search(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        mesh.add("The lamp is green")
+    with closing(sqlite3.connect(tmp_path / "namespaces" / "default.db")) as db:
+        for name, query in (
+            ("text_hash", "SELECT hash FROM text WHERE substr(hash, 1, 3) IN (?1)"),
+            ("text_echo", "SELECT 1 FROM text t WHERE substr(t.echo, 1, 3) = ?1 AND t.echo = ?1"),
+        ):
+            plan = str(db.execute(f"EXPLAIN QUERY PLAN {query}", (b"",)).fetchall())
+            assert f"USING INDEX {name}" in plan
+
+
 @pytest.mark.parametrize("name", [each for each in NAMES if f"schema-{schema.NEWEST}-" not in each])
 def test_a_migrated_store_is_restored_from_the_copy_made_before(tmp_path, name):
     path = unpacked(name, tmp_path / "old")
