@@ -342,3 +342,16 @@ def test_what_a_killed_import_left_goes_with_its_namespace(store: Path, end: str
     left.write_bytes(b"half a namespace")
     safekeeping.delete_namespace(store, "default")
     assert not left.exists()
+
+
+@pytest.mark.parametrize("name", ["my.partial-notes", "draft.partial", "x.0123456789ab.partial"])
+def test_an_import_removes_no_namespace_whose_name_looks_like_a_left_file(
+    tmp_path: Path, name: str
+) -> None:
+    with opened(tmp_path / "store", name) as mesh:
+        mesh.add("the door is red")
+    safekeeping.export_archive(tmp_path / "store", name, tmp_path / "a.tar.gz")
+    safekeeping.import_archive(tmp_path / "store", tmp_path / "a.tar.gz", into="copy")
+    for each in (name, "copy"):
+        with opened(tmp_path / "store", each) as mesh:
+            assert [memory.text for memory in mesh.get_all()] == ["the door is red"]

@@ -10,9 +10,9 @@ Both stream: neither holds more than a row of a namespace in memory. A kill leav
 ends in `.partial`, which the next import removes, and never half a namespace.
 """
 
-import glob
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from os import PathLike
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 PARTIAL = ".partial"
 IMPORT_LOCK = ".import.lock"  # of one store: imports come one after another
+_LEFT = re.compile(r".+\.[0-9a-f]{12}\.partial(-wal|-shm|-journal)?")  # no namespace ends so
 _TOLD_EVERY = 10_000  # rows
 _SHOWN = 5  # flaws that a message names
 Progress = Callable[[int], None]  # rows so far
@@ -190,8 +191,9 @@ def _write(
     """Writes the archive under another name; it gets its own when all of it is on the disk."""
     draft = target.with_name(f"{target.name}.{os.urandom(6).hex()}{PARTIAL}")
     try:
-        for left in target.parent.glob(f"{glob.escape(target.name)}.*{PARTIAL}"):
-            left.unlink()  # of a killed process
+        for left in target.parent.iterdir():
+            if left.name.startswith(f"{target.name}.") and _LEFT.fullmatch(left.name):
+                left.unlink()  # of a killed process
         private.make_file(draft)
         with draft.open("wb") as file:
             text = written(manifest)
@@ -280,8 +282,9 @@ def _remarks(store: Path, manifest: Manifest, mark: Mark) -> Iterator[str]:
 
 def _sweep(places: Path) -> None:
     """Removes what killed imports left; the caller holds the lock of imports."""
-    for left in places.glob(f"*{PARTIAL}*"):
-        _remove(left)
+    for left in places.iterdir():
+        if _LEFT.fullmatch(left.name):
+            left.unlink(missing_ok=True)
 
 
 def _remove(path: Path) -> None:

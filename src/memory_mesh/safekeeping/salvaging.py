@@ -1,6 +1,7 @@
 """Salvage: a new store with everything that can be read of a damaged one."""
 
 import os
+import re
 import shutil
 from contextlib import ExitStack
 from os import PathLike
@@ -17,6 +18,7 @@ from memory_mesh.process.locks import locked
 
 _BESIDE = ("identity", "key-record", "erasures")  # files of a store that are copied as they are
 _LOCK_SECONDS = 30.0
+_RANDOM_BYTES = 4
 
 
 def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
@@ -29,7 +31,7 @@ def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInput(f"{target} is not empty; give a new folder with --to")
     _remove_left(target)
-    staged = target.with_name(f"{target.name}.partial-{os.urandom(4).hex()}")
+    staged = target.with_name(f"{target.name}.partial-{os.urandom(_RANDOM_BYTES).hex()}")
     private.make_folder(staged / "namespaces")
     try:
         done, failed = _each(source, staged, names)
@@ -83,9 +85,11 @@ def _each(
 
 def _remove_left(target: Path) -> None:
     """Removes what a killed salvage left beside its target."""
+    left = re.compile(rf"{re.escape(target.name)}\.partial-[0-9a-f]{{{2 * _RANDOM_BYTES}}}")
     if target.parent.is_dir():
-        for left in target.parent.glob(f"{target.name}.partial-*"):
-            shutil.rmtree(left, ignore_errors=True)
+        for path in target.parent.iterdir():
+            if left.fullmatch(path.name):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:
