@@ -355,3 +355,20 @@ def test_an_import_removes_no_namespace_whose_name_looks_like_a_left_file(
     for each in (name, "copy"):
         with opened(tmp_path / "store", each) as mesh:
             assert [memory.text for memory in mesh.get_all()] == ["the door is red"]
+
+
+def test_an_import_fits_into_an_empty_namespace_with_other_pages(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with opened(store) as mesh:
+        mesh.add("the door is red")
+    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+    with closing(sqlite3.connect(database(store, "old"), isolation_level=None)) as db:
+        db.execute(f"PRAGMA page_size = {schema.LARGE_PAGE}")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("CREATE TABLE held (number)")  # from here on its pages are what they are
+        db.execute("DROP TABLE held")
+        schema.make(db, "old", 10)  # a later step would write the file anew
+    safekeeping.import_archive(store, tmp_path / "a.tar.gz", into="old")
+    with opened(store, "old") as mesh:
+        assert [memory.text for memory in mesh.get_all()] == ["the door is red"]
+        assert mesh.verify().ok

@@ -271,10 +271,20 @@ def put_into_place(new: Path, path: Path) -> None:
     with translated(path, _name(path)):
         if path.exists() and path.stat().st_size:
             with closing(connect(new)) as source, closing(connect(path)) as target:
+                _adapt(source, target)
                 source.backup(target)
             new.unlink()
         else:
             new.replace(path)
+
+
+def _adapt(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    """Gives a new file the pages of the one it goes into, which has a log and keeps its own."""
+    (size,) = target.execute("PRAGMA page_size").fetchone()
+    if source.execute("PRAGMA page_size").fetchone()[0] != size:
+        source.execute("PRAGMA journal_mode = DELETE")
+        source.execute(f"PRAGMA page_size = {size}")
+        source.execute("VACUUM")
 
 
 def _name(path: Path) -> str:
