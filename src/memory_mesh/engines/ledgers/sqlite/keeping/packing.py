@@ -111,4 +111,4 @@ def _inflated(packed_: bytes) -> str:
 @lru_cache(maxsize=1)
 def _primed() -> "zlib._Compress":
     """A stream that knows the words; a copy of it costs a fifth of a new one."""
-    return zlib.compressobj(6, zlib.DEFLATED, _BITS, 5, zlib.Z_DEFAULT_STRATEGY, _WORDS)
+    return zlib.compressobj(6, zlib.DEFLATED, _BITS, 3, zlib.Z_DEFAULT_STRATEGY, _WORDS)
