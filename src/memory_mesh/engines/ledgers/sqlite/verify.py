@@ -202,8 +202,8 @@ def _read(row: rows.Row, position: int, before: bytes) -> tuple[Block | None, st
     """The block that stands at its place unchanged, or what is wrong with it."""
     memories, wire, metadata = row[6], row[7], row[10]
     try:
-        block = rows.block(row)
         stored = unpacked(metadata, memories, row[5])
+        block = rows.block((*row[:10], stored, *row[11:]))  # which is then not unpacked again
         wrong = audit.flaw(block, position, before, stored=stored)
     except checking.UNREADABLE:  # not a value that we write
         return None, "cannot be read"

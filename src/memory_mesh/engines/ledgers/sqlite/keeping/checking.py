@@ -71,7 +71,7 @@ def limited(name: str, found: Iterable[Finding]) -> Iterator[Finding]:
 def bytes_as_text(db: sqlite3.Connection) -> Iterator[None]:
     """Reads text that is not valid Unicode too: such a row does not stop a check."""
     before = db.text_factory
-    db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    db.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     try:
         yield
     finally:
