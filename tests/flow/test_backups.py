@@ -449,3 +449,30 @@ def _swap(one: Path, other: Path) -> None:
     first, second = one.read_bytes(), other.read_bytes()
     one.write_bytes(second)
     other.write_bytes(first)
+
+
+def test_another_store_that_has_no_identity_yet_is_not_replaced(
+    store: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    added(other, "of another store")
+    with pytest.raises(StoreError, match="another store"):
+        safekeeping.restore(backed_up(store).folder, other, replace=True)
+    assert texts(other) == ["of another store"]
+    assert not (other / "identity").exists()
+
+
+def test_a_store_whose_identity_was_lost_is_replaced_by_its_own_backup(store: Path) -> None:
+    done = backed_up(store)
+    (store / "identity").unlink()
+    safekeeping.restore(done.folder, store, replace=True)
+    assert texts(store) == [DARK]
+
+
+def test_what_is_no_backup_is_named_for_what_it_is(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="is a store and no backup"):
+        safekeeping.restore(store, tmp_path / "new")
+    (tmp_path / "notes.txt").write_text("no database")
+    with pytest.raises(BackupIsDamaged, match="no database of a namespace"):
+        safekeeping.restore(tmp_path / "notes.txt", tmp_path / "new")
+    assert not (tmp_path / "new").exists()

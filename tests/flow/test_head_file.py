@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh import safekeeping
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
 from memory_mesh.sync import MemoryMesh
@@ -404,3 +405,27 @@ def test_a_namespace_that_another_process_makes_during_a_look_is_not_missing(tmp
     with opened(tmp_path) as mesh:
         monkeypatch.setattr(head_file, "read", late)
         assert len(mesh.get_all()) == 1
+
+
+@pytest.mark.parametrize("use", ["read", "write", "verify", "repair", "backup"])
+def test_a_damaged_log_is_left_for_salvage_by_whoever_finds_it(tmp_path: Path, use: str) -> None:
+    folder = crashed(tmp_path)
+    data = bytearray(log(folder).read_bytes())
+    data[len(data) // 2] ^= 4
+    log(folder).write_bytes(data)
+    if use == "repair":
+        with pytest.raises(WritesAreMissing, match="salvage"):
+            safekeeping.repair(folder, "default")
+    elif use == "backup":
+        assert not safekeeping.backup(folder, tmp_path / "backups").ok
+    else:
+        with opened(folder) as mesh, suppress(WritesAreMissing):
+            if use == "write":
+                mesh.add("x")
+            elif use == "read":
+                mesh.get_all()
+            else:
+                assert not mesh.verify().ok
+    assert log(folder).read_bytes() == data
+    safekeeping.salvage(folder, tmp_path / "rescued")
+    assert count(tmp_path / "rescued") == 8

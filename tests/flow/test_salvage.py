@@ -237,3 +237,20 @@ def test_a_namespace_that_was_imported_under_another_name_keeps_its_chain(tmp_pa
     assert "the end of the chain and the counter: set right" in (
         repair(store, "copy", accept_loss=True).done
     )
+
+
+def test_every_memory_of_a_cut_file_is_there_or_listed_as_lost(tmp_path: Path) -> None:
+    _written(tmp_path / "old")
+    path = _database(tmp_path / "old")
+    with MemoryMesh(db_dir=tmp_path / "old", embedder="none") as mesh:
+        blocks = mesh.stats().blocks
+    cut = path.stat().st_size * 4 // 10 // PAGE * PAGE
+    path.write_bytes(path.read_bytes()[:cut])
+    namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
+    found = _read(tmp_path / "new")
+    assert namespace.lost
+    indexed = {id_ for one in namespace.unread for id_ in one.memories}
+    assert indexed - set(found) <= set(namespace.lost)
+    assert not set(namespace.lost) & set(found)
+    chain = namespace.chain
+    assert chain.kept + chain.sealed_anew + chain.lost == blocks

@@ -197,10 +197,10 @@ def mesh_of(
     return mesh._of_same_store(user_namespace(options.user), None, None, owner=True)  # noqa: SLF001
 
 
-def refuse_agent(command: str) -> None:
+def refuse_agent(command: str, why: str = "it cannot be undone") -> None:
     """Refuses what only a person may do, in a shell that an agent started."""
     if agent_variables(os.environ):
-        raise NotAllowed(f"an agent may not run {command}: it cannot be undone")
+        raise NotAllowed(f"an agent may not run {command}: {why}")
 
 
 def without_agent() -> str:

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options
+from memory_mesh.cli.parsing import UsageError
 from memory_mesh.policy.users import user_namespace
 from memory_mesh.sync import MemoryMesh
 
@@ -23,6 +24,13 @@ def named_namespace(options: argparse.Namespace) -> str | None:
     if options.user is not None:
         return user_namespace(options.user)
     return namespace_of(options) if options.namespace is not None else None
+
+
+def refuse_one(options: argparse.Namespace, instead: str) -> None:
+    """Refuses --namespace and --user where a command takes the whole store; says what to do."""
+    if options.namespace is not None or options.user is not None:
+        which = "--namespace" if options.user is None else "--user"
+        raise UsageError(f"this takes the whole store, and {which} names a part of it: {instead}")
 
 
 def _mesh(options: argparse.Namespace) -> MemoryMesh:

@@ -261,20 +261,22 @@ def _own_identity(places: Path, identities: Sequence[str]) -> str | None:
 
 def _remarks(store: Path, manifest: Manifest, mark: Mark) -> Iterator[str]:
     """What does not match here any more, and what to do."""
+    count = mark.tombstones
+    rejected = f" and {count} rejected value{'' if count == 1 else 's'}" if count else ""
+    what = f"placeholders{rejected}"
+    again = ", and a rejected value can be stored again" if count else ""
     if mark.namespace != manifest.namespace:
         yield (
-            f"placeholders and {mark.tombstones} rejected values were keyed for the name "
-            f"{shown_namespace(manifest.namespace)}: under the name "
+            f"{what} were keyed for the name {shown_namespace(manifest.namespace)}: under the name "
             f"{shown_namespace(mark.namespace)} new placeholders differ from those that are "
-            "there, and a rejected value can be stored again; a checkpoint belongs to the old name"
+            f"there{again}; a checkpoint belongs to the old name"
         )
     missing = [key for key in manifest.keys if key not in key_ids(store)]
     if missing:
         yield (
-            f"placeholders and {mark.tombstones} rejected values were made with the key "
-            f"{', '.join(missing)}, which this store does not have: new placeholders differ from "
-            "those that are there, and a rejected value can be stored again. To carry the key, "
-            "use memory-mesh move, or see docs/keys.md"
+            f"{what} were made with the key {', '.join(missing)}, which this store does not have: "
+            f"new placeholders differ from those that are there{again}. To carry the key, use "
+            "memory-mesh move, or see docs/keys.md"
         )
     if not manifest.with_vectors:
         yield "the archive has no vectors: memory-mesh upkeep makes them where a model is installed"

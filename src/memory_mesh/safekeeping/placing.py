@@ -18,12 +18,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite.keeping import copying
+from memory_mesh.engines.ledgers.sqlite.keeping import copying, head_file
 from memory_mesh.errors import StoreError
 from memory_mesh.process.durable_files import exchanged, sync_folder, write_atomically
 from memory_mesh.process.locks import locked
 from memory_mesh.process.private import make_folder
 from memory_mesh.safekeeping import erasures, files, staging
+from memory_mesh.safekeeping.manifest import Manifest
 
 _FOLDERS = ("namespaces", "system")  # in this order: an archive may know what the ledger does
 _FILES_EACH = 5  # open files of a locked namespace: its lock, database, log, shared memory, spare
@@ -36,7 +37,7 @@ def beside(to: Path) -> tuple[Path, str]:
     return to.parent, to.name
 
 
-def check(to: Path, store: str | None, *, replace: bool) -> None:
+def check(to: Path, manifest: Manifest, *, replace: bool) -> None:
     """Refuses to overwrite a store that is there, or to mix two stores."""
     if not copying.files(to):
         return
@@ -46,11 +47,19 @@ def check(to: Path, store: str | None, *, replace: bool) -> None:
             "folder with --to"
         )
     there = files.identity_of(to)
-    if None not in (there, store) and there != store:  # without identity no key was ever used
+    unsaid = there is None or manifest.store is None
+    if not (_shares_a_namespace(to, manifest) if unsaid else there == manifest.store):
         raise StoreError(
             f"{to} holds another store than the backup: restore into a new folder with --to, or "
             "move the other store away first"
         )
+
+
+def _shares_a_namespace(to: Path, manifest: Manifest) -> bool:
+    """Whether a store without an identity may be the one that was backed up."""
+    marks = [head_file.read(path) for path in copying.files(to).values()]
+    there = {mark.identity for mark in marks if mark is not None}
+    return not there or bool(there & {kept.identity for kept in manifest.namespaces})
 
 
 def put(partial: Path, to: Path, stamp: str) -> Path | None:

@@ -29,6 +29,8 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     with locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS), translated(path, namespace):
         if not path.exists() or not path.stat().st_size:
             return _emptied(path, namespace, accept_loss=accept_loss)
+        if not accept_loss and (flaw := head_file.lack(path, namespace)) is not None:
+            raise flaw
         with rebuilding.opened(path) as db:
             return _repaired(db, path, namespace, accept_loss=accept_loss)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite.keeping import copying
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
-from memory_mesh.errors import BackupIsDamaged, InvalidInput, StoreError
+from memory_mesh.errors import BackupIsDamaged, InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.fastdataclass import replace as changed
 from memory_mesh.model.safekeeping import Kept, Restored
 from memory_mesh.policy.users import shown_namespace
@@ -66,7 +66,7 @@ def _restored(
     source: Path, to: Path, erasers: Iterable[Path], stamp: str, *, replace: bool, tell: Tell
 ) -> Restored:
     manifest = manifests.read(source)
-    placing.check(to, manifest.store, replace=replace)
+    placing.check(to, manifest, replace=replace)
     place, name = placing.beside(to)
     swept = staging.sweep(place, re.escape(name))
     with staging.staged(place, name) as partial:
@@ -155,7 +155,13 @@ def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) 
     origin = source.parent.parent if source.parent.name == "namespaces" else source.parent
     place, name = placing.beside(to)
     swept = staging.sweep(place, re.escape(name))
-    kept = copying.standing(source)
+    try:
+        kept = copying.standing(source)
+    except StoreIsDamaged as error:
+        raise BackupIsDamaged(
+            f"{source} is no database of a namespace, or it is damaged. Nothing was restored: give "
+            "another file, or a whole backup"
+        ) from error
     with staging.staged(place, name) as partial:
         make_folder(partial / "namespaces")
         for own in (*files.OWN, erasures.FILE):

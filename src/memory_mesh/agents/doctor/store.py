@@ -60,6 +60,8 @@ def _is_broken(check: Check | None) -> bool:
 
 
 def _store_fix(check: Check) -> str:
+    if "memory-mesh " in check.detail:  # it names the commands that help
+        return "do what it says; see: memory-mesh verify --all"
     if check.name == "writing":
         return "end the process that holds it, or run this again later; see: memory-mesh stats"
     return "memory-mesh stats says more; restore the folder from a backup, or set MEMORY_MESH_DIR"

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.errors import MeshError
 from memory_mesh.model import Json
 from memory_mesh.model.safekeeping import Backup, Kept
@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
     """Backs up every namespace; the exit code is 1 if one is missing or damaged in the backup."""
     from memory_mesh.safekeeping.backups import backup
 
+    store_folder.refuse_one(options, "leave it out, or export the part: memory-mesh export")
     done = backup(
         cli_options.mesh_of(options).config.db_dir,  # nothing is opened until a mesh is used
         Path(options.to).expanduser(),
@@ -42,9 +43,11 @@ def run(options: argparse.Namespace) -> int:
     if done.ok:
         return 0
     wrong = len(done.missing) + sum(bool(kept.findings) for kept in done.namespaces)
+    what = "1 namespace is" if wrong == 1 else f"{wrong} namespaces are"
     raise MeshError(
-        f"{wrong} namespaces are damaged, and so is their copy; older backups were left alone. "
-        "Look at them: memory-mesh verify; then memory-mesh repair, or restore an older backup"
+        f"{what} damaged, and missing or damaged in this backup; older backups were left alone. "
+        "Look at them: memory-mesh verify --all; then memory-mesh repair, or restore an older "
+        "backup"
     )
 
 

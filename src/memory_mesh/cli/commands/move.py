@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from memory_mesh.cli import output, store_folder
+from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh move --to /mnt/volume/memory"
@@ -23,6 +23,9 @@ def run(options: argparse.Namespace) -> int:
     """Copies, verifies, and keeps the old files under another name."""
     from memory_mesh.safekeeping.move import move_namespace, move_store
 
+    cli_options.refuse_agent("move", "it takes the store away from whoever uses it")
+    if not options.only:
+        store_folder.refuse_one(options, "add --only to move that part, or leave it out")
     folder, to = store_folder.folder_of(options), Path(options.to).expanduser()
     if options.only:
         done = move_namespace(folder, store_folder.namespace_of(options), to)

@@ -23,6 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Rebuilds what is derived and prints what was done; exit code 1 if something is left."""
+    if options.accept_loss:
+        cli_options.refuse_agent("repair --accept-loss")
     with cli_options.mesh_of(options) as mesh:
         folder, namespace = mesh.config.db_dir, mesh.config.namespace
     done = repair(folder, namespace, accept_loss=options.accept_loss)

@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.commands.backup import described
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import NotAllowed
@@ -56,6 +56,9 @@ def run(options: argparse.Namespace) -> int:
 def _whole(options: argparse.Namespace) -> int:
     from memory_mesh.safekeeping.restoring import restore
 
+    store_folder.refuse_one(
+        options, "to restore one, give its file: --from BACKUP/namespaces/NAME.db --to FOLDER"
+    )
     config = cli_options.mesh_of(options).config
     source = Path(options.source).expanduser()
     if options.to is None and source.is_file():

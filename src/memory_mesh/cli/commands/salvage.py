@@ -2,7 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.errors import MeshError
 from memory_mesh.model import Json
 from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace, Unread
@@ -20,15 +20,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Copies all namespaces and prints what was and was not read; exit code 1 if not all was."""
+    store_folder.refuse_one(options, "leave it out; all that can be read is copied")
     with cli_options.mesh_of(options) as mesh:
         folder = mesh.config.db_dir
     done = salvage(folder, options.to)
     output.answer(_plain(done), *_lines(done), as_json=options.json)
     if done.complete:
+        if not options.json:
+            output.tell([f"all of it could be read; {_next(done)}"])
         return 0
-    raise MeshError(
-        f"not everything could be read; the new store in {output.named(done.folder)} holds the "
-        f"rest. Look at it, then use it: --db-dir {output.named(done.folder)}"
+    raise MeshError(f"not everything could be read; {_next(done)}")
+
+
+def _next(done: Salvaged) -> str:
+    folder = output.named(done.folder)
+    return (
+        f"the new store is in {folder}. Look at it: memory-mesh list --db-dir {folder}; then move "
+        "the damaged folder away and this one to its place, or use it with --db-dir"
     )
 
 

@@ -2,11 +2,12 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options, output
-from memory_mesh.errors import MeshError
+from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.parsing import UsageError
+from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Verification
-from memory_mesh.policy.users import shown_namespace
+from memory_mesh.policy.users import shown_namespace, user_namespace
 
 EXAMPLE = "memory-mesh verify --checkpoint today.json"
 
@@ -21,27 +22,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against", metavar="FILE", help="compare the chain with an earlier checkpoint"
     )
+    parser.add_argument("--all", action="store_true", help="check every namespace of the store")
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints what was checked and what is wrong; the exit code is 1 if anything is wrong."""
+    if options.all:
+        return _all(options)
     with cli_options.mesh_of(options) as mesh:
-        verification = mesh.verify(checkpoint=options.checkpoint, against=options.against)
+        name = shown_namespace(mesh.config.namespace)
+        named = options.namespace is not None or options.user is not None
+        if named and name not in (there := mesh.namespaces()):
+            which = f"its namespaces are: {', '.join(there)}" if there else "it has none"
+            raise NotFound(
+                f"there is no namespace {name} in {mesh.config.db_dir}; {which}. Check --db-dir"
+            )
+        found = mesh.verify(checkpoint=options.checkpoint, against=options.against)
     if options.json:
-        output.say_json(_plain(verification))
+        output.say_json(_plain(name, found))
     else:
-        _show(verification)
-    if verification.ok:
+        _show(name, found)
+    if found.ok:
         return 0
-    raise MeshError(
-        f"{len(verification.findings)} findings in the namespace "
-        f"{shown_namespace(verification.namespace)}"
-    )
+    raise MeshError(f"{_counted(found)} in the namespace {name}")
 
 
-def _plain(verification: Verification) -> Json:
+def _all(options: argparse.Namespace) -> int:
+    """Verifies one namespace after the other; JSON is a list."""
+    if options.checkpoint is not None or options.against is not None:
+        raise UsageError("a checkpoint is of one namespace: leave --all out")
+    store_folder.refuse_one(options, "leave --all out")
+    with cli_options.mesh_of(options) as mesh:
+        users = {shown_namespace(user_namespace(user)): user for user in mesh.users()}
+        each = {
+            name: (
+                mesh.for_user(users[name]) if name in users else mesh.view(namespace=name)
+            ).verify()
+            for name in mesh.namespaces()
+        }
+    if options.json:
+        output.say_json([_plain(name, found) for name, found in each.items()])
+    else:
+        for name, found in each.items():
+            _show(name, found, counts=False)
+    wrong = [name for name, found in each.items() if not found.ok]
+    if not wrong:
+        return 0
+    raise MeshError(f"{len(wrong)} of {len(each)} namespaces are damaged: {', '.join(wrong)}")
+
+
+def _counted(found: Verification) -> str:
+    count = len(found.findings)
+    return f"{count} finding{'' if count == 1 else 's'}"
+
+
+def _plain(name: str, verification: Verification) -> Json:
     return {
-        "namespace": shown_namespace(verification.namespace),
+        "namespace": name,
         "ok": verification.ok,
         "checked": dict(verification.checked),
         "findings": [
@@ -50,12 +87,12 @@ def _plain(verification: Verification) -> Json:
     }
 
 
-def _show(verification: Verification) -> None:
-    count = len(verification.findings)
-    name = safe_text(shown_namespace(verification.namespace), keep_newlines=False)
-    print(output.bold(f"Namespace {name}: {count} findings"))
-    width = max((len(str(number)) for number in verification.checked.values()), default=0)
-    for what, number in verification.checked.items():
+def _show(name: str, verification: Verification, *, counts: bool = True) -> None:
+    said = safe_text(name, keep_newlines=False)
+    print(output.bold(f"Namespace {said}: {_counted(verification)}"))
+    checked = verification.checked if counts else {}
+    width = max((len(str(number)) for number in checked.values()), default=0)
+    for what, number in checked.items():
         print(f"  checked {number:>{width}}  {safe_text(what, keep_newlines=False)}")
     for finding in verification.findings:
         detail = safe_text(finding.detail, keep_newlines=False)

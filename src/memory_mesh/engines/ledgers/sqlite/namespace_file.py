@@ -197,8 +197,15 @@ class NamespaceFile:
         return db
 
     def _held_against(self, mark: Mark | None, end: float) -> Connection:
+        life = f"{self._place} {self._losses}"
+        if mark is not None and not self._known and self._has_own_log():
+            looked = patiently(
+                self.path, lambda: head_file.first_look(self.path, self.namespace, mark), end
+            )
+            if looked is not None:
+                return looked
         db = self._opened(end)
-        db.life = f"{self._place} {self._losses}"
+        db.life = life
         if mark is None:
             return db
         try:
@@ -221,6 +228,11 @@ class NamespaceFile:
         from memory_mesh.engines.ledgers.sqlite.keeping import read_only  # few stores are
 
         return read_only.connect(self.path, self.namespace)
+
+    def _has_own_log(self) -> bool:
+        """Whether there is a log that a connection of this process could change."""
+        found = _stat(f"{self.path}-wal")
+        return found is not None and found.st_size > 0 and not cannot_be_written(self.path)
 
     def _check_gone(self, found: os.stat_result | None, mark: Mark | None) -> None:
         """Raises unless a database that is not there, or is empty, may be so.

@@ -221,7 +221,8 @@ def _texts(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Ite
     ):
         checked["text hashes"] += 1
         if hashlib.sha256(str(content).encode("utf-8", "surrogateescape")).digest() != stored:
-            yield Finding("text hashes", f"text {number} is not what was stored")
+            of = "" if number == memory else f" of {memory}"
+            yield Finding("text hashes", f"text {number}{of} is not what was stored")
         elif (said := _said((memory,), stored.hex())) not in told:
             yield Finding("text hashes", f"no block tells of text {number}")
         else:

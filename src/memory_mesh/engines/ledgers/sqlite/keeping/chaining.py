@@ -74,8 +74,14 @@ def finish(
 ) -> SalvagedChain:
     """Seals the chain to its end; `claimed` is the end that the old file spoke of."""
     chain = told.chain
-    if chain.breaks_at is None and claimed[0] > chain.kept:
-        chain = SalvagedChain(chain.kept, 0, claimed[0] - chain.kept, chain.kept + 1)
+    known = chain.kept + chain.sealed_anew + chain.lost
+    if claimed[0] > known:  # the last blocks are gone, too
+        chain = SalvagedChain(
+            chain.kept,
+            chain.sealed_anew,
+            chain.lost + claimed[0] - known,
+            chain.breaks_at or chain.kept + 1,
+        )
     _seal_anew(db, chain.kept, losses)
     head = rows.head(db)
     row = db.execute("SELECT position, hash FROM block ORDER BY position DESC LIMIT 1").fetchone()

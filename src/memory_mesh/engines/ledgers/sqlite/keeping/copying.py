@@ -72,7 +72,7 @@ def copied(source: Path, target: Path, progress: Progress | None = None) -> Kept
     with (
         translated(source, _namespace(source)),
         forks.inside_sqlite(),
-        closing(_reading(source)) as db,
+        closing(_as_it_is(source)) as db,
         closing(sqlite3.connect(target, isolation_level=None)) as new,
     ):
         new.execute("PRAGMA synchronous = OFF")  # whoever asked for the copy syncs it
@@ -111,6 +111,13 @@ def acknowledge(path: Path) -> None:
     """Writes the head file of a copy, so that open processes know that it is meant to be older."""
     with translated(path, _namespace(path)), forks.inside_sqlite(), closing(_reading(path)) as db:
         head_file.write(path, head_file.stood(db))
+
+
+def _as_it_is(path: Path) -> sqlite3.Connection:
+    """A connection that leaves a damaged log for salvage; see `head_file.first_look`."""
+    if not cannot_be_written(path) and head_file.lack(path, _namespace(path)) is not None:
+        return opening.connect(path, "mode=ro")
+    return _reading(path)
 
 
 def _reading(path: Path) -> sqlite3.Connection:

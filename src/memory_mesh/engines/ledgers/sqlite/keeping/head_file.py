@@ -20,6 +20,7 @@ from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names
 from memory_mesh.engines.ledgers.sqlite.faults import command, damaged
+from memory_mesh.engines.ledgers.sqlite.opening import Connection, connect
 from memory_mesh.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.process import private
@@ -164,13 +165,43 @@ def flaw(db: sqlite3.Connection, path: Path, namespace: str, mark: Mark) -> Stor
     return None
 
 
+def first_look(path: Path, namespace: str, mark: Mark) -> Connection | None:
+    """A connection that only reads, with its flaw, to a database whose log was damaged; else None.
+
+    The last connection that may write moves the sound part of a log into the file and removes the
+    rest, which salvage can still read. One that only reads leaves the log as it is.
+    """
+    db = connect(path, "mode=ro")
+    try:
+        db.flaw = flaw(db, path, namespace, mark)
+    except BaseException:
+        db.close()
+        raise
+    if db.flaw is not None:
+        return db
+    db.close()
+    return None
+
+
+def lack(path: Path, namespace: str) -> StoreIsDamaged | None:
+    """The flaw of a database that can be read, found without a change to its log."""
+    mark = read(path)
+    with suppress(sqlite3.Error):  # whoever opens it says what it is
+        looked = None if mark is None else first_look(path, namespace, mark)
+        if looked is not None:
+            looked.close()
+            return looked.flaw
+    return None
+
+
 def missing(path: Path, namespace: str, mark: Mark, what: str) -> WritesAreMissing:
     """The error that says which acknowledged writes are gone, and what to do."""
     return WritesAreMissing(
         f"{path} lacks acknowledged writes: {what}, and writes up to seq {mark.seq} were "
         "acknowledged. It was emptied, removed or replaced by an older copy, or its write-ahead "
         f"log ({path.name}-wal) was lost or damaged. Put the right files back, or restore a backup "
-        "(memory-mesh restore --from BACKUP). To go on with what is there: "
+        "(memory-mesh restore --from BACKUP). Without one, copy what can be read first: "
+        "memory-mesh salvage --to FOLDER. To go on with what is there: "
         f"{command('repair --accept-loss', namespace)}"
     )
 

@@ -8,7 +8,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -57,7 +57,9 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
         db.execute("PRAGMA foreign_keys = OFF")
         store = _take_over(db, target, namespace, remains, losses)
         chain = _make_whole(db, source, store, losses, means)
-        unread = losses.listed(mending.names(db, losses))
+        names = mending.names(db, losses)
+        unread = losses.listed(names)
+        lost = _lost(db, losses, names.get("memory", {}))
         leftovers = losses.close()
         verification = verify(db)
         counts = {
@@ -72,13 +74,20 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
         namespace,
         counts,
         counts["memory"],
-        tuple(dict.fromkeys(losses.memories)),
+        lost,
         tuple(losses.rebuilt),
         tuple(unread),
         chain,
         verification,
         None if leftovers is None else Path(leftovers).name,
     )
+
+
+def _lost(db: sqlite3.Connection, losses: Losses, known: Mapping[int, str]) -> tuple[str, ...]:
+    """The ids of memories that are not in the new file, also those that only an index named."""
+    there = {id_ for (id_,) in db.execute("SELECT id FROM memory")}
+    ids = dict.fromkeys([*losses.memories, *known.values()])
+    return tuple(id_ for id_ in ids if id_ not in there)
 
 
 def _take_over(
