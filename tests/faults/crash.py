@@ -138,13 +138,13 @@ def intents(model: Model, dice: random.Random, who: int) -> Iterator[Intent]:
             yield {"verb": verb if verb == "add_many" else "add", "texts": texts}
             continue
         id_ = dice.choice(dead if verb == "restore" else alive)
-        number += 1
         yield {
             "verb": verb,
             "id": id_,
             "text": f"writer {who} corrects {word(number)}",
             "flag": dice.random() < 0.5,
         }
+        number += 1  # the next text has a word of its own
 
 
 def perform(mesh: MemoryMesh, intent: Intent, model: Model) -> list[str]:
