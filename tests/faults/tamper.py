@@ -106,8 +106,8 @@ def verify_many(folder: Path, *, blocks: int) -> Report:
     report.figures["findings"] = len(findings)
     if findings or checked < blocks:
         report.broken("findings", f"{checked} blocks, {findings[:3]}")
-    if seconds > 10:
-        report.broken("slow", f"{seconds:.1f} s")
+    if processor > 10:  # not by the clock: other processes may have the machine
+        report.broken("slow", f"{processor:.1f} s of the processor")
     return report
 
 
