@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from memory_mesh import safekeeping
 from memory_mesh.engines.embedders.chain import Chain
 from memory_mesh.errors import EmbeddingError, TextRefused
 from memory_mesh.model import Embedding, Scope, Space
@@ -269,8 +270,7 @@ def test_a_namespace_made_anew_shares_nothing_with_the_old_one(tmp_path):
     with MemoryMesh(db_dir=tmp_path, custom_embedder=Flaky()) as mesh:
         mesh.add("dog one")
         assert mesh.search("dog one")[0].parts["cosine"] == pytest.approx(1.0)
-        for path in (tmp_path / "namespaces").glob("default.db*"):
-            path.unlink()
+        safekeeping.delete_namespace(tmp_path, "default")
         mesh.add("cat one")
         assert [hit.content for hit in mesh.search("cat one")] == ["cat one"]
         assert mesh.search("cat one")[0].parts["cosine"] == pytest.approx(1.0)

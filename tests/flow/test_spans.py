@@ -32,13 +32,12 @@ CONTENT = {"gen_ai.memory.query.text", "gen_ai.memory.records"}
 
 
 @pytest.fixture(scope="module")
-def provider() -> TracerProvider:
-    """The tracer of this process: it can be set up only once."""
-    found = trace.get_tracer_provider()
-    if not isinstance(found, TracerProvider):
-        found = TracerProvider()
-        trace.set_tracer_provider(found)
-    return found
+def provider() -> Iterator[TracerProvider]:
+    """A tracer that is gone after these tests: OpenTelemetry itself would keep it for good."""
+    found = TracerProvider()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trace, "_TRACER_PROVIDER", found)
+        yield found
 
 
 @pytest.fixture

@@ -451,9 +451,10 @@ def test_config_says_where_each_setting_comes_from_and_keeps_secrets(cli: Comman
     file.write_text('namespace = "work"\nllm_api_key = "sk-123"\n')
     stated = CommandLine(cli.home, variables={"MEMORY_MESH_AGENT": "bot"})
     settings = json.loads(stated("config", "--json", "--project", "p").out)
-    assert settings["namespace"] == {"value": "work", "origin": f"file {file}"}
-    assert settings["agent_id"] == {"value": "bot", "origin": "environment MEMORY_MESH_AGENT"}
-    assert settings["project"] == {"value": "p", "origin": "option"}
+    told = {name: (each["value"], each["origin"]) for name, each in settings.items()}
+    assert told["namespace"] == ("work", f"file {file}")
+    assert told["agent_id"] == ("bot", "environment MEMORY_MESH_AGENT")
+    assert told["project"] == ("p", "option")
     assert settings["llm_api_key"]["value"] == "***"
     assert "sk-123" not in stated("config").out
 

@@ -10,6 +10,12 @@ from tests.flow.executions import record_deploys, record_login
 from tests.surface.command import CommandLine
 
 
+@pytest.fixture(autouse=True)
+def _one_key(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What these tests store themselves has the key of the commands."""
+    monkeypatch.setenv("HOME", str(cli.home))
+
+
 @pytest.fixture
 def recorded(cli: CommandLine) -> CommandLine:
     """A store with ten traces of two kinds."""

@@ -112,16 +112,17 @@ def test_an_import_says_whether_it_is_the_users_own_export(cli: CommandLine) -> 
     own = cli("import-tables", "out", "--namespace", "own")
     assert "From your own export, with trust, votes, pins and status: 1.\n" in own.out
     shutil.rmtree(cli.home / ".config" / "memory-mesh" / "keys")  # as on another machine
-    strange = cli("import-tables", "out", "--namespace", "strange")
+    elsewhere = ("--db-dir", "elsewhere")
+    strange = cli("import-tables", "out", "--namespace", "strange", *elsewhere)
     assert "Exported with a key that is not known here, now documents: 1.\n" in strange.out
     assert "--trusted" in strange.out
     trusted = json.loads(
-        cli("import-tables", "out", "--namespace", "trusted", "--trusted", "--json").out
+        cli("import-tables", "out", "--namespace", "trusted", "--trusted", "--json", *elsewhere).out
     )
     assert (trusted["own"], trusted["strange"]) == (1, 0)
-    weights = {"own": 0.9, "strange": 0.5, "trusted": 0.9}
-    for name, weight in weights.items():
-        (memory,) = json.loads(cli("list", "--namespace", name, "--json").out)["memories"]
+    weights = {"own": (0.9, ()), "strange": (0.5, elsewhere), "trusted": (0.9, elsewhere)}
+    for name, (weight, where) in weights.items():
+        (memory,) = json.loads(cli("list", "--namespace", name, "--json", *where).out)["memories"]
         assert memory["importance"] == weight
 
 
