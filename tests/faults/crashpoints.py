@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh.engines.ledgers.sqlite import schema
+from memory_mesh.engines.ledgers.sqlite.keeping import packing
 from memory_mesh.engines.sinks.jsonl import JsonLinesSink
 from memory_mesh.model import Status
 from memory_mesh.model.learning import LessonContext
@@ -59,7 +60,7 @@ _STABLE = {
     "predicate": "name, cardinality",
     "tombstone": "why",
     "observation": "number, memory, hex(hash), outcome, key",
-    "block": "position, seq, operation, metadata",
+    "block": "position, seq, operation, unpacked(metadata, memories, at)",
     "recall": "number, metadata",
     "sink": "name, seq, attempts",
     "dead_letter": "sink, seq",
@@ -294,6 +295,7 @@ def state(here: Path) -> State:
     with closing(sqlite3.connect(path)) as db:
         if not db.execute("SELECT 1 FROM sqlite_master").fetchone() or _being_made(db):
             return None
+        db.create_function("unpacked", 3, packing.unpacked, deterministic=True)
         return {
             table: [
                 tuple(_ID.sub("ID", cell) if isinstance(cell, str) else cell for cell in row)
