@@ -129,7 +129,7 @@ def test_a_flipped_byte_anywhere_and_a_cut_are_refused(tmp_path: Path) -> None:
             safekeeping.import_archive(tmp_path / "target", damaged)
     for length in (*range(0, len(data), 499), len(data) - 1):
         damaged.write_bytes(data[:length])
-        with pytest.raises(InvalidInput, match="export again"):
+        with pytest.raises(InvalidInput, match="export it there again"):
             safekeeping.import_archive(tmp_path / "target", damaged)
     assert not (tmp_path / "target").exists()
 

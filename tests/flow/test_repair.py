@@ -78,7 +78,7 @@ def test_lost_writes_are_accepted_on_purpose_only(tmp_path: Path) -> None:
     with pytest.raises(WritesAreMissing, match="repair --accept-loss"):
         repair(tmp_path, "default")
     done = repair(tmp_path, "default", accept_loss=True)
-    assert done.lost == "writes from seq 31 to 31 are gone"
+    assert done.lost == "the write with seq 31 is gone"
     assert _found(tmp_path) == 30
 
 

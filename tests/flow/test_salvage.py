@@ -207,7 +207,7 @@ def test_the_damaged_store_is_not_changed_and_a_full_folder_is_refused(tmp_path:
     before = _database(tmp_path / "old").read_bytes()
     salvage(tmp_path / "old", tmp_path / "new")
     assert _database(tmp_path / "old").read_bytes() == before
-    with pytest.raises(InvalidInput, match="not empty"):
+    with pytest.raises(InvalidInput, match="not an empty folder"):
         salvage(tmp_path / "old", tmp_path / "new")
     with pytest.raises(NotFound, match="holds no namespace"):
         salvage(tmp_path / "nothing", tmp_path / "other")

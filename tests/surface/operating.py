@@ -16,10 +16,20 @@ import pytest
 
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.errors import UnsafeFolder
-from tests.surface.command import CommandLine, Ran
+from tests.surface.command import CommandLine
+from tests.surface.situations import (
+    READ_ONLY,
+    TEXT,
+    alter,
+    database,
+    failed,
+    key,
+    sealed,
+    unshared,
+    verified,
+)
 
 Situation = Callable[[CommandLine], str]
-TEXT = "Deploys go through staging first"
 LOCKING = """
 import sys, time
 from pathlib import Path
@@ -29,7 +39,6 @@ with FairLock(Path(sys.argv[1])).held():
     time.sleep(600)
 """
 MOUNTS = "36 35 98:0 / / rw - ext4 /dev/root rw\n37 36 0:50 / /mnt/team rw - nfs4 host:/x rw\n"
-READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1"'
 # A small disk with the store, and room for SQLite's shared memory alone.
 FULL = (
     'cp -r "$1" "$1.copy" && mount -t tmpfs -o size=2m none "$1" && cp -r "$1.copy/." "$1"; '
@@ -39,62 +48,62 @@ FULL = (
 
 def not_a_ledger(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _database(cli).write_bytes(b"no database" * 1_000)
-    return _failed(cli("list"))
+    database(cli).write_bytes(b"no database" * 1_000)
+    return failed(cli("list"))
 
 
 def database_emptied(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _database(cli).write_bytes(b"")
-    return _failed(cli("list"))
+    database(cli).write_bytes(b"")
+    return failed(cli("list"))
 
 
 def older_copy(cli: CommandLine) -> str:
     _put_back_an_older_copy(cli)
-    return _failed(cli("list"))
+    return failed(cli("list"))
 
 
 def older_copy_verified(cli: CommandLine) -> str:
     _put_back_an_older_copy(cli)
-    return _verified(cli)
+    return verified(cli)
 
 
 def _put_back_an_older_copy(cli: CommandLine) -> None:
     cli.stored(TEXT)
-    older = _database(cli).read_bytes()
+    older = database(cli).read_bytes()
     cli.stored("The office is in Hamburg")
-    _database(cli).write_bytes(older)
+    database(cli).write_bytes(older)
 
 
 def database_gone(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _database(cli).unlink()
-    return _failed(cli("list"))
+    database(cli).unlink()
+    return failed(cli("list"))
 
 
 def replaced_file(cli: CommandLine) -> str:
     cli.stored(TEXT)
     cli.stored("another", "--namespace", "other")
-    _database(cli).write_bytes((cli.store / "namespaces/other.db").read_bytes())
-    return _failed(cli("list"))
+    database(cli).write_bytes((cli.store / "namespaces/other.db").read_bytes())
+    return failed(cli("list"))
 
 
 def read_only_write(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    return _failed(_unshared(cli, READ_ONLY, "store", "--content", "another"))
+    return failed(unshared(cli, READ_ONLY, "store", "--content", "another"))
 
 
 def read_only_read(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    done = _unshared(cli, READ_ONLY, "list")
+    done = unshared(cli, READ_ONLY, "list")
     assert (done.code, TEXT in done.out) == (0, True), done
     return done.err
 
 
 def newer_store(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _alter(cli, "UPDATE store SET min_reader = 9999")
-    return _failed(cli("list"))
+    alter(cli, "UPDATE store SET min_reader = 9999")
+    return failed(cli("list"))
 
 
 def lock_held(cli: CommandLine) -> str:
@@ -107,7 +116,7 @@ def lock_held_by_a_stopped_process(cli: CommandLine) -> str:
 
 def _locked(cli: CommandLine, *, stopped: bool) -> str:
     cli.stored(TEXT)
-    path = _database(cli).with_suffix(".lock")
+    path = database(cli).with_suffix(".lock")
     holder = subprocess.Popen(
         [sys.executable, "-c", LOCKING, str(path)], stdout=subprocess.PIPE, text=True
     )
@@ -117,7 +126,7 @@ def _locked(cli: CommandLine, *, stopped: bool) -> str:
         if stopped:
             holder.send_signal(signal.SIGSTOP)
         hasty = replace(cli, variables={"MEMORY_MESH_LOCK_WAIT_SECONDS": "0.2"})
-        return _failed(hasty("store", "--content", "another"))
+        return failed(hasty("store", "--content", "another"))
     finally:
         holder.kill()
         holder.communicate()
@@ -125,34 +134,18 @@ def _locked(cli: CommandLine, *, stopped: bool) -> str:
 
 def disk_full(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    return _failed(_unshared(cli, FULL, "store", "--content", "x" * 100_000))
-
-
-def _unshared(cli: CommandLine, script: str, *words: str) -> Ran:
-    """Runs a command with mounts of its own, which the script makes over the store ($1)."""
-    whole = f'{script}; shift; exec "$@"'
-    done = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", whole, "sh", str(cli.store), *cli.start, *words],
-        capture_output=True,
-        text=True,
-        env=cli.environment,
-        cwd=cli.home,
-        check=False,
-    )
-    if "unshare:" in done.stderr or "mount:" in done.stderr:
-        pytest.skip("this machine lets nobody mount anything")
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return failed(unshared(cli, FULL, "store", "--content", "x" * 100_000))
 
 
 def disk_refused(cli: CommandLine) -> str:
     cli.stored(TEXT)
     limited = replace(cli, start=("sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *cli.start))
-    return _failed(limited("store", "--content", "another"))
+    return failed(limited("store", "--content", "another"))
 
 
 def no_such_folder(cli: CommandLine) -> str:
     (cli.home / "file").write_text("")
-    return _failed(cli("list", "--db-dir", str(cli.home / "file/store")))
+    return failed(cli("list", "--db-dir", str(cli.home / "file/store")))
 
 
 def network_folder(cli: CommandLine) -> str:
@@ -162,33 +155,33 @@ def network_folder(cli: CommandLine) -> str:
 
 
 def key_readable(cli: CommandLine) -> str:
-    _key(cli).chmod(0o644)
-    return _sealed(cli)
+    key(cli).chmod(0o644)
+    return sealed(cli)
 
 
 def key_folder_writable(cli: CommandLine) -> str:
-    _key(cli).parent.chmod(0o777)
-    return _sealed(cli)
+    key(cli).parent.chmod(0o777)
+    return sealed(cli)
 
 
 def key_empty(cli: CommandLine) -> str:
-    _key(cli).write_text("")
-    return _sealed(cli)
+    key(cli).write_text("")
+    return sealed(cli)
 
 
 def key_garbled(cli: CommandLine) -> str:
-    _key(cli).write_text("no key at all\n")
-    return _sealed(cli)
+    key(cli).write_text("no key at all\n")
+    return sealed(cli)
 
 
 def identity_garbled(cli: CommandLine) -> str:
-    _key(cli)
+    key(cli)
     (cli.store / "identity").write_text("?\n")
-    return _sealed(cli)
+    return sealed(cli)
 
 
 def no_such_config(cli: CommandLine) -> str:
-    return _failed(replace(cli, variables={"MEMORY_MESH_CONFIG": "/no/such.toml"})("list"))
+    return failed(replace(cli, variables={"MEMORY_MESH_CONFIG": "/no/such.toml"})("list"))
 
 
 def bad_toml(cli: CommandLine) -> str:
@@ -200,7 +193,7 @@ def unknown_setting(cli: CommandLine) -> str:
 
 
 def bad_value(cli: CommandLine) -> str:
-    return _failed(replace(cli, variables={"MEMORY_MESH_LOCK_WAIT_SECONDS": "soon"})("list"))
+    return failed(replace(cli, variables={"MEMORY_MESH_LOCK_WAIT_SECONDS": "soon"})("list"))
 
 
 def embedder_fails(cli: CommandLine) -> str:
@@ -219,7 +212,7 @@ def embedder_down(cli: CommandLine) -> str:
 
 
 def unknown_model(cli: CommandLine) -> str:
-    return _failed(cli("models", "pull", "nothing"))
+    return failed(cli("models", "pull", "nothing"))
 
 
 def no_daemon(cli: CommandLine) -> str:
@@ -243,64 +236,64 @@ def port_taken(cli: CommandLine) -> str:
     pytest.importorskip("mcp")
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = str(taken.getsockname()[1])
-        return _failed(cli("mcp", "--http", "--port", port))
+        return failed(cli("mcp", "--http", "--port", port))
 
 
 def agent_shell(cli: CommandLine) -> str:
     id_ = cli.stored(TEXT)
     agents = replace(cli, variables={"CLAUDECODE": "1"})
-    return _failed(agents("review", "--id", id_, "--approve"))
+    return failed(agents("review", "--id", id_, "--approve"))
 
 
 def row_changed(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _alter(cli, "UPDATE memory SET status = 'archived'")
-    return _verified(cli)
+    alter(cli, "UPDATE memory SET status = 'archived'")
+    return verified(cli)
 
 
 def keywords_damaged(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _alter(cli, "DELETE FROM live_data WHERE id > 10")
-    return _verified(cli)
+    alter(cli, "DELETE FROM live_data WHERE id > 10")
+    return verified(cli)
 
 
 def schema_changed(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _alter(cli, "DROP TABLE link")
-    return _verified(cli)
+    alter(cli, "DROP TABLE link")
+    return verified(cli)
 
 
 def header_changed(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _alter(cli, "PRAGMA application_id = 1")
-    return _verified(cli)
+    alter(cli, "PRAGMA application_id = 1")
+    return verified(cli)
 
 
 def text_changed(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _alter(cli, "UPDATE text SET content = 'Deploys go to production at once'")
-    return _verified(cli)
+    alter(cli, "UPDATE text SET content = 'Deploys go to production at once'")
+    return verified(cli)
 
 
 def block_changed(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _alter(cli, "UPDATE block SET wire = 'forged'")
-    return _verified(cli)
+    alter(cli, "UPDATE block SET wire = 'forged'")
+    return verified(cli)
 
 
 def chain_cut(cli: CommandLine) -> str:
     cli.stored(TEXT)
     cli.stored("The office is in Hamburg")
-    _alter(cli, "DELETE FROM block WHERE position = (SELECT max(position) FROM block)")
-    return _verified(cli)
+    alter(cli, "DELETE FROM block WHERE position = (SELECT max(position) FROM block)")
+    return verified(cli)
 
 
 def pages_damaged(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    with closing(sqlite3.connect(_database(cli))) as db:
+    with closing(sqlite3.connect(database(cli))) as db:
         (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memory'").fetchone()
         (size,) = db.execute("PRAGMA page_size").fetchone()
-    with _database(cli).open("r+b") as file:
+    with database(cli).open("r+b") as file:
         file.seek((page - 1) * size + 3)  # how many cells the page of the table has
         file.write(b"\x00\x09")
     done = cli("verify")
@@ -310,56 +303,24 @@ def pages_damaged(cli: CommandLine) -> str:
 
 def checkpoint_shorter(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    older = _database(cli).read_bytes()
+    older = database(cli).read_bytes()
     cli.stored("The office is in Hamburg")
     assert cli("verify", "--checkpoint", "mark.json").code == 0
-    _database(cli).write_bytes(older)
-    return _verified(cli, "--against", "mark.json")
+    database(cli).write_bytes(older)
+    return verified(cli, "--against", "mark.json")
 
 
 def checkpoint_differs(cli: CommandLine) -> str:
     cli.stored(TEXT)
     assert cli("verify", "--checkpoint", "mark.json").code == 0
-    for path in _database(cli).parent.iterdir():
+    for path in database(cli).parent.iterdir():
         path.unlink()
     cli.stored("Deploys go to production at once")
-    return _verified(cli, "--against", "mark.json")
-
-
-def _database(cli: CommandLine) -> Path:
-    return cli.store / "namespaces/default.db"
-
-
-def _alter(cli: CommandLine, statement: str) -> None:
-    with closing(sqlite3.connect(_database(cli))) as db, db:
-        db.execute(statement)
-
-
-def _key(cli: CommandLine) -> Path:
-    cli.stored("Write to ada@example.org")
-    (key,) = (cli.home / ".config/memory-mesh/keys").glob("*.key")
-    return key
-
-
-def _sealed(cli: CommandLine) -> str:
-    """What is said when the key is needed again."""
-    return _failed(cli("store", "--content", "Write to bob@example.org"))
+    return verified(cli, "--against", "mark.json")
 
 
 def _configured(cli: CommandLine, text: str) -> str:
     file = cli.home / ".config/memory-mesh/config.toml"
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    return _failed(cli("list"))
-
-
-def _failed(done: Ran) -> str:
-    assert done.code == 1, done
-    assert "[MemoryMesh Error] " in done.err, done
-    return done.err
-
-
-def _verified(cli: CommandLine, *words: str) -> str:
-    done = cli("verify", *words)
-    assert done.code == 1, done
-    return done.out
+    return failed(cli("list"))

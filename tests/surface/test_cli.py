@@ -434,7 +434,7 @@ def test_verify_says_what_it_checked_and_fails_on_a_finding(cli: CommandLine) ->
     wrong = cli("verify", "--against", str(mark), "--json")
     assert wrong.code == 1
     assert json.loads(wrong.out)["ok"] is False
-    assert wrong.err == "[MemoryMesh Error] 1 findings in the namespace default\n"
+    assert wrong.err.startswith("[MemoryMesh Error] 1 finding in the namespace default. ")
     assert "\n  wrong " in cli("verify", "--against", str(mark)).out
 
 

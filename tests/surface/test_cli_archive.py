@@ -15,7 +15,7 @@ def test_a_namespace_goes_to_a_file_and_into_another_store(cli: CommandLine) -> 
     done = cli("import", "--from", "a.tar.gz", "--db-dir", "other", "--into", "copy")
     assert (done.code, done.out) == (
         0,
-        "[MemoryMesh] Imported 1 memories, 1 blocks, into copy; the chain was verified.\n",
+        "[MemoryMesh] Imported 1 memory, 1 block, into copy; the chain was verified.\n",
     )
     assert "under the name copy" in done.err
     listed = json.loads(cli("list", "--db-dir", "other", "--namespace", "copy", "--json").out)

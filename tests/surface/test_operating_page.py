@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surface import operating
+from tests.surface import operating, operating_copies, operating_keeping
 from tests.surface.command import CommandLine
 
 PAGE = Path(__file__).parent.parent.parent / "docs/operating.md"
@@ -14,8 +14,9 @@ _ROW = re.compile(r'^\| <a id="([a-z-]+)"></a>(`+)(.+?)\2 \| ([^|]+) \| ([^|]+) 
 ROWS = {name: message.strip() for name, _, message, *_ in _ROW.findall(PAGE.read_text("utf-8"))}
 SITUATIONS = {
     name.replace("_", "-"): found
-    for name, found in vars(operating).items()
-    if inspect.isfunction(found) and found.__module__ == operating.__name__ and name[0] != "_"
+    for module in (operating, operating_copies, operating_keeping)
+    for name, found in vars(module).items()
+    if inspect.isfunction(found) and found.__module__ == module.__name__ and name[0] != "_"
 }
 
 

@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from memory_mesh.errors import MeshError, NotAllowed
-from memory_mesh.typed import NoReturn
+from memory_mesh.typed import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    import argparse
 
 FAILED, MISUSED, CRASHED = 1, 2, 70  # 70: EX_SOFTWARE of sysexits.h
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as shells report it
@@ -39,6 +42,7 @@ def run(argv: Sequence[str]) -> int:
     from memory_mesh.cli import parsing
 
     _survive_any_text()
+    options = None
     try:
         command, options = parsing.read(argv)
         if options.log_level or "MEMORY_MESH_LOG" in os.environ:
@@ -50,9 +54,9 @@ def run(argv: Sequence[str]) -> int:
     except parsing.UsageError as error:
         return _fail(str(error), MISUSED)
     except NotAllowed as error:
-        return _fail(f"{error}{_agent_hint()}", FAILED)
+        return _fail(f"{_advised(error, options)}{_agent_hint()}", FAILED)
     except MeshError as error:
-        return _fail(str(error), FAILED)
+        return _fail(_advised(error, options), FAILED)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
@@ -64,6 +68,13 @@ def run(argv: Sequence[str]) -> int:
         return _fail(what, FAILED)
     except Exception as error:  # noqa: BLE001  # the surface's last line
         return _crash(error)
+
+
+def _advised(error: MeshError, options: "argparse.Namespace | None") -> str:
+    """The message; the commands in it are for the store that the command line names."""
+    from memory_mesh.cli import advice
+
+    return str(error) if options is None else advice.completed(str(error), options)
 
 
 def _agent_hint() -> str:

@@ -13,6 +13,7 @@ from memory_mesh.model import Json, Memory, Proposal, Skill, record
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _COLOURS = {"red": "\x1b[31m", "green": "\x1b[32m", "yellow": "\x1b[33m"}
+NAMED = 5  # names that a line lists
 _LINE = 80  # columns of a text in a listing
 _WIDE = 2  # columns of an East Asian character
 
@@ -26,6 +27,17 @@ def say_more(total: int, named: int, what: str = "refused") -> None:
     """Prints how many of a list were not named, if any."""
     if total > named:
         say(f"[MemoryMesh] … and {total - named} more {what}; --json names them.")
+
+
+def counted(number: int, what: str, several: str = "") -> str:
+    """Returns a number with what is counted: 1 memory, 2 memories."""
+    return f"{number} {what if number == 1 else several or f'{what}s'}"
+
+
+def some(names: Sequence[str]) -> str:
+    """Returns the first names of a list on one line, and how many more there are."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def say_json(value: Json) -> None:

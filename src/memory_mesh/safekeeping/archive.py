@@ -20,6 +20,8 @@ from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
+from memory_mesh.engines.ledgers.sqlite.faults import command
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping
 from memory_mesh.engines.ledgers.sqlite.keeping.dumping import Layout, Mark, NewFile
 from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
@@ -74,8 +76,9 @@ def export_archive(
         if found:
             raise StoreIsDamaged(
                 f"the namespace {shown_namespace(namespace)} in {store} is damaged, and an archive "
-                f"of it could not be imported: {_listed(found)}. Run: memory-mesh repair; if that "
-                "does not help: memory-mesh salvage --to FOLDER"
+                f"of it could not be imported: {_listed(found)}. Run: "
+                f"{command('repair', namespace)}; if that does not help: memory-mesh salvage --to "
+                "FOLDER"
             )
         mark = dumping.mark(db)
         layouts = dumping.layouts(db, with_vectors=with_vectors)
@@ -123,6 +126,7 @@ def import_archive(
         path = places / file_names.file_name(namespace)
         _refuse_erased(store, manifest)
         _refuse_filled(path, namespace)
+        refuse_read_only(places)
         private.make_folder(places)
         with locked(places / IMPORT_LOCK):
             _sweep(places)
@@ -275,8 +279,8 @@ def _remarks(store: Path, manifest: Manifest, mark: Mark) -> Iterator[str]:
     if missing:
         yield (
             f"{what} were made with the key {', '.join(missing)}, which this store does not have: "
-            f"new placeholders differ from those that are there{again}. To carry the key, use "
-            "memory-mesh move, or see docs/keys.md"
+            f"new placeholders differ from those that are there{again}. To carry the key, move the "
+            "namespace instead (move --only), or see docs/keys.md"
         )
     if not manifest.with_vectors:
         yield "the archive has no vectors: memory-mesh upkeep makes them where a model is installed"

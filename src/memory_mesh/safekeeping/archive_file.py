@@ -98,7 +98,7 @@ def reading(path: Path) -> Iterator[ArchiveReader]:
     except OSError as error:
         if error.filename is None or Path(error.filename) != path:
             raise
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}. Check --from") from error
     except InvalidInput as error:
         if str(path) in str(error):
             raise
@@ -124,7 +124,7 @@ def _check_seal(path: Path) -> None:
         if rest < 0 or not seal.startswith(_SEAL_HEAD):
             raise InvalidInput(
                 f"{path} is no archive of memory-mesh, or its end is missing. Copy it again from "
-                "where it was made, or export again: memory-mesh export --to FILE"
+                "where it was made, or export it there again"
             )
         file.seek(0)
         while rest and (part := file.read(min(_PART, rest))):
@@ -133,7 +133,7 @@ def _check_seal(path: Path) -> None:
     if seal != _seal(hashed.hexdigest()):
         raise InvalidInput(
             f"{path} is damaged: it is not what was exported. Nothing was imported. Copy it again "
-            "from where it was made, or export again: memory-mesh export --to FILE"
+            "from where it was made, or export it there again"
         )
 
 

@@ -74,6 +74,7 @@ def _check(store: Path, target: Path, keep: int | None) -> None:
         for wrong in copying.gone(store).values():
             raise StoreIsDamaged(wrong)
         raise NotFound(f"there is no store in {store}, so nothing to back up. Check --db-dir")
+    files.refuse_file(target)
     if store.resolve() in (target.resolve(), *target.resolve().parents):
         raise InvalidInput(
             f"the backup would lie in {store}, inside the store, and be lost with it; give a "

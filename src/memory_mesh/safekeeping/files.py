@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.errors import StoreError, StoreIsFull
+from memory_mesh.errors import InvalidInput, StoreError, StoreIsFull
 from memory_mesh.process.experience_files import ExperienceFiles
 from memory_mesh.process.keys import IDENTITY, KeyFile
 from memory_mesh.process.private import make_file, make_folder
@@ -57,18 +57,33 @@ def disk_faults(folder: Path) -> Iterator[None]:
     """Raises what the disk says as a StoreError that names the folder and says what to do."""
     try:
         yield
+    except StoreIsFull as error:  # SQLite's, which does not say where
+        raise _full(folder) from error
     except OSError as error:
         if error.errno is None:  # not the file system's
             raise
         where = error.filename or folder
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise StoreIsFull(
-                f"the disk of {folder} is full, and nothing was left there: free some space, or "
-                "choose another folder"
-            ) from error
+            raise _full(folder) from error
         if error.errno == errno.EMFILE:
             raise StoreError(
                 "too many namespaces for the files that a process may open: run `ulimit -n 65536` "
                 "first"
             ) from error
-        raise StoreError(f"{where} cannot be used: {error.strerror}") from error
+        raise StoreError(
+            f"{where} cannot be used: {error.strerror}. Check the path and its rights, or give "
+            "another folder"
+        ) from error
+
+
+def _full(folder: Path) -> StoreIsFull:
+    return StoreIsFull(
+        f"the disk of {folder} is full, and nothing was left there: free some space, or choose "
+        "another folder"
+    )
+
+
+def refuse_file(path: Path) -> None:
+    """Refuses a file where a folder is wanted."""
+    if path.exists() and not path.is_dir():
+        raise InvalidInput(f"{path} is a file; give a folder")

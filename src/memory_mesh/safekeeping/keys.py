@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite.connections import Files
-from memory_mesh.engines.ledgers.sqlite.keeping import under_keys
-from memory_mesh.errors import StoreError
+from memory_mesh.engines.ledgers.sqlite.connections import Files, refuse_read_only
+from memory_mesh.engines.ledgers.sqlite.keeping import copying, under_keys
+from memory_mesh.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.model.safekeeping import KeyState, ReplacedKey
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process import key_record
@@ -15,7 +15,7 @@ from memory_mesh.process.keys import IDENTITY, Key, KeyFile
 def key_state(folder: str | Path, environment: Mapping[str, str] | None = None) -> KeyState:
     """Returns where the keys of a store lie and whether they are the right ones; makes none."""
     store = Path(folder)
-    if not (store / IDENTITY).exists() and not (store / key_record.FILE).exists():
+    if not _has_key(store):
         return KeyState("", "", (), (), ())
     file = KeyFile.of(store, environment)
     recorded = [one.id for one in file.recorded()]
@@ -38,12 +38,21 @@ def key_state(folder: str | Path, environment: Mapping[str, str] | None = None) 
 
 def rotate_key(folder: str | Path, environment: Mapping[str, str] | None = None) -> str:
     """Adds a key to the store's key file and uses it from now on; returns its id."""
-    return KeyFile.of(Path(folder), environment).rotate().id
+    store = Path(folder)
+    _refuse_absent(store)
+    found = key_state(store, environment)
+    if not found.keys and found.problem is None:
+        raise InvalidInput(
+            f"the store in {store} has no key yet, so there is nothing to rotate: the first memory "
+            "that needs a key makes it"
+        )
+    return KeyFile.of(store, environment).rotate().id
 
 
 def replace_key(folder: str | Path, environment: Mapping[str, str] | None = None) -> ReplacedKey:
     """Gives a store whose key is lost another one, and says what no longer matches."""
     store = Path(folder)
+    _refuse_absent(store)
     file = KeyFile.of(store, environment, anew=True)
     recorded = [one.id for one in file.recorded()]
     new = file.replace()
@@ -58,6 +67,17 @@ def replace_key(folder: str | Path, environment: Mapping[str, str] | None = None
         placeholders,
         tuple(unread),
     )
+
+
+def _has_key(store: Path) -> bool:
+    return (store / IDENTITY).exists() or (store / key_record.FILE).exists()
+
+
+def _refuse_absent(store: Path) -> None:
+    """Refuses to give a key to a store that is not there, or that cannot be written."""
+    if not _has_key(store) and not copying.files(store):
+        raise NotFound(f"there is no store in {store}, so there is no key of it. Check --db-dir")
+    refuse_read_only(store)
 
 
 def _counted(store: Path) -> tuple[int, int, list[str]]:

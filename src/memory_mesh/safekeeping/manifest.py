@@ -6,6 +6,7 @@ hashes say is not restored.
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -117,10 +118,11 @@ def _no_backup(folder: Path) -> Exception:
     whole = sorted(path.parent.name for path in folder.glob(f"*/{FILE}"))
     if whole:
         return NotFound(f"{folder} holds backups; give one of them, the newest is {whole[-1]}")
+    named = shlex.quote(str(folder))
     if (folder / "namespaces").is_dir() and any((folder / "namespaces").glob("*.head")):
         return NotFound(
-            f"{folder} is a store and no backup. Use it as it is: --db-dir {folder}; or make a "
-            f"backup of it, which restore takes: memory-mesh backup --db-dir {folder} --to FOLDER"
+            f"{folder} is a store and no backup. Use it as it is: --db-dir {named}; or make a "
+            f"backup of it, which restore takes: memory-mesh backup --db-dir {named} --to FOLDER"
         )
     return BackupIsDamaged(
         f"{folder} has no {FILE}, so it is no whole backup; it may have been killed. {_ANOTHER}"

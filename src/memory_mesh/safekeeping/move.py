@@ -12,6 +12,7 @@ copy, or both, and the same call goes on from there. The index is left behind: u
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,6 +20,8 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
+from memory_mesh.engines.ledgers.sqlite.faults import command
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping
 from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.fastdataclass import replace
@@ -45,8 +48,10 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
     found = copying.files(source)
     if not found:
         raise NotFound(f"there is no store in {source}. Check --db-dir")
+    refuse_read_only(source / "namespaces")
     files.given_identity(source)
-    make_folder(target)
+    with files.disk_faults(target):
+        make_folder(target)
     with files.disk_faults(target), _locked(found.values()):
         staging.sweep(target, _STAGE)
         if not _is_there(source, target, found):
@@ -57,12 +62,13 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
                 staging.sync_tree(partial)
                 _put(partial, target)
         kept = _set_aside(source)
+    named = shlex.quote(str(target))
     return Moved(
         to=str(target),
         namespaces=tuple(found),
         kept=str(kept),
         remarks=(
-            f"name the new folder from now on: --db-dir {target}, or MEMORY_MESH_DIR={target}",
+            f"name the new folder from now on: --db-dir {named}, or MEMORY_MESH_DIR={named}",
             f"the old files are kept in {kept}; remove them when the new place works",
         ),
     )
@@ -77,13 +83,18 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
             f"there is no namespace {shown_namespace(namespace)!r} in {source}. "
             "List those there are: memory-mesh namespaces"
         )
-    make_folder(place.parent)
+    refuse_read_only(path.parent)
+    with files.disk_faults(target):
+        make_folder(place.parent)
     remarks: list[str] = []
     with files.disk_faults(target), _locked([path]), locked(place.parent / IMPORT_LOCK):
         staging.sweep(target, _STAGE)
         stands = copying.standing(path)
         if erasures.is_erased(target, stands.identity):
-            raise StoreError(f"this namespace was erased from the store in {target}")
+            raise StoreError(
+                f"this namespace was erased from the store in {target}, and stays erased; name "
+                "another folder"
+            )
         remarks += carry_keys(source, target)
         if not _is_same(stands, place):
             _refuse_filled(place, target, namespace)
@@ -101,6 +112,7 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
 def _apart(source: Path, target: Path) -> tuple[Path, Path]:
     """Both folders as they are on the disk; neither may lie in the other."""
     source, target = source.resolve(), target.resolve()
+    files.refuse_file(target)
     if source == target or source in target.parents or target in source.parents:
         raise InvalidInput(f"{target} is not apart from {source}; name a folder outside of it")
     keys = key_folder(os.environ).resolve()
@@ -140,8 +152,9 @@ def _refuse_filled(place: Path, target: Path, namespace: str) -> None:
     if not dumping.is_empty(place):
         raise InvalidInput(
             f"the store in {target} has a namespace {shown_namespace(namespace)} with memories "
-            "already, and nothing is merged. To bring it there under another name: memory-mesh "
-            "export --to FILE, then memory-mesh import --from FILE --into NAME"
+            "already, and nothing is merged. To bring it there under another name: "
+            f"{command('export', namespace)} --to FILE, then memory-mesh import --db-dir "
+            f"{shlex.quote(str(target))} --from FILE --into NAME"
         )
 
 
@@ -156,8 +169,9 @@ def _copied(source: Path, partial: Path, namespace: str) -> None:
     if wrong:
         raise StoreIsDamaged(
             f"the namespace {shown_namespace(namespace)} in {source} is damaged: "
-            f"{'; '.join(wrong[:_SHOWN])}. Nothing was moved. Run: memory-mesh repair; if that "
-            "does not help: memory-mesh salvage --to FOLDER"
+            f"{'; '.join(wrong[:_SHOWN])}. Nothing was moved. Run: "
+            f"{command('repair', namespace)}; if that does not help: memory-mesh salvage --to "
+            "FOLDER"
         )
 
 

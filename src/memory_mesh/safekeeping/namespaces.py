@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory_mesh.engines.indexes.lance.index_folders import drop_all
+from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.keeping import erasing
 from memory_mesh.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.flows.system_memory import NAMESPACE as SYSTEM
@@ -43,6 +44,7 @@ def delete_namespace(
     databases = store / "namespaces"
     if not erasing.files(databases, name):
         raise NotFound(_unknown(store, name))
+    refuse_read_only(databases)
     try:
         return _deleted(store, name)
     except OSError as error:

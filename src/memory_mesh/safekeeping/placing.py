@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, head_file
 from memory_mesh.errors import StoreError
 from memory_mesh.process.durable_files import exchanged, sync_folder, write_atomically
@@ -53,6 +54,7 @@ def check(to: Path, manifest: Manifest, *, replace: bool) -> None:
             f"{to} holds another store than the backup: restore into a new folder with --to, or "
             "move the other store away first"
         )
+    refuse_read_only(to / "namespaces")
 
 
 def _shares_a_namespace(to: Path, manifest: Manifest) -> bool:

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from memory_mesh.engines.indexes.lance.index_folders import folder_name
 from memory_mesh.engines.ledgers.sqlite import file_names, opening, schema
+from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file, rebuilding
 from memory_mesh.engines.ledgers.sqlite.opening import Connection
 from memory_mesh.engines.ledgers.sqlite.verify import verify
 from memory_mesh.errors import NotFound
 from memory_mesh.model.safekeeping import Repaired
+from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process.locks import locked
 
 _LOCK_SECONDS = 30.0
@@ -25,7 +27,11 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     """
     path = Path(folder) / "namespaces" / file_names.file_name(namespace)
     if not path.exists() and head_file.read(path) is None:
-        raise NotFound(f"there is no namespace {namespace} in {folder}")
+        raise NotFound(
+            f"there is no namespace {shown_namespace(namespace)} in {folder}. List those there "
+            "are: memory-mesh namespaces"
+        )
+    refuse_read_only(path.parent)
     with locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS), translated(path, namespace):
         if not path.exists() or not path.stat().st_size:
             return _emptied(path, namespace, accept_loss=accept_loss)
@@ -73,6 +79,12 @@ def _repaired(db: Connection, path: Path, namespace: str, *, accept_loss: bool) 
         done.append("the head file was written anew")
     lost = None
     if flaw is not None and mark is not None:
-        lost = f"writes from seq {stands.seq + 1} to {mark.seq} are gone"
+        lost = _gone(stands.seq + 1, mark.seq)
         lost = lost if mark.seq > stands.seq else f"the file was replaced; it ends at {stands.seq}"
     return Repaired(namespace, tuple(done), found, lost)
+
+
+def _gone(first: int, last: int) -> str:
+    if first == last:
+        return f"the write with seq {first} is gone"
+    return f"writes from seq {first} to {last} are gone"

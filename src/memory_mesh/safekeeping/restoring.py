@@ -6,6 +6,7 @@ what was erased since is left out. Only then does anything appear in its place.
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from datetime import UTC
 from pathlib import Path
@@ -53,6 +54,7 @@ def restore(
         refuse_network_folder(target)
     if given.resolve() in (target.resolve(), *target.resolve().parents):
         raise InvalidInput(f"{target} lies in the backup itself; give a folder elsewhere")
+    files.refuse_file(target)
     say = tell or (lambda _: None)
     erasers = [target, *([] if known is None else [Path(known).absolute()])]
     stamp = (clock or SystemClock()).now().astimezone(UTC).strftime(_STAMP)
@@ -142,10 +144,22 @@ def _refuse_damage(source: Path, partial: Path, namespace: str, schema: int) -> 
     if wrong:
         raise BackupIsDamaged(
             f"{source} holds a damaged copy of the namespace {shown_namespace(namespace)}: "
-            f"{len(wrong)} findings, such as {'; '.join(wrong[:_SHOWN])}. Nothing was restored. "
-            f"Restore an older backup, or copy what can be read: memory-mesh salvage --db-dir "
-            f"{source} --to FOLDER"
+            f"{'; '.join(wrong[:_SHOWN])}{_more(len(wrong))}. Nothing was restored. "
+            f"{_instead(source)}"
         )
+
+
+def _instead(source: Path) -> str:
+    if source.is_file():
+        return "Give another file, or restore a whole backup"
+    return (
+        "Restore an older backup, or copy what can be read: memory-mesh salvage --db-dir "
+        f"{shlex.quote(str(source))} --to FOLDER"
+    )
+
+
+def _more(count: int) -> str:
+    return f", and {count - _SHOWN} more" if count > _SHOWN else ""
 
 
 def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) -> Restored:

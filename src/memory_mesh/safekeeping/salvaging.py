@@ -3,11 +3,13 @@
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite.keeping import copying, head_file
 from memory_mesh.errors import InvalidInput, MeshError, NotFound, StoreError
 from memory_mesh.flows.prepare import terms_of
 from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace
@@ -27,9 +29,10 @@ def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
     The damaged store is only read. The new one appears under its name when it is whole.
     """
     source, target = Path(folder), Path(to)
-    names = _names(source / "namespaces")
+    gone = _gone(source)
+    names = _names(source / "namespaces", gone)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InvalidInput(f"{target} is not empty; give a new folder with --to")
+        raise InvalidInput(f"{target} is not an empty folder; give a new one with --to")
     _remove_left(target)
     staged = target.with_name(f"{target.name}.partial-{os.urandom(_RANDOM_BYTES).hex()}")
     private.make_folder(staged / "namespaces")
@@ -46,12 +49,28 @@ def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
         shutil.rmtree(staged, ignore_errors=True)
         raise
     _sync_folder(target.parent)
-    return Salvaged(str(target), tuple(done), failed)
+    return Salvaged(str(target), tuple(done), {**failed, **gone})
 
 
-def _names(folder: Path) -> list[str]:
+def _gone(source: Path) -> dict[str, str]:
+    """The namespaces whose head file is all that is left of them, each with what it says."""
+    left: dict[str, str] = {}
+    for namespace in copying.gone(source):
+        path = copying.place(source, namespace)
+        mark = head_file.read(path)
+        if mark is not None and not path.exists():
+            left[namespace] = (
+                f"{path} is gone, and writes up to seq {mark.seq} were acknowledged. Restore a "
+                "backup: memory-mesh restore --from BACKUP"
+            )
+    return left
+
+
+def _names(folder: Path, gone: Mapping[str, str]) -> list[str]:
     entries = sorted(os.listdir(folder)) if folder.is_dir() else []  # noqa: PTH208  # names only
     names = {name for entry in entries if (name := file_names.namespace(entry)) is not None}
+    if not names and gone:
+        raise StoreError("; ".join(gone.values()))
     if not names:
         raise NotFound(f"{folder} holds no namespace; check --db-dir")
     return sorted(names)

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.advice import completed
 from memory_mesh.errors import MeshError
 from memory_mesh.model import Json
 from memory_mesh.model.safekeeping import Backup, Kept
@@ -23,9 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         metavar="N",
-        type=int,
+        type=_keep,
         help="remove older backups of this store, but not the newest N that are sound",
     )
+
+
+def _keep(text: str) -> int:
+    number = int(text)  # argparse says what is wrong with another text
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
+    return number
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
         keep=options.keep,
         tell=output.progress,
     )
-    output.answer(_plain(done), *_lines(done), as_json=options.json)
+    lines = [completed(line, options) for line in _lines(done)]
+    output.answer(_plain(done), *lines, as_json=options.json)
     if done.ok:
         return 0
     wrong = len(done.missing) + sum(bool(kept.findings) for kept in done.namespaces)
@@ -64,8 +73,7 @@ def described(kept: Kept) -> dict[str, Json]:
 
 
 def _lines(done: Backup) -> list[str]:
-    count = len(done.namespaces)
-    what = f"{count} namespace{'' if count == 1 else 's'}, {done.bytes} bytes,"
+    what = f"{output.counted(len(done.namespaces), 'namespace')}, {done.bytes} bytes,"
     lines = [f"[MemoryMesh] Backed up {what} to {output.named(done.folder)}."]
     for kept in done.namespaces:
         if kept.findings:
@@ -76,9 +84,11 @@ def _lines(done: Backup) -> list[str]:
         for name, why in done.missing
     ]
     if done.removed:
-        lines.append(f"[MemoryMesh] Removed {len(done.removed)} older: {', '.join(done.removed)}.")
+        lines.append(
+            f"[MemoryMesh] Removed {len(done.removed)} older: {output.some(done.removed)}."
+        )
     if done.swept:
-        lines.append(f"[MemoryMesh] Removed what a killed backup left: {', '.join(done.swept)}.")
+        lines.append(f"[MemoryMesh] Removed what a killed backup left: {output.some(done.swept)}.")
     return lines
 
 

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import output, store_folder
+from memory_mesh.cli.parsing import UsageError
 from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh export --to memories.tar.gz"
@@ -23,6 +24,10 @@ def run(options: argparse.Namespace) -> int:
     """Writes every row of the namespace and its audit chain to one file."""
     from memory_mesh.safekeeping.archive import export_archive
 
+    if options.to == "-":
+        raise UsageError(
+            "an archive is a file of its own, and is not written to standard output: give --to FILE"
+        )
     done = export_archive(
         store_folder.folder_of(options),
         store_folder.namespace_of(options),
@@ -43,8 +48,9 @@ def run(options: argparse.Namespace) -> int:
             "sha256": done.sha256,
             "with_vectors": done.with_vectors,
         },
-        f"[MemoryMesh] Exported {done.memories} memories of {name}, {done.position} blocks, to "
-        f"{output.named(done.file)} ({done.bytes} bytes).",
+        f"[MemoryMesh] Exported {output.counted(done.memories, 'memory', 'memories')} of {name}, "
+        f"{output.counted(done.position, 'block')}, to {output.named(done.file)} "
+        f"({done.bytes} bytes).",
         as_json=options.json,
         remark="It holds every text of the namespace: keep it as private as the store.",
     )

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import output, store_folder
-from memory_mesh.policy.users import check_plain_namespace, shown_namespace
+from memory_mesh.cli.advice import completed, option
+from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_of
 
 EXAMPLE = "memory-mesh import --from memories.tar.gz"
 
@@ -43,10 +44,12 @@ def run(options: argparse.Namespace) -> int:
             "with_vectors": done.with_vectors,
             "remarks": list(done.remarks),
         },
-        f"[MemoryMesh] Imported {done.memories} memories, {done.position} blocks, into {name}; "
-        "the chain was verified.",
+        f"[MemoryMesh] Imported {output.counted(done.memories, 'memory', 'memories')}, "
+        f"{output.counted(done.position, 'block')}, into {name}; the chain was verified.",
         as_json=options.json,
     )
     if not options.json:
-        output.tell(done.remarks)
+        user = user_of(done.namespace)
+        part = option("namespace", name) if user is None else option("user", user)
+        output.tell(completed(remark, options, part) for remark in done.remarks)
     return code

@@ -79,11 +79,13 @@ def _rotated(folder: Path, options: argparse.Namespace) -> int:
 def _replaced(folder: Path, options: argparse.Namespace) -> int:
     done = keys.replace_key(folder)
     lost = ", ".join(done.lost) or "none that the store knows of"
+    tombstones = output.counted(done.tombstones, "tombstone")
+    texts = output.counted(done.placeholders, "text")
     lines = [
         f"[MemoryMesh] The key {done.key} is in use, in {done.path}. Lost: {lost}.",
         "No memory is lost: the key encrypts nothing. What no longer matches, at most:",
-        f"  {done.tombstones} tombstones: values that were rejected may be stored again",
-        f"  {done.placeholders} texts with placeholders: a search for the value finds them no more",
+        f"  {tombstones}: values that were rejected may be stored again",
+        f"  {texts} with placeholders: a search for the value finds them no more",
         "What was erased stays erased.",
     ]
     lines += [f"  not counted, it cannot be read: {name}" for name in done.unread]

@@ -39,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
             "kept": output.named(done.kept),
             "remarks": [output.named(remark) for remark in done.remarks],
         },
-        f"[MemoryMesh] Moved {', '.join(names)} to {output.named(done.to)}; the copy was verified.",
+        f"[MemoryMesh] Moved {output.some(names)} to {output.named(done.to)}; the copy was "
+        "verified.",
         as_json=options.json,
     )
     if not options.json:

@@ -56,8 +56,11 @@ def _deleted(options: argparse.Namespace) -> int:
     from memory_mesh.safekeeping.namespaces import delete_namespace
 
     gone = delete_namespace(folder, options.name, user=options.user)
-    count = "its memories" if gone.memories is None else f"{gone.memories} memories"
-    said = f"Deleted the namespace {gone.namespace}: {count}, {gone.files} files"
+    count = "its memories"
+    if gone.memories is not None:
+        count = output.counted(gone.memories, "memory", "memories")
+    files = output.counted(gone.files, "file")
+    said = f"Deleted the namespace {gone.namespace}: {count}, {files}"
     lines = [
         f"[MemoryMesh] {said}, {gone.bytes:,} bytes.",
         "Backups made before still hold it; restore and import leave it out.",

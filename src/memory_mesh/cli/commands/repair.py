@@ -3,6 +3,7 @@
 import argparse
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.advice import completed
 from memory_mesh.errors import MeshError
 from memory_mesh.model import Json
 from memory_mesh.model.safekeeping import Repaired
@@ -33,14 +34,19 @@ def run(options: argparse.Namespace) -> int:
     if done.lost is not None:
         lines.append(f"[MemoryMesh] {name}: {done.lost}.")
     lines += [f"  wrong {each.check}: {each.detail}" for each in done.verification.findings]
+    lines = [completed(line, options) for line in lines]
     output.answer(_plain(done, name), *lines, as_json=options.json)
     if done.ok:
         return 0
     raise MeshError(
-        f"{len(done.verification.findings)} findings are left in the namespace {name}: what they "
-        "name is derived from nothing else. Restore a backup (memory-mesh restore --from BACKUP) "
-        "or copy what can be read: memory-mesh salvage --to FOLDER"
+        f"{_left(len(done.verification.findings))} left in the namespace {name}: what is named is "
+        "derived from nothing else. Restore a backup (memory-mesh restore --from BACKUP) or copy "
+        "what can be read: memory-mesh salvage --to FOLDER"
     )
+
+
+def _left(count: int) -> str:
+    return f"{output.counted(count, 'finding')} {'is' if count == 1 else 'are'}"
 
 
 def _plain(done: Repaired, name: str) -> Json:

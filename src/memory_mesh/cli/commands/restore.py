@@ -78,21 +78,22 @@ def _whole(options: argparse.Namespace) -> int:
 
 def _lines(done: Restored) -> list[str]:
     count = len(done.namespaces)
-    done_so = f"Restored {count} namespace{'' if count == 1 else 's'} to"
-    lines = [f"[MemoryMesh] {done_so} {output.named(done.folder)}. All of them were verified."]
+    done_so = f"Restored {output.counted(count, 'namespace')} to {output.named(done.folder)}"
+    verified = {0: "", 1: " It was verified."}.get(count, " All of them were verified.")
+    lines = [f"[MemoryMesh] {done_so}.{verified}"]
     if done.before is not None:
         lines.append(
             f"[MemoryMesh] The store that was there is in {output.named(done.before)}; "
             "delete it when you do not need it any more."
         )
     if done.erased:
-        names = ", ".join(map(shown_namespace, done.erased))
+        names = output.some([*map(shown_namespace, done.erased)])
         lines.append(f"[MemoryMesh] Left out, because they were deleted since: {names}.")
     if done.missing:
-        names = ", ".join(map(shown_namespace, done.missing))
+        names = output.some([*map(shown_namespace, done.missing)])
         lines.append(f"[MemoryMesh] Not in the backup, because they were damaged: {names}.")
     if done.swept:
-        lines.append(f"[MemoryMesh] Removed what a killed restore left: {', '.join(done.swept)}.")
+        lines.append(f"[MemoryMesh] Removed what a killed restore left: {output.some(done.swept)}.")
     return lines
 
 

@@ -3,6 +3,7 @@
 import argparse
 
 from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.advice import completed, option
 from memory_mesh.errors import MeshError
 from memory_mesh.model import Json
 from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace, Unread
@@ -10,7 +11,7 @@ from memory_mesh.policy.users import shown_namespace
 from memory_mesh.safekeeping.salvaging import salvage
 
 EXAMPLE = "memory-mesh salvage --to rescued"
-_SHOWN = 20  # entries of each list; --json has all
+_SHOWN = output.NAMED  # entries of each list; --json has all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,8 @@ def run(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options) as mesh:
         folder = mesh.config.db_dir
     done = salvage(folder, options.to)
-    output.answer(_plain(done), *_lines(done), as_json=options.json)
+    lines = [completed(line, options) for line in _lines(done)]
+    output.answer(_plain(done), *lines, as_json=options.json)
     if done.complete:
         if not options.json:
             output.tell([f"all of it could be read; {_next(done)}"])
@@ -34,8 +36,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _next(done: Salvaged) -> str:
     folder = output.named(done.folder)
+    own = option("db-dir", folder)
     return (
-        f"the new store is in {folder}. Look at it: memory-mesh list --db-dir {folder}; then move "
+        f"the new store is in {folder}. Look at it: memory-mesh list{own}; then move "
         "the damaged folder away and this one to its place, or use it with --db-dir"
     )
 
@@ -44,17 +47,17 @@ def _lines(done: Salvaged) -> list[str]:
     lines = []
     for each in done.namespaces:
         lines += _about(each)
-    lines += [f"[MemoryMesh] {name}: nothing could be read: {why}" for name, why in
-              done.failed.items()]  # fmt: skip
+    for name, why in done.failed.items():
+        lines.append(f"[MemoryMesh] {shown_namespace(name)}: nothing could be read: {why}")
     return lines
 
 
 def _about(each: SalvagedNamespace) -> list[str]:
     name, chain = shown_namespace(each.namespace), each.chain
     counts = (
-        f"{each.memories} memories, {len(each.lost)} lost, "
-        f"{chain.kept + chain.sealed_anew} blocks, {chain.lost} lost, "
-        f"{len(each.verification.findings)} findings in the new file"
+        f"{output.counted(each.memories, 'memory', 'memories')}, {len(each.lost)} lost, "
+        f"{output.counted(chain.kept + chain.sealed_anew, 'block')}, {chain.lost} lost, "
+        f"{output.counted(len(each.verification.findings), 'finding')} in the new file"
     )
     lines = [f"[MemoryMesh] {name}: {counts}"]
     if chain.breaks_at is not None:
@@ -79,7 +82,7 @@ def _said(unread: Unread) -> str:
     numbers = "" if unread.first is None else f" row {unread.first}"
     if unread.first is not None and unread.last != unread.first:
         numbers = f" rows {unread.first} to {unread.last or 'the end'}"
-    of = f" (of {', '.join(unread.memories)})" if unread.memories else ""
+    of = f" (of {output.some(unread.memories)})" if unread.memories else ""
     return f"{unread.table}{numbers}: {unread.why}{of}"
 
 

@@ -3,6 +3,7 @@
 import argparse
 
 from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.formats.terminal import safe_text
@@ -10,6 +11,11 @@ from memory_mesh.model import Json, Verification
 from memory_mesh.policy.users import shown_namespace, user_namespace
 
 EXAMPLE = "memory-mesh verify --checkpoint today.json"
+_NEXT = (
+    "Rebuild what is derived: memory-mesh repair{of}. See a memory that is named: memory-mesh "
+    "get{of} --id ID, and as it was: memory-mesh restore --from BACKUP --to FOLDER, then "
+    "memory-mesh get --db-dir FOLDER{of} --id ID"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         name = shown_namespace(mesh.config.namespace)
         named = options.namespace is not None or options.user is not None
         if named and name not in (there := mesh.namespaces()):
-            which = f"its namespaces are: {', '.join(there)}" if there else "it has none"
+            which = f"its namespaces are: {output.some(there)}" if there else "it has none"
             raise NotFound(
                 f"there is no namespace {name} in {mesh.config.db_dir}; {which}. Check --db-dir"
             )
@@ -41,10 +47,10 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         output.say_json(_plain(name, found))
     else:
-        _show(name, found)
+        _show(name, found, options)
     if found.ok:
         return 0
-    raise MeshError(f"{_counted(found)} in the namespace {name}")
+    raise MeshError(f"{_counted(found)} in the namespace {name}. {_NEXT.format(of='')}")
 
 
 def _all(options: argparse.Namespace) -> int:
@@ -53,6 +59,7 @@ def _all(options: argparse.Namespace) -> int:
         raise UsageError("a checkpoint is of one namespace: leave --all out")
     store_folder.refuse_one(options, "leave --all out")
     with cli_options.mesh_of(options) as mesh:
+        usual = shown_namespace(mesh.config.namespace)
         users = {shown_namespace(user_namespace(user)): user for user in mesh.users()}
         each = {
             name: (
@@ -64,16 +71,20 @@ def _all(options: argparse.Namespace) -> int:
         output.say_json([_plain(name, found) for name, found in each.items()])
     else:
         for name, found in each.items():
-            _show(name, found, counts=False)
+            part = option("user", users[name]) if name in users else option("namespace", name)
+            _show(name, found, options, "" if name == usual else part, counts=False)
     wrong = [name for name, found in each.items() if not found.ok]
     if not wrong:
         return 0
-    raise MeshError(f"{len(wrong)} of {len(each)} namespaces are damaged: {', '.join(wrong)}")
+    are = "namespace is" if len(each) == 1 else "namespaces are"
+    raise MeshError(
+        f"{len(wrong)} of {len(each)} {are} damaged: {output.some(wrong)}. "
+        f"{_NEXT.format(of=' --namespace NAME')}"
+    )
 
 
 def _counted(found: Verification) -> str:
-    count = len(found.findings)
-    return f"{count} finding{'' if count == 1 else 's'}"
+    return output.counted(len(found.findings), "finding")
 
 
 def _plain(name: str, verification: Verification) -> Json:
@@ -87,7 +98,14 @@ def _plain(name: str, verification: Verification) -> Json:
     }
 
 
-def _show(name: str, verification: Verification, *, counts: bool = True) -> None:
+def _show(
+    name: str,
+    verification: Verification,
+    options: argparse.Namespace,
+    part: str | None = None,
+    *,
+    counts: bool = True,
+) -> None:
     said = safe_text(name, keep_newlines=False)
     print(output.bold(f"Namespace {said}: {_counted(verification)}"))
     checked = verification.checked if counts else {}
@@ -95,5 +113,5 @@ def _show(name: str, verification: Verification, *, counts: bool = True) -> None
     for what, number in checked.items():
         print(f"  checked {number:>{width}}  {safe_text(what, keep_newlines=False)}")
     for finding in verification.findings:
-        detail = safe_text(finding.detail, keep_newlines=False)
+        detail = safe_text(completed(finding.detail, options, part), keep_newlines=False)
         print(f"  {output.bold('wrong')} {safe_text(finding.check)}: {detail}")

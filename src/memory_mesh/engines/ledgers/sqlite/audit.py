@@ -4,6 +4,7 @@ from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import rows, spool
 from memory_mesh.engines.ledgers.sqlite.connections import Files
+from memory_mesh.engines.ledgers.sqlite.faults import looked_at
 from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Block, Checkpoint, Cursor, Finding, Verification
@@ -57,7 +58,8 @@ class SqliteAudit:
             with self._files.looking(namespace) as (db, flaw):
                 found = sqlite_verify.verify(db, against, namespace)
         except StoreIsDamaged as error:  # nothing of it can be opened
-            return Verification(namespace, left, (Finding("opening", str(error)),), None)
+            said = looked_at(str(error), namespace)
+            return Verification(namespace, left, (Finding("opening", said),), None)
         if flaw is not None:
             findings = (Finding("head file", str(flaw)), *found.findings)
             found = replace(found, findings=findings)

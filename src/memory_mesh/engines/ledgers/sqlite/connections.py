@@ -120,12 +120,13 @@ class Files:
         seconds = self._lock_wait if wait is None else wait
         end = waits.until(seconds)
         with self._used(namespace) as file, translated(file.path, namespace):
-            _refuse_read_only(self.folder)
+            refuse_read_only(self.folder)
             if not self._look(file):
                 private.make_folder(self.folder)
             with file.lock.held(seconds), forks.inside_sqlite():
                 if not self._look(file):
                     opening.create(file.path)
+                    self._was_there = True
                 file.enlarge(end)
                 with file.connection(end) as db:
                     if db.migrated < schema.NEWEST:
@@ -254,7 +255,7 @@ def _committed(db: Connection, file: NamespaceFile, end: float) -> Iterator[None
         file.acknowledge(after)
 
 
-def _refuse_read_only(folder: Path) -> None:
+def refuse_read_only(folder: Path) -> None:
     """Raises StoreIsReadOnly for a folder in which nothing can be stored."""
     if os.access(folder, os.W_OK):
         return

@@ -78,10 +78,19 @@ def translated(path: Path, namespace: str) -> Iterator[None]:
 def damaged(path: Path, namespace: str, what: str) -> StoreIsDamaged:
     """The error that names the damaged file and the commands that help."""
     return StoreIsDamaged(
-        f"{path} is damaged: {what}. See what is wrong: {command('verify', namespace)}; rebuild "
-        f"what can be: {command('repair', namespace)}; restore a backup: memory-mesh restore "
-        "--from BACKUP; without one, copy what can be read: memory-mesh salvage --to FOLDER"
+        f"{path} is damaged: {what}. {_look(namespace)}Rebuild what can be: "
+        f"{command('repair', namespace)}; restore a backup: memory-mesh restore --from BACKUP; "
+        "without one, copy what can be read: memory-mesh salvage --to FOLDER"
     )
+
+
+def looked_at(said: str, namespace: str) -> str:
+    """What was said of damage, for who has just looked at it: without the advice to do so."""
+    return said.replace(_look(namespace), "")
+
+
+def _look(namespace: str) -> str:
+    return f"See what is wrong: {command('verify', namespace)}. "
 
 
 def command(rest: str, namespace: str) -> str:
@@ -91,7 +100,9 @@ def command(rest: str, namespace: str) -> str:
     import shlex
 
     user = user_of(namespace)
-    which = f"--namespace {shlex.quote(namespace)}" if user is None else f"--user {user!r}"
+    which = (
+        f"--namespace {shlex.quote(namespace)}" if user is None else f"--user {shlex.quote(user)}"
+    )
     return f"memory-mesh {rest} {which}"
 
 

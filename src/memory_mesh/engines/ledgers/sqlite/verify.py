@@ -221,14 +221,21 @@ def _texts(db: sqlite3.Connection, checked: Counter[str], told: set[int]) -> Ite
     ):
         checked["text hashes"] += 1
         if hashlib.sha256(str(content).encode("utf-8", "surrogateescape")).digest() != stored:
-            of = "" if number == memory else f" of {memory}"
-            yield Finding("text hashes", f"text {number}{of} is not what was stored")
+            yield Finding(
+                "text hashes", f"text {number}{_of(number, memory)} is not what was stored"
+            )
         elif (said := _said((memory,), stored.hex())) not in told:
-            yield Finding("text hashes", f"no block tells of text {number}")
+            yield Finding("text hashes", f"no block tells of text {number}{_of(number, memory)}")
         else:
             there.add(said)
     if told - there:
-        yield Finding("text hashes", f"{len(told - there)} texts that blocks tell of are gone")
+        gone = len(told - there)
+        what = "1 text that a block tells of is" if gone == 1 else f"{gone} texts of blocks are"
+        yield Finding("text hashes", f"{what} gone")
+
+
+def _of(number: object, memory: str) -> str:
+    return "" if number == memory else f" of {memory}"  # a skill's text is named by its id
 
 
 def _said(memories: tuple[str, ...], content_sha256: Json) -> int:
@@ -246,7 +253,8 @@ def _analyzed(db: sqlite3.Connection, head: Head, checked: Counter[str]) -> Iter
         ).fetchone()
         checked["analyzer of the keyword terms"] += 1
         if old:
-            detail = f"{old} {what}s have terms of an earlier version; run `memory-mesh upkeep`"
+            have = f"{what} has" if old == 1 else f"{what}s have"
+            detail = f"{old} {have} terms of an earlier version; run `memory-mesh upkeep`"
             yield Finding("analyzer of the keyword terms", detail)
 
 

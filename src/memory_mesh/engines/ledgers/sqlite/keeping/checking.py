@@ -9,7 +9,7 @@ import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 
 from memory_mesh.engines.ledgers.sqlite import rows, schema
@@ -27,6 +27,17 @@ UNREADABLE = (
     OverflowError,
     RecursionError,
 )  # what values that nobody wrote raise in those who read them
+_OWNERS = {  # the id of the memory or skill that a row of a table is of
+    "memory": "SELECT id FROM memory WHERE number = ?",
+    "text": "SELECT m.id FROM text t JOIN memory m ON m.number = t.memory WHERE t.number = ?",
+    "version": "SELECT m.id FROM version v JOIN memory m ON m.number = v.memory WHERE v.number = ?",
+    "observation": "SELECT m.id FROM observation o JOIN memory m ON m.number = o.memory "
+    "WHERE o.number = ?",
+    "vector": "SELECT m.id FROM vector v JOIN text t ON t.number = v.text "
+    "JOIN memory m ON m.number = t.memory WHERE v.number = ?",
+    "skill": "SELECT id FROM skill WHERE number = ?",
+    "skill_vector": "SELECT id FROM skill WHERE number = ?",
+}
 _KEYWORDS = {"live": "terms", "rest": "terms", "skill_live": "name, intent, tags, description"}
 _SHADOWS = ("data", "idx", "docsize", "config")
 _SPACE = re.compile(r"\s+")
@@ -132,7 +143,18 @@ def _of_table(
     for number, crc, *row in db.execute(f"SELECT {key}, crc, {values} FROM {table}"):  # noqa: S608
         checked["checksums"] += 1
         if sums.of(*row) != crc:
-            yield Finding("checksums", f"{table} {number} is not what was stored")
+            of = _owner(db, table, number, row)
+            yield Finding("checksums", f"{table} {number}{of} is not what was stored")
+
+
+def _owner(db: sqlite3.Connection, table: str, number: object, row: list[object]) -> str:
+    """Says which memory or skill a row is of, as far as that can be read."""
+    if table == "link":
+        return f", from {row[0]} to {row[1]},"
+    with suppress(*UNREADABLE):
+        for (id_,) in db.execute(_OWNERS[table], (number,)):
+            return f" of {id_}"
+    return ""
 
 
 def _reads(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
@@ -144,7 +166,8 @@ def _reads(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
             memory = rows.memory(tuple(row))
             memory.text.encode()
         except UNREADABLE as error:
-            yield Finding("rows as reads return them", f"version {number}: {error}")
+            of = _owner(db, "version", number, [])
+            yield Finding("rows as reads return them", f"version {number}{of}: {error}")
     for what, reader in _READERS.items():
         yield from guarded("rows as reads return them", partial(_read, db, reader, what))
 
@@ -318,5 +341,5 @@ def _not_found(
             (f'"{quoted}"',),
         ).fetchone()
         if found != expected:
-            detail = f"{table} finds {found[0]} rows by a term of {expected[0]}"
+            detail = f"{table} finds {found[0]} of {expected[0]} rows by a term"
             yield Finding("keyword tables", f"{detail}; run `memory-mesh repair`")

@@ -14,7 +14,6 @@ from memory_mesh.typed import TypeAlias
 
 SUFFIX = ".salvage.jsonl"
 Known: TypeAlias = dict[str, Value]
-_LISTED = 50  # memories named per entry of the list
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +114,4 @@ def runs(numbers: Sequence[int]) -> Iterable[list[int]]:
 
 
 def _named(run: list[int], names: Mapping[int, str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names[number] for number in run if number in names))[:_LISTED]
+    return tuple(dict.fromkeys(names[number] for number in run if number in names))

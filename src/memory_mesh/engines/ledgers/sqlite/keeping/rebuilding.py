@@ -17,9 +17,11 @@ from memory_mesh.policy.writing import audit
 
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _SALVAGE = (
-    "what is damaged is not derived from anything else, so that repair cannot rebuild it. Copy "
-    "what can be read into a new store: memory-mesh salvage --to FOLDER"
+    "what is damaged is not derived from anything else, so that repair cannot rebuild it. "
+    "Restore a backup: memory-mesh restore --from BACKUP; without one, copy what can be read into "
+    "a new store: memory-mesh salvage --to FOLDER"
 )
+_ONE = {"1 memories": "1 memory", "1 texts": "1 text", "1 spaces have": "1 space has"}
 _KEYWORDS = ("live", "rest", "skill_live")
 _PARTS = ("", "_data", "_idx", "_content", "_docsize", "_config")
 _OPEN = "SELECT text FROM version WHERE recorded_until IS NULL AND status = 'active'"
@@ -47,15 +49,17 @@ def repair(db: sqlite3.Connection) -> list[str]:
 @contextmanager
 def opened(path: Path) -> Iterator[opening.Connection]:
     """A connection to a database that may be damaged; StoreIsDamaged names salvage."""
-    db = opening.connect(path)
+    db: opening.Connection | None = None
     try:
+        db = opening.connect(path)
         yield db
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
             raise StoreIsDamaged(f"{path}: {_SALVAGE}") from error
         raise
     finally:
-        db.close()
+        if db is not None:
+            db.close()
 
 
 def forget_index(db: sqlite3.Connection) -> bool:
@@ -114,7 +118,11 @@ def recount(db: sqlite3.Connection) -> list[str]:
         ),
     }.items():
         if count := db.execute(statement).rowcount:
-            done.append(what.format(count))
+            said = what.format(count)
+            if count == 1:
+                for several, one in _ONE.items():
+                    said = said.replace(several, one)
+            done.append(said)
     return done
 
 
@@ -159,7 +167,8 @@ def _anew(db: sqlite3.Connection) -> list[str]:
 def _keyword_sentence(db: sqlite3.Connection) -> str:
     (texts,) = db.execute("SELECT count(*) FROM text").fetchone()
     (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
-    return f"the keyword tables were made anew from {texts} texts and {skills} skills"
+    of = f"{texts} text{'' if texts == 1 else 's'} and {skills} skill{'' if skills == 1 else 's'}"
+    return f"the keyword tables were made anew from {of}"
 
 
 def _counters(db: sqlite3.Connection) -> list[str]:

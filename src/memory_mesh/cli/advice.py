@@ -1,0 +1,50 @@
+"""The commands that a message advises, for the store that the user named.
+
+A message is written where nobody knows the command line. Here `memory-mesh repair` becomes
+`memory-mesh --db-dir /mnt/memory repair` for somebody who gave that folder.
+"""
+
+import argparse
+import re
+
+_OF_STORE = (
+    "backup|export|get|history|import|keys|list|move|namespaces|repair|restore|review|salvage|"
+    "stats|upkeep|verify"
+)
+_OF_NAMESPACE = frozenset(
+    {"export", "get", "history", "list", "repair", "review", "upkeep", "verify"}
+)
+_COMMAND = re.compile(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\b)?)*)")
+
+
+def completed(text: str, options: argparse.Namespace, part: str | None = None) -> str:
+    """Adds the folder that was given to each command of a text, and the part to those of one.
+
+    The part is the option that names a namespace or a user; None: as it was given.
+    """
+    folder = "" if options.db_dir is None else option("db-dir", options.db_dir)
+    which = _given(options) if part is None else part
+
+    def whole(found: re.Match[str]) -> str:
+        name, rest = found.groups()
+        said = set(rest.split())
+        own = "" if "--db-dir" in said else folder
+        of_one = name in _OF_NAMESPACE and not said & {"--namespace", "--user", "--all"}
+        return f"memory-mesh{own}{which if of_one else ''} {name}{rest}"
+
+    return _COMMAND.sub(whole, text)
+
+
+def option(name: str, value: str) -> str:
+    """An option with its value, as a shell reads it."""
+    import shlex
+
+    return f" --{name} {shlex.quote(value)}"
+
+
+def _given(options: argparse.Namespace) -> str:
+    """The option that names the namespace; an empty text if none, or more than one, is named."""
+    if any(getattr(options, f"also_{name}", ()) for name in ("user", "project", "namespace")):
+        return ""  # the message may be about any of them
+    given = [(name, getattr(options, name)) for name in ("namespace", "user")]
+    return "".join(option(name, value) for name, value in given if value is not None)

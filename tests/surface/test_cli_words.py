@@ -1,0 +1,186 @@
+"""What commands about whole stores say: the store that was named, ids, plurals, short lists."""
+
+import argparse
+import json
+import re
+import shlex
+
+import pytest
+
+from memory_mesh.cli import advice, output
+from memory_mesh.cli.commands import salvage
+from memory_mesh.model.safekeeping import Unread
+from tests.surface.command import CommandLine
+from tests.surface.situations import TEXT, alter, database
+
+
+def given(**stated: str) -> argparse.Namespace:
+    return argparse.Namespace(**{"db_dir": None, "namespace": None, "user": None, **stated})
+
+
+@pytest.mark.parametrize(
+    ("said", "stated", "told"),
+    [
+        ("run `memory-mesh repair`", {}, "run `memory-mesh repair`"),
+        (
+            "memory-mesh verify; memory-mesh upkeep",
+            {"db_dir": "my store"},
+            "memory-mesh --db-dir 'my store' verify; memory-mesh --db-dir 'my store' upkeep",
+        ),
+        (
+            "memory-mesh repair; memory-mesh salvage --to FOLDER",
+            {"namespace": "my work"},
+            "memory-mesh --namespace 'my work' repair; memory-mesh salvage --to FOLDER",
+        ),
+        (
+            "memory-mesh repair --accept-loss --namespace other",
+            {"db_dir": "d", "user": "ann"},
+            "memory-mesh --db-dir d repair --accept-loss --namespace other",
+        ),
+        (
+            "memory-mesh list --db-dir new; memory-mesh verify --all",
+            {"db_dir": "old", "user": "ann"},
+            "memory-mesh --user ann list --db-dir new; memory-mesh --db-dir old verify --all",
+        ),
+        ("memory-mesh models pull", {"db_dir": "d"}, "memory-mesh models pull"),
+    ],
+)
+def test_advised_commands_are_for_what_was_named(
+    said: str, stated: dict[str, str], told: str
+) -> None:
+    assert advice.completed(said, given(**stated)) == told
+
+
+def test_a_message_about_several_namespaces_names_none() -> None:
+    options = given(namespace="work")
+    options.also_namespace = ["other"]
+    assert advice.completed("memory-mesh repair", options) == "memory-mesh repair"
+
+
+def test_the_advice_about_a_store_with_a_difficult_name_can_be_typed_as_it_stands(
+    cli: CommandLine,
+) -> None:
+    named = ("--db-dir", "my store", "--namespace", "it's work")
+    cli.stored(TEXT, *named)
+    (file,) = (cli.home / "my store/namespaces").glob("*.db")
+    file.write_bytes(b"no database" * 1_000)
+    refused = cli("list", *named)
+    (advised,) = re.findall(r"See what is wrong: (memory-mesh .*?)\. Rebuild", refused.err)
+    assert shlex.split(advised) == [
+        "memory-mesh", "--db-dir", "my store", "verify", "--namespace", "it's work",
+    ]  # fmt: skip
+    looked = cli.shell(advised)
+    assert looked.code == 1
+    assert "wrong opening: " in looked.out
+    assert "memory-mesh --db-dir 'my store' salvage --to FOLDER" in looked.out
+
+
+def test_a_finding_of_one_of_all_namespaces_advises_for_that_one(cli: CommandLine) -> None:
+    cli.stored(TEXT, "--db-dir", "s")
+    cli.stored(TEXT, "--db-dir", "s", "--user", "ann")
+    (file,) = (cli.home / "s/namespaces").glob("user*.db")
+    file.rename(cli.home / "aside.db")
+    database(cli).parent.mkdir(parents=True)
+    (cli.home / "aside.db").rename(database(cli))
+    alter(cli, "DELETE FROM live_data WHERE id > 10")
+    database(cli).rename(file)
+    done = cli("verify", "--all", "--db-dir", "s")
+    assert done.code == 1
+    assert "run `memory-mesh --db-dir s --user ann repair`" in done.out
+    assert "memory-mesh --db-dir s repair --namespace NAME" in done.err
+    assert cli("repair", "--db-dir", "s", "--user", "ann").code == 0
+    assert cli("verify", "--all", "--db-dir", "s").code == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "row"),
+    [
+        ("UPDATE memory SET status = 'archived'", "memory 1"),
+        ("UPDATE text SET echo = x'00'", "text 1"),
+        ("UPDATE version SET importance = 0.123", "version 1"),
+        ("UPDATE observation SET outcome = 'merged'", "observation 1"),
+    ],
+)
+def test_a_changed_row_is_named_by_its_memory_and_what_shows_it(
+    cli: CommandLine, statement: str, row: str
+) -> None:
+    id_ = cli.stored(TEXT)
+    alter(cli, statement)
+    done = cli("verify")
+    assert f"checksums: {row} of {id_} is not what was stored" in done.out
+    assert "memory-mesh get --id ID" in done.err
+
+
+def test_one_is_one_and_several_are_several(cli: CommandLine) -> None:
+    cli.stored("Write to ada@example.org")
+    said = [
+        cli("export", "--to", "one.tar.gz").out,
+        cli("import", "--from", "one.tar.gz", "--into", "copy").out,
+        cli("salvage", "--to", "rescued").out,
+        cli("repair").out,
+        cli("namespaces", "delete", "copy", "--yes").out,
+        cli("backup", "--to", "backups").out,
+    ]
+    alter(cli, "UPDATE memory SET status = 'archived'")
+    said += [cli("repair").out]
+    (cli.home / ".config/memory-mesh/keys").rename(cli.home / "lost")
+    said += [cli("keys", "replace").out]
+    assert all(said)
+    whole = "\n".join(said)
+    assert not re.search(r"\b1 (memories|blocks|findings|texts|namespaces|files|tombstones)", whole)
+    for one in ("1 memory", "1 block", "1 text", "1 namespace"):
+        assert one in whole
+    for several in ("0 findings", "0 skills", "0 tombstones", "3 files"):
+        assert several in whole
+
+
+def test_a_long_list_is_cut_on_the_line_and_whole_as_json() -> None:
+    ids = tuple(f"mem_{number}" for number in range(60))
+    assert output.some(ids[:5]) == "mem_0, mem_1, mem_2, mem_3, mem_4"
+    line = salvage._said(Unread("text", 1, 60, "cannot be read", ids))
+    assert line.endswith("(of mem_0, mem_1, mem_2, mem_3, mem_4 and 55 more)")
+
+
+def test_a_salvage_names_every_lost_memory_as_json(cli: CommandLine) -> None:
+    ids = {cli.stored(f"{TEXT} {word}") for word in "abcdefg"}
+    alter(cli, "UPDATE text SET content = 'changed'")
+    done = cli("salvage", "--to", "lines")
+    assert sum(line.startswith("  lost mem_") for line in done.out.splitlines()) == 5
+    assert "  lost … and 2 more; --json names them" in done.out
+    plain = json.loads(cli("salvage", "--to", "json", "--json").out)
+    assert set(plain["namespaces"][0]["lost"]) == ids
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("export", "--to", "-"), "not written to standard output"),
+        (("backup", "--to", "b", "--keep", "0"), "must be 1 or more, not 0"),
+        (("backup", "--to", "b", "--keep", "x"), "invalid"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_mistake_of_the_command_line(
+    cli: CommandLine, words: tuple[str, ...], said: str
+) -> None:
+    cli.stored(TEXT)
+    done = cli(*words)
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert not (cli.home / "-").exists()
+    assert not (cli.home / "b").exists()
+
+
+@pytest.mark.parametrize("action", ["rotate", "replace"])
+def test_a_store_that_is_not_there_gets_no_key(cli: CommandLine, action: str) -> None:
+    done = cli("keys", action)
+    assert (done.code, "there is no store in" in done.err) == (1, True)
+    assert not cli.store.exists()
+    assert not (cli.home / ".config").exists()
+
+
+def test_a_restore_of_nothing_does_not_say_that_it_was_verified(cli: CommandLine) -> None:
+    cli.stored(TEXT)
+    folder = json.loads(cli("backup", "--to", "backups", "--json").out)["folder"]
+    assert cli("namespaces", "delete", "default", "--yes").code == 0
+    done = cli("restore", "--from", folder, "--to", "new")
+    assert "Restored 0 namespaces to" in done.out
+    assert "verified" not in done.out
