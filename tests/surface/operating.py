@@ -196,6 +196,15 @@ def bad_value(cli: CommandLine) -> str:
     return failed(replace(cli, variables={"MEMORY_MESH_LOCK_WAIT_SECONDS": "soon"})("list"))
 
 
+def blind_search(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    assert not cli("search", "zanzibar").err
+    alter(cli, "UPDATE live_data SET block = zeroblob(length(block)) WHERE id > 10")
+    done = cli("search", "staging")
+    assert done.code == 0
+    return done.err
+
+
 def embedder_fails(cli: CommandLine) -> str:
     cli.stored(TEXT)
     variables = {"MEMORY_MESH_MODEL_DIR": "/nowhere", "MEMORY_MESH_EMBEDDER": "local"}

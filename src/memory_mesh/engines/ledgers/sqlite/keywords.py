@@ -65,6 +65,10 @@ def match(
     texts = db.execute("SELECT max(number) FROM text").fetchone()[0] or 0
     meanings = _meanings(db, tables, terms, texts, holds)
     postings = {term: meaning.postings for term, meaning in meanings.items()}
+    if terms and not any(postings.values()):
+        from memory_mesh.engines.ledgers.sqlite.keeping import probing  # most searches find words
+
+        probing.tell_if_blind(db, tables)
     chosen = term_budget.select(terms, postings, texts)
     candidates = _candidates(db, tables, chosen, meanings, limit)
     found: dict[int, Match] = {}
