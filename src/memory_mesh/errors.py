@@ -27,6 +27,7 @@
     │   ├── WrongKey            the key that the store was written with is not here
     │   ├── UnsafeFolder        the folder is on a network file system
     │   ├── StoreIsReadOnly     the folder cannot be written, only read
+    │   ├── StoreWasMoved       the store or namespace is in another folder now
     │   ├── StoreIsDamaged      the file is not a ledger, or it is damaged
     │   │   ├── WritesAreMissing  acknowledged writes are gone: emptied, older, or its log is lost
     │   │   └── StoreWasReplaced  another file took the place of the namespace's own
@@ -218,6 +219,10 @@ class StoreWasReplaced(StoreIsDamaged):
 
 class StoreIsReadOnly(StoreError):
     """The store's folder cannot be written. Memories can be read, and none be stored."""
+
+
+class StoreWasMoved(StoreError):
+    """The store was moved to another folder. Use it there: --db-dir FOLDER."""
 
 
 class BackupIsDamaged(StoreError):

@@ -10,6 +10,7 @@ from memory_mesh.errors import (
     NotFound,
     StoreError,
     StoreIsDamaged,
+    StoreWasMoved,
     StoreWasReplaced,
     WritesAreMissing,
 )
@@ -53,10 +54,10 @@ def test_a_moved_store_is_the_same_with_the_same_key_and_the_old_files_are_kept(
     assert KeyFile.of(to).newest == key
     with opened(to) as mesh:
         assert next(hit.memory.text for hit in mesh.search(ADDRESS)) in texts
-    assert [path.name for path in source.iterdir()] == ["models"]
+    assert {path.name for path in source.iterdir()} == {"models", "moved"}
     assert chain(Path(done.kept)) == blocks
     with pytest.raises(NotFound, match="no store"):
-        safekeeping.move_store(source, tmp_path / "again")
+        safekeeping.move_store(tmp_path / "nothing", tmp_path / "again")
 
 
 def test_a_moved_namespace_brings_its_keys_as_older_ones(tmp_path: Path) -> None:
@@ -156,9 +157,21 @@ def test_a_process_that_has_a_moved_store_open_begins_no_other_in_its_place(tmp_
         before = len(mesh.get_all())
         assert other.get_all()
         safekeeping.move_store(source, to)
-        with pytest.raises(StoreWasReplaced, match="was moved"):
+        with pytest.raises(StoreWasMoved, match=f"was moved to {to}"):
             mesh.get_all()
-        with pytest.raises(StoreWasReplaced, match="was moved"):
+        with pytest.raises(StoreWasMoved, match=f"was moved to {to}"):
             other.add("written to nowhere")
-    assert not source.exists()
+    assert [path.name for path in source.iterdir()] == ["moved"]
     assert len(found(to)) == before
+
+
+def test_a_process_that_has_a_removed_store_open_begins_no_other_in_its_place(
+    tmp_path: Path,
+) -> None:
+    source = filled(tmp_path / "source")
+    with opened(source) as mesh:
+        assert mesh.get_all()
+        source.rename(tmp_path / "elsewhere")
+        with pytest.raises(StoreWasReplaced, match="moved or removed"):
+            mesh.add("written to nowhere")
+    assert not source.exists()

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from memory_mesh.errors import InvalidInput, StoreError, StoreIsFull, WrongKey
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.process import drafts, key_record
+from memory_mesh.process import drafts, key_record, moved
 from memory_mesh.process.homes import expanded
 from memory_mesh.process.private import make_folder
 
@@ -273,6 +273,7 @@ def _identity(folder: Path, *, anew: bool) -> str:
 def _identity_text(path: Path) -> str:
     """What the file says, which is made if there is none."""
     if not path.exists():
+        moved.refuse_store(path.parent)
         make_folder(path.parent)
         drafts.publish(path, os.urandom(16).hex() + "\n")
     elif path.stat().st_nlink > 1:  # its maker was killed before the draft was gone

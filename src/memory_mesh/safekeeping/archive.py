@@ -29,7 +29,7 @@ from memory_mesh.formats.archive import Manifest, Table, row_line, row_values, w
 from memory_mesh.model import Checkpoint
 from memory_mesh.model.safekeeping import Exported, Imported
 from memory_mesh.policy.users import shown_namespace
-from memory_mesh.process import private
+from memory_mesh.process import moved, private
 from memory_mesh.process.durable_files import sync_folder
 from memory_mesh.process.locks import FairLock, locked
 from memory_mesh.safekeeping import erasures
@@ -119,6 +119,7 @@ def import_archive(
     It keeps its name unless another is given. A namespace that was written to is never changed.
     """
     store = Path(folder)
+    moved.refuse_store(store)
     places = store / "namespaces"
     with reading(Path(archive)) as reader:
         manifest = reader.manifest
@@ -158,11 +159,15 @@ def publish(new: Path, path: Path) -> None:
     path.with_suffix(".head").unlink(missing_ok=True)
     dumping.put_into_place(new, path)
     copying.acknowledge(path)
+    moved.remove(moved.of_namespace(path))
     sync_folder(path.parent)
 
 
 def _check_namespace(store: Path, namespace: str) -> None:
-    if not (store / "namespaces" / file_names.file_name(namespace)).exists():
+    moved.refuse_store(store)
+    path = copying.place(store, namespace)
+    if not path.exists():
+        moved.refuse_namespace(path, namespace)
         raise NotFound(
             f"there is no namespace {shown_namespace(namespace)!r} in {store}. "
             "List those there are: memory-mesh namespaces"

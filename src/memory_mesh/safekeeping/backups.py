@@ -24,6 +24,7 @@ from memory_mesh.fastdataclass import replace
 from memory_mesh.model.safekeeping import Backup, Kept
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.ports import Clock
+from memory_mesh.process import moved
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.private import make_folder
 from memory_mesh.safekeeping import checking, erasures, files, manifest as manifests, staging
@@ -70,6 +71,7 @@ def backup(
 def _check(store: Path, target: Path, keep: int | None) -> None:
     if keep is not None and keep < 1:
         raise InvalidInput(f"keep is the number of backups that stay, 1 or more, not {keep}")
+    moved.refuse_store(store)
     if not copying.files(store):
         for wrong in copying.gone(store).values():
             raise StoreIsDamaged(wrong)

@@ -8,13 +8,14 @@ from memory_mesh.engines.ledgers.sqlite.keeping import copying, under_keys
 from memory_mesh.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.model.safekeeping import KeyState, ReplacedKey
 from memory_mesh.policy.users import shown_namespace
-from memory_mesh.process import key_record
+from memory_mesh.process import key_record, moved
 from memory_mesh.process.keys import IDENTITY, Key, KeyFile
 
 
 def key_state(folder: str | Path, environment: Mapping[str, str] | None = None) -> KeyState:
     """Returns where the keys of a store lie and whether they are the right ones; makes none."""
     store = Path(folder)
+    moved.refuse_store(store)
     if not _has_key(store):
         return KeyState("", "", (), (), ())
     file = KeyFile.of(store, environment)

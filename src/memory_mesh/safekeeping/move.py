@@ -5,6 +5,7 @@
     lock ── copy into <to>/move.partial-<random>/ ── verify ── sync ── rename into place
                                                                             │ the one step
          old files under another name, kept: <folder>.moved-<time>/ ◀───────┘
+         and in the old place a marker, before they go: <folder>/moved
 
 Nobody can write meanwhile. The old files are never removed: a kill at any point leaves them, or the
 copy, or both, and the same call goes on from there. The index is left behind: upkeep makes it anew.
@@ -27,6 +28,7 @@ from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamage
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model.safekeeping import Kept, Moved
 from memory_mesh.policy.users import shown_namespace
+from memory_mesh.process import moved
 from memory_mesh.process.durable_files import sync_folder
 from memory_mesh.process.keys import IDENTITY, KEY_FOLDER, key_folder
 from memory_mesh.process.locks import locked
@@ -45,8 +47,10 @@ _SHOWN = 3  # findings that a message names
 def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
     """Moves a whole store to a folder that holds no store; its key stays where it is found."""
     source, target = _apart(Path(folder), Path(to))
+    _refuse_moved(source, target)
     found = copying.files(source)
     if not found:
+        moved.refuse_store(source)
         raise NotFound(f"there is no store in {source}. Check --db-dir")
     refuse_read_only(source / "namespaces")
     files.given_identity(source)
@@ -61,6 +65,8 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
                 _copy_rest(source, partial)
                 staging.sync_tree(partial)
                 _put(partial, target)
+        moved.remove(moved.of_store(target))
+        unmarked = _marked(moved.of_store(source), target)
         kept = _set_aside(source)
     named = shlex.quote(str(target))
     return Moved(
@@ -70,6 +76,7 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
         remarks=(
             f"name the new folder from now on: --db-dir {named}, or MEMORY_MESH_DIR={named}",
             f"the old files are kept in {kept}; remove them when the new place works",
+            *unmarked,
         ),
     )
 
@@ -78,7 +85,10 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
     """Moves one namespace to another store, which gets the keys of this store as older ones."""
     source, target = _apart(Path(folder), Path(to))
     path, place = copying.place(source, namespace), copying.place(target, namespace)
+    for store in (source, target):
+        moved.refuse_store(store)
     if namespace not in copying.files(source):
+        moved.refuse_namespace(path, namespace)
         raise NotFound(
             f"there is no namespace {shown_namespace(namespace)!r} in {source}. "
             "List those there are: memory-mesh namespaces"
@@ -103,7 +113,9 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
                 staging.sync_tree(partial)
                 _refuse_filled(place, target, namespace)
                 publish(copying.place(partial, namespace), place)
+        moved.remove(moved.of_namespace(place))
         _take_along(path.with_suffix(".spool"), place.with_suffix(".spool"))
+        remarks += _marked(moved.of_namespace(path), target)
         kept = _set_file_aside(path)
     remarks.append(f"the old file is kept as {kept}; when the new place works, remove it")
     return Moved(to=str(target), namespaces=(namespace,), kept=str(kept), remarks=tuple(remarks))
@@ -122,6 +134,13 @@ def _apart(source: Path, target: Path) -> tuple[Path, Path]:
             f"to a folder outside {target}, or name another folder"
         )
     return source, target
+
+
+def _refuse_moved(source: Path, target: Path) -> None:
+    """Refuses a store that was moved to another folder; the same move may go on after a kill."""
+    marker = moved.read(moved.of_store(source))
+    if marker is not None and marker.to != str(target):
+        moved.refuse_store(source)
 
 
 def _is_there(source: Path, target: Path, found: Iterable[str]) -> bool:
@@ -206,6 +225,19 @@ def _put(partial: Path, target: Path) -> None:
         sync_folder(target)
 
 
+def _marked(marker: Path, target: Path) -> list[str]:
+    """Leaves a marker in the old place; a full disk, which may be why it is moved, ends no move."""
+    try:
+        moved.write(marker, target, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+    except OSError as error:
+        remark = (
+            f"{marker} could not be written ({error.strerror}): whoever still names the old folder "
+            "is not told of the new one, and begins anew there"
+        )
+        return [remark]
+    return []
+
+
 def _set_aside(source: Path) -> Path:
     """Gives the old files another name, the namespaces first; returns the folder."""
     place, name = (
@@ -220,7 +252,7 @@ def _set_aside(source: Path) -> Path:
             (source / each).rename(aside / each)
     sync_folder(source)
     with suppress(OSError):
-        source.rmdir()  # unless it holds models or files of agents
+        source.rmdir()  # unless it holds the marker, models or files of agents
     sync_folder(place)
     return aside
 

@@ -22,6 +22,7 @@ from memory_mesh.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.flows.system_memory import NAMESPACE as SYSTEM
 from memory_mesh.model.safekeeping import DeletedNamespace
 from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_namespace
+from memory_mesh.process import moved
 from memory_mesh.process.locks import locked
 from memory_mesh.safekeeping import erasures
 
@@ -42,6 +43,7 @@ def delete_namespace(
     store = Path(folder)
     name = user_namespace(user) if user is not None else check_plain_namespace(namespace)
     databases = store / "namespaces"
+    moved.refuse_store(store)
     if not erasing.files(databases, name):
         raise NotFound(_unknown(store, name))
     refuse_read_only(databases)

@@ -21,6 +21,7 @@ from pathlib import Path
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, head_file
 from memory_mesh.errors import StoreError
+from memory_mesh.process import moved
 from memory_mesh.process.durable_files import exchanged, sync_folder, write_atomically
 from memory_mesh.process.locks import locked
 from memory_mesh.process.private import make_folder
@@ -76,6 +77,7 @@ def put(partial: Path, to: Path, stamp: str) -> Path | None:
     with _locked(to), copying.kept_open(copying.files(to).values()):
         _own(aside, to)
         _exchange(aside, to)
+    moved.remove(moved.of_store(to))
     for name in files.OWN:
         if (to / name).is_file():
             write_atomically(aside / name, (to / name).read_bytes(), private=True)
@@ -111,6 +113,7 @@ def _exchange(aside: Path, to: Path) -> None:
     if (to / "index").exists():
         (to / "index").rename(aside / "index")
     _keep_locks(to / "namespaces", aside / "namespaces")
+    _keep_markers(to / "namespaces", aside / "namespaces")
     for name in _FOLDERS:
         new, old = aside / name, to / name
         if not new.exists():
@@ -134,6 +137,16 @@ def _keep_locks(old: Path, new: Path) -> None:
         with suppress(OSError):  # a file system without links: SQLite's own locks are left
             (new / lock.name).unlink(missing_ok=True)
             os.link(lock, new / lock.name)
+
+
+def _keep_markers(old: Path, new: Path) -> None:
+    """A namespace that was moved away and is not restored is still where its marker says."""
+    for marker in old.glob(f"*{moved.SUFFIX}"):
+        if (
+            not marker.with_suffix(".db").exists()
+            and not (new / marker.name).with_suffix(".db").exists()
+        ):
+            write_atomically(new / marker.name, marker.read_bytes(), private=True)
 
 
 @contextmanager

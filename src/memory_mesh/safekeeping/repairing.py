@@ -14,6 +14,7 @@ from memory_mesh.engines.ledgers.sqlite.verify import verify
 from memory_mesh.errors import NotFound
 from memory_mesh.model.safekeeping import Repaired
 from memory_mesh.policy.users import shown_namespace
+from memory_mesh.process import moved
 from memory_mesh.process.locks import locked
 
 _LOCK_SECONDS = 30.0
@@ -26,7 +27,9 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     accepted. A kill at any point leaves a store that the next run repairs.
     """
     path = Path(folder) / "namespaces" / file_names.file_name(namespace)
+    moved.refuse_store(Path(folder))
     if not path.exists() and head_file.read(path) is None:
+        moved.refuse_namespace(path, namespace)
         raise NotFound(
             f"there is no namespace {shown_namespace(namespace)} in {folder}. List those there "
             "are: memory-mesh namespaces"

@@ -18,6 +18,7 @@ from memory_mesh.fastdataclass import replace as changed
 from memory_mesh.model.safekeeping import Kept, Restored
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.ports import Clock
+from memory_mesh.process import moved
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.private import make_file, make_folder
 from memory_mesh.safekeeping import (
@@ -57,6 +58,8 @@ def restore(
     files.refuse_file(target)
     say = tell or (lambda _: None)
     erasers = [target, *([] if known is None else [Path(known).absolute()])]
+    marker = moved.read(moved.of_store(target))  # the store went on elsewhere, and erased there
+    erasers += [] if marker is None or not marker.to else [Path(marker.to)]
     stamp = (clock or SystemClock()).now().astimezone(UTC).strftime(_STAMP)
     with files.disk_faults(target):
         if given.is_file():

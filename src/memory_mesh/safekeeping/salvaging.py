@@ -13,7 +13,7 @@ from memory_mesh.engines.ledgers.sqlite.keeping import copying, head_file
 from memory_mesh.errors import InvalidInput, MeshError, NotFound, StoreError
 from memory_mesh.flows.prepare import terms_of
 from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace
-from memory_mesh.process import private
+from memory_mesh.process import moved, private
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.ids import MonotonicIds
 from memory_mesh.process.locks import locked
@@ -29,6 +29,7 @@ def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
     The damaged store is only read. The new one appears under its name when it is whole.
     """
     source, target = Path(folder), Path(to)
+    moved.refuse_store(source)
     gone = _gone(source)
     names = _names(source / "namespaces", gone)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

@@ -25,7 +25,7 @@ from memory_mesh.errors import (
     StoreWasReplaced,
     WritesAreMissing,
 )
-from memory_mesh.process import forks, private, waits
+from memory_mesh.process import forks, moved, private, waits
 
 OPEN_FILES = 64
 READING_SECONDS = 1.0  # that a read waits for a file which SQLite locks: its log is made or removed
@@ -141,6 +141,8 @@ class Files:
             entries = (entry.name for entry in os.scandir(self.folder))
             found = {file_names.namespace(head_file.database_name(name)) for name in entries}
             yield from sorted(name for name in found if name is not None)
+        else:
+            moved.refuse_store(self.folder.parent)
 
     def exists(self, namespace: str) -> bool:
         """True once something was written to the namespace."""
@@ -177,9 +179,9 @@ class Files:
     def _look(self, file: NamespaceFile) -> bool:
         """Whether there is a database; raises StoreWasReplaced if the whole folder went away.
 
-        A process that had a store open when it was moved would begin another one in its place.
+        A process that had a store open when it was removed would begin another one in its place.
         """
-        if file.look():
+        if _is_there(file):
             self._was_there = True
         elif self._was_there and not self.folder.is_dir():
             raise StoreWasReplaced(
@@ -270,6 +272,15 @@ def refuse_read_only(folder: Path) -> None:
 def _looked_for(file: NamespaceFile) -> tuple[bool, StoreIsDamaged | None]:
     """Whether there is a database, and what is wrong where one should be there."""
     try:
-        return file.look(), None
+        return _is_there(file), None
     except WritesAreMissing as error:
         return False, error
+
+
+def _is_there(file: NamespaceFile) -> bool:
+    """Whether there is a database; raises StoreWasMoved if it was moved to another folder."""
+    if file.look():
+        return True
+    moved.refuse_store(file.path.parent.parent)
+    moved.refuse_namespace(file.path, file.namespace)
+    return False

@@ -33,7 +33,7 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.ports import Clock, Snapshot
-from memory_mesh.process import forks, waits
+from memory_mesh.process import forks, moved, waits
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class SqliteLedger(SqliteAudit):
         lock_wait: float = waits.USUAL_SECONDS,
     ) -> None:
         schema.check_sqlite()
+        moved.refuse_store(folder)
         if not allow_network:
             refuse_network_folder(folder)
         self._clock, self._recall_days = clock, recall_days
