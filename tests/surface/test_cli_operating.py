@@ -55,8 +55,22 @@ def test_the_log_and_the_spool_of_an_open_store_are_counted(tmp_path: Path) -> N
 
 
 def test_stats_of_a_store_that_is_not_there_yet_are_zero(cli: CommandLine) -> None:
-    sizes = json.loads(cli("stats", "--json").out)["sizes"]
+    done = cli("stats", "--json")
+    sizes = json.loads(done.out)["sizes"]
     assert sizes["database"] == sizes["wal"] == sizes["index"] == 0
+    said = f"[MemoryMesh] There is no store yet in {cli.store}.\n"
+    assert (done.code, done.err) == (0, said)
+    assert cli("stats").err == said
+
+
+def test_a_store_that_is_not_there_is_down(cli: CommandLine) -> None:
+    done = cli("stats", "--format", "prometheus")
+    assert metrics(done.out) == {"memory_mesh_up": {(): 0.0}}
+    assert (done.code, "no store yet" in done.err) == (1, True)
+    cli.stored("Deploys go through staging first")
+    done = cli("stats", "--format", "prometheus", "--namespace", "another")
+    assert metrics(done.out)["memory_mesh_up"] == {(): 1.0}
+    assert (done.code, done.err) == (0, "")
 
 
 def test_stats_are_read_by_prometheus(cli: CommandLine) -> None:

@@ -37,9 +37,15 @@ def run(options: argparse.Namespace) -> int:
     try:
         with mesh:
             stats, whole = mesh.stats(), folder_bytes(mesh.folder)
+            there = bool(stats.sizes.database or mesh.namespaces())
     except StoreError:
         _say_down(options, path)
         raise
+    if not there:
+        output.tell([f"there is no store yet in {path}"])
+    if options.format == "prometheus" and not there:
+        _say_down(options, path)
+        return 1
     if options.format == "prometheus":
         print(prometheus.text(_gauges(stats, whole)), end="")
         return 0
@@ -68,7 +74,9 @@ def _say_down(options: argparse.Namespace, path: str) -> None:
 
 
 def _up(state: int) -> prometheus.Gauge:
-    return prometheus.Gauge("up", "1 if the store could be opened and read.", [({}, state)])
+    return prometheus.Gauge(
+        "up", "1 if the store is there and could be opened and read.", [({}, state)]
+    )
 
 
 def _gauges(stats: Stats, whole: int) -> list[prometheus.Gauge]:
