@@ -63,6 +63,15 @@ class DeletedNamespace:
 
 
 @dataclass(frozen=True, slots=True)
+class Looked:
+    """Namespaces of a store that were looked at, and why some do not open."""
+
+    namespaces: int  # all of them
+    seen: int
+    wrong: Mapping[str, str]  # by name
+
+
+@dataclass(frozen=True, slots=True)
 class KeyState:
     """The keys of a store, without any secret."""
 

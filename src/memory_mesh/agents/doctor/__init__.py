@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_mesh.agents.claude_code.changes import BrokenFile
 from memory_mesh.agents.doctor import daemon, files, hooks, host, meaning, project, store, trial
-from memory_mesh.agents.doctor.finding import Case, Finding, Mark, failed
+from memory_mesh.agents.doctor.finding import Case, Finding, Mark, failed, unseen
 from memory_mesh.errors import MeshError
 
 __all__ = ["CHECKS", "TRIALS", "Case", "Finding", "Mark", "examined"]
@@ -25,6 +25,7 @@ CHECKS: dict[str, Check] = {
     "key": files.key,
     "store": store.store,
     "chain": store.chain,
+    "namespaces": store.namespaces,
     "embedder": meaning.embedder,
     "index": meaning.index,
     "daemon": daemon.daemon,
@@ -48,17 +49,28 @@ TRIALS: dict[str, Check] = {
 def examined(case: Case, *, trials: bool = True) -> Iterator[Finding]:
     """Yields what each check finds, as soon as it is found."""
     broken: dict[Path, str] = {}  # a file that cannot be read: the check that said why
+    told: dict[str, str] = {}  # what was said, and by which check
     for name, check in {**CHECKS, **(TRIALS if trials else {})}.items():
         try:
-            yield from check(case)
+            for finding in check(case):
+                told[finding.said] = name
+                yield finding
         except BrokenFile as error:
             first = broken.setdefault(error.path, name)
             yield _unreadable(name, error, "" if first == name else first)
         except MeshError as error:
-            yield failed(name, str(error), "mend what it says, and run memory-mesh doctor again")
+            yield _refused(name, str(error), told)
         except OSError as error:
             what = f"{error.strerror or error}: {error.filename or case.store}"
             yield failed(name, what, f"make it readable for this user: ls -ld '{case.store}'")
+
+
+def _refused(name: str, why: str, told: dict[str, str]) -> Finding:
+    """Says once why something cannot be looked at, and then only who said it."""
+    if first := next((check for said, check in told.items() if why in said), None):
+        return unseen(name, first)
+    told[why] = name
+    return failed(name, why, "mend what it says, and run memory-mesh doctor again")
 
 
 def _unreadable(name: str, error: BrokenFile, first: str) -> Finding:

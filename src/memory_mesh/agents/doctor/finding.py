@@ -112,6 +112,12 @@ def failed(check: str, said: str, fix: str) -> Finding:
     return Finding(check, Mark.FAILED, said, fix)
 
 
+def unseen(check: str, first: str) -> Finding:
+    """A link that cannot be looked at for a reason that an earlier line gives."""
+    fix = f"mend what {first} says, and run memory-mesh doctor again"
+    return failed(check, f"cannot be looked at, see {first}", fix)
+
+
 def age(at: str) -> str:
     """How long ago a line of the journal was written."""
     try:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from memory_mesh.agents.doctor.finding import Case, Finding, counted, ok, warning
+from memory_mesh.agents.doctor.finding import Case, Finding, counted, ok, unseen, warning
+from memory_mesh.agents.doctor.store import is_broken
 from memory_mesh.model.health import Health
 
 _GET = (
@@ -19,6 +20,9 @@ def embedder(case: Case) -> Iterator[Finding]:
         yield ok(
             "embedder", said, "to search by meaning, take the setting out (MEMORY_MESH_EMBEDDER)"
         )
+        return
+    if is_broken(case.health["store"]):
+        yield unseen("embedder", "store")
         return
     found = case.meaning
     seen = found.get("embedder") or found["store"]

@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok
 from memory_mesh.model.health import Check, Health
 from memory_mesh.policy.users import shown_namespace
+from memory_mesh.safekeeping.looking import look
 
 MOST_BLOCKS = 20_000  # of a chain that is checked as a whole without being asked to
+MOST_NAMESPACES = 500  # that are looked at
+_SHOWN = 5  # namespaces that a line names
 _OF_THE_STORE = ("store", "writing", "search")
 _DAMAGED = (
     "memory-mesh verify lists all of it; somebody changed the store's files by hand, or the disk "
@@ -17,9 +20,10 @@ _DAMAGED = (
 def store(case: Case) -> Iterator[Finding]:
     """Whether the store opens, takes a write and answers a search."""
     found = case.health
-    broken = [found[name] for name in _OF_THE_STORE if _is_broken(found.get(name))]
+    broken = [found[name] for name in _OF_THE_STORE if is_broken(found.get(name))]
     if broken:
-        yield failed("store", "; ".join(check.detail for check in broken), _store_fix(broken[0]))
+        said = dict.fromkeys(check.detail for check in broken)
+        yield failed("store", "; ".join(said), _store_fix(broken[0]))
         return
     stats = case.mesh.stats()
     count = counted(stats.memories, "memory", "memories")
@@ -50,7 +54,31 @@ def chain(case: Case) -> Iterator[Finding]:
     yield failed("chain", f"{count}, first: {first.check}: {first.detail}", _DAMAGED)
 
 
-def _is_broken(check: Check | None) -> bool:
+def namespaces(case: Case) -> Iterator[Finding]:
+    """Whether the other namespaces of the store open, and have what was acknowledged."""
+    found = look(case.store, besides=case.mesh.config.namespace, most=MOST_NAMESPACES)
+    others = counted(found.namespaces, "other namespace")
+    some = f"the first {found.seen:,} of {others}" if found.seen < found.namespaces else others
+    if found.wrong:
+        bad = [shown_namespace(name) for name in found.wrong]
+        named = ", ".join(bad[:_SHOWN]) + (", …" if len(bad) > _SHOWN else "")
+        verb = "does" if len(bad) == 1 else "do"
+        said = (
+            f"{len(bad):,} of {some} {verb} not open: {named}. {next(iter(found.wrong.values()))}"
+        )
+        yield failed(
+            "namespaces", said, "do what it says; all that is wrong: memory-mesh verify --all"
+        )
+    elif found.seen < found.namespaces:
+        fix = "to look at all of them: memory-mesh verify --all"
+        yield ok("namespaces", f"{some} open and have what was acknowledged", fix)
+    else:
+        verbs = "opens and has" if found.seen == 1 else "open and have"
+        said = f"{others} {verbs} what was acknowledged" if found.seen else "there is no other"
+        yield ok("namespaces", said)
+
+
+def is_broken(check: Check | None) -> bool:
     """Old terms only slow a search down; `index` tells of them."""
     if check is None:
         return False

@@ -1,0 +1,71 @@
+"""`memory-mesh doctor` of stores that do not open: whole, moved, and single namespaces."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from memory_mesh import safekeeping
+from memory_mesh.agents.doctor import Mark, store
+from memory_mesh.sync import MemoryMesh
+from tests.surface.test_doctor import Patient, is_, ledger, patient, stored
+
+__all__ = ["patient"]  # the fixture
+
+
+def test_what_keeps_several_checks_from_looking_is_said_once(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(patient, "The shop listens on port 6543.")
+    ledger(patient).write_bytes(b"this is no database" * 1000)
+    monkeypatch.delenv("MEMORY_MESH_EMBEDDER")
+    found = patient.found()
+    assert sum("is damaged" in one.said for one in found.values()) == 1
+    for check in ("chain", "embedder", "index", "project"):
+        is_(found[check], Mark.FAILED, "cannot be looked at, see store", "mend what store says")
+    assert not [one for one in found.values() if "models pull" in one.fix]
+
+
+def test_a_store_that_was_moved_away_is_said_once(patient: Patient) -> None:
+    stored(patient, "The shop listens on port 6543.")
+    safekeeping.move_store(patient.place.store, patient.home / "moved")
+    done = patient("doctor", "--quick")
+    assert done.code == 1
+    assert done.out.count(f"--db-dir {patient.home / 'moved'}") == 1
+    assert re.search(r"(?m)^failed   store: .* was moved to ", done.out)
+
+
+def test_every_namespace_is_opened_and_those_that_do_not_are_named(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(patient, "The shop listens on port 6543.")
+    is_(patient.found()["namespaces"], Mark.OK, "no other", "")
+    others = ("a", "b", "c", "d")
+    for name in others:
+        with MemoryMesh(db_dir=patient.place.store, namespace=name, embedder="none") as mesh:
+            mesh.add("The office listens on port 6544.")
+    is_(patient.found()["namespaces"], Mark.OK, "4 other namespaces open and have", "")
+    paths = {name: ledger(patient).with_name(f"{name}.db") for name in others}
+    paths["b"].write_bytes(b"this is no database" * 1000)
+    is_(
+        patient.found()["namespaces"], Mark.FAILED, "1 of 4 other namespaces does not open: b. ", ""
+    )
+    paths["c"].unlink()
+    paths["d"].write_bytes(paths["a"].read_bytes())
+    found = patient.found()
+    is_(found["namespaces"], Mark.FAILED, "do not open: b, c, d. ", "memory-mesh verify --all")
+    assert (found["store"].mark, found["chain"].mark) == (Mark.OK, Mark.OK)
+    assert patient("doctor", "--quick").code == 1
+    monkeypatch.setattr(store, "MOST_NAMESPACES", 1)
+    is_(patient.found()["namespaces"], Mark.OK, "first 1 of 4 other", "memory-mesh verify --all")
+
+
+def test_a_look_at_a_namespace_migrates_none(patient: Patient) -> None:
+    stored(patient, "The shop listens on port 6543.")
+    fixture = Path(__file__).parents[1] / "fixtures/stores/schema-9-analyzer-2.db.gz"
+    before = gzip.decompress(fixture.read_bytes())
+    old = ledger(patient).with_name("old.db")
+    old.write_bytes(before)
+    is_(patient.found()["namespaces"], Mark.OK, "1 other namespace opens and has", "")
+    assert old.read_bytes() == before
