@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh import safekeeping
 from memory_mesh.agents.sessions import Session
 from memory_mesh.engines.indexes.lance.index_folders import Place
 from memory_mesh.engines.ledgers.sqlite.keeping import erasing
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.model import Entry, Outcome
 from memory_mesh.process.locks import FairLock
 from memory_mesh.safekeeping import erasures, namespaces
@@ -245,3 +246,32 @@ def test_one_who_waits_for_a_lock_that_is_removed_gets_the_new_one(tmp_path: Pat
     thread.join()
     holder.close()
     waiter.close()
+
+
+def test_a_damaged_line_of_the_erasure_file_lets_nothing_come_back(store: Path) -> None:
+    """Neither a restore nor an import takes it for one that was cut short."""
+    for name in ("shop", "other"):
+        filled(store, namespace=name)
+    place = store.parent
+    safekeeping.export_archive(store, "shop", place / "shop.tar.gz")
+    backup = safekeeping.backup(store, place / "backups").folder
+    delete_namespace(store, "shop")
+    path = store / erasures.FILE
+    data = bytearray(path.read_bytes())
+    data[40] ^= 1  # of the hash
+    path.write_bytes(data)
+    refused = pytest.raises(StoreError, match=f"{path}, line 1 is damaged.*BACKUP/erasures")
+    with refused:
+        safekeeping.import_archive(store, place / "shop.tar.gz")
+    with refused:
+        safekeeping.restore(backup, store, replace=True)
+    with refused:
+        safekeeping.restore(backup, place / "new", known=store)
+    with refused:
+        safekeeping.restore(store / "namespaces/other.db", place / "new")
+    with refused:
+        safekeeping.backup(store, place / "backups")
+    delete_namespace(store, "other")
+    with MemoryMesh(db_dir=store) as mesh:
+        assert "shop" not in mesh.namespaces()
+    assert not (place / "new").exists()

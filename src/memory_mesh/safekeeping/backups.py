@@ -72,6 +72,7 @@ def _check(store: Path, target: Path, keep: int | None) -> None:
     if keep is not None and keep < 1:
         raise InvalidInput(f"keep is the number of backups that stay, 1 or more, not {keep}")
     moved.refuse_store(store)
+    erasures.hashes(store)  # with a damaged one the backup could not be restored
     if not copying.files(store):
         for wrong in copying.gone(store).values():
             raise StoreIsDamaged(wrong)

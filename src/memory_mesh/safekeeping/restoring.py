@@ -170,6 +170,7 @@ def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) 
     if copying.files(to):
         raise StoreError(f"there is a store in {to}: restore a single file into a new folder")
     origin = source.parent.parent if source.parent.name == "namespaces" else source.parent
+    erasures.hashes(origin)  # a damaged one is named by its own path
     place, name = placing.beside(to)
     swept = staging.sweep(place, re.escape(name))
     try:

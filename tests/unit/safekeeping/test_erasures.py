@@ -20,9 +20,9 @@ def test_what_was_recorded_is_erased_and_nothing_else_is(tmp_path: Path) -> None
 
 def test_a_line_has_a_keyed_hash_and_a_date_and_no_identity(tmp_path: Path) -> None:
     erasures.record(tmp_path, ONE)
-    version, kind, key, hashed, _ = (tmp_path / erasures.FILE).read_text().split()
+    version, kind, key, hashed, _, checksum = (tmp_path / erasures.FILE).read_text().split()
     assert (version, kind, key) == ("v1", "namespace", "own")
-    assert len(hashed) == 64
+    assert (len(hashed), len(checksum)) == (64, 8)
     assert ONE not in (tmp_path / erasures.FILE).read_text()
 
 
@@ -38,11 +38,45 @@ def test_the_file_is_for_its_owner_only_and_grows_by_what_is_new(tmp_path: Path)
 def test_a_line_that_was_cut_short_spoils_neither_those_before_nor_those_after(
     tmp_path: Path,
 ) -> None:
+    path = tmp_path / erasures.FILE
+    erasures.record(tmp_path, ONE)
+    whole = path.read_bytes()
+    erasures.record(tmp_path, OTHER)
+    line = path.read_bytes().removeprefix(whole)
+    for length in range(1, len(line)):
+        path.write_bytes(whole + line[:length])
+        assert erasures.is_erased(tmp_path, ONE)
+        assert erasures.is_erased(tmp_path, OTHER) is (length == len(line) - 1)
+        erasures.record(tmp_path, OTHER)
+        assert erasures.is_erased(tmp_path, ONE)
+        assert erasures.is_erased(tmp_path, OTHER)
+
+
+def test_a_flipped_bit_is_an_error_that_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / erasures.FILE
+    for identity in (ONE, OTHER):
+        erasures.record(tmp_path, identity)
+    data = path.read_bytes()
+    ends = [place for place, byte in enumerate(data) if byte == ord("\n")]
+    flips = [(place, place % 8) for place in range(len(data))]
+    for place, bit in [*flips, *((end, bit) for end in ends for bit in range(8))]:
+        changed = bytearray(data)
+        changed[place] ^= 1 << bit
+        path.write_bytes(changed)
+        with pytest.raises(StoreError, match=r"erasures, line [12] is damaged"):
+            erasures.is_erased(tmp_path, "c3" * 16)
+
+
+def test_a_damaged_file_keeps_nothing_from_being_erased(tmp_path: Path) -> None:
     erasures.record(tmp_path, ONE)
     path = tmp_path / erasures.FILE
-    path.write_bytes(path.read_bytes() + b"v1 namespace own 00ff")
+    path.write_bytes(path.read_bytes().replace(b"own", b"0wn"))
     erasures.record(tmp_path, OTHER)
-    assert erasures.is_erased(tmp_path, ONE)
+    with pytest.raises(StoreError, match="line 1 is damaged"):
+        erasures.is_erased(tmp_path, OTHER)
+    with pytest.raises(StoreError, match="line 1 is damaged"):
+        erasures.carry(tmp_path, tmp_path / "to")
+    path.write_bytes(path.read_bytes().partition(b"\n")[2])
     assert erasures.is_erased(tmp_path, OTHER)
 
 
