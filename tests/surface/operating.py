@@ -154,6 +154,44 @@ def network_folder(cli: CommandLine) -> str:
     return str(refused.value)
 
 
+def no_store_yet(cli: CommandLine) -> str:
+    done = cli("stats")
+    assert done.code == 0
+    return done.err
+
+
+def store_moved(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    assert cli("move", "--to", str(cli.home / "elsewhere")).code == 0
+    said = {failed(cli(*words)) for words in (("list",), ("store", "--content", "another"))}
+    (message,) = said
+    assert cli("list", "--db-dir", str(cli.home / "elsewhere")).code == 0
+    return message
+
+
+def namespace_moved(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    assert cli("move", "--only", "--to", str(cli.home / "elsewhere")).code == 0
+    return failed(cli("store", "--content", "another"))
+
+
+def erasures_damaged(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    cli.stored("another", "--namespace", "other")
+    assert cli("namespaces", "delete", "other", "--yes").code == 0
+    path = cli.store / "erasures"
+    path.write_text(path.read_text().replace("own", "0wn"))
+    return failed(cli("backup", "--to", str(cli.home / "backups")))
+
+
+def marker_not_written(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    (cli.store / "moved").mkdir()
+    done = cli("move", "--to", str(cli.home / "elsewhere"))
+    assert done.code == 0
+    return done.out + done.err
+
+
 def key_readable(cli: CommandLine) -> str:
     key(cli).chmod(0o644)
     return sealed(cli)
