@@ -277,6 +277,40 @@ def held(path: Path, descriptor: int, seconds: float = waits.USUAL_SECONDS) -> I
         lock.close(0.0)
 
 
+@contextmanager
+def folder_held(folder: Path, seconds: float = waits.USUAL_SECONDS) -> Iterator[None]:
+    """Holds the lock of a folder itself: who makes a file there and who exchanges the folder.
+
+    It needs no file in the folder. Where a folder cannot be locked, nobody waits.
+    """
+    end = waits.until(seconds)
+    with ExitStack() as holding:
+        while True:
+            descriptor = _opened(folder)
+            if descriptor is None:
+                break
+            holding.callback(os.close, descriptor)
+            holding.enter_context(held(folder, descriptor, end - time.monotonic()))
+            if still_at(folder, descriptor):
+                break
+            holding.close()  # it was exchanged while we waited
+        yield
+
+
+def _opened(folder: Path) -> int | None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows
+        return None
+    try:
+        if _try_lock(descriptor):
+            _unlock(descriptor)
+    except OSError:  # a network file system
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
 def still_at(path: Path, descriptor: int) -> bool:
     """True when the path leads to the open file, and not to one that took its place."""
     try:

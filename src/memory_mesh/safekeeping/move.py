@@ -33,7 +33,7 @@ from memory_mesh.process.durable_files import sync_folder
 from memory_mesh.process.keys import IDENTITY, KEY_FOLDER, key_folder
 from memory_mesh.process.locks import locked
 from memory_mesh.process.private import make_folder
-from memory_mesh.safekeeping import erasures, files, staging
+from memory_mesh.safekeeping import erasures, files, placing, staging
 from memory_mesh.safekeeping.archive import IMPORT_LOCK, publish
 from memory_mesh.safekeeping.checking import findings
 from memory_mesh.safekeeping.key_lines import carry_keys
@@ -48,15 +48,15 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
     """Moves a whole store to a folder that holds no store; its key stays where it is found."""
     source, target = _apart(Path(folder), Path(to))
     _refuse_moved(source, target)
-    found = copying.files(source)
-    if not found:
+    if not copying.files(source):
         moved.refuse_store(source)
         raise NotFound(f"there is no store in {source}. Check --db-dir")
     refuse_read_only(source / "namespaces")
     files.given_identity(source)
     with files.disk_faults(target):
         make_folder(target)
-    with files.disk_faults(target), _locked(found.values()):
+    with files.disk_faults(target), placing.locked_store(source):
+        found = copying.files(source)
         staging.sweep(target, _STAGE)
         if not _is_there(source, target, found):
             with staging.staged(target, _STAGE) as partial:

@@ -8,8 +8,9 @@
     <to>.before-restore-<time>/  ◀── namespaces/ exchanged ──▶  <to>/namespaces/
 
 Only `namespaces` and `system` are exchanged: a store's folder may also hold models, mirrors and an
-agent's token, and may be a mount point. Meanwhile every namespace is locked. The lock files are the
-same before and after, so that a process which has one open still locks the others out.
+agent's token, and may be a mount point. Meanwhile every namespace is locked, and so is the folder:
+none is made. The lock files are the same before and after, so that a process which has one open
+still locks the others out.
 """
 
 import os
@@ -23,7 +24,7 @@ from memory_mesh.engines.ledgers.sqlite.keeping import copying, head_file
 from memory_mesh.errors import StoreError
 from memory_mesh.process import moved
 from memory_mesh.process.durable_files import exchanged, sync_folder, write_atomically
-from memory_mesh.process.locks import locked
+from memory_mesh.process.locks import folder_held, locked
 from memory_mesh.process.private import make_folder
 from memory_mesh.safekeeping import erasures, files, staging
 from memory_mesh.safekeeping.manifest import Manifest
@@ -74,7 +75,7 @@ def put(partial: Path, to: Path, stamp: str) -> Path | None:
     erasures.carry(partial, to)
     aside = _aside(to, stamp)
     partial.rename(aside)
-    with _locked(to), copying.kept_open(copying.files(to).values()):
+    with locked_store(to), copying.kept_open(copying.files(to).values()):
         _own(aside, to)
         _exchange(aside, to)
     moved.remove(moved.of_store(to))
@@ -150,10 +151,12 @@ def _keep_markers(old: Path, new: Path) -> None:
 
 
 @contextmanager
-def _locked(store: Path) -> Iterator[None]:
-    """Keeps every process from writing to any namespace of a store."""
-    found = copying.files(store)
+def locked_store(store: Path) -> Iterator[None]:
+    """Keeps every process from writing to any namespace of a store, and from making another."""
     with ExitStack() as stack:
+        if (store / "namespaces").is_dir():
+            stack.enter_context(folder_held(store / "namespaces"))
+        found = copying.databases(store)  # one that is just made, too: its maker has its lock
         stack.enter_context(_open_files(len(found) * _FILES_EACH))
         for path in found.values():
             stack.enter_context(locked(path.with_suffix(".lock")))

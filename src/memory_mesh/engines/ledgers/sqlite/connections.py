@@ -7,6 +7,7 @@ most 64 files stay open. A connection serves one thread at a time, and no other 
 import os
 import sqlite3
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -25,7 +26,7 @@ from memory_mesh.errors import (
     StoreWasReplaced,
     WritesAreMissing,
 )
-from memory_mesh.process import forks, moved, private, waits
+from memory_mesh.process import forks, locks, moved, private, waits
 
 OPEN_FILES = 64
 READING_SECONDS = 1.0  # that a read waits for a file which SQLite locks: its log is made or removed
@@ -123,10 +124,7 @@ class Files:
             refuse_read_only(self.folder)
             if not self._look(file):
                 private.make_folder(self.folder)
-            with file.lock.held(seconds), forks.inside_sqlite():
-                if not self._look(file):
-                    opening.create(file.path)
-                    self._was_there = True
+            with file.lock.held(seconds), self._begun(file, end), forks.inside_sqlite():
                 file.enlarge(end)
                 with file.connection(end) as db:
                     if db.migrated < schema.NEWEST:
@@ -175,6 +173,25 @@ class Files:
         """Start anew in a child."""
         self._mutex = threading.Lock()
         self._torn |= {name for name, file in self._open.items() if file.after_fork()}
+
+    @contextmanager
+    def _begun(self, file: NamespaceFile, end: float) -> Iterator[None]:
+        """Makes the database if there is none; the caller holds its lock.
+
+        Whoever exchanges or moves the whole folder locks the databases that are there, and the
+        folder so that no other is made meanwhile.
+        """
+        if not self._look(file):
+            rest = end - time.monotonic()
+            try:
+                with nullcontext() if file.path.exists() else locks.folder_held(self.folder, rest):
+                    if not self._look(file):
+                        opening.create(file.path)
+                        self._was_there = True
+            except FileNotFoundError:
+                self._look(file)  # says where the store was moved
+                raise
+        yield
 
     def _look(self, file: NamespaceFile) -> bool:
         """Whether there is a database; raises StoreWasReplaced if the whole folder went away.

@@ -32,16 +32,22 @@ Progress = Callable[[int, int], None]  # pages that are copied, and all
 
 def files(store: Path) -> dict[str, Path]:
     """The files of a store's namespaces that hold anything, by namespace, sorted."""
+    found: dict[str, Path] = {}
+    for namespace, path in databases(store).items():
+        with suppress(FileNotFoundError):
+            if path.stat().st_size:
+                found[namespace] = path
+    return found
+
+
+def databases(store: Path) -> dict[str, Path]:
+    """The files of a store's namespaces, those too that are just made, by namespace, sorted."""
     folder = store / "namespaces"
     if not folder.is_dir():
         return {}
-    found: dict[str, Path] = {}
-    for entry in sorted(os.listdir(folder)):  # noqa: PTH208  # names are all that is wanted
-        namespace = file_names.namespace(entry)
-        with suppress(FileNotFoundError):
-            if namespace is not None and (folder / entry).stat().st_size:
-                found[namespace] = folder / entry
-    return found
+    entries = sorted(os.listdir(folder))  # noqa: PTH208  # names are all that is wanted
+    named = ((file_names.namespace(entry), folder / entry) for entry in entries)
+    return {namespace: path for namespace, path in named if namespace is not None}
 
 
 def gone(store: Path) -> dict[str, str]:
