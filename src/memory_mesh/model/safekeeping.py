@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model.block import Verification
+from memory_mesh.model.memory import Status
+
+HELD_BACK = "salvage:held-back"  # the project of memories whose audience nothing proves
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,26 @@ class SalvagedChain:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A memory that was read and is not proven: it waits for review, and no read shows it."""
+
+    id: str
+    why: str
+    said: str  # what its rows say of its status, audience and validity; it may be wrong
+    status: Status = Status.QUARANTINED  # deleted, if it is sure that it was
+    project: str | None = HELD_BACK  # its audience in the new store, and who may decide on it
+    agent: str | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SalvagedNamespace:
     """What was taken over of one namespace, what was not, and whether the result verifies."""
 
     namespace: str
     rows: Mapping[str, int]  # taken over, per table
-    memories: int
+    memories: int  # that are as they were: each is proven by a checksum, a hash or a block
+    held_back: tuple[HeldBack, ...]  # memories that are in the new store and wait for review
     lost: tuple[str, ...]  # ids of memories whose text could not be read
     rebuilt: tuple[str, ...]  # what was made from other rows, in sentences
     unread: tuple[Unread, ...]
@@ -131,9 +148,15 @@ class SalvagedNamespace:
     leftovers: str | None = None  # the file with rows that were read and not taken over
 
     @property
+    def known(self) -> int:
+        """How many memories the damaged file speaks of."""
+        return self.memories + len(self.held_back) + len(self.lost)
+
+    @property
     def complete(self) -> bool:
-        """True when everything was read and the new namespace verifies."""
-        return not self.unread and not self.lost and self.verification.ok
+        """True when everything was read, nothing is held back and the new namespace verifies."""
+        missing = self.unread or self.held_back or self.lost
+        return not missing and self.verification.ok
 
 
 @dataclass(frozen=True, slots=True)

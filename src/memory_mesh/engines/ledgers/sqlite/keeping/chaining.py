@@ -17,6 +17,8 @@ from memory_mesh.model import Block, Entry, Json, Operation
 from memory_mesh.model.safekeeping import SalvagedChain
 from memory_mesh.policy.writing import audit
 
+# What the block of a new version says, and no other: of its text, fields, status or successor.
+_OF_VERSIONS = frozenset(("content_sha256", "changed", "status", "successor"))
 _AT_ONCE = 500  # blocks read at a time, and lost texts named by one block
 
 
@@ -37,6 +39,8 @@ class Telling:
         self.of_hash: dict[str, ToldText] = {}
         self.last_of: dict[str, str] = {}
         self.pairs: set[tuple[str, str]] = set()  # memory and hash
+        self.of_write: dict[tuple[int, str], set[str]] = {}  # memories, by seq and hash
+        self.changed: dict[str, tuple[int, int]] = {}  # seq and time of each one's last version
         self.chain = SalvagedChain(0)
 
 
@@ -99,6 +103,7 @@ def finish(
         "blocks_kept": chain.kept,
         "blocks_sealed_anew": chain.sealed_anew,
         "blocks_lost": chain.lost,
+        "memories_held_back": len(losses.held),
         "leftovers_sha256": losses.digest(),
     }
     metadata: list[tuple[tuple[str, ...], dict[str, Json]]] = [((), said)]
@@ -215,6 +220,8 @@ def _note(told: Telling, block: Block) -> None:
     said, memories = block.entry.metadata, block.entry.memories
     for lost in audit.lost_texts(block.entry):
         told.pairs.discard(lost)
+    if memories and _OF_VERSIONS.intersection(said) and said.get("type") != "salvage":
+        told.changed[memories[0]] = (block.seq or 0, rows.millis(block.entry.at))
     hashed = said.get("content_sha256")
     if not isinstance(hashed, str) or not memories:
         return
@@ -225,3 +232,4 @@ def _note(told: Telling, block: Block) -> None:
     )
     told.last_of[memories[0]] = hashed
     told.pairs.add((memories[0], hashed))
+    told.of_write.setdefault((block.seq or 0, hashed), set()).add(memories[0])

@@ -87,6 +87,8 @@ def _insert(db: sqlite3.Connection, table: Table, row: Row, losses: Losses) -> N
     if row.found != "table" and _is_there(db, table, row):
         return
     done = db.execute(f"INSERT OR IGNORE INTO {table.name} VALUES ({marks})", row.values)  # noqa: S608
+    if done.rowcount and row.found == "earlier" and table.name == "version":
+        losses.older.add(row.rowid)
     if not done.rowcount and row.found == "table":
         why = "it contradicts another row that was read before"
         losses.keep(table.name, row.rowid, why, _named(table, row))

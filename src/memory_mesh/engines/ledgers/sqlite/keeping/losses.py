@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.model.safekeeping import Unread
+from memory_mesh.model.safekeeping import HeldBack, Unread
 from memory_mesh.process import private
 from memory_mesh.typed import TypeAlias
 
@@ -41,6 +41,10 @@ class Losses:
         self.rebuilt: list[str] = []
         self.reworded: list[int] = []  # texts whose terms are not sure
         self.others: list[Unread] = []
+        self.older: set[int] = set()  # versions that only an older copy of a page holds
+        self.made: set[int] = set()  # versions that were made here
+        self.doubts: dict[int, tuple[str, str]] = {}  # memories: why, and what their rows say
+        self.held: dict[int, HeldBack] = {}
 
     def lose(self, table: str, number: int, why: str, known: Mapping[str, Value]) -> None:
         """A row is lost, but some of it is known."""
@@ -53,6 +57,10 @@ class Losses:
         """A row that was thought lost is there after all."""
         self.known.get(table, {}).pop(number, None)
         self.why.get(table, {}).pop(number, None)
+
+    def doubt(self, memory: int, why: str, said: str) -> None:
+        """A memory is not proven; the first reason counts."""
+        self.doubts.setdefault(memory, (why, said))
 
     def keep(self, table: str, number: int | None, why: str, row: Mapping[str, Value]) -> None:
         """Writes a row that is not taken over to the file of leftovers."""
@@ -82,7 +90,7 @@ class Losses:
 
     def is_empty(self) -> bool:
         """Whether everything was read and nothing had to be rebuilt."""
-        lists = (self.gaps, self.memories, self.rebuilt, self.others)
+        lists = (self.gaps, self.memories, self.rebuilt, self.others, self.doubts, self.made)
         return not any(lists) and not any(self.why.values()) and not self._lines
 
     def listed(self, names: Mapping[str, Mapping[int, str]]) -> list[Unread]:

@@ -1,13 +1,14 @@
 """Makes whole again what a salvage took over: memories from their texts, versions and blocks.
 
-A memory is taken over if its present text was read. What else is lost of it is made from what is
-known: an earlier version, entries of indexes, its blocks. Everything that is made up says so.
+A memory comes back if a text of it was read. What else is lost of it is made from what is known:
+an earlier version, entries of indexes, its blocks. What blocks do not prove is held back.
 """
 
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
 
+from memory_mesh.engines.ledgers.sqlite.keeping import holding
 from memory_mesh.engines.ledgers.sqlite.keeping.chaining import Telling
 from memory_mesh.engines.ledgers.sqlite.keeping.filling import drop
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import Known, Losses
@@ -49,9 +50,12 @@ def mend(
     db: sqlite3.Connection, losses: Losses, told: Telling, draw: Callable[[str], str], now: int
 ) -> None:
     """Rebuilds what is lost and removes what cannot stand alone; times are in microseconds."""
+    _owners(db, losses)
     _memories(db, losses, told, draw, now)
     _lost_texts(db, losses, told)
     _versions(db, losses, told, now)
+    holding.overtaken(db, losses, told, now)
+    holding.gaps(db, losses)
     _in_sequence(db)
     _observations(db, losses)
     db.execute(
@@ -63,6 +67,7 @@ def mend(
     )
     _references(db, losses)
     _unchecked(db, losses)
+    holding.listed(db, losses)
 
 
 def _unchecked(db: sqlite3.Connection, losses: Losses) -> None:
@@ -80,6 +85,14 @@ def _unchecked(db: sqlite3.Connection, losses: Losses) -> None:
             losses.others.append(Unread(table, None, None, f"{count} say what was never written"))
 
 
+def _owners(db: sqlite3.Connection, losses: Losses) -> None:
+    """Sets the memory of a text whose content alone is sure to that of the version of it."""
+    for text in losses.reworded:
+        found = db.execute("SELECT DISTINCT memory FROM version WHERE text = ?", (text,)).fetchall()
+        if len(found) == 1:
+            db.execute("UPDATE text SET memory = ? WHERE number = ?", (found[0][0], text))
+
+
 def _memories(
     db: sqlite3.Connection, losses: Losses, told: Telling, draw: Callable[[str], str], now: int
 ) -> None:
@@ -90,52 +103,80 @@ def _memories(
     ).fetchall():
         known = losses.known.get("memory", {}).get(number, {})
         block = told.of_hash.get(hashed.hex())
-        named = str(known.get("id") or "") if block is None else block.memory
+        named = _proven_id(db, told, number)
+        sure = named is not None
+        named = named or (str(known.get("id") or "") if block is None else block.memory)
+        if named and _has_other_number(db, named, number):
+            losses.rebuilt.append(f"{named}: the number of its own row, from its text")
+            continue
         if not named or _taken(db, named):
-            named = draw("mem")
-        open_, first = db.execute(
+            named, sure = draw("mem"), False
+        status, first = db.execute(
             "SELECT max(CASE WHEN recorded_until IS NULL THEN status END), min(recorded_from) "
             "FROM version WHERE memory = ?",
             (number,),
         ).fetchone()
-        status = open_ or _word("status", known.get("status"))
-        created = first or (now if block is None else 1000 * block.at)
         db.execute(
             "INSERT INTO memory (number, id, created, status) VALUES (?, ?, ?, ?)",
-            (number, named, created, status),
+            (
+                number,
+                named,
+                first or (now if block is None else 1000 * block.at),
+                status or Status.QUARANTINED.value,
+            ),
         )
         losses.rebuilt.append(f"{named}: its own row; uses and votes start at 0")
+        if not sure:
+            holding.unnamed(db, losses, number)
+
+
+def _proven_id(db: sqlite3.Connection, told: Telling, memory: int) -> str | None:
+    """The id that the blocks of a memory's own writes give it, if they agree on one."""
+    found = set[str]()
+    for seq, hashed in db.execute(
+        "SELECT v.seq, t.hash FROM version v JOIN text t ON t.number = v.text "
+        "AND t.memory = v.memory WHERE v.memory = ?",
+        (memory,),
+    ):
+        found |= told.of_write.get((seq, hashed.hex()), set())
+    return found.pop() if len(found) == 1 else None
+
+
+def _has_other_number(db: sqlite3.Connection, id_: str, number: int) -> bool:
+    """Whether the row of an id, which nothing refers to, was found under a wrong number."""
+    return bool(
+        db.execute(
+            "UPDATE memory SET number = ?1 WHERE id = ?2 "
+            "AND NOT EXISTS (SELECT 1 FROM text t WHERE t.memory = memory.number) "
+            "AND NOT EXISTS (SELECT 1 FROM version v WHERE v.memory = memory.number)",
+            (number, id_),
+        ).rowcount
+    )
 
 
 def _lost_texts(db: sqlite3.Connection, losses: Losses, told: Telling) -> None:
-    """Removes memories whose present text is lost; what is left of them goes to the leftovers."""
-    gone = {
-        number
-        for (number,) in db.execute(
-            "SELECT memory FROM version v WHERE recorded_until IS NULL "
-            "AND NOT EXISTS (SELECT 1 FROM text t WHERE t.number = v.text) "
-            "UNION SELECT number FROM memory m WHERE NOT EXISTS "
-            "(SELECT 1 FROM text t WHERE t.memory = m.number)"
-        )
-    }
-    for number, id_ in db.execute(
-        "SELECT number, id FROM memory m WHERE NOT EXISTS (SELECT 1 FROM version v "
-        "WHERE v.memory = m.number AND v.recorded_until IS NULL)"
+    """Looks for another text where the present one is lost; without any the memory is lost."""
+    for version, number, id_, status in db.execute(
+        "SELECT v.number, v.memory, m.id, v.status FROM version v "
+        "JOIN memory m ON m.number = v.memory WHERE v.recorded_until IS NULL AND NOT EXISTS "
+        "(SELECT 1 FROM text t WHERE t.number = v.text AND t.memory = v.memory)"
     ).fetchall():
-        last = told.last_of.get(id_)
-        if last is not None and not _has_text(db, number, last):
-            gone.add(number)
-    for number in sorted(gone):
-        row = db.execute("SELECT id FROM memory WHERE number = ?", (number,)).fetchone()
-        for table in ("version", "text", "observation"):
-            for (each,) in db.execute(
-                f"SELECT number FROM {table} WHERE memory = ?",  # noqa: S608  # own names
-                (number,),
-            ).fetchall():
-                drop(db, table, each, "the present text of its memory is lost", losses)
-        if row is not None:
-            drop(db, "memory", number, "its present text is lost", losses)
-            losses.memories.append(row[0])
+        texts = db.execute(
+            "SELECT number, hash FROM text WHERE memory = ? ORDER BY number DESC", (number,)
+        ).fetchall()
+        last = [text for text, hashed in texts if hashed.hex() == told.last_of.get(id_)]
+        if last:
+            db.execute("UPDATE version SET text = ? WHERE number = ?", (last[0], version))
+            losses.rebuilt.append(f"{id_}: the number of its text, from the block that names it")
+        elif texts and status != Status.DELETED:
+            holding.earlier_words(db, losses, version, texts[0][0])
+        else:
+            _drop_memory(db, losses, number, id_)
+    for number, id_ in db.execute(
+        "SELECT number, id FROM memory m WHERE NOT EXISTS "
+        "(SELECT 1 FROM text t WHERE t.memory = m.number)"
+    ).fetchall():
+        _drop_memory(db, losses, number, id_)
     for (number,) in db.execute(
         "SELECT number FROM version v WHERE NOT EXISTS (SELECT 1 FROM text t "
         "WHERE t.number = v.text AND t.memory = v.memory)"
@@ -143,70 +184,79 @@ def _lost_texts(db: sqlite3.Connection, losses: Losses, told: Telling) -> None:
         drop(db, "version", number, "its text is lost", losses)
 
 
-def _has_text(db: sqlite3.Connection, memory: int, content_sha256: str) -> bool:
-    return bool(
-        db.execute(
-            "SELECT 1 FROM text WHERE memory = ? AND lower(hex(hash)) = ?", (memory, content_sha256)
-        ).fetchone()
-    )
+def _drop_memory(db: sqlite3.Connection, losses: Losses, number: int, id_: str) -> None:
+    """Removes a memory whose text is lost; what is left of it goes to the leftovers."""
+    for table in ("version", "text", "observation"):
+        for (each,) in db.execute(
+            f"SELECT number FROM {table} WHERE memory = ?",  # noqa: S608  # own names
+            (number,),
+        ).fetchall():
+            drop(db, table, each, "the present text of its memory is lost", losses)
+    drop(db, "memory", number, "its present text is lost", losses)
+    losses.memories.append(id_)
 
 
 def _versions(db: sqlite3.Connection, losses: Losses, told: Telling, now: int) -> None:
     """Gives each text a version, and each memory one that is open."""
     for number, memory, hashed in db.execute(
         "SELECT number, memory, hash FROM text t WHERE NOT EXISTS "
-        "(SELECT 1 FROM version v WHERE v.text = t.number) ORDER BY number"
+        "(SELECT 1 FROM version v WHERE v.text = t.number) "
+        "AND number < (SELECT max(n.number) FROM text n WHERE n.memory = t.memory) ORDER BY number"
     ).fetchall():
         block = told.of_hash.get(hashed.hex())
-        begun = None if block is None else 1000 * block.at
-        seq = None if block is None else block.seq
-        tags = None if block is None else block.tags
-        _build(db, losses, (memory, number), Known(seq=seq, recorded_from=begun, tags=tags), now)
-    for memory, text in db.execute(
-        "SELECT m.number, (SELECT max(t.number) FROM text t WHERE t.memory = m.number) "
-        "FROM memory m WHERE NOT EXISTS (SELECT 1 FROM version v "
+        known = Known()
+        if block is not None:
+            known = Known(seq=block.seq, recorded_from=1000 * block.at, tags=block.tags)
+        _build(db, losses, (memory, number), known, now)
+    for memory, id_, text, hashed in db.execute(
+        "SELECT m.number, m.id, t.number, t.hash FROM memory m JOIN text t ON t.number = "
+        "(SELECT max(n.number) FROM text n WHERE n.memory = m.number) "
+        "WHERE NOT EXISTS (SELECT 1 FROM version v "
         "WHERE v.memory = m.number AND v.recorded_until IS NULL)"
     ).fetchall():
-        _build(db, losses, (memory, text), {}, now)
+        block = told.of_hash.get(hashed.hex())
+        tags = None if block is None else block.tags
+        said = _build(db, losses, (memory, text), Known(tags=tags), now, is_open=True)
+        present = hashed.hex() == told.last_of.get(id_, hashed.hex())
+        losses.doubt(memory, holding.NO_VERSION if present else holding.EARLIER, said)
 
 
 def _build(
-    db: sqlite3.Connection, losses: Losses, about: tuple[int, int], said: Known, now: int
-) -> None:
-    """Makes a version of a memory and a text, open if the text is the newest."""
+    db: sqlite3.Connection,
+    losses: Losses,
+    about: tuple[int, int],
+    told: Known,
+    now: int,
+    *,
+    is_open: bool = False,
+) -> str:
+    """Makes a version of a memory and a text, which is held back; what was known of it."""
     memory, text = about
     id_, created, status = db.execute(
         "SELECT id, created, status FROM memory WHERE number = ?", (memory,)
     ).fetchone()
     columns, last = _last(db, memory)
     lost = _known_version(losses, memory, text)
-    (newest,) = db.execute("SELECT max(number) FROM text WHERE memory = ?", (memory,)).fetchone()
     row: Known = {name: lost.get(name, last.get(name)) for name in columns}
-    row |= {name: value for name, value in said.items() if value is not None}
-    begun = said.get("recorded_from") or lost.get("recorded_from") or last.get("recorded_until")
+    said = holding.told_of(row)
+    row |= {name: value for name, value in told.items() if value is not None}
+    begun = told.get("recorded_from") or lost.get("recorded_from") or last.get("recorded_until")
     begun = begun if isinstance(begun, int) and created <= begun <= now else created
     taken = {start for (start,) in db.execute(
         "SELECT recorded_from FROM version WHERE memory = ?", (memory,))}  # fmt: skip
     while begun in taken:
         begun += 1
-    is_open = (
-        text == newest
-        and not db.execute(
-            "SELECT 1 FROM version WHERE memory = ? AND recorded_until IS NULL", (memory,)
-        ).fetchone()
-    )
     row = {name: _sound(name, value) for name, value in row.items() if name not in _OWN}
-    row |= {"memory": memory, "text": text, "seq": said.get("seq") or 0, "recorded_from": begun}
-    row |= {"recorded_until": None if is_open else begun + 1, "reasons": _REBUILT}
-    row |= {"status": status} if is_open else {}
-    row["pinned"] = int(row.get("pinned") == 1)
-    filled = {name: value for name, value in row.items() if value is not None}
-    names, marks = ", ".join(filled), ", ".join("?" * len(filled))
-    db.execute(f"INSERT INTO version ({names}) VALUES ({marks})", list(filled.values()))  # noqa: S608
+    waits = Status.DELETED if is_open and status == Status.DELETED else Status.QUARANTINED
+    row = holding.unproven(row, waits.value)
+    row |= {"memory": memory, "text": text, "seq": told.get("seq") or 0, "recorded_from": begun}
+    row["recorded_until"] = None if is_open else begun + 1
+    losses.made.add(holding.insert(db, row))
     losses.reworded.append(text)  # its terms are those of its tags, too
     known = "an earlier version" if last else "its text"
     known = "what was left of the row" if lost else known
-    losses.rebuilt.append(f"{id_}: a version, from {known}; check its status, audience and tags")
+    losses.rebuilt.append(f"{id_}: a version, from {known}")
+    return said
 
 
 def _last(db: sqlite3.Connection, memory: int) -> tuple[list[str], Known]:

@@ -56,10 +56,10 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
     try:
         db.execute("PRAGMA foreign_keys = OFF")
         store = _take_over(db, target, namespace, remains, losses)
-        chain = _make_whole(db, source, store, losses, means)
+        chain, named = _make_whole(db, source, store, losses, means)
         names = mending.names(db, losses)
         unread = losses.listed(names)
-        lost = _lost(db, losses, names.get("memory", {}))
+        lost = _lost(db, losses, names.get("memory", {}), named)
         leftovers = losses.close()
         verification = verify(db)
         counts = {
@@ -73,7 +73,8 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
     return SalvagedNamespace(
         namespace,
         counts,
-        counts["memory"],
+        counts["memory"] - len(losses.held),
+        tuple(losses.held.values()),
         lost,
         tuple(losses.rebuilt),
         tuple(unread),
@@ -83,10 +84,12 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
     )
 
 
-def _lost(db: sqlite3.Connection, losses: Losses, known: Mapping[int, str]) -> tuple[str, ...]:
-    """The ids of memories that are not in the new file, also those that only an index named."""
-    there = {id_ for (id_,) in db.execute("SELECT id FROM memory")}
-    ids = dict.fromkeys([*losses.memories, *known.values()])
+def _lost(
+    db: sqlite3.Connection, losses: Losses, known: Mapping[int, str], named: list[str]
+) -> tuple[str, ...]:
+    """The ids of memories that are not in the new file, also those that an index or block names."""
+    there = {id_ for (id_,) in db.execute("SELECT id FROM memory UNION SELECT id FROM skill")}
+    ids = dict.fromkeys([*losses.memories, *known.values(), *named])
     return tuple(id_ for id_ in ids if id_ not in there)
 
 
@@ -164,8 +167,11 @@ def _make_whole(
     store: Known,
     losses: Losses,
     means: Means,
-) -> SalvagedChain:
-    """Mends, seals the chain and makes the keyword tables anew, in one transaction."""
+) -> tuple[SalvagedChain, list[str]]:
+    """Mends, seals the chain and makes the keyword tables anew, in one transaction.
+
+    Returns what became of the chain, and the ids of memories that its blocks name.
+    """
     mark = head_file.read(source)
     db.execute("BEGIN IMMEDIATE")
     _count(db, store, mark)
@@ -189,7 +195,7 @@ def _make_whole(
     sums.fill(db)
     schema.grow(db)
     db.execute("COMMIT")
-    return chain
+    return chain, sorted({id_ for id_, _ in told.pairs if not id_.startswith("skill_")})
 
 
 def _reword(db: sqlite3.Connection, losses: Losses, means: Means) -> None:

@@ -1,0 +1,266 @@
+"""Salvage holds back what no checksum, hash or block proves: it waits for a person."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.errors import NotFound
+from memory_mesh.model import Memory, Proposal, Scope, Skill, Status
+from memory_mesh.model.safekeeping import HELD_BACK, SalvagedNamespace
+from memory_mesh.safekeeping.salvaging import salvage
+from memory_mesh.sync import MemoryMesh
+
+ATLAS, BEACON, NOBODY = Scope("atlas"), Scope("beacon"), Scope(HELD_BACK)
+EVERYWHERE = ("project", "agent", "session")
+
+
+def _opened(folder: Path, scope: Scope | None = None) -> MemoryMesh:
+    mesh = MemoryMesh(db_dir=folder, embedder="none", agent_id="none")
+    return mesh if scope is None else mesh.view(scope=scope)
+
+
+def _written(folder: Path) -> dict[str, str]:
+    """A few memories of a project, one of them changed; their ids by a word of each."""
+    with _opened(folder) as mesh:
+        atlas = mesh.view(scope=ATLAS)
+        words = ("harbour", "lantern", "compass", "anchor", "rudder")
+        ids = {word: str(atlas.add(f"The {word} of the ship is made of oak").id) for word in words}
+        atlas.update(ids["lantern"], "The lantern of the ship is made of brass")
+        atlas.delete(ids["rudder"])
+    return ids
+
+
+def _damage(folder: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db, db:
+        sums.define(db)
+        for statement in statements:
+            assert db.execute(statement).rowcount, statement
+
+
+def _salvaged(old: Path, new: Path) -> SalvagedNamespace:
+    (namespace,) = salvage(old, new).namespaces
+    assert namespace.verification.ok, namespace.verification.findings
+    assert namespace.memories + len(namespace.held_back) + len(namespace.lost) == namespace.known
+    return namespace
+
+
+def _active(folder: Path) -> dict[str, Memory]:
+    with _opened(folder) as mesh:
+        return {memory.id: memory for memory in mesh.get_all(limit=100, across=EVERYWHERE)}
+
+
+def _seen_by(folder: Path, scope: Scope, word: str) -> list[str]:
+    """What a reader finds by every read of the present, and in what waits for review."""
+    with _opened(folder, scope) as mesh:
+        found = [hit.id for hit in mesh.search(word, limit=50)]
+        found += [memory.id for memory in mesh.get_all(limit=100) if word in memory.text]
+        found += [memory.id for memory in mesh.awaiting_review()]
+        pack = mesh.context(word, max_tokens=500)
+    return [*found, *([pack.text] if f"The {word}" in pack.text else [])]
+
+
+def _numbers(folder: Path, id_: str) -> tuple[int, int]:
+    """The memory's number, and that of its open version."""
+    with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
+        memory, version = db.execute(
+            "SELECT m.number, v.number FROM memory m JOIN version v ON v.memory = m.number "
+            "AND v.recorded_until IS NULL WHERE m.id = ?",
+            (id_,),
+        ).fetchone()
+    return memory, version
+
+
+def _only(waiting: list[Memory | Skill | Proposal]) -> Memory:
+    (item,) = waiting
+    assert isinstance(item, Memory)
+    return item
+
+
+def test_a_sound_store_has_nothing_that_is_held_back(tmp_path: Path) -> None:
+    _written(tmp_path / "old")
+    done = salvage(tmp_path / "old", tmp_path / "new")
+    (namespace,) = done.namespaces
+    assert done.complete
+    assert (namespace.known, namespace.memories, namespace.held_back) == (5, 5, ())
+
+
+def test_an_earlier_text_never_comes_back_as_the_present_one(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    _damage(
+        tmp_path / "old",
+        "UPDATE text SET content = replace(content, 'brass', 'grass')",
+    )
+    done = salvage(tmp_path / "old", tmp_path / "new")
+    assert not done.complete
+    namespace = _salvaged(tmp_path / "old", tmp_path / "again")
+    (held,) = namespace.held_back
+    assert (held.id, held.project) == (ids["lantern"], "atlas")  # the version's checksum is right
+    assert "earlier" in held.why
+    assert ids["lantern"] not in _active(tmp_path / "new")
+    with _opened(tmp_path / "new", ATLAS) as mesh:
+        assert held.id not in {hit.id for hit in mesh.search("lantern oak")}
+        waiting = _only(mesh.awaiting_review())
+        assert (waiting.id, waiting.text) == (held.id, "The lantern of the ship is made of oak")
+        mesh.review(held.id, approve=True)
+        assert mesh.get(held.id) is not None
+
+
+def test_a_text_behind_a_lost_version_is_not_taken_for_the_present_one(tmp_path: Path) -> None:
+    """Neither the present text, nor its version, nor its block can be read."""
+    ids = _written(tmp_path / "old")
+    _, version = _numbers(tmp_path / "old", ids["lantern"])
+    _damage(
+        tmp_path / "old",
+        "DELETE FROM text WHERE content LIKE '%brass%'",
+        f"DELETE FROM version WHERE number = {version}",
+        "DELETE FROM block WHERE position = 6",
+    )
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    assert ids["lantern"] in {held.id for held in namespace.held_back}
+    assert ids["lantern"] not in _active(tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["project = 'beacon'", "project = NULL", "agent = 'other'", "status = 'archived'",
+     "valid_until = 5", "session = 'monday'"],
+)  # fmt: skip
+def test_a_version_with_a_wrong_checksum_is_seen_by_nobody(tmp_path: Path, change: str) -> None:
+    ids = _written(tmp_path / "old")
+    _, version = _numbers(tmp_path / "old", ids["anchor"])
+    _damage(tmp_path / "old", f"UPDATE version SET {change} WHERE number = {version}")
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    (held,) = namespace.held_back
+    assert (held.id, held.project) == (ids["anchor"], HELD_BACK)
+    for reader in (Scope(), ATLAS, BEACON, Scope("beacon", "other", "monday")):
+        assert not _seen_by(tmp_path / "new", reader, "anchor")
+    assert set(_active(tmp_path / "new")) == set(ids.values()) - {ids["anchor"], ids["rudder"]}
+
+
+def test_the_owner_gives_what_is_held_back_to_whom_it_is_for(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    _, version = _numbers(tmp_path / "old", ids["anchor"])
+    _damage(tmp_path / "old", f"UPDATE version SET project = 'beacon' WHERE number = {version}")
+    _salvaged(tmp_path / "old", tmp_path / "new")
+    with _opened(tmp_path / "new") as mesh:
+        waiting = _only(mesh.awaiting_review(as_owner=True))
+        assert waiting.status is Status.QUARANTINED
+        with pytest.raises(NotFound):
+            mesh.review(ids["anchor"], approve=True, scope=BEACON)
+        mesh.update(ids["anchor"], reader=NOBODY, scope=ATLAS)
+        mesh.review(ids["anchor"], approve=True, scope=ATLAS)
+    assert ids["anchor"] in _seen_by(tmp_path / "new", ATLAS, "anchor")
+    assert not _seen_by(tmp_path / "new", BEACON, "anchor")
+
+
+def test_a_text_without_its_memory_and_its_block_is_held_back(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    memory, _ = _numbers(tmp_path / "old", ids["compass"])
+    _damage(
+        tmp_path / "old",
+        f"DELETE FROM memory WHERE number = {memory}",
+        f"DELETE FROM version WHERE memory = {memory}",
+        "DELETE FROM block WHERE position = 3",
+    )
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    (held,) = namespace.held_back
+    assert held.project == HELD_BACK
+    assert namespace.known == 5
+    for reader in (Scope(), ATLAS, BEACON):
+        assert not _seen_by(tmp_path / "new", reader, "compass")
+    with _opened(tmp_path / "new") as mesh:
+        waiting = _only(mesh.awaiting_review(as_owner=True))
+        assert waiting.text == "The compass of the ship is made of oak"
+
+
+def test_a_memory_whose_id_only_an_index_names_is_held_back(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    memory, _ = _numbers(tmp_path / "old", ids["compass"])
+    _damage(
+        tmp_path / "old",
+        f"UPDATE memory SET id = 'mem_1_abcdef' WHERE number = {memory}",
+        "DELETE FROM block WHERE position = 3",
+    )
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    assert [held.why for held in namespace.held_back]
+    assert not {"mem_1_abcdef", ids["compass"]} & set(_active(tmp_path / "new"))
+
+
+def test_an_open_version_that_a_later_block_contradicts_is_held_back(tmp_path: Path) -> None:
+    """An older copy of a page: it is as it was written, and no longer true."""
+    ids = _written(tmp_path / "old")
+    memory, version = _numbers(tmp_path / "old", ids["rudder"])
+    _damage(
+        tmp_path / "old",
+        f"DELETE FROM version WHERE number = {version}",
+        f"UPDATE version SET recorded_until = NULL WHERE memory = {memory}",
+        f"UPDATE version SET crc = row_crc({sums.CHECKED['version']}) WHERE memory = {memory}",
+        f"UPDATE memory SET status = 'active' WHERE number = {memory}",
+        f"UPDATE memory SET crc = row_crc({sums.CHECKED['memory']}) WHERE number = {memory}",
+        "UPDATE text SET terms = 'x' WHERE number = 1",  # something else is damaged, too
+    )
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    (held,) = namespace.held_back
+    assert held.id == ids["rudder"]
+    assert not _seen_by(tmp_path / "new", ATLAS, "rudder")
+
+
+def test_a_status_that_two_rows_tell_otherwise_is_held_back(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    memory, _ = _numbers(tmp_path / "old", ids["anchor"])
+    _damage(
+        tmp_path / "old",
+        f"UPDATE memory SET status = 'deleted' WHERE number = {memory}",
+        f"UPDATE memory SET crc = row_crc({sums.CHECKED['memory']}) WHERE number = {memory}",
+    )
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    assert [held.id for held in namespace.held_back] == [ids["anchor"]]
+
+
+def test_a_deleted_memory_whose_last_words_are_lost_does_not_come_back(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    with _opened(tmp_path / "old", ATLAS) as mesh:
+        mesh.delete(ids["lantern"])
+    _damage(tmp_path / "old", "DELETE FROM text WHERE content LIKE '%brass%'")
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    assert (namespace.held_back, namespace.lost) == ((), (ids["lantern"],))
+
+
+def test_a_lost_stretch_of_a_history_is_not_filled_with_what_was_before(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    with _opened(tmp_path / "old", ATLAS) as mesh:
+        mesh.delete(ids["anchor"])
+        between = mesh.history(ids["anchor"])[-1].recorded_from
+        mesh.restore(ids["anchor"])
+    _, version = _numbers(tmp_path / "old", ids["anchor"])
+    _damage(tmp_path / "old", f"UPDATE version SET tags = 'x' WHERE number = {version - 1}")
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    assert namespace.held_back == ()  # the present one is proven
+    with _opened(tmp_path / "new", ATLAS) as mesh:
+        assert mesh.get(ids["anchor"]) is not None
+        assert ids["anchor"] not in {m.id for m in mesh.get_all(limit=50, as_of=between)}
+
+
+def test_a_memory_row_that_its_blocks_prove_comes_back_active(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    _damage(tmp_path / "old", "UPDATE memory SET created = created + 1")
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    assert namespace.held_back == ()
+    assert set(_active(tmp_path / "new")) == set(ids.values()) - {ids["rudder"]}
+
+
+def test_memories_that_only_blocks_name_are_known_and_lost(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    memory, _ = _numbers(tmp_path / "old", ids["rudder"])
+    _damage(
+        tmp_path / "old",
+        *(f"DELETE FROM {table} WHERE memory = {memory}" for table in ("version", "text")),
+        f"DELETE FROM observation WHERE memory = {memory}",
+        f"DELETE FROM memory WHERE number = {memory}",
+    )
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    assert namespace.lost == (ids["rudder"],)
+    assert (namespace.known, namespace.memories) == (5, 4)
