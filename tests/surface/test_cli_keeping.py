@@ -1,6 +1,7 @@
 """Commands about whole stores: what they refuse, and what they say next."""
 
 import json
+import shlex
 import shutil
 import sqlite3
 from contextlib import closing
@@ -81,6 +82,42 @@ def test_salvage_says_what_to_do_with_the_new_store(cli: CommandLine, tmp_path: 
     done = cli("salvage", "--to", str(tmp_path / "rescued"))
     assert done.code == 0
     assert f"memory-mesh list --db-dir {tmp_path / 'rescued'}" in done.out + done.err
+
+
+def test_salvage_names_the_commands_for_what_it_holds_back(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    id_ = cli.stored(DARK, "--project", "atlas")
+    cli.stored("Deploys run on Fridays", "--project", "atlas")
+    with closing(sqlite3.connect(cli.store / "namespaces" / "default.db")) as db, db:
+        db.execute("UPDATE version SET project = 'beacon' WHERE number = 1")
+    new = tmp_path / "rescued"
+    done = cli("salvage", "--to", str(new))
+    assert done.code == 1
+    assert "2 memories: 1 as they were, 1 held back, 0 lost" in done.out
+    assert "held back: 1" in done.out
+    assert "1 memory held back for you to decide on" in done.err
+    said = json.loads(cli("salvage", "--to", str(tmp_path / "again"), "--json").out)
+    (held,) = said["namespaces"][0]["held_back"]
+    assert (said["complete"], said["namespaces"][0]["known"], held["id"]) == (False, 2, id_)
+    commands = [
+        line.split(": ", 1)[1] for line in done.out.splitlines() if ": memory-mesh review" in line
+    ]
+    look, accept = [shlex.split(command)[1:] for command in commands]
+    assert DARK in cli(*look).out
+    for project in ("atlas", "beacon", ""):
+        assert id_ not in cli("list", "--project", project, "--db-dir", str(new)).out
+    accepted = cli(*["atlas" if part == "PROJECT" else part for part in accept])
+    assert accepted.code == 0, accepted.err
+    assert id_ in cli("list", "--project", "atlas", "--db-dir", str(new)).out
+    assert id_ not in cli("list", "--project", "beacon", "--db-dir", str(new)).out
+
+
+def test_only_what_salvage_held_back_is_given_to_another_project(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK, "--project", "atlas")
+    given = ("--give-to", "beacon", "--project", "atlas")
+    assert cli("review", "--id", id_, "--give-to", "beacon").code == 2
+    assert "salvage:held-back" in cli("review", "--id", id_, "--approve", *given).err
 
 
 def test_a_changed_text_is_named_by_the_memory_that_it_is_of(cli: CommandLine) -> None:

@@ -7,6 +7,7 @@ from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import NotFound
 from memory_mesh.formats.imitations import word
 from memory_mesh.model import Json, Memory, Proposal, ProposedVerb, Scope, Skill, Status
+from memory_mesh.model.safekeeping import HELD_BACK
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
@@ -33,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source", metavar="NAME", help="everything from this source that waits for review"
     )
+    parser.add_argument(
+        "--give-to",
+        metavar="PROJECT",
+        help="with --approve: the project it is for, '' for all; for what `salvage` held back",
+    )
     parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
     cli_options.add_as_owner(parser)
     parser.add_argument(
@@ -47,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("give either --id ID or --source NAME. See: memory-mesh review --help")
     if options.source and not decided:
         raise UsageError("give --approve or --reject. See: memory-mesh review --help")
+    if options.give_to is not None and not (options.id and options.approve):
+        raise UsageError("give --give-to with --id and --approve. See: memory-mesh review --help")
     with cli_options.opened(options) as (mesh, reader):
         if options.source:
             return _decide_all(mesh, reader, options)
@@ -103,12 +111,26 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     reason = options.reason or "reviewed by the caller"
+    if options.give_to is not None:
+        reader = _given(mesh, reader, options)
     after = mesh.review(options.id, approve=options.approve, reason=reason, scope=reader)
     if isinstance(after, Proposal):
         done = f"[MemoryMesh] {_verdict(options)} {after.id}; {_effect(after)}"
         return output.answer(output.described_proposal(after), done, as_json=options.json)
     done = f"[MemoryMesh] {_verdict(options)} {after.id}, now {after.status.value}"
     return output.answer(_state(after), done, as_json=options.json)
+
+
+def _given(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Scope:
+    """Changes for whom a memory that `salvage` held back is; a reader who may decide on it now."""
+    if reader.project != HELD_BACK:
+        raise UsageError(
+            f"--give-to is for what salvage held back: add --project {HELD_BACK}, or change the "
+            "audience with update(id, scope=…) of the library"
+        )
+    to = Scope(project=options.give_to or None)
+    mesh.update(options.id, reader=reader, scope=to, reason="given to its audience after salvage")
+    return to
 
 
 def _verdict(options: argparse.Namespace) -> str:

@@ -1,13 +1,15 @@
 """`memory-mesh salvage`."""
 
 import argparse
+import shlex
+from collections.abc import Mapping
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.errors import MeshError
-from memory_mesh.model import Json
-from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace, Unread
-from memory_mesh.policy.users import shown_namespace
+from memory_mesh.model import Json, Status
+from memory_mesh.model.safekeeping import HELD_BACK, HeldBack, Salvaged, SalvagedNamespace, Unread
+from memory_mesh.policy.users import shown_namespace, user_of
 from memory_mesh.safekeeping.salvaging import salvage
 
 EXAMPLE = "memory-mesh salvage --to rescued"
@@ -20,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Copies all namespaces and prints what was and was not read; exit code 1 if not all was."""
+    """Copies all namespaces and prints what is as it was and what is not; then exit code 1."""
     store_folder.refuse_one(options, "leave it out; all that can be read is copied")
     with cli_options.mesh_of(options) as mesh:
         folder = mesh.config.db_dir
@@ -31,7 +33,10 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             output.tell([f"all of it could be read; {_next(done)}"])
         return 0
-    raise MeshError(f"not everything could be read; {_next(done)}")
+    held = sum(len(each.held_back) for each in done.namespaces)
+    waits = f" {output.counted(held, 'memory', 'memories')} held back for you to decide on;"
+    waits = waits if held else ""
+    raise MeshError(f"not everything could be read;{waits} {_next(done)}")
 
 
 def _next(done: Salvaged) -> str:
@@ -46,22 +51,24 @@ def _next(done: Salvaged) -> str:
 def _lines(done: Salvaged) -> list[str]:
     lines = []
     for each in done.namespaces:
-        lines += _about(each)
+        lines += _about(each, done.folder)
     for name, why in done.failed.items():
         lines.append(f"[MemoryMesh] {shown_namespace(name)}: nothing could be read: {why}")
     return lines
 
 
-def _about(each: SalvagedNamespace) -> list[str]:
+def _about(each: SalvagedNamespace, folder: str) -> list[str]:
     name, chain = shown_namespace(each.namespace), each.chain
     counts = (
-        f"{output.counted(each.memories, 'memory', 'memories')}, {len(each.lost)} lost, "
+        f"{output.counted(each.known, 'memory', 'memories')}: {each.memories} as they were, "
+        f"{len(each.held_back)} held back, {len(each.lost)} lost; "
         f"{output.counted(chain.kept + chain.sealed_anew, 'block')}, {chain.lost} lost, "
         f"{output.counted(len(each.verification.findings), 'finding')} in the new file"
     )
     lines = [f"[MemoryMesh] {name}: {counts}"]
     if chain.breaks_at is not None:
         lines.append(f"  the chain breaks at block {chain.breaks_at}; it is sealed anew from there")
+    lines += _held_back(each, folder)
     lines += _some("lost", list(each.lost))
     lines += _some("not read", [_said(unread) for unread in each.unread])
     lines += _some("rebuilt", list(each.rebuilt))
@@ -69,6 +76,55 @@ def _about(each: SalvagedNamespace) -> list[str]:
     if each.leftovers is not None:
         lines.append(f"  rows that were read and not taken over: namespaces/{each.leftovers}")
     return lines
+
+
+def _held_back(each: SalvagedNamespace, folder: str) -> list[str]:
+    """What waits for a person, and the commands to look at it and to accept it."""
+    if not each.held_back:
+        return []
+    lines = [f"  held back: {len(each.held_back)}; no search, list, context or agent shows these"]
+    for held in each.held_back[:_SHOWN]:
+        look, accept = _commands(each, held, folder)
+        lines += [
+            f"    {held.id}: {output.unbroken(held.why)}",
+            f"      its rows say: {output.unbroken(held.said)}",
+            f"      look: {look}",
+            f"      accept: {accept}",
+        ]
+    if len(each.held_back) > _SHOWN:
+        lines.append(f"    … and {len(each.held_back) - _SHOWN} more; --json names them")
+    return lines
+
+
+def _commands(each: SalvagedNamespace, held: HeldBack, folder: str) -> tuple[str, str]:
+    """The commands that show a memory that is held back, and that accept it."""
+    user = user_of(each.namespace)
+    given = {
+        "project": held.project or "",
+        "agent": held.agent,
+        "session": held.session,
+    }
+    place = {
+        "namespace": each.namespace if user is None else None,
+        "user": user,
+        "db-dir": folder,
+    }
+    audience, where = _options(given), _options(place)
+    if held.status is Status.DELETED:
+        shown = f"memory-mesh history --id {held.id}{audience}{where}"
+        return shown, f"memory-mesh restore --id {held.id}{audience}{where}"
+    look = f"memory-mesh review --as-owner --id {held.id}{where}"
+    to = " --give-to PROJECT" if held.project == HELD_BACK else ""
+    return look, f"memory-mesh review --id {held.id} --approve{to}{audience}{where}"
+
+
+def _options(given: Mapping[str, str | None]) -> str:
+    """Options as a shell takes them, each after a space."""
+    return "".join(
+        f" --{name} {shlex.quote(output.named(value))}"
+        for name, value in given.items()
+        if value is not None
+    )
 
 
 def _some(what: str, entries: list[str]) -> list[str]:
@@ -94,7 +150,9 @@ def _plain(done: Salvaged) -> Json:
         "namespaces": [
             {
                 "namespace": shown_namespace(each.namespace),
+                "known": each.known,
                 "memories": each.memories,
+                "held_back": [_held(each, held, done.folder) for held in each.held_back],
                 "lost": list(each.lost),
                 "rebuilt": list(each.rebuilt),
                 "rows": dict(each.rows),
@@ -121,4 +179,19 @@ def _plain(done: Salvaged) -> Json:
             }
             for each in done.namespaces
         ],
+    }
+
+
+def _held(each: SalvagedNamespace, held: HeldBack, folder: str) -> dict[str, Json]:
+    look, accept = _commands(each, held, folder)
+    return {
+        "id": held.id,
+        "why": held.why,
+        "said": held.said,
+        "status": held.status.value,
+        "project": held.project,
+        "agent": held.agent,
+        "session": held.session,
+        "look": look,
+        "accept": accept,
     }
