@@ -8,9 +8,13 @@ Each round copies a store, damages the copy and looks at it in a process of its 
                of conflicts and proposals, which have no checksum, are counted apart
 
 Everything else breaks the promise: an answer that changed unnoticed, a read that fails while verify
-finds nothing, any exception that is not ours, a signal. What was refused or found is salvaged: each
-memory that plain SQL reads row by row is in the new store with that content and status or a later
-one of its own, nothing is there that was never written, and the new store verifies.
+finds nothing, any exception that is not ours, a signal. What was refused or found is salvaged, and
+the new store verifies. It is the store as of the last write that it speaks of: where the end of the
+log is lost, an earlier moment, and salvage says so.
+
+    active     content, status and audience are those of the source, for each active memory
+    whole      each memory whose rows plain SQL reads as they were is there as it was
+    held back  a memory with a changed row is there as it was, or waits for review
 """
 
 import json
@@ -29,6 +33,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memory_mesh.errors import MeshError, StoreIsDamaged
+from memory_mesh.model.safekeeping import HELD_BACK, HeldBack
 from memory_mesh.process.keys import KEY_FOLDER
 from tests.faults import keeping_world as world, plain_reading
 from tests.faults.damages import FLIPS, INDEX, SWAPS, Case, Damage
@@ -43,6 +48,11 @@ _COUNTED = (
     "salvage failed", "memories to salvage",
 )  # fmt: skip
 _UNCHECKED = frozenset(("conflicts", "proposals"))  # their rows have no checksum
+# Pages of two moments in one file: that nothing is lost between them cannot be proven.
+_TWO_MOMENTS = frozenset(
+    ("older database under the log", "log of another moment", "log of an earlier moment",
+     "half copied")
+)  # fmt: skip
 T = TypeVar("T")
 
 
@@ -160,7 +170,9 @@ class _Ground:
 
     folder: Path
     truths: dict[str, world.Truth]
-    wordings: dict[str, list[plain_reading.Wording]]
+    past: plain_reading.Past
+    whole: dict[str, dict[str, plain_reading.Wording]]  # each moment's memories, with their rows
+    seqs: dict[str, int]  # the last write of each moment
     most: int  # the highest row number
 
     @classmethod
@@ -178,12 +190,14 @@ class _Ground:
             if alarms := call(_verified, _copied(moments / name, folder / f"sound-{name}")):
                 raise AssertionError(f"nothing was damaged in {name}, and: {alarms[:3]}")
         latest = world.database(folder / "read-later")  # closed by now: all is in the file
-        return cls(
-            moments,
-            truths,
-            plain_reading.wordings(latest),
-            plain_reading.highest(latest),
-        )
+        most = plain_reading.highest(latest)
+        whole = {name: plain_reading.readable(moments / name, most) for name in truths}
+        past = plain_reading.past(latest)
+        seqs = {
+            name: plain_reading.last_seq(world.database(folder / f"read-{name}"), past)
+            for name in truths
+        }
+        return cls(moments, truths, past, whole, seqs, most)
 
     def round(self, damage: Damage, place: Path, seed: float) -> Seen:
         """One damage, in a process of its own."""
@@ -198,46 +212,78 @@ class _Ground:
         return seen
 
     def _salvage(self, damaged: Path, to: Path, damage: Damage, seen: Seen) -> None:
-        """Everything that plain SQL reads is in the new store."""
+        """What plain SQL reads is in the new store, and nothing there is a guess."""
         before = plain_reading.readable(damaged, self.most)
-        wanted = {
-            id_: wording
-            for id_, wording in before.items()
-            if wording in self.wordings.get(id_, ()) and "another namespace" not in damage.kind
-        }
-        seen.tried = len(wanted)
         wrong = seen.salvaged.append
         try:
-            world.KEEPING.salvage(damaged, to)
+            done = world.KEEPING.salvage(damaged, to)
             with world.opened(to) as mesh:
                 findings = mesh.verify().findings
         except MeshError as error:
-            if wanted:
-                wrong(f"{len(wanted)} memories can be read, and: {error}")
+            if before:
+                wrong(f"{len(before)} memories can be read, and: {error}")
             return
         except Exception:  # noqa: BLE001  # whatever it is, it is not ours: that is the finding
             wrong(traceback.format_exc())
             return
         seen.salvaged += [f"the new store: {finding}" for finding in findings]
-        after = plain_reading.readable(to, 2 * self.most)
-        for id_, wording in wanted.items():
-            known = self.wordings[id_]  # salvage may read more of a log than SQLite does
-            if after.get(id_) not in known[known.index(wording) :]:
-                wrong(f"{id_} should be {_short(wording)} and is {_short(after.get(id_))}")
-        for id_, wording in after.items():
-            if not self._was_true(id_, wording) and "another namespace" not in damage.kind:
-                wrong(f"{id_} never was {_short(wording)}")
+        report = next((n for n in done.namespaces if n.namespace == world.NAMESPACE), None)
+        if report is None:
+            seen.salvaged += [f"{len(before)} memories can be read, and none is there"] * bool(
+                before
+            )
+            return
+        last = plain_reading.last_seq(world.database(to), self.past)
+        after = plain_reading.readable(to, 3 * self.most)
+        held = {each.id: each for each in report.held_back}
+        if report.known != len(after) + len(report.lost) or not held.keys() <= after.keys():
+            wrong(f"{len(after)} and {len(report.lost)} lost are not {report.known} known")
+        if last < self.seqs[damage.moment] and done.complete:
+            wrong(f"writes after {last} are lost, and salvage says that nothing is")
+        seen.salvaged += self._guessed(after, held, last)
+        if "another namespace" not in damage.kind:
+            wanted = {id_: each for id_, each in before.items() if each == self.past.at(id_, last)}
+            seen.tried = len(wanted)
+            seen.salvaged += self._missing(wanted, after, held, damage)
 
-    def _was_true(self, id_: str, wording: plain_reading.Wording) -> bool:
-        """Whether a memory once was so.
+    def _guessed(
+        self,
+        after: dict[str, plain_reading.Wording],
+        held: dict[str, HeldBack],
+        last: int,
+    ) -> Iterator[str]:
+        """Memories of the new store that are not as the source has them, and not held back."""
+        for id_, found in after.items():
+            true = self.past.at(id_, last)
+            if id_ not in held:
+                if found != true:
+                    yield f"{id_} is {_short(found)} and was {_short(true)}"
+                continue
+            if found.status not in ("quarantined", "deleted"):
+                yield f"{id_} is held back and {found.status}"
+            sure = true is not None and found.audience == true.audience
+            if found.audience[0] != HELD_BACK and not sure:
+                yield f"{id_} is held back for {found.audience}, and was for {_short(true)}"
+            known = self.past.contents(id_)
+            if known and found.content not in known:
+                yield f"{id_} is held back and never was {_short(found)}"
 
-        Where the last words of one that is no longer active are lost, its earlier words may stand
-        for them: no default read shows them.
-        """
-        known = self.wordings.get(id_, [])
-        contents, statuses = {content for content, _ in known}, {status for _, status in known}
-        apart = wording[1] != "active" and wording[0] in contents and wording[1] in statuses
-        return apart or wording in known
+    def _missing(
+        self,
+        wanted: dict[str, plain_reading.Wording],
+        after: dict[str, plain_reading.Wording],
+        held: dict[str, HeldBack],
+        damage: Damage,
+    ) -> Iterator[str]:
+        """Memories that can be read of the damaged file and are not in the new store."""
+        contents = {after[id_].content for id_ in held}
+        for id_, found in wanted.items():
+            whole = self.whole[damage.moment].get(id_)
+            untouched = whole is not None and whole.rows == found.rows
+            untouched &= damage.kind not in _TWO_MOMENTS
+            if after.get(id_) == found or (not untouched and found.content in contents):
+                continue
+            yield f"{id_} should be {_short(found)} and is {_short(after.get(id_))}"
 
 
 def _look(copy: Path, expected: world.Truth, seen: Seen) -> None:
@@ -279,7 +325,9 @@ def _copied(folder: Path, to: Path) -> Path:
 
 
 def _short(wording: plain_reading.Wording | None) -> str:
-    return "not there" if wording is None else f"{wording[1]} {wording[0][:60]!r}"
+    if wording is None:
+        return "not there"
+    return f"{wording.status} for {wording.audience}: {wording.content[:60]!r}"
 
 
 def _index_damage(number: int) -> Damage:

@@ -5,23 +5,50 @@ import shutil
 import sqlite3
 import tempfile
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faults.keeping_world import NAMESPACE, database
 
 Row = tuple[object, ...]
-Wording = tuple[str, str]  # content and status
 _BEYOND = 20  # row numbers that are tried after the last one known
 _ROWS = {
-    "memory": "SELECT number, id, status FROM memory WHERE number = ?",
-    "text": "SELECT number, content, hash FROM text WHERE number = ?",
-    "version": "SELECT memory, text, status FROM version "
+    "memory": "SELECT number, id, status, created, crc FROM memory WHERE number = ?",
+    "text": "SELECT number, content, hash, memory, terms, echo, crc FROM text WHERE number = ?",
+    "version": "SELECT memory, text, status, project, agent, session, * FROM version "
     "WHERE number = ? AND recorded_until IS NULL",
 }
 
 
+@dataclass(frozen=True)
+class Wording:
+    """Content, status and audience of a memory; the rows that say so are no part of its value."""
+
+    content: str
+    status: str
+    audience: tuple[str | None, ...]
+    rows: tuple[Row, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class Past:
+    """All that was ever true in a sound file."""
+
+    wordings: dict[str, list[tuple[int, Wording]]]  # by id, each with the seq that it came with
+    blocks: dict[str, int]  # the seq of each block, by id
+
+    def at(self, id_: str, seq: int) -> Wording | None:
+        """What a memory was after a write."""
+        found = [wording for came, wording in self.wordings.get(id_, ()) if came <= seq]
+        return found[-1] if found else None
+
+    def contents(self, id_: str) -> set[str]:
+        """Every content that a memory had."""
+        return {wording.content for _, wording in self.wordings.get(id_, ())}
+
+
 def readable(folder: Path, most: int, namespace: str = NAMESPACE) -> dict[str, Wording]:
-    """Content and status of each memory whose rows can all be read, by id.
+    """Content, status and audience of each memory whose rows can all be read, by id.
 
     The file is copied with its log, so that nothing that SQLite mends reaches the original.
     """
@@ -43,17 +70,29 @@ def readable(folder: Path, most: int, namespace: str = NAMESPACE) -> dict[str, W
             return {}
 
 
-def wordings(path: Path) -> dict[str, list[Wording]]:
-    """Every content and status that memories of a sound file had together, oldest first, by id."""
-    found: dict[str, list[Wording]] = {}
+def past(path: Path) -> Past:
+    """Content, status and audience of each version of a sound file, oldest first, and blocks."""
+    found: dict[str, list[tuple[int, Wording]]] = {}
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-        for id_, content, status in db.execute(
-            "SELECT m.id, t.content, v.status FROM version v "
+        for id_, seq, content, status, *audience in db.execute(
+            "SELECT m.id, v.seq, t.content, v.status, v.project, v.agent, v.session FROM version v "
             "JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text "
             "ORDER BY v.number"
         ):
-            found.setdefault(id_, []).append((content, status))
-    return found
+            wording = Wording(content, status, tuple(audience))
+            found.setdefault(id_, []).append((seq, wording))
+        return Past(found, dict(db.execute("SELECT id, seq FROM block").fetchall()))
+
+
+def last_seq(path: Path, known: Past) -> int:
+    """The last write of a past that a file still speaks of."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        seqs = [known.blocks.get(id_, 0) for (id_,) in db.execute("SELECT id FROM block")]
+        for id_, seq in db.execute(
+            "SELECT m.id, v.seq FROM version v JOIN memory m ON m.number = v.memory"
+        ):
+            seqs += [came for came, _ in known.wordings.get(id_, ()) if came == seq]
+        return max(seqs, default=0)
 
 
 def highest(path: Path) -> int:
@@ -66,18 +105,20 @@ def highest(path: Path) -> int:
 
 def _joined(db: sqlite3.Connection, most: int) -> dict[str, Wording]:
     """Memories with exactly one open version, whose text is there."""
-    memories = {row[0]: row[1:] for row in _rows(db, "memory", most)}
-    texts = {row[0]: row[1] for row in _rows(db, "text", most) if _is_as_stored(row)}
+    memories = {row[0]: row for row in _rows(db, "memory", most)}
+    texts = {row[0]: row for row in _rows(db, "text", most) if _is_as_stored(row)}
     found: dict[str, list[Wording]] = {}
-    for memory, text, status in _rows(db, "version", most):
-        if memory in memories and text in texts and memories[memory][1] == status:
-            try:
-                id_, content, said = (
-                    _decoded(part) for part in (memories[memory][0], texts[text], status)
-                )
-            except UnicodeDecodeError:
-                continue
-            found.setdefault(id_, []).append((content, said))
+    for row in _rows(db, "version", most):
+        memory, text = memories.get(row[0]), texts.get(row[1])
+        if memory is None or text is None or memory[2] != row[2]:
+            continue
+        try:
+            id_, content, status = (_decoded(part) for part in (memory[1], text[1], row[2]))
+            audience = tuple(None if part is None else _decoded(part) for part in row[3:6])
+        except UnicodeDecodeError:
+            continue
+        wording = Wording(content, status, audience, (memory, text, row))
+        found.setdefault(id_, []).append(wording)
     return {id_: wording[0] for id_, wording in found.items() if len(wording) == 1}
 
 

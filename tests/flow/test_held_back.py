@@ -162,7 +162,7 @@ def test_a_text_without_its_memory_and_its_block_is_held_back(tmp_path: Path) ->
     _damage(
         tmp_path / "old",
         f"DELETE FROM memory WHERE number = {memory}",
-        f"DELETE FROM version WHERE memory = {memory}",
+        f"UPDATE version SET memory = 999 WHERE memory = {memory}",
         "DELETE FROM block WHERE position = 3",
     )
     namespace = _salvaged(tmp_path / "old", tmp_path / "new")
@@ -206,6 +206,23 @@ def test_an_open_version_that_a_later_block_contradicts_is_held_back(tmp_path: P
     (held,) = namespace.held_back
     assert held.id == ids["rudder"]
     assert not _seen_by(tmp_path / "new", ATLAS, "rudder")
+
+
+def test_pages_of_two_moments_in_one_file_prove_nothing(tmp_path: Path) -> None:
+    """Versions and blocks of the same time are missing, and no page is unreadable."""
+    ids = _written(tmp_path / "old")
+    _damage(
+        tmp_path / "old",
+        "DELETE FROM version WHERE number = 4",
+        "DELETE FROM text WHERE number = 4",
+        "DELETE FROM memory WHERE number = 4",
+        "DELETE FROM observation WHERE number = 4",
+        "DELETE FROM block WHERE position = 4",
+    )
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    before = {ids["harbour"], ids["compass"]}
+    assert {held.id for held in namespace.held_back} == before
+    assert set(_active(tmp_path / "new")) == {ids["lantern"]}  # it was written after that
 
 
 def test_a_status_that_two_rows_tell_otherwise_is_held_back(tmp_path: Path) -> None:
@@ -264,3 +281,17 @@ def test_memories_that_only_blocks_name_are_known_and_lost(tmp_path: Path) -> No
     namespace = _salvaged(tmp_path / "old", tmp_path / "new")
     assert namespace.lost == (ids["rudder"],)
     assert (namespace.known, namespace.memories) == (5, 4)
+
+
+def test_memories_of_another_namespace_are_not_taken_for_this_one(tmp_path: Path) -> None:
+    """The file of a user stands in the place of that of another user."""
+    _written(tmp_path / "old")
+    with _opened(tmp_path / "old") as mesh:
+        mesh.for_user("bob").add("The safe of Bob opens at noon")
+    folder = tmp_path / "old" / "namespaces"
+    (bob,) = folder.glob("user.bob.db")
+    bob.rename(folder / "default.db")
+    namespace = _salvaged(tmp_path / "old", tmp_path / "new")
+    assert (namespace.memories, len(namespace.held_back)) == (0, 1)
+    for reader in (Scope(), ATLAS):
+        assert not _seen_by(tmp_path / "new", reader, "safe")

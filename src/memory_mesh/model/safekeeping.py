@@ -155,7 +155,7 @@ class SalvagedNamespace:
     @property
     def complete(self) -> bool:
         """True when everything was read, nothing is held back and the new namespace verifies."""
-        missing = self.unread or self.held_back or self.lost
+        missing = self.unread or self.held_back or self.lost or self.chain.lost
         return not missing and self.verification.ok
 
 

@@ -128,6 +128,7 @@ def _given(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Scop
             f"--give-to is for what salvage held back: add --project {HELD_BACK}, or change the "
             "audience with update(id, scope=…) of the library"
         )
+    cli_options.refuse_agent("review --give-to")
     to = Scope(project=options.give_to or None)
     mesh.update(options.id, reader=reader, scope=to, reason="given to its audience after salvage")
     return to

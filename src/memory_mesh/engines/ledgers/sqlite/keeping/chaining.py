@@ -42,6 +42,7 @@ class Telling:
         self.of_write: dict[tuple[int, str], set[str]] = {}  # memories, by seq and hash
         self.changed: dict[str, tuple[int, int]] = {}  # seq and time of each one's last version
         self.chain = SalvagedChain(0)
+        self.foreign = False  # whether the file is that of another namespace
 
 
 def survey(db: sqlite3.Connection, namespace: str, losses: Losses) -> Telling:
@@ -53,6 +54,8 @@ def survey(db: sqlite3.Connection, namespace: str, losses: Losses) -> Telling:
         block = _sound(row)
         if block is None:
             _set_aside(db, row, "the block was changed", losses, remove=True)
+        elif block.position == 1 and block.prev_hash != before:
+            told.foreign, behind = True, behind + 1
         elif breaks_at is None and (block.position, block.prev_hash) == (position + 1, before):
             position, before, kept = position + 1, block.hash or b"", kept + 1
         else:

@@ -4,7 +4,7 @@ import hashlib
 import sqlite3
 
 from memory_mesh.engines.ledgers.sqlite.keeping.layout import Table
-from memory_mesh.engines.ledgers.sqlite.keeping.losses import Gap, Known, Losses
+from memory_mesh.engines.ledgers.sqlite.keeping.losses import INDEXED, Gap, Known, Losses
 from memory_mesh.engines.ledgers.sqlite.keeping.reading import Remains, Row
 from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
 from memory_mesh.engines.ledgers.sqlite.keeping.trees import Hole
@@ -12,7 +12,6 @@ from memory_mesh.engines.ledgers.sqlite.keeping.trees import Hole
 # Rows of these are hardly ever deleted, so an older copy of a page may stand for a damaged one.
 _LASTING = frozenset(("memory", "text", "version", "observation", "block", "skill", "space"))
 _KEPT_OF_STORE = ("seq", "recorded", "identity", "analyzer", "old_texts", "old_skills")
-_INDEXED = "an index names it, and its table does not lead to it"
 
 
 def fill(
@@ -123,7 +122,7 @@ def _missing(
     for number, known in remains.entries(table):
         indexed += 1
         if number not in there and number > 0:
-            losses.lose(table.name, number, _INDEXED, known)
+            losses.lose(table.name, number, INDEXED, known)
     highest = max([*there, *losses.why.get(table.name, ())], default=0)
     for hole in holes:
         if hole.cell is not None:
@@ -136,3 +135,6 @@ def _missing(
         for number in range((hole.after or 0) + 1, until + 1):
             if number not in there:
                 losses.lose(table.name, number, hole.why, {})
+                losses.why[table.name][number] = (
+                    hole.why
+                )  # it says more than that an index names it

@@ -7,11 +7,12 @@ project that nobody works in, so that the owner alone sees it.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 
 from memory_mesh.engines.ledgers.sqlite import rows
 from memory_mesh.engines.ledgers.sqlite.keeping.chaining import Telling
-from memory_mesh.engines.ledgers.sqlite.keeping.losses import Known, Losses
+from memory_mesh.engines.ledgers.sqlite.keeping.losses import INDEXED, Known, Losses
 from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
 from memory_mesh.model import Status
 from memory_mesh.model.safekeeping import HELD_BACK, HeldBack
@@ -19,6 +20,9 @@ from memory_mesh.model.safekeeping import HELD_BACK, HeldBack
 EARLIER = "its present text cannot be read: this is an earlier one"
 NO_VERSION = "the row with its status, audience and validity cannot be read"
 NO_ID = "its own row and the block that names it cannot be read: its id is not sure"
+_FOREIGN = "the file is that of another namespace"
+_CHANGED = "a later change of it cannot be read"
+_MIXED = "pages of another moment are in the file: a later change of it may be lost"
 _OLDER = "only an older copy of its version could be read"
 _REASONS = rows.dumped(["held back by `memory-mesh salvage`: not all of it is proven"])
 _AUDIENCE = ("project", "agent", "session", "ord")
@@ -97,7 +101,9 @@ def overtaken(db: sqlite3.Connection, losses: Losses, told: Telling, now: int) -
         (newest,) = db.execute(
             "SELECT max(number) FROM text WHERE memory = ?", (memory,)
         ).fetchone()
-        held = unproven(row) | {"text": newest, "recorded_from": begun, "seq": 0}
+        stays = why == _FOREIGN and row["status"] == Status.DELETED
+        held = unproven(row, Status.DELETED.value) if stays else unproven(row)
+        held |= {"text": newest, "recorded_from": begun, "seq": 0}
         losses.made.add(insert(db, held))
         losses.doubt(memory, why, told_of(row))
         losses.reworded.append(newest)
@@ -107,6 +113,7 @@ def _doubtful(
     db: sqlite3.Connection, losses: Losses, told: Telling
 ) -> Iterator[tuple[int, int, str, int | None]]:
     """Open versions that were read and something speaks against: number, memory, why, when."""
+    mixed, later = _mixed(db, losses), _later(losses)
     newest = dict(db.execute("SELECT memory, max(number) FROM text GROUP BY memory").fetchall())
     worded = {text for (text,) in db.execute("SELECT DISTINCT text FROM version")}
     for version, memory, text, seq, status, id_, today in db.execute(
@@ -116,14 +123,62 @@ def _doubtful(
         if version in losses.made or memory in losses.doubts:
             continue
         last, at = told.changed.get(id_, (0, 0))
-        if last > seq:
-            yield version, memory, "a later change of it cannot be read", 1000 * at
+        if told.foreign:
+            yield version, memory, _FOREIGN, None
+        elif last > seq:
+            yield version, memory, _CHANGED, 1000 * at
+        elif later.get(memory, 0) > version:
+            yield version, memory, _CHANGED, None
         elif newest[memory] > text and newest[memory] not in worded:
             yield version, memory, "its version with this text cannot be read", None
         elif status != today:
             yield version, memory, f"one row says {status}, another {today}", None
         elif version in losses.older and last != seq:
             yield version, memory, _OLDER, None
+        elif seq < mixed:
+            yield version, memory, _MIXED, None
+
+
+def _mixed(db: sqlite3.Connection, losses: Losses) -> int:
+    """The seq before which a change may be lost without a trace; 0: none is.
+
+    Versions have numbers without gaps. One that is missing, and no unreadable page explains it, was
+    on a page that stands there as of another moment. Other versions on such pages may be closed by
+    now, and no block says so if blocks of that time are missing, too.
+    """
+    why = losses.why.get("version", {})
+    explained = sorted(number for number in why if why[number] != INDEXED)
+    versions = _leaps(
+        db.execute("SELECT number, seq FROM version ORDER BY number"), losses.made, explained
+    )
+    blocks = _leaps(db.execute("SELECT position, seq FROM block ORDER BY position"), set(), [])
+    common = [
+        (max(one[0], other[0]), min(one[1], other[1])) for one in versions for other in blocks
+    ]
+    return max((until for after, until in common if after <= until), default=0)
+
+
+def _leaps(
+    numbers: Iterable[tuple[int, int]], made: set[int], explained: list[int]
+) -> list[tuple[int, int]]:
+    """The seqs before and after each stretch of missing numbers that nothing explains."""
+    found, before, since = list[tuple[int, int]](), 0, 0
+    for number, seq in numbers:
+        if number not in made:
+            known = bisect_left(explained, number) - bisect_right(explained, before)
+            if number - before - 1 > known:
+                found.append((since, seq))
+            before, since = number, seq
+    return found
+
+
+def _later(losses: Losses) -> dict[int, int]:
+    """The last version of each memory of which a row or an index knows, and that is lost."""
+    found = dict[int, int]()
+    for number, known in losses.known.get("version", {}).items():
+        memory = _number(known.get("memory"))
+        found[memory] = max(number, found.get(memory, 0))
+    return found
 
 
 def gaps(db: sqlite3.Connection, losses: Losses) -> None:

@@ -13,6 +13,7 @@ from memory_mesh.process import private
 from memory_mesh.typed import TypeAlias
 
 SUFFIX = ".salvage.jsonl"
+INDEXED = "an index names it, and its table does not lead to it"
 Known: TypeAlias = dict[str, Value]
 
 

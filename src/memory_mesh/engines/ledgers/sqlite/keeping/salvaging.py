@@ -177,6 +177,7 @@ def _make_whole(
     _count(db, store, mark)
     filling.drop_wrong_texts(db, losses)
     told = chaining.survey(db, rows.head(db).namespace, losses)
+    told.foreign |= _is_foreign(store, rows.head(db).namespace, mark)
     mending.mend(db, losses, told, means.draw, rows.micros(means.now) or 0)
     _reword(db, losses, means)
     if (
@@ -196,6 +197,12 @@ def _make_whole(
     schema.grow(db)
     db.execute("COMMIT")
     return chain, sorted({id_ for id_, _ in told.pairs if not id_.startswith("skill_")})
+
+
+def _is_foreign(store: Known, namespace: str, mark: head_file.Mark | None) -> bool:
+    """Whether name and identity are those of another file; one alone may be a changed byte."""
+    named, identity = store.get("namespace", namespace), store.get("identity")
+    return named != namespace and mark is not None and identity not in (None, mark.identity)
 
 
 def _reword(db: sqlite3.Connection, losses: Losses, means: Means) -> None:
