@@ -291,6 +291,7 @@ def test_memories_of_another_namespace_are_not_taken_for_this_one(tmp_path: Path
     folder = tmp_path / "old" / "namespaces"
     (bob,) = folder.glob("user.bob.db")
     bob.rename(folder / "default.db")
+    (folder / "user.bob.head").unlink()
     namespace = _salvaged(tmp_path / "old", tmp_path / "new")
     assert (namespace.memories, len(namespace.held_back)) == (0, 1)
     for reader in (Scope(), ATLAS):

@@ -1,6 +1,7 @@
 """Salvage: what can be read of a damaged store comes back, what cannot is listed."""
 
 import random
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -269,3 +270,21 @@ def test_every_memory_of_a_cut_file_is_there_or_listed_as_lost(tmp_path: Path) -
     assert not set(namespace.lost) & set(found)
     chain = namespace.chain
     assert chain.kept + chain.sealed_anew + chain.lost == blocks
+
+
+@pytest.mark.parametrize("left", ["log and head file", "head file"])
+def test_a_namespace_whose_database_is_gone_is_not_passed_over(tmp_path: Path, left: str) -> None:
+    folder = tmp_path / "old"
+    with MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        mesh.view(namespace="work").add("Deploys run on Fridays")
+        mesh.add("Lamp 1 stands in room 7")
+        copied = tmp_path / "copy"
+        shutil.copytree(folder, copied, ignore=shutil.ignore_patterns("*-shm"))
+    for suffix in ("", "-wal") if left == "head file" else ("",):
+        Path(f"{_database(copied)}{suffix}").unlink()
+    done = salvage(copied, tmp_path / "new")
+    found = {each.namespace: each for each in done.namespaces}
+    assert done.complete == (left != "head file")  # the log holds all of it
+    assert found["work"].complete
+    assert ("default" in done.failed) == (left == "head file")
+    assert len(_read(tmp_path / "new")) == (0 if left == "head file" else 1)

@@ -59,7 +59,7 @@ def _gone(source: Path) -> dict[str, str]:
     for namespace in copying.gone(source):
         path = copying.place(source, namespace)
         mark = head_file.read(path)
-        if mark is not None and not path.exists():
+        if mark is not None and not path.exists() and not Path(f"{path}-wal").exists():
             left[namespace] = (
                 f"{path} is gone, and writes up to seq {mark.seq} were acknowledged. Restore a "
                 "backup: memory-mesh restore --from BACKUP"
@@ -68,8 +68,10 @@ def _gone(source: Path) -> dict[str, str]:
 
 
 def _names(folder: Path, gone: Mapping[str, str]) -> list[str]:
+    """The namespaces of a store, also those of which only the log is left."""
     entries = sorted(os.listdir(folder)) if folder.is_dir() else []  # noqa: PTH208  # names only
-    names = {name for entry in entries if (name := file_names.namespace(entry)) is not None}
+    files = [entry.removesuffix("-wal") for entry in entries]
+    names = {name for entry in files if (name := file_names.namespace(entry)) is not None}
     if not names and gone:
         raise StoreError("; ".join(gone.values()))
     if not names:
