@@ -288,3 +288,16 @@ def test_a_namespace_whose_database_is_gone_is_not_passed_over(tmp_path: Path, l
     assert found["work"].complete
     assert ("default" in done.failed) == (left == "head file")
     assert len(_read(tmp_path / "new")) == (0 if left == "head file" else 1)
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_a_flipped_bit_in_the_number_of_the_schema_loses_nothing(tmp_path: Path, bit: int) -> None:
+    with MemoryMesh(db_dir=tmp_path / "old", embedder="none") as mesh:
+        mesh.add("Lamp 1 stands in room 7")
+
+    def flip(data: bytearray) -> None:
+        data[63] ^= 1 << bit
+
+    _change(tmp_path / "old", flip)
+    namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
+    assert (namespace.memories, namespace.held_back, namespace.lost) == (1, (), ())

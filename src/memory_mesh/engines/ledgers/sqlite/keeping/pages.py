@@ -51,6 +51,11 @@ class Pages:
         (found,) = struct.unpack(">I", self.page(1)[60:64])
         return int(found)
 
+    def application(self) -> int:
+        """Whose file the header says it is; files of before schema 11 do not say."""
+        (found,) = struct.unpack(">I", self.page(1)[68:72])
+        return int(found)
+
     def free_pages(self) -> set[int]:
         """The pages that hold nothing any more, as far as their list can be followed."""
         free: set[int] = set()

@@ -33,6 +33,7 @@ from memory_mesh.policy.writing.recited import fingerprint
 
 _NUMBERED = ("memory", "text", "version", "observation", "vector", "skill")  # with a checksum
 _LOOKED_AHEAD = 10_000  # that a counter may be ahead of every row before it is not believed
+_SIGNED = 11  # the first schema whose files say that they are ours, and whose rows have checksums
 _SEQS = ("version", "block", "vector", "link", "skill", "conflict", "proposal")
 
 
@@ -97,8 +98,7 @@ def _take_over(
     db: sqlite3.Connection, target: Path, namespace: str, remains: Remains, losses: Losses
 ) -> Known:
     """Fills a file of the old schema and brings it to today's; the old row of `store`."""
-    told = remains.pages.schema_version()
-    number = told if 0 < told <= schema.NEWEST else schema.NEWEST
+    number = _schema_of(remains)
     schema.make(db, namespace, number)
     tables = _tables(namespace, number, remains)
     db.execute("BEGIN IMMEDIATE")
@@ -112,6 +112,15 @@ def _take_over(
     if summed:
         _drop_wrong(db, losses)
     return store
+
+
+def _schema_of(remains: Remains) -> int:
+    """The schema that the header names, unless the rest of the header says that it cannot be."""
+    told = remains.pages.schema_version()
+    signed = remains.pages.application() == schema.APPLICATION
+    if not 0 < told <= schema.NEWEST or (signed and told < _SIGNED):
+        return schema.NEWEST
+    return told
 
 
 def _tables(namespace: str, number: int, remains: Remains) -> list[layout.Table]:
