@@ -8,10 +8,11 @@ import pytest
 
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import NotFound
-from memory_mesh.model import Memory, Proposal, Scope, Skill, Status
+from memory_mesh.model import Channel, Memory, Proposal, Scope, Skill, Status
 from memory_mesh.model.safekeeping import HELD_BACK, SalvagedNamespace
 from memory_mesh.safekeeping.salvaging import salvage
 from memory_mesh.sync import MemoryMesh
+from tests import stores
 
 ATLAS, BEACON, NOBODY = Scope("atlas"), Scope("beacon"), Scope(HELD_BACK)
 EVERYWHERE = ("project", "agent", "session")
@@ -296,3 +297,65 @@ def test_memories_of_another_namespace_are_not_taken_for_this_one(tmp_path: Path
     assert (namespace.memories, len(namespace.held_back)) == (0, 1)
     for reader in (Scope(), ATLAS):
         assert not _seen_by(tmp_path / "new", reader, "safe")
+
+
+def test_changes_of_every_kind_are_proven_in_a_sound_store(tmp_path: Path) -> None:
+    """Each block that tells of a new version has one: nothing is taken for overtaken."""
+    with _opened(tmp_path / "old") as mesh:
+        ids = [
+            str(mesh.add(f"Mast {number} stands upright", tags=["ship"]).id) for number in range(6)
+        ]
+        mesh.add("Mast 0 stands upright", tags=["sail"])  # said again, with more
+        berth = {"subject": "berth", "predicate": "pier", "exclusive": True}
+        for value in ("one", "two", "three"):
+            mesh.add(f"the berth lies at {value}", claim=berth | {"value": value})
+        for conflict in mesh.conflicts(decided=True)[:1]:
+            mesh.undo_review(conflict.new)
+            mesh.resolve_conflict(conflict.id, "reject")
+            mesh.resolve_conflict(conflict.id, "keep_both")
+        asked = mesh.view(channel=Channel.WEB).propose_update(ids[1], "Mast 1 lies down")
+        mesh.review(asked.id, approve=True)
+        mesh.undo_review(asked.id)
+        waits = str(mesh.add("Mast 9 is broken", quarantine="look at it").id)
+        mesh.review(waits, approve=False)
+        mesh.undo_review(waits)
+        mesh.review(waits, approve=True)
+        for _ in range(3):
+            mesh.dispute(ids[2])
+        mesh.reinforce(ids[3])
+        mesh.rate(ids[3], helpful=True)
+        mesh.pin(ids[4])
+        mesh.delete(ids[5])
+        mesh.restore(ids[5])
+        mesh.link(ids[0], ids[1])
+        mesh.update(ids[0], scope=ATLAS)
+        mesh.upkeep()
+    done = salvage(tmp_path / "old", tmp_path / "new")
+    assert done.complete, done
+    assert not done.namespaces[0].held_back
+
+
+@pytest.mark.parametrize("name", stores.NAMES)
+def test_nothing_is_held_back_of_a_sound_store_of_an_earlier_schema(
+    tmp_path: Path, name: str
+) -> None:
+    stores.unpacked(name, tmp_path / "old")
+    done = salvage(tmp_path / "old", tmp_path / "new")
+    assert not done.namespaces[0].held_back
+    assert done.complete
+
+
+def test_what_is_held_back_stays_so_in_a_second_salvage(tmp_path: Path) -> None:
+    ids = _written(tmp_path / "old")
+    _, version = _numbers(tmp_path / "old", ids["anchor"])
+    _damage(
+        tmp_path / "old",
+        f"UPDATE version SET project = NULL WHERE number = {version}",
+        "UPDATE text SET content = replace(content, 'brass', 'grass')",
+    )
+    held = {each.id for each in _salvaged(tmp_path / "old", tmp_path / "new").held_back}
+    assert held == {ids["anchor"], ids["lantern"]}
+    again = salvage(tmp_path / "new", tmp_path / "again")
+    assert again.complete, again
+    with _opened(tmp_path / "again") as mesh:
+        assert {each.id for each in mesh.awaiting_review(as_owner=True)} == held
