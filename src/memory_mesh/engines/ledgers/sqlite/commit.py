@@ -33,6 +33,13 @@ from memory_mesh.typed import Any
 SET_BACK = timedelta(minutes=1)  # a clock that goes back this far was corrected, not wrong
 _TICK = timedelta(microseconds=1)
 _TWINS = 64  # of one text and audience that are compared: they differ in when they hold
+_ORIGINS = (
+    "(SELECT count(DISTINCT origin) FROM observation WHERE observation.memory = memory.number)"
+)
+_FROM_MORE = sums.counting({"origins": _ORIGINS}, f"id = ? AND origins < {_ORIGINS}")
+USED = sums.counting(
+    {"uses": "uses + 1", "last_used": "max(coalesce(last_used, 0), ?1)"}, "id = ?2"
+)
 _RECALL = (
     "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (id) DO NOTHING"
@@ -212,19 +219,19 @@ def _put(db: sqlite3.Connection, put: Put, seq: int) -> int:
     """One new version, and its memory's number; an earlier version is closed, never changed."""
     memory = put.memory
     created = rows.micros(memory.created)
+    counted = (
+        memory.uses, rows.micros(memory.last_used), memory.origins, *rows.vote_values(memory),
+    )  # fmt: skip  # as in sums.COUNTERS
     inserted = db.execute(
-        "INSERT INTO memory (id, created, status, crc, uses, last_used, origins, helpful, harmful, "
-        "usefulness, reinforcements, disputes, idle_reinforcements, idle_disputes, other_steps) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        f"INSERT INTO memory (id, created, status, crc, {sums.TALLIED}, tally) "  # noqa: S608
+        f"VALUES ({_marks(16)}) ON CONFLICT (id) DO NOTHING",
         (
             memory.id,
             created,
             memory.status,
             sums.of(memory.id, created, memory.status),
-            memory.uses,
-            rows.micros(memory.last_used),
-            memory.origins,
-            *rows.vote_values(memory),
+            *counted,
+            sums.of(*counted),
         ),
     )
     if inserted.rowcount:
@@ -248,18 +255,17 @@ def _put(db: sqlite3.Connection, put: Put, seq: int) -> int:
 def _close(db: sqlite3.Connection, put: Put) -> tuple[int, int]:
     """End a memory's open version; the memory's number and the text it had."""
     memory = put.memory
-    number, version, text, was = db.execute(
-        "SELECT m.number, v.number, v.text, v.status FROM memory m JOIN version v "
+    number, today, version, text, was = db.execute(
+        "SELECT m.number, m.status, v.number, v.text, v.status FROM memory m JOIN version v "
         "ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
         (memory.id,),
     ).fetchone()
     ended = rows.micros(memory.recorded_from)
-    db.execute("UPDATE version SET recorded_until = ? WHERE number = ?", (ended, version))
-    sums.renew(db, "version", version)
-    if db.execute(
-        "UPDATE memory SET status = ?1 WHERE number = ?2 AND status <> ?1", (memory.status, number)
-    ).rowcount:
-        sums.renew(db, "memory", number)
+    with sums.renewed(db, "version", version):
+        db.execute("UPDATE version SET recorded_until = ? WHERE number = ?", (ended, version))
+    if today != memory.status:
+        with sums.renewed(db, "memory", number):
+            db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
     _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and _lives(memory))
     return number, text
 
@@ -316,9 +322,7 @@ def _observe(
             (*values, sums.of(*values)),
         )
     db.executemany(
-        "UPDATE memory SET origins = max(origins, (SELECT count(DISTINCT origin) FROM observation "
-        "WHERE observation.memory = memory.number)) WHERE id = ?",
-        [(seen.memory,) for seen in observations if seen.memory not in numbers],
+        _FROM_MORE, [(seen.memory,) for seen in observations if seen.memory not in numbers]
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import projects, rows
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.model import (
     BY_RULE,
     Cardinality,
@@ -64,6 +65,13 @@ _PREDICATES = (
 )
 _FEW_PREDICATES = 2  # of one subject, that are looked up one by one
 _OF_ONE_SOURCE = 16  # claims of each source that are compared where there are more
+_VOTED = sums.counting(
+    {
+        name: f"?{place}"
+        for place, name in enumerate(sums.COUNTERS[-8:], start=1)  # as rows.vote_values gives them
+    },
+    "id = ?9",
+)
 MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are compared, the newest
 
 
@@ -90,36 +98,34 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> Non
     """Conflicts, schemas, tombstones and votes of a commit."""
     for id_ in commit.reread:
         for column in ("new", "existing"):
-            db.execute(
-                "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? "  # noqa: S608
-                f"WHERE {column} = (SELECT number FROM memory WHERE id = ?) AND {_GUESSED}",
-                (seq, rows.micros(at), Resolution.KEEP_BOTH, _LAPSED, id_),
+            lapsed = db.execute(
+                f"SELECT number FROM conflict WHERE {column} = "  # noqa: S608  # own names
+                f"(SELECT number FROM memory WHERE id = ?) AND {_GUESSED}",
+                (id_,),
             )
+            _end(db, lapsed.fetchall(), (seq, rows.micros(at), Resolution.KEEP_BOTH, _LAPSED))
     for conflict in commit.conflicts:
         _put_conflict(db, conflict, seq)
     for name, schema in commit.schemas.items():
-        db.execute(
-            "INSERT OR REPLACE INTO predicate VALUES (?, ?, ?, ?, ?)",
-            (
-                name,
-                schema.cardinality,
-                schema.conflict_policy,
-                schema.normalize,
-                schema.dedup_policy,
-            ),
+        said = (
+            name,
+            schema.cardinality,
+            schema.conflict_policy,
+            schema.normalize,
+            schema.dedup_policy,
         )
+        db.execute(
+            "INSERT OR REPLACE INTO predicate VALUES (?, ?, ?, ?, ?, ?)", (*said, sums.of(*said))
+        )
+    stamp = rows.micros(at)
     db.executemany(
-        "INSERT OR IGNORE INTO tombstone VALUES (?, ?, ?)",
-        [(digest, rows.micros(at), why) for digest, why in commit.tombstones],
+        "INSERT OR IGNORE INTO tombstone VALUES (?, ?, ?, ?)",
+        [(digest, stamp, why, sums.of(digest, stamp, why)) for digest, why in commit.tombstones],
     )
     db.executemany(
         "DELETE FROM tombstone WHERE digest = ?", [(digest,) for digest in commit.forgiven]
     )
-    db.executemany(
-        "UPDATE memory SET helpful = ?, harmful = ?, usefulness = ?, reinforcements = ?, "
-        "disputes = ?, idle_reinforcements = ?, idle_disputes = ?, other_steps = ? WHERE id = ?",
-        [(*rows.vote_values(memory), memory.id) for memory in commit.counted],
-    )
+    db.executemany(_VOTED, [(*rows.vote_values(memory), memory.id) for memory in commit.counted])
 
 
 def conflicts(
@@ -251,21 +257,15 @@ def _by_id(db: sqlite3.Connection, ids: Sequence[str]) -> list[Conflict]:
 
 def _put_conflict(db: sqlite3.Connection, conflict: Conflict, seq: int) -> None:
     """A new conflict, or the end of a known one."""
-    known = db.execute("SELECT 1 FROM conflict WHERE id = ?", (conflict.id,)).fetchone()
+    known = db.execute("SELECT number FROM conflict WHERE id = ?", (conflict.id,)).fetchall()
     resolved = rows.micros(conflict.resolved_at)
-    if known is None and conflict.resolution is Resolution.NEWER_THAN:
-        db.execute(
-            "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? WHERE number IN "  # noqa: S608
-            f"(SELECT number {_SAME_GUESS})",
-            (seq, resolved, Resolution.KEEP_BOTH, _TURNED, conflict.existing, conflict.new),
-        )
-    if known is not None:
-        db.execute(
-            "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? WHERE id = ?",
-            (seq, resolved, conflict.resolution, conflict.why, conflict.id),
-        )
+    if known:
+        _end(db, known, (seq, resolved, conflict.resolution, conflict.why))
         return
-    db.execute(
+    if conflict.resolution is Resolution.NEWER_THAN:
+        turned = db.execute(f"SELECT number {_SAME_GUESS}", (conflict.existing, conflict.new))
+        _end(db, turned.fetchall(), (seq, resolved, Resolution.KEEP_BOTH, _TURNED))
+    added = db.execute(
         "INSERT INTO conflict (id, seq, new, existing, new_trust, existing_trust, reason, created, "
         "resolved, resolution, why) SELECT ?, ?, n.number, e.number, ?, ?, ?, ?, ?, ?, ? "
         "FROM memory n, memory e WHERE n.id = ? AND e.id = ?",
@@ -283,6 +283,19 @@ def _put_conflict(db: sqlite3.Connection, conflict: Conflict, seq: int) -> None:
             conflict.existing,
         ),
     )
+    if added.rowcount:
+        sums.enter(db, "conflict", added.lastrowid or 0)
+
+
+def _end(db: sqlite3.Connection, numbers: Sequence[tuple[int]], how: tuple[object, ...]) -> None:
+    """Resolves conflicts: seq, time, resolution and why."""
+    for (number,) in numbers:
+        with sums.renewed(db, "conflict", number):
+            db.execute(
+                "UPDATE conflict SET seq = ?, resolved = ?, resolution = ?, why = ? "
+                "WHERE number = ?",
+                (*how, number),
+            )
 
 
 def _conflict(row: rows.Row) -> Conflict:

@@ -36,6 +36,7 @@ _NO_SHARED_MEMORY = {  # of the log: it is made before anything is read or writt
     sqlite3.SQLITE_IOERR_SHMMAP,
 }
 _NO_TEXT = "Could not decode to UTF-8"  # Python's own: SQLite keeps any bytes as a text
+_NO_VALUE = "user-defined function raised exception"  # ours take what we write
 _NO_SCHEMA = (  # a statement of ours that SQLite no longer understands: the schema was damaged
     "invalid fts5 file format",
     "vtable constructor failed",
@@ -133,7 +134,7 @@ def _of_sqlite(error: sqlite3.Error, path: Path, namespace: str) -> StoreError |
         return StoreIsFull()
     if code in _BUSY:
         return StoreIsBusy()
-    if code in _DAMAGED or str(error).startswith((_NO_TEXT, *_NO_SCHEMA)):
+    if code in _DAMAGED or str(error).startswith((_NO_TEXT, _NO_VALUE, *_NO_SCHEMA)):
         return damaged(path, namespace, f"SQLite says “{error}”")
     if code in _REFUSED:
         return StoreError(

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite.commit import USED
 from memory_mesh.model import Scope
 from memory_mesh.model.pack import Injected, Injection
 
@@ -58,11 +59,7 @@ def _record_memories(db: sqlite3.Connection, number: int, injection: Injection) 
         ],
     )
     stamp = rows.micros(injection.at)
-    db.executemany(
-        "UPDATE memory SET uses = uses + 1, last_used = max(coalesce(last_used, 0), ?) "
-        "WHERE id = ?",
-        [(stamp, one.memory) for one in injection.memories],
-    )
+    db.executemany(USED, [(stamp, one.memory) for one in injection.memories])
 
 
 def by_id(db: sqlite3.Connection, injection_id: str) -> Injection | None:

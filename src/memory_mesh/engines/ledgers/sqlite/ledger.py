@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 PRUNED_AT_ONCE = 128  # old recall blocks that one write deletes: more than it brings
 CLOSING_SECONDS = 1.0  # that `close` waits for a lock; then it leaves its records in the spool
-_USED = "UPDATE memory SET uses = uses + 1, last_used = max(coalesce(last_used, 0), ?) WHERE id = ?"
 
 
 class SqliteLedger(SqliteAudit):
@@ -210,7 +209,7 @@ class SqliteLedger(SqliteAudit):
         """Counts uses, writes recall blocks and injections, and deletes a few that are too old."""
         entries = [one.entry for one in noted if one.entry is not None]
         injections = [one.injection for one in noted if one.injection is not None]
-        db.executemany(_USED, [(rows.micros(at), id_) for at, id_ in uses(noted)])
+        db.executemany(sqlite_commit.USED, [(rows.micros(at), id_) for at, id_ in uses(noted)])
         sqlite_commit.record_recalls(db, entries)
         if injections:
             from memory_mesh.engines.ledgers.sqlite import injections as sqlite_injections

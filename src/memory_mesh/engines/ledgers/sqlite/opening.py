@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names, schema
 from memory_mesh.engines.ledgers.sqlite.faults import PRIMARY, damaged
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import StoreIsDamaged, StoreIsNewer
 from memory_mesh.process import lock_holder, private, waits
 from memory_mesh.typed import TypeVar
@@ -43,6 +44,7 @@ def connect(path: Path, mode: str = _WRITABLE) -> Connection:
     )
     db.reads_only = mode != _WRITABLE
     try:
+        sums.define(db)
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA foreign_keys = ON")
         db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from memory_mesh.engines.ledgers.sqlite import rows
 from memory_mesh.engines.ledgers.sqlite.faults import of_rows
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.model import Channel, Commit, Proposal, ProposedVerb, Source, SourceKind
 
 _PROPOSAL = (
@@ -16,22 +17,28 @@ _PROPOSALS = "proposal p JOIN memory m ON m.number = p.memory"
 _PUT = (
     "INSERT INTO proposal (id, seq, verb, memory, change, reason, source_kind, channel, "
     "source_agent, source_ref, created, decided, approved, why) "
-    "SELECT ?, ?, ?, number, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM memory WHERE id = ? "
-    "ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, decided = excluded.decided, "
-    "approved = excluded.approved, why = excluded.why"
+    "SELECT ?, ?, ?, number, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM memory WHERE id = ?"
 )
+_DECIDE = "UPDATE proposal SET seq = ?, decided = ?, approved = ?, why = ? WHERE number = ?"
 
 
 def write(db: sqlite3.Connection, commit: Commit, seq: int) -> None:
     """Adds the proposals of a commit, or records the decision on known ones."""
     for each in commit.proposals:
-        source = each.source
-        db.execute(
+        source, decided = each.source, rows.micros(each.decided_at)
+        known = db.execute("SELECT number FROM proposal WHERE id = ?", (each.id,)).fetchone()
+        if known is not None:
+            with sums.renewed(db, "proposal", known[0]):
+                db.execute(_DECIDE, (seq, decided, each.approved, each.why, known[0]))
+            continue
+        added = db.execute(
             _PUT,
             (each.id, seq, each.verb, rows.dumped(dict(each.change)), each.reason, source.kind,
-             source.channel, source.agent, source.ref, rows.micros(each.created),
-             rows.micros(each.decided_at), each.approved, each.why, each.memory),
+             source.channel, source.agent, source.ref, rows.micros(each.created), decided,
+             each.approved, each.why, each.memory),
         )  # fmt: skip
+        if added.rowcount:
+            sums.enter(db, "proposal", added.lastrowid or 0)
 
 
 def by_id(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, Proposal]:

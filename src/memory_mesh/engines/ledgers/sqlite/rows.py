@@ -214,8 +214,8 @@ def history(db: sqlite3.Connection, memory_id: str) -> list[Memory]:
 def vote_values(value: Memory) -> tuple[object, ...]:
     """A memory's counters of votes, from helpful to other_steps."""
     return (
-        value.helpful, value.harmful, value.usefulness, value.reinforcements, value.disputes,
-        value.idle_reinforcements, value.idle_disputes, value.other_steps,
+        value.helpful, value.harmful, sums.real(value.usefulness), value.reinforcements,
+        value.disputes, value.idle_reinforcements, value.idle_disputes, value.other_steps,
     )  # fmt: skip
 
 

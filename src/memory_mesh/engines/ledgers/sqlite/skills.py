@@ -151,19 +151,19 @@ def _put(db: sqlite3.Connection, put: SkillPut, seq: int) -> int:
         ).lastrowid
     else:
         number = row[0]
-        db.execute(
-            "UPDATE skill SET seq = ?, status = ?, reliability = ?, uses = ?, last_used = ? "
-            "WHERE number = ?",
-            (
-                seq,
-                skill.status,
-                skill.reliability,
-                skill.uses,
-                rows.micros(skill.last_used),
-                number,
-            ),
-        )
-        sums.renew(db, "skill", number)
+        with sums.renewed(db, "skill", number):
+            db.execute(
+                "UPDATE skill SET seq = ?, status = ?, reliability = ?, uses = ?, last_used = ? "
+                "WHERE number = ?",
+                (
+                    seq,
+                    skill.status,
+                    skill.reliability,
+                    skill.uses,
+                    rows.micros(skill.last_used),
+                    number,
+                ),
+            )
     was = row is not None and row[1] == Status.ACTIVE
     _keep_terms(db, number or 0, terms or (), was=was, live=skill.status is Status.ACTIVE)
     return number or 0

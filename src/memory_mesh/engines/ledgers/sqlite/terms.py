@@ -89,8 +89,8 @@ def _replace_text(db: sqlite3.Connection, number: int, terms: Sequence[str]) -> 
         return
     lives = db.execute("SELECT 1 FROM live_docsize WHERE id = ?", (number,)).fetchone()
     _replace_row(db, "live" if lives else "rest", number, {"terms": (row[0], terms[0])})
-    db.execute("UPDATE text SET terms = ? WHERE number = ?", (terms[0], number))
-    sums.renew(db, "text", number)
+    with sums.renewed(db, "text", number):
+        db.execute("UPDATE text SET terms = ? WHERE number = ?", (terms[0], number))
 
 
 def _replace_skill(db: sqlite3.Connection, number: int, terms: Sequence[str]) -> None:
@@ -102,8 +102,8 @@ def _replace_skill(db: sqlite3.Connection, number: int, terms: Sequence[str]) ->
         _replace_row(
             db, "skill_live", number, dict(zip(_FIELDS, zip(old, terms, strict=True), strict=True))
         )
-    db.execute("UPDATE skill SET terms = ? WHERE number = ?", (rows.dumped(terms), number))
-    sums.renew(db, "skill", number)
+    with sums.renewed(db, "skill", number):
+        db.execute("UPDATE skill SET terms = ? WHERE number = ?", (rows.dumped(terms), number))
 
 
 def _replace_row(

@@ -38,6 +38,12 @@ _OWNERS = {  # the id of the memory or skill that a row of a table is of
     "skill": "SELECT id FROM skill WHERE number = ?",
     "skill_vector": "SELECT id FROM skill WHERE number = ?",
 }
+_KEYS = {
+    "link": "source || ' ' || target",
+    "skill_vector": "skill",
+    "predicate": "name",
+    "tombstone": "hex(substr(digest, 1, 4))",
+}  # of tables whose rows have no number
 _KEYWORDS = {"live": "terms", "rest": "terms", "skill_live": "name, intent, tags, description"}
 _SHADOWS = ("data", "idx", "docsize", "config")
 _SPACE = re.compile(r"\s+")
@@ -51,6 +57,7 @@ def checks() -> dict[str, Check]:
         "header": _header,
         "schema": _schema,
         "checksums": _sums,
+        "counters": _counters,
         "rows as reads return them": _reads,
         "keyword tables": _keywords,
     }
@@ -139,7 +146,7 @@ def _sums(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
 def _of_table(
     db: sqlite3.Connection, table: str, values: str, checked: Counter[str]
 ) -> Iterator[Finding]:
-    key = {"link": "source || ' ' || target", "skill_vector": "skill"}.get(table, "number")
+    key = _KEYS.get(table, "number")
     for number, crc, *row in db.execute(f"SELECT {key}, crc, {values} FROM {table}"):  # noqa: S608
         checked["checksums"] += 1
         if sums.of(*row) != crc:
@@ -152,9 +159,18 @@ def _owner(db: sqlite3.Connection, table: str, number: object, row: list[object]
     if table == "link":
         return f", from {row[0]} to {row[1]},"
     with suppress(*UNREADABLE):
-        for (id_,) in db.execute(_OWNERS[table], (number,)):
+        for (id_,) in db.execute(_OWNERS[table], (number,)) if table in _OWNERS else ():
             return f" of {id_}"
     return ""
+
+
+def _counters(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
+    """Every memory still has the counters that its tally was made of."""
+    for id_, tally, *row in db.execute(f"SELECT id, tally, {sums.TALLIED} FROM memory"):  # noqa: S608
+        checked["checksums of counters"] += 1
+        if sums.of(*row) != tally:
+            detail = f"those of {id_} are not what was counted; run `memory-mesh repair`"
+            yield Finding("counters", detail)
 
 
 def _reads(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:

@@ -71,7 +71,7 @@ def mend(
 
 
 def _unchecked(db: sqlite3.Connection, losses: Losses) -> None:
-    """Removes rows without a checksum that no read could return."""
+    """Removes rows that no read could return: those of an older file have no checksum."""
     for table, where, words in (
         ("conflict", "resolution IS NOT NULL AND resolution NOT IN", Resolution),
         ("proposal", "NOT json_valid(change) OR verb NOT IN", ProposedVerb),

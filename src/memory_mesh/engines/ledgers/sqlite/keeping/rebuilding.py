@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import opening, rows, schema, states
-from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.engines.ledgers.sqlite.keeping import recounting
 from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.policy.writing import audit
 
@@ -21,7 +21,6 @@ _SALVAGE = (
     "Restore a backup: memory-mesh restore --from BACKUP; without one, copy what can be read into "
     "a new store: memory-mesh salvage --to FOLDER"
 )
-_ONE = {"1 memories": "1 memory", "1 texts": "1 text", "1 spaces have": "1 space has"}
 _KEYWORDS = ("live", "rest", "skill_live")
 _PARTS = ("", "_data", "_idx", "_content", "_docsize", "_config")
 _OPEN = "SELECT text FROM version WHERE recorded_until IS NULL AND status = 'active'"
@@ -92,48 +91,12 @@ def fill_keywords(db: sqlite3.Connection) -> None:
         )
 
 
-def recount(db: sqlite3.Connection) -> list[str]:
-    """Sets right what counts or repeats other rows; says which was wrong."""
-    done = []
-    for what, statement in {
-        "today's status of {} memories": (
-            "UPDATE memory SET status = (SELECT v.status FROM version v WHERE v.memory = "
-            "memory.number AND v.recorded_until IS NULL) WHERE status <> (SELECT v.status FROM "
-            "version v WHERE v.memory = memory.number AND v.recorded_until IS NULL)"
-        ),
-        "the number of sources of {} memories": (
-            "UPDATE memory SET origins = (SELECT count(DISTINCT origin) FROM observation o WHERE "
-            "o.memory = memory.number) WHERE origins < (SELECT count(DISTINCT origin) FROM "
-            "observation o WHERE o.memory = memory.number)"
-        ),
-        "the vectors of {} texts, which have another length than their space": (
-            "DELETE FROM vector WHERE length(data) <> 4 * (SELECT dimension FROM space "
-            "WHERE space.number = vector.space)"
-        ),
-        "how far {} spaces have vectors": (
-            "UPDATE space SET reached = 0 WHERE reached > 0 AND EXISTS (SELECT 1 FROM text t "
-            "WHERE t.number <= space.reached AND NOT EXISTS (SELECT 1 FROM vector x WHERE "
-            "x.text = t.number AND x.space = space.number) AND NOT EXISTS (SELECT 1 FROM "
-            "wordless w WHERE w.text = t.number AND w.space = space.number))"
-        ),
-    }.items():
-        if count := db.execute(statement).rowcount:
-            said = what.format(count)
-            if count == 1:
-                for several, one in _ONE.items():
-                    said = said.replace(several, one)
-            done.append(said)
-    return done
-
-
 def _derived(db: sqlite3.Connection) -> list[str]:
-    done = [*_counters(db), *recount(db)]
-    if done:
-        sums.fill(db, ("memory",))
+    done = _counted(db)
     for table in _KEYWORDS:
         db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608  # own names
     fill_keywords(db)
-    return [*(f"{each}: set right" for each in done), _keyword_sentence(db)]
+    return [*done, _keyword_sentence(db)]
 
 
 def _anew(db: sqlite3.Connection) -> list[str]:
@@ -157,11 +120,9 @@ def _anew(db: sqlite3.Connection) -> list[str]:
     with _transaction(db):
         for table in _KEYWORDS:
             db.execute(made[table])
-        done = [*_counters(db), *recount(db)]
-        if done:
-            sums.fill(db, ("memory",))
+        done = _counted(db)
         fill_keywords(db)
-        return [*(f"{each}: set right" for each in done), _keyword_sentence(db)]
+        return [*done, _keyword_sentence(db)]
 
 
 def _keyword_sentence(db: sqlite3.Connection) -> str:
@@ -169,6 +130,11 @@ def _keyword_sentence(db: sqlite3.Connection) -> str:
     (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
     of = f"{texts} text{'' if texts == 1 else 's'} and {skills} skill{'' if skills == 1 else 's'}"
     return f"the keyword tables were made anew from {of}"
+
+
+def _counted(db: sqlite3.Connection) -> list[str]:
+    done = [f"{each}: set right" for each in (*_counters(db), *recounting.recount(db))]
+    return done + recounting.keep_counters(db)
 
 
 def _counters(db: sqlite3.Connection) -> list[str]:

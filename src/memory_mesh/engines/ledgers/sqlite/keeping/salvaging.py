@@ -20,6 +20,7 @@ from memory_mesh.engines.ledgers.sqlite.keeping import (
     layout,
     mending,
     rebuilding,
+    recounting,
     sums,
 )
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import SUFFIX, Known, Losses
@@ -27,11 +28,13 @@ from memory_mesh.engines.ledgers.sqlite.keeping.reading import Remains
 from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Indexed
-from memory_mesh.model.safekeeping import SalvagedChain, SalvagedNamespace
+from memory_mesh.model.safekeeping import SalvagedChain, SalvagedNamespace, Unread
 from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.policy.writing.recited import fingerprint
 
-_NUMBERED = ("memory", "text", "version", "observation", "vector", "skill")  # with a checksum
+_NUMBERED = (  # with a checksum
+    "memory", "text", "version", "observation", "vector", "skill", "conflict", "proposal",
+)  # fmt: skip
 _LOOKED_AHEAD = 10_000  # that a counter may be ahead of every row before it is not believed
 _SIGNED = 11  # the first schema whose files say that they are ours, and whose rows have checksums
 _SEQS = ("version", "block", "vector", "link", "skill", "conflict", "proposal")
@@ -154,6 +157,26 @@ def _drop_wrong(db: sqlite3.Connection, losses: Losses) -> None:
             else:
                 losses.reworded.append(number)
                 losses.rebuilt.append(f"the keyword terms of text {number}, from its content")
+    losses.rebuilt += recounting.keep_counters(db)
+    _drop_rules(db, losses)
+
+
+def _drop_rules(db: sqlite3.Connection, losses: Losses) -> None:
+    """Takes out rules of predicates that are not what was written; keeps all tombstones.
+
+    A tombstone whose digest is wrong keeps nothing out, and one whose time is wrong still does.
+    """
+    wrong = f"WHERE crc IS NOT row_crc({sums.CHECKED['predicate']})"
+    for (name,) in db.execute(f"SELECT name FROM predicate {wrong}").fetchall():  # noqa: S608
+        why = f"the rule of {name}: its checksum is wrong; register it again"
+        losses.others.append(Unread("predicate", None, None, why))
+    db.execute(f"DELETE FROM predicate {wrong}")  # noqa: S608
+    (count,) = db.execute(
+        f"SELECT count(*) FROM tombstone WHERE crc IS NOT row_crc({sums.CHECKED['tombstone']})"  # noqa: S608
+    ).fetchone()
+    if count:
+        why = f"{count} are not what was stored, and were kept: a rejected value may come back"
+        losses.others.append(Unread("tombstone", None, None, why))
 
 
 def _content_is_right(db: sqlite3.Connection, number: int) -> bool:
@@ -200,7 +223,7 @@ def _make_whole(
         db, told, losses, draw=means.draw, now=means.now, claimed=_claimed(store, mark)
     )
     rebuilding.fill_keywords(db)
-    rebuilding.recount(db)
+    recounting.recount(db)
     db.execute("UPDATE space SET body_version = NULL, body_highest = NULL, body_rows = NULL")
     sums.fill(db)
     schema.grow(db)

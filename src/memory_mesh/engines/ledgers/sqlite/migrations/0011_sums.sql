@@ -13,6 +13,11 @@ ALTER TABLE link ADD COLUMN crc INTEGER;
 ALTER TABLE vector ADD COLUMN crc INTEGER;
 ALTER TABLE skill ADD COLUMN crc INTEGER;
 ALTER TABLE skill_vector ADD COLUMN crc INTEGER;
+ALTER TABLE conflict ADD COLUMN crc INTEGER;
+ALTER TABLE proposal ADD COLUMN crc INTEGER;
+ALTER TABLE predicate ADD COLUMN crc INTEGER;
+ALTER TABLE tombstone ADD COLUMN crc INTEGER;
+ALTER TABLE memory ADD COLUMN tally INTEGER;          -- the same of its counters
 
 -- Packed by keeping/packing.py. A position is used once, so that a fork is still impossible; that
 -- prev_hash is unique as well said nothing more and took a tenth of a small file.
