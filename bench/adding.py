@@ -19,14 +19,6 @@ BASE = 1_000  # memories there before the first measured one
 _TRACED = 500  # adds under strace
 Row: TypeAlias = tuple[object, ...]
 
-_INSERTS = {
-    "memory": "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    "text": "INSERT INTO text VALUES (?, ?, ?, ?, ?, ?)",
-    "live": "INSERT INTO live (rowid, terms) VALUES (?, ?)",
-    "version": f"INSERT INTO version VALUES ({', '.join('?' * 38)})",
-    "observation": "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?)",
-    "block": f"INSERT INTO block VALUES ({', '.join('?' * 14)})",
-}
 _ROWS = {
     "memory": "SELECT * FROM memory WHERE number = ?",
     "text": "SELECT * FROM text WHERE number = ?",
@@ -84,7 +76,7 @@ def fresh(work: Path, name: str) -> Path:
 
 
 def written(path: Path, adds: int) -> Iterator[list[Row]]:
-    """What the last adds wrote, add by add, one row for each of _INSERTS."""
+    """What the last adds wrote, add by add, one row for each of _ROWS."""
     db = sqlite3.connect(path)
     last = db.execute("SELECT count(*) FROM memory").fetchone()[0]
     for number in range(last - adds + 1, last + 1):
@@ -96,15 +88,20 @@ def commit(db: sqlite3.Connection, rows: Sequence[Row], vector: Row | None = Non
     """One add by hand, with a vector or without."""
     block = rows[-1]
     db.execute("BEGIN IMMEDIATE")
-    for statement, row in zip(_INSERTS.values(), rows, strict=True):
-        db.execute(statement, row)
+    for table, row in zip(_ROWS, rows, strict=True):
+        _insert(db, "live (rowid, terms)" if table == "live" else table, row)
     if vector is not None:
-        db.execute("INSERT INTO vector VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)", vector)
+        _insert(db, "vector", vector)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
         (block[2], block[5], block[0], block[13]),
     )
     db.execute("COMMIT")
+
+
+def _insert(db: sqlite3.Connection, table: str, row: Row) -> None:
+    """A whole row, however many columns the schema has by now."""
+    db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
 
 def _traced(folder: Path, adds: int) -> int:

@@ -4,8 +4,7 @@ Each round copies a store, damages the copy and looks at it in a process of its 
 
     refused    opening or reading it raises an error of ours, and verify finds or raises too
     found      verify has findings
-    harmless   every answer is as it was; an index may change the order of a search only, and rows
-               of conflicts and proposals, which have no checksum, are counted apart
+    harmless   every answer is as it was; an index may change the order of a search only
 
 Everything else breaks the promise: an answer that changed unnoticed, a read that fails while verify
 finds nothing, any exception that is not ours, a signal. What was refused or found is salvaged, and
@@ -47,7 +46,6 @@ _COUNTED = (
     "rounds", "refused", "found", "harmless", "missed", "crashed", "verify found nothing",
     "salvage failed", "memories to salvage",
 )  # fmt: skip
-_UNCHECKED = frozenset(("conflicts", "proposals"))  # their rows have no checksum
 # Pages of two moments in one file: that nothing is lost between them cannot be proven.
 _TWO_MOMENTS = frozenset(
     ("older database under the log", "log of another moment", "log of an earlier moment",
@@ -151,10 +149,8 @@ def _judge(report: Report, kind: str, seen: Seen, *, order_counts: bool = True) 
         report.broken("verify found nothing", f"{where}: {seen.refused}")
     elif seen.changed:
         report.broken("missed", f"{where}: {seen.changed}")
-    elif order_counts and not _UNCHECKED.issuperset(seen.otherwise):
-        report.broken("missed", f"{where}: {seen.otherwise}")
     elif order_counts and seen.otherwise:
-        report.count("a conflict or proposal changed, unnoticed")
+        report.broken("missed", f"{where}: {seen.otherwise}")
     else:
         report.count("harmless")
     if seen.helpless:

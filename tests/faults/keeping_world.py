@@ -124,13 +124,20 @@ def truth(folder: Path, namespace: str = NAMESPACE, *, meaning: bool = True) -> 
         found.kept["content"] = {m.id: m.text for m in memories}
         found.kept["status"] = {m.id: m.status.value for m in memories}
         found.kept["audience"] = {m.id: m.scope.parts for m in memories}
-        found.kept["counts"] = {m.id: (m.uses, m.helpful, m.harmful, m.disputes) for m in memories}
+        found.kept["counts"] = {m.id: _counts(m) for m in memories}
         found.told["details"] = {m.id: repr(m) for m in memories}
         found.told["order"] = [m.id for m in memories]
         _seen(view, found)
         _searched(view, found)
         _about_each(view, memories, found)
     return found
+
+
+def _counts(memory: Memory) -> tuple[Any, ...]:
+    return (
+        memory.uses, memory.last_used, memory.origins, memory.helpful, memory.harmful,
+        memory.usefulness, memory.reinforcements, memory.disputes,
+    )  # fmt: skip
 
 
 def _needed(folder: Path) -> list[str]:

@@ -298,6 +298,12 @@ def row_changed(cli: CommandLine) -> str:
     return verified(cli)
 
 
+def counters_changed(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    _alter(cli, "UPDATE memory SET uses = 7")
+    return _verified(cli)
+
+
 def keywords_damaged(cli: CommandLine) -> str:
     cli.stored(TEXT)
     alter(cli, "DELETE FROM live_data WHERE id > 10")
