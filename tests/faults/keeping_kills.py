@@ -306,7 +306,8 @@ def _after_move(ground: Ground) -> Iterator[str]:
 
 def _after_killed_repair(ground: Ground) -> Iterator[str]:
     """Content and status are as before; what repair had not reached may still be broken."""
-    stored = plain_reading.readable(ground.store, plain_reading.highest(_database(ground)))
+    read = plain_reading.readable(ground.store, plain_reading.highest(_database(ground)))
+    stored = {id_: (wording.content, wording.status) for id_, wording in read.items()}
     kept = ground.closed.kept
     expected = {id_: (text, kept["status"][id_]) for id_, text in kept["content"].items()}
     if stored != expected:

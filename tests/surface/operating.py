@@ -300,8 +300,8 @@ def row_changed(cli: CommandLine) -> str:
 
 def counters_changed(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    _alter(cli, "UPDATE memory SET uses = 7")
-    return _verified(cli)
+    alter(cli, "UPDATE memory SET uses = 7")
+    return verified(cli)
 
 
 def keywords_damaged(cli: CommandLine) -> str:

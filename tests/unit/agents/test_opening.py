@@ -84,7 +84,10 @@ def test_requests_with_the_same_settings_share_a_store(stores: Stores, tmp_path:
 
 def test_a_key_is_where_the_senders_home_is(stores: Stores, tmp_path: Path) -> None:
     for home in ("ann", "bob"):
-        variables = {"HOME": str(tmp_path / home), "MEMORY_MESH_DIR": str(tmp_path / home / "store")}
+        variables = {
+            "HOME": str(tmp_path / home),
+            "MEMORY_MESH_DIR": str(tmp_path / home / "store"),
+        }
         mesh = stores.mesh_for(asked(tmp_path, **variables), channel=Channel.HOOK)
         mesh.add("Write to ann.kowalska@example.org")
     assert [len(list((tmp_path / home).rglob("*.key"))) for home in ("ann", "bob")] == [1, 1]
