@@ -20,6 +20,7 @@ from memory_mesh.process.locks import locked
 
 _BESIDE = ("identity", "key-record", "erasures")  # files of a store that are copied as they are
 _LOCK_SECONDS = 30.0
+_LEFT = re.compile(r"partial-[0-9a-f]{8}")  # twice _RANDOM_BYTES
 _RANDOM_BYTES = 4
 
 
@@ -107,10 +108,10 @@ def _each(
 
 def _remove_left(target: Path) -> None:
     """Removes what a killed salvage left beside its target."""
-    left = re.compile(rf"{re.escape(target.name)}\.partial-[0-9a-f]{{{2 * _RANDOM_BYTES}}}")
     if target.parent.is_dir():
         for path in target.parent.iterdir():
-            if left.fullmatch(path.name):
+            name, _, end = path.name.rpartition(".")
+            if name == target.name and _LEFT.fullmatch(end):
                 shutil.rmtree(path, ignore_errors=True)
 
 
