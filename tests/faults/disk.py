@@ -1,8 +1,8 @@
 """A disk that is full and a disk that fails: errors come in our words, and nothing is half.
 
-Full: a tmpfs of 8 MB in a private mount namespace, which vanishes with its process; where mounting
-is refused, a limit on the size of files. Failing: libfiu makes 2 % of the calls to read, write and
-sync fail with EIO, after start-up, in a process of its own.
+Full: a tmpfs of 8 MB in a private mount namespace, which grows when room is made and vanishes with
+its process; where mounting is refused, a limit on the size of files. Failing: libfiu makes 2 % of
+the calls to read, write and sync fail with EIO, after start-up, in a process of its own.
 """
 
 import ast
@@ -67,7 +67,7 @@ EIO_POINTS = (
     "posix/io/sync/fsync",
     "posix/io/sync/fdatasync",
 )
-_CLONE_NEWNS, _MS_REC_PRIVATE = 0x20000, 0x4000 | 0x40000
+_CLONE_NEWNS, _MS_REC_PRIVATE, _MS_REMOUNT = 0x20000, 0x4000 | 0x40000, 0x20
 _SEARCHES = 130  # twice over the mark at which recall blocks are written
 _REFUSALS = 12  # a small write may still fit where a large one did not
 
@@ -167,7 +167,9 @@ def _full_round(here: Path, seed: float) -> Report:
         report.broken("unreadable", failure)
     journal.unlink()
     filler.unlink()
-    if report.figures["disk"] != TMPFS:
+    if report.figures["disk"] == TMPFS:  # room for the log of all that waits for the sink
+        _mount(here, 2 * DISK_BYTES, _MS_REMOUNT)
+    else:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     model, _ = call(_contents_and_findings, here / "store")  # reading counted uses
     call(_write_on, here, journal, dice.random())
@@ -239,11 +241,17 @@ def small_disk(here: Path) -> str:
     private = libc.unshare(_CLONE_NEWNS) == 0 and not libc.mount(
         b"none", b"/", None, _MS_REC_PRIVATE, None
     )
-    if private and not libc.mount(b"none", bytes(here), b"tmpfs", 0, b"size=%d" % DISK_BYTES):
+    if private and _mount(here, DISK_BYTES):
         return TMPFS
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     _limit(DISK_BYTES)
     return "RLIMIT_FSIZE of 8 MB"
+
+
+def _mount(here: Path, size: int, flags: int = 0) -> bool:
+    """Whether a tmpfs of so many bytes could be mounted, or mounted again with another size."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return not libc.mount(b"none", bytes(here), b"tmpfs", flags, b"size=%d" % size)
 
 
 def _limit(soft: int) -> None:
