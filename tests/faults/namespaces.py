@@ -86,7 +86,7 @@ def _juggle(folder: Path, namespaces: int, operations: int, seed: int) -> tuple[
                 memory = meshes[other].get(known)
                 if memory is None or memory.text != expected:
                     wrong.append(f"space {other} does not give {known}")
-            most[0] = max(most[0], _open_databases())
+            most[0] = max(most[0], _open_databases(folder))
 
     threads = [threading.Thread(target=work, args=(who,)) for who in range(_THREADS)]
     for thread in threads:
@@ -101,10 +101,10 @@ def _juggle(folder: Path, namespaces: int, operations: int, seed: int) -> tuple[
     return wrong, most[0]
 
 
-def _open_databases() -> int:
-    """How many different database files this process has open."""
+def _open_databases(folder: Path) -> int:
+    """How many different databases of the store this process has open."""
     found = set()
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):  # closed meanwhile
             found.add(entry.readlink())
-    return sum(path.suffix == ".db" for path in found)
+    return sum(path.suffix == ".db" and path.is_relative_to(folder) for path in found)

@@ -386,7 +386,7 @@ def test_a_folder_is_swept_under_its_lock(tmp_path: Path, monkeypatch: pytest.Mo
         remove(folder)
 
     monkeypatch.setattr(staging, "_remove", looked)
-    assert staging.sweep(tmp_path, "backup") == [left.name]
+    assert staging.sweep(tmp_path, "backup".__eq__) == [left.name]
     assert free == [False]
 
 

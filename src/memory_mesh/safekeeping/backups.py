@@ -29,7 +29,7 @@ from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.private import make_folder
 from memory_mesh.safekeeping import checking, erasures, files, manifest as manifests, staging
 
-_NAME = r"\d{8}T\d{6}Z(?:-\d+)?"
+_NAME = re.compile(r"\d{8}T\d{6}Z(?:-\d+)?")
 _STAMP = "%Y%m%dT%H%M%SZ"
 Tell = Callable[[str], None]
 
@@ -51,7 +51,7 @@ def backup(
     _check(store, target, keep)
     made = (clock or SystemClock()).now().astimezone(UTC)
     with files.disk_faults(target):
-        swept = staging.sweep(target, _NAME)
+        swept = staging.sweep(target, _NAME.fullmatch)
         with staging.staged(target, made.strftime(_STAMP)) as partial:
             manifest = _filled(partial, store, made, tell or (lambda _: None))
             final = _named(partial, target, made)
@@ -163,7 +163,7 @@ def _retired(target: Path, newest: manifests.Manifest, keep: int) -> list[str]:
         return []
     own = []
     for path in target.iterdir():
-        if re.fullmatch(_NAME, path.name) and path.is_dir() and not path.is_symlink():
+        if _NAME.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
             try:
                 manifest = manifests.read(path)
             except MeshError:  # not ours to judge

@@ -76,6 +76,7 @@ def _has_key(store: Path) -> bool:
 
 def _refuse_absent(store: Path) -> None:
     """Refuses to give a key to a store that is not there, or that cannot be written."""
+    moved.refuse_store(store)
     if not _has_key(store) and not copying.files(store):
         raise NotFound(f"there is no store in {store}, so there is no key of it. Check --db-dir")
     refuse_read_only(store)

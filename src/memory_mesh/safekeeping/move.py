@@ -57,7 +57,7 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
         make_folder(target)
     with files.disk_faults(target), placing.locked_store(source):
         found = copying.files(source)
-        staging.sweep(target, _STAGE)
+        staging.sweep(target, _STAGE.__eq__)
         if not _is_there(source, target, found):
             with staging.staged(target, _STAGE) as partial:
                 for namespace in found:
@@ -98,7 +98,7 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
         make_folder(place.parent)
     remarks: list[str] = []
     with files.disk_faults(target), _locked([path]), locked(place.parent / IMPORT_LOCK):
-        staging.sweep(target, _STAGE)
+        staging.sweep(target, _STAGE.__eq__)
         stands = copying.standing(path)
         if erasures.is_erased(target, stands.identity):
             raise StoreError(

@@ -5,7 +5,6 @@ what was erased since is left out. Only then does anything appear in its place.
 """
 
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterable
 from datetime import UTC
@@ -73,7 +72,7 @@ def _restored(
     manifest = manifests.read(source)
     placing.check(to, manifest, replace=replace)
     place, name = placing.beside(to)
-    swept = staging.sweep(place, re.escape(name))
+    swept = staging.sweep(place, name.__eq__)
     with staging.staged(place, name) as partial:
         _carry_own(source, manifest, partial)
         _carry_erasures(erasers, manifest.store, partial)
@@ -172,7 +171,7 @@ def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) 
     origin = source.parent.parent if source.parent.name == "namespaces" else source.parent
     erasures.hashes(origin)  # a damaged one is named by its own path
     place, name = placing.beside(to)
-    swept = staging.sweep(place, re.escape(name))
+    swept = staging.sweep(place, name.__eq__)
     try:
         kept = copying.standing(source)
     except StoreIsDamaged as error:

@@ -7,7 +7,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from memory_mesh.process.private import FOLDER, make_file, make_folder
 
 MARK = ".partial"
 _RANDOM_BYTES = 6
+_LEFT = re.compile(r"\.partial-[0-9a-f]{12}")  # twice as many digits
 
 
 @contextmanager
@@ -64,15 +65,17 @@ def discard(folder: Path) -> None:
     _remove(doomed)
 
 
-def sweep(place: Path, name: str) -> list[str]:
-    """Removes what killed processes left of folders whose names match; returns which."""
-    pattern = re.compile(rf"(?:{name})\.partial-[0-9a-f]{{{2 * _RANDOM_BYTES}}}")
+def sweep(place: Path, is_ours: Callable[[str], object]) -> list[str]:
+    """Removes what killed processes left of folders whose names are ours; returns which."""
     if not place.is_dir():
         return []
     left = [
         path
         for path in sorted(place.iterdir())
-        if pattern.fullmatch(path.name) and path.is_dir() and not path.is_symlink()
+        if _LEFT.fullmatch(path.suffix)
+        and is_ours(path.stem)
+        and path.is_dir()
+        and not path.is_symlink()
     ]
     return [path.name for path in left if _swept(path)]
 
