@@ -257,8 +257,7 @@ class _Ground:
                 continue
             if found.status not in ("quarantined", "deleted"):
                 yield f"{id_} is held back and {found.status}"
-            ever = [each for _, each in self.past.wordings.get(id_, ())] if true is None else [true]
-            sure = found.audience in [each.audience for each in ever]
+            sure = true is not None and found.audience == true.audience
             if found.audience[0] != HELD_BACK and not sure:
                 yield f"{id_} is held back for {found.audience}, and was for {_short(true)}"
             known = self.past.contents(id_)

@@ -2,7 +2,7 @@
 
 A memory is proven if its own row, its open version and its text have right checksums (or the hash
 of the text, or a block that names it, says so) and nothing tells of a later change. Any other that
-can be read waits for review. Its audience is kept if its open version is proven. Else it is for a
+can be read waits for review. Its audience is kept if its id and open version are. Else it is for a
 project that nobody works in, so that the owner alone sees it.
 """
 
@@ -77,7 +77,10 @@ def earlier_words(db: sqlite3.Connection, losses: Losses, version: int, text: in
 
 
 def unnamed(db: sqlite3.Connection, losses: Losses, memory: int) -> None:
-    """Holds back a memory whose id is not sure; its version keeps its audience if it was read."""
+    """Holds back a memory whose id is not sure, for the owner alone.
+
+    Its text and version name each other by numbers, which rows of two moments or files share.
+    """
     found = db.execute(
         "SELECT number FROM version WHERE memory = ? AND recorded_until IS NULL", (memory,)
     ).fetchone()
@@ -85,7 +88,7 @@ def unnamed(db: sqlite3.Connection, losses: Losses, memory: int) -> None:
         losses.doubt(memory, NO_ID, "nothing")
         return
     row = _row(db, found[0])
-    change = {name: value for name, value in _UNPROVEN.items() if name not in _AUDIENCE}
+    change = dict(_UNPROVEN)
     if row["status"] != Status.DELETED:
         change["status"] = Status.QUARANTINED.value
     _update(db, found[0], change)
