@@ -192,6 +192,13 @@ def salvage_with_losses(cli: CommandLine) -> str:
     return failed(done)
 
 
+def salvage_with_some_held_back(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    cli.stored("The office is in Hamburg")
+    alter(cli, "UPDATE version SET project = 'atlas' WHERE number = 1")
+    return failed(cli("salvage", "--to", "new"))
+
+
 def salvage_without_a_database(cli: CommandLine) -> str:
     cli.stored(TEXT)
     cli.stored("another", "--namespace", "other")
