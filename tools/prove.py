@@ -121,7 +121,12 @@ def prove(name: str, seed: int, source: Source) -> dict[str, object]:
 
 def _processes(folder: Path, seed: int, progress: Progress) -> Report:
     report = race.many_processes(
-        folder / "race", processes=8, operations=500, seed=seed, progress=progress
+        folder / "race",
+        processes=8,
+        operations=500,
+        seed=seed,
+        longest=race.LONGEST_WAIT_SECONDS,
+        progress=progress,
     )
     ids = race.draw_ids_at_once(folder / "ids", processes=8, each=2_000)
     return _joined(report, ids=ids)
