@@ -210,6 +210,28 @@ print(near(index, body, vectors[3], 5)[0][0])
     assert ran.stdout.split() == ["True", "4"], ran.stderr
 
 
+def test_a_body_with_a_changed_bit_in_its_manifest_is_no_body(tmp_path):
+    """Lance would believe it: rows are missing then, or the process ends."""
+    vectors = clustered(500)
+    body = absorb(LanceIndex(tmp_path), vectors)
+    (path,) = (Place(tmp_path, "n", SPACE).folder / "_versions").glob(
+        f"*{2**64 - 1 - body.version}*"
+    )
+    sound = path.read_bytes()
+    for at in range(0, len(sound), 11):
+        path.write_bytes(sound[:at] + bytes([sound[at] ^ 8]) + sound[at + 1 :])
+        assert not LanceIndex(tmp_path).holds("n", SPACE, body)
+    path.write_bytes(sound)
+    assert LanceIndex(tmp_path).holds("n", SPACE, body)
+
+
+def test_a_body_of_an_earlier_version_is_read_without_a_note_of_its_manifest(tmp_path):
+    vectors = clustered(500)
+    body = absorb(LanceIndex(tmp_path), vectors)
+    (Place(tmp_path, "n", SPACE).folder / "manifest.sums").unlink()
+    assert LanceIndex(tmp_path).holds("n", SPACE, body)
+
+
 def damage(path: Path, harm: str) -> None:
     content = path.read_bytes()
     match harm:

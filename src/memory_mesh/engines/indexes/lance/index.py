@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from pathlib import Path
 
-from memory_mesh.engines.indexes.lance import loading
+from memory_mesh.engines.indexes.lance import loading, manifests
 from memory_mesh.engines.indexes.lance.handles import Handles
 from memory_mesh.engines.indexes.lance.index_folders import Place, drop_all
 from memory_mesh.errors import InvalidInput
@@ -167,7 +167,9 @@ class LanceIndex:
                 dataset.cleanup_old_versions(versions=sorted(gone), delete_unverified=True)
             else:
                 dataset.cleanup_old_versions(_EVER, delete_unverified=True)
-            return loading.body_of(dataset)
+            body = loading.body_of(dataset)
+            manifests.note(place.folder, body.version)
+            return body
 
 
 def _stand(place: Place, base: Body | None) -> "LanceDataset | None":

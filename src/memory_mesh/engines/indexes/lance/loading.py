@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
+from memory_mesh.engines.indexes.lance import manifests
 from memory_mesh.errors import MissingExtra, NotAfterFork, StoreError
 from memory_mesh.model import Body
 from memory_mesh.typed import TYPE_CHECKING
@@ -51,6 +53,8 @@ def open_body(uri: str, body: Body, shared: "_Session | None" = None) -> "LanceD
     import lance
 
     try:
+        if not manifests.is_as_noted(Path(uri), body.version):
+            return None
         dataset = lance.dataset(uri, version=body.version, session=shared)
         return dataset if body_of(dataset) == body else None
     except UNREADABLE:

@@ -43,6 +43,7 @@ _NO_SCHEMA = (  # a statement of ours that SQLite no longer understands: the sch
     "no such table",
     "no such column",
     "no such module",
+    "foreign key mismatch",
 )
 _NOT_WRITTEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
