@@ -8,7 +8,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 
-from memory_mesh.engines.ledgers.sqlite.keeping import holding
+from memory_mesh.engines.ledgers.sqlite.keeping import holding, sums
 from memory_mesh.engines.ledgers.sqlite.keeping.chaining import Telling
 from memory_mesh.engines.ledgers.sqlite.keeping.filling import drop
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import Known, Losses
@@ -41,6 +41,14 @@ _OBJECTS: dict[str, tuple[Callable[[Any], object], tuple[str, ...]]] = {
     "lesson": (read_lesson, ("pattern", "severity", "rule_confidence")),
     "heritage": (read_heritage, ()),
 }  # how a column is read, and the columns that go with it
+_AS_LESSON_SAYS = """
+    UPDATE version SET pattern = said, rule_confidence = sure, severity = worst FROM (
+        SELECT number AS of_version, json_extract(lesson, '$.lesson_pattern_id') AS said,
+            json_extract(lesson, '$.rule_confidence') AS sure,
+            CASE json_extract(lesson, '$.severity') WHEN 'critical' THEN 3 WHEN 'high' THEN 2
+                WHEN 'medium' THEN 1 WHEN 'low' THEN 0 END AS worst FROM version)
+    WHERE number = of_version
+        AND (pattern IS NOT said OR rule_confidence IS NOT sure OR severity IS NOT worst)"""
 _OWN = ("number", "memory", "text", "recorded_from", "recorded_until", "seq", "crc", "reasons")
 _REBUILT = json.dumps(["rebuilt by `memory-mesh salvage`"])
 _TOLD = 20  # memories named in one sentence
@@ -57,6 +65,7 @@ def mend(
     holding.overtaken(db, losses, told, now)
     holding.gaps(db, losses)
     _in_sequence(db)
+    db.execute(_AS_LESSON_SAYS)
     _observations(db, losses)
     db.execute(
         "INSERT INTO session_write (session, project, agent, at) "
@@ -66,6 +75,7 @@ def mend(
         "AND w.at = v.recorded_from)"
     )
     _references(db, losses)
+    _links(db, losses)
     _unchecked(db, losses)
     holding.listed(db, losses)
 
@@ -83,6 +93,15 @@ def _unchecked(db: sqlite3.Connection, losses: Losses) -> None:
         ).rowcount
         if count:
             losses.others.append(Unread(table, None, None, f"{count} say what was never written"))
+
+
+def _links(db: sqlite3.Connection, losses: Losses) -> None:
+    """Removes links that are not what was written, or that join memories under other ids."""
+    sums.define(db)
+    wrong = f"crc IS NOT NULL AND crc IS NOT row_crc({sums.CHECKED['link']})"
+    count = db.execute(f"DELETE FROM link WHERE {wrong}").rowcount  # noqa: S608  # own names
+    if count:
+        losses.others.append(Unread("link", None, None, f"{count} have a wrong checksum"))
 
 
 def _owners(db: sqlite3.Connection, losses: Losses) -> None:
