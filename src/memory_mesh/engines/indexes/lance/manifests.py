@@ -4,12 +4,9 @@ A manifest names the columns, files and rows of a version. One with a changed bi
 end the process inside Lance. So a body whose manifest is not as it was written is no body.
 """
 
-import os
 import zlib
 from contextlib import suppress
 from pathlib import Path
-
-from memory_mesh.process import private
 
 _SUMS = "manifest.sums"  # in the body's folder: a line for each version that may be read
 _HIGHEST = 2**64 - 1  # Lance counts the names of manifests down, so that the newest comes first
@@ -21,12 +18,15 @@ def note(folder: Path, version: int) -> None:
 
     A version that was written before any was noted, and is still there, is taken as it is.
     """
+    from memory_mesh.process.durable_files import write_atomically  # a search only reads
+
     noted = _noted(folder)
     there = _versions(folder)
     lines = [line for line in noted or () if _version(line) in there - {version}]
     new = {version} if noted is not None else there
     lines += [f"{each} {_sum(folder, each)}" for each in sorted(new)]
-    _write(folder, lines)
+    data = "".join(f"{line}\n" for line in lines).encode()
+    write_atomically(folder / _SUMS, data, private=True)
 
 
 def is_as_noted(folder: Path, version: int) -> bool:
@@ -41,17 +41,6 @@ def _noted(folder: Path) -> list[str] | None:
         return (folder / _SUMS).read_text("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return None
-
-
-def _write(folder: Path, lines: list[str]) -> None:
-    new = folder / f"{_SUMS}.new"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, private.FILE)
-    try:
-        os.write(descriptor, "".join(f"{line}\n" for line in lines).encode())
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    new.replace(folder / _SUMS)
 
 
 def _version(line: str) -> int | None:
