@@ -61,5 +61,28 @@ def test_a_folder_of_backups_names_the_newest(cli: CommandLine, tmp_path: Path) 
     assert (said.code, Path(done["folder"]).name in said.err) == (1, True)
 
 
+def test_restore_says_what_the_backup_lacks(cli: CommandLine, tmp_path: Path) -> None:
+    """A namespace that is newer than the backup, and writes that were lost before it was made."""
+    cli.stored(DARK)
+    database = _store(cli) / "namespaces" / "default.db"
+    older = database.read_bytes()
+    backups = str(tmp_path / "backups")
+    sound = json.loads(cli("backup", "--to", backups, "--json").out)["folder"]
+    cli.stored("lost before the second backup")
+    database.write_bytes(older)
+    for end in ("-wal", "-shm"):
+        database.with_name(database.name + end).unlink(missing_ok=True)
+    lossy = json.loads(cli("backup", "--to", backups, "--json").out)["folder"]
+    said = cli("restore", "--from", backups, "--to", str(tmp_path / "new")).err
+    assert f"{Path(lossy).name}, which holds damage; the newest without is {Path(sound).name}" in (
+        said
+    )
+    cli.stored("Tea is served at four", "--user", "ann")
+    told = cli("restore", "--from", lossy, "--replace").out
+    assert "Only in that store, and not in the backup: user.ann" in told
+    assert "default, when the backup was made: " in told
+    assert "lacks acknowledged writes" in told
+
+
 def _store(cli: CommandLine) -> Path:
     return Path(json.loads(cli("stats", "--json").out)["db_path"])

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.model import Scope
+from memory_mesh.model.safekeeping import HELD_BACK
+from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 
 DARK = "The user prefers dark themes"
@@ -107,10 +110,70 @@ def test_salvage_names_the_commands_for_what_it_holds_back(
     assert DARK in cli(*look).out
     for project in ("atlas", "beacon", ""):
         assert id_ not in cli("list", "--project", project, "--db-dir", str(new)).out
+    literal = cli(*accept)
+    assert (literal.code, "in the place of PROJECT" in literal.err) == (2, True)
     accepted = cli(*["atlas" if part == "PROJECT" else part for part in accept])
     assert accepted.code == 0, accepted.err
     assert id_ in cli("list", "--project", "atlas", "--db-dir", str(new)).out
     assert id_ not in cli("list", "--project", "beacon", "--db-dir", str(new)).out
+
+
+def test_a_deleted_memory_that_is_accepted_is_where_it_was_given_to(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    """The rows of the memory are those of another namespace's file, so its audience is not sure."""
+    id_ = cli.stored(DARK, "--user", "ann")
+    cli("delete", "--id", id_, "--user", "ann")
+    cli.stored("Deploys run on Fridays")
+    folder = cli.store / "namespaces"
+    for end in ("-wal", "-shm"):
+        (folder / f"default.db{end}").unlink(missing_ok=True)
+    (folder / "user.ann.db").rename(folder / "default.db")
+    (folder / "user.ann.head").unlink()
+    new = tmp_path / "rescued"
+    done = cli("salvage", "--to", str(new))
+    (accept,) = [line for line in done.out.splitlines() if line.strip().startswith("accept: ")]
+    words = shlex.split(accept.split(": ", 1)[1])[1:]
+    assert "PROJECT" in words
+    given = ["atlas" if part == "PROJECT" else part for part in words]
+    accepted = cli(*given)
+    assert accepted.code == 0, accepted.err
+    assert id_ in cli("list", "--project", "atlas", "--db-dir", str(new)).out
+
+
+def test_giving_a_memory_that_was_given_and_not_approved_approves_it(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    """As after a kill between the two writes."""
+    id_ = cli.stored(DARK, "--project", "atlas")
+    with closing(sqlite3.connect(cli.store / "namespaces" / "default.db")) as db, db:
+        db.execute("UPDATE version SET project = 'beacon' WHERE number = 1")
+    new = tmp_path / "rescued"
+    cli("salvage", "--to", str(new))
+    with MemoryMesh(db_dir=new, embedder="none") as mesh:
+        mesh.update(id_, reader=Scope(HELD_BACK), scope=Scope("atlas"))
+    words = ("--give-to", "atlas", "--project", HELD_BACK, "--db-dir", str(new))
+    done = cli("review", "--id", id_, "--approve", *words)
+    assert done.code == 0, done.err
+    assert id_ in cli("list", "--project", "atlas", "--db-dir", str(new)).out
+
+
+@pytest.mark.parametrize("words", [("verify",), ("verify", "--all")])
+def test_a_folder_without_a_store_is_not_called_sound(
+    cli: CommandLine, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    done = cli(*words, "--db-dir", str(tmp_path / "misspelt"))
+    assert (done.code, "there is no store in" in done.err) == (1, True)
+
+
+def test_verify_names_a_head_file_that_cannot_be_read(cli: CommandLine) -> None:
+    cli.stored(DARK)
+    head = cli.store / "namespaces" / "default.head"
+    head.write_bytes(b"x" + head.read_bytes()[1:])
+    found = cli("verify")
+    assert (found.code, "default.head cannot be read" in found.out) == (1, True)
+    cli.stored("Deploys run on Fridays")
+    assert cli("verify").code == 0
 
 
 def test_only_what_salvage_held_back_is_given_to_another_project(cli: CommandLine) -> None:

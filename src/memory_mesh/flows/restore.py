@@ -54,8 +54,10 @@ def restore(access: Access, memory_id: str, reader: Scope, also: Also | None = N
         ):
             raise NotRestorable
         _check_allowed(access, old, deleters, standing)
-        before = standing.history(memory_id)[-2]
-        new = replace(old, status=before.status, recorded_from=standing.at)
+        before = [each.status for each in standing.history(memory_id)]
+        had = [status for status in before if status is not Status.DELETED]
+        status = had[-1] if had else Status.ACTIVE  # salvage may have read the last version alone
+        new = replace(old, status=status, recorded_from=standing.at)
         return _restored(access, standing, old, new)
 
     return commit_change(access, memory_id, decide, also)

@@ -21,6 +21,7 @@ from memory_mesh.typed import Any
 FILE = "manifest.json"
 FORMAT = 1
 _PART = 1 << 20  # bytes read at once
+_LOOKED_AT = 100  # backups at most whose manifests are read to name one
 _ANOTHER = "Nothing was restored: restore another backup"
 
 
@@ -115,9 +116,15 @@ def carry(folder: Path, entry: Held, target: Path) -> None:
 def _no_backup(folder: Path) -> Exception:
     if not folder.exists():
         return NotFound(f"there is no {folder}; give the folder of a backup")
-    whole = sorted(path.parent.name for path in folder.glob(f"*/{FILE}"))
+    whole = sorted(path.parent for path in folder.glob(f"*/{FILE}"))
     if whole:
-        return NotFound(f"{folder} holds backups; give one of them, the newest is {whole[-1]}")
+        sound = [path for path in whole[-_LOOKED_AT:] if _is_sound(path)]
+        newest = f"the newest is {whole[-1].name}"
+        if sound and sound[-1] != whole[-1]:
+            newest += f", which holds damage; the newest without is {sound[-1].name}"
+        elif not sound:
+            newest += ", which holds damage"
+        return NotFound(f"{folder} holds backups; give one of them, {newest}")
     named = shlex.quote(str(folder))
     if (folder / "namespaces").is_dir() and any((folder / "namespaces").glob("*.head")):
         return NotFound(
@@ -127,6 +134,13 @@ def _no_backup(folder: Path) -> Exception:
     return BackupIsDamaged(
         f"{folder} has no {FILE}, so it is no whole backup; it may have been killed. {_ANOTHER}"
     )
+
+
+def _is_sound(folder: Path) -> bool:
+    try:
+        return read(folder).ok
+    except BackupIsDamaged:
+        return False
 
 
 def _sum(plain: Mapping[str, Json]) -> str:

@@ -81,7 +81,9 @@ def _restored(
             tell(f"{number} of {len(kept)}: {shown_namespace(one.namespace)}")
             _carry_namespace(source, manifest, one, partial)
         tell("")
+        there = set(copying.files(to)) if replace else set[str]()
         before = placing.put(partial, to, stamp)
+    named = {one.namespace for one in manifest.namespaces}
     return Restored(
         str(to),
         str(source),
@@ -89,6 +91,7 @@ def _restored(
         erased=tuple(erased),
         missing=tuple(namespace for namespace, _ in manifest.missing),
         before=None if before is None else str(before),
+        left_behind=tuple(sorted(there - named)),
         swept=tuple(swept),
     )
 

@@ -86,6 +86,15 @@ def _lines(done: Restored) -> list[str]:
             f"[MemoryMesh] The store that was there is in {output.named(done.before)}; "
             "delete it when you do not need it any more."
         )
+    if done.left_behind:
+        names = output.some([*map(shown_namespace, done.left_behind)])
+        lines.append(f"[MemoryMesh] Only in that store, and not in the backup: {names}.")
+    for kept in done.namespaces:
+        lines += [
+            f"[MemoryMesh] {output.named(shown_namespace(kept.namespace))}, when the backup was "
+            f"made: {output.unbroken(finding)}"
+            for finding in kept.findings
+        ]
     if done.erased:
         names = output.some([*map(shown_namespace, done.erased)])
         lines.append(f"[MemoryMesh] Left out, because they were deleted since: {names}.")
@@ -104,6 +113,7 @@ def _plain(done: Restored) -> dict[str, Json]:
         "namespaces": [described(kept) for kept in done.namespaces],
         "erased": [shown_namespace(name) for name in done.erased],
         "missing": [shown_namespace(name) for name in done.missing],
+        "left_behind": [shown_namespace(name) for name in done.left_behind],
         "before": None if done.before is None else output.named(done.before),
         "swept": list(done.swept),
     }

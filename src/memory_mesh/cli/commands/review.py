@@ -12,6 +12,7 @@ from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
 _MAX_RESULTS = 1_000  # results of one call
+_PLACEHOLDER = "PROJECT"  # as `salvage` prints it
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +113,10 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     reason = options.reason or "reviewed by the caller"
     if options.give_to is not None:
-        reader = _given(mesh, reader, options)
+        reader, restored = _given(mesh, reader, options)
+        if restored is not None:
+            done = f"[MemoryMesh] Restored {restored.id}, now {restored.status.value}"
+            return output.answer(_state(restored), done, as_json=options.json)
     after = mesh.review(options.id, approve=options.approve, reason=reason, scope=reader)
     if isinstance(after, Proposal):
         done = f"[MemoryMesh] {_verdict(options)} {after.id}; {_effect(after)}"
@@ -121,17 +125,34 @@ def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int
     return output.answer(_state(after), done, as_json=options.json)
 
 
-def _given(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Scope:
-    """Changes for whom a memory that `salvage` held back is; a reader who may decide on it now."""
+def _given(
+    mesh: MemoryMesh, reader: Scope, options: argparse.Namespace
+) -> tuple[Scope, Memory | None]:
+    """Changes for whom a memory that `salvage` held back is.
+
+    Returns a reader who may decide on it now, and the memory if it was a deleted one, which is
+    restored and decided on with that. A call that was interrupted can be repeated.
+    """
     if reader.project != HELD_BACK:
         raise UsageError(
             f"--give-to is for what salvage held back: add --project {HELD_BACK}, or change the "
             "audience with update(id, scope=…) of the library"
         )
+    if options.give_to == _PLACEHOLDER:
+        raise UsageError(
+            f"put the name of a project in the place of {_PLACEHOLDER}, or '' for everybody in "
+            "the namespace"
+        )
     cli_options.refuse_agent("review --give-to")
-    to = Scope(project=options.give_to or None)
-    mesh.update(options.id, reader=reader, scope=to, reason="given to its audience after salvage")
-    return to
+    to, restored = Scope(project=options.give_to or None), None
+    held = mesh.history(options.id, scope=reader)[-1:]
+    is_held = [each.recorded_until for each in held] == [None]  # else it was given before
+    if is_held and held[0].status is Status.DELETED:
+        restored = mesh.restore(options.id, scope=reader)
+    if is_held:
+        given = "given to its audience after salvage"
+        mesh.update(options.id, reader=reader, scope=to, reason=given)
+    return to, restored
 
 
 def _verdict(options: argparse.Namespace) -> str:

@@ -110,12 +110,13 @@ def _commands(each: SalvagedNamespace, held: HeldBack, folder: str) -> tuple[str
         "db-dir": folder,
     }
     audience, where = _options(given), _options(place)
-    if held.status is Status.DELETED:
-        shown = f"memory-mesh history --id {held.id}{audience}{where}"
-        return shown, f"memory-mesh restore --id {held.id}{audience}{where}"
-    look = f"memory-mesh review --as-owner --id {held.id}{where}"
     to = " --give-to PROJECT" if held.project == HELD_BACK else ""
-    return look, f"memory-mesh review --id {held.id} --approve{to}{audience}{where}"
+    accept = f"memory-mesh review --id {held.id} --approve{to}{audience}{where}"
+    if held.status is not Status.DELETED:
+        return f"memory-mesh review --as-owner --id {held.id}{where}", accept
+    if not to:
+        accept = f"memory-mesh restore --id {held.id}{audience}{where}"
+    return f"memory-mesh history --id {held.id}{audience}{where}", accept
 
 
 def _options(given: Mapping[str, str | None]) -> str:

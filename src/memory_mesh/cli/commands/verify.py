@@ -8,7 +8,9 @@ from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Verification
+from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.users import shown_namespace, user_namespace
+from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = "memory-mesh verify --checkpoint today.json"
 _NEXT = (
@@ -44,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
                 f"there is no namespace {name} in {mesh.config.db_dir}; {which}. Check --db-dir"
             )
         found = mesh.verify(checkpoint=options.checkpoint, against=options.against)
+        if found.ok and not mesh.namespaces():
+            raise _no_store(mesh)
     if options.json:
         output.say_json(_plain(name, found))
     else:
@@ -67,6 +71,8 @@ def _all(options: argparse.Namespace) -> int:
             ).verify()
             for name in mesh.namespaces()
         }
+        if not each:
+            raise _no_store(mesh)
     if options.json:
         output.say_json([_plain(name, found) for name, found in each.items()])
     else:
@@ -81,6 +87,11 @@ def _all(options: argparse.Namespace) -> int:
         f"{len(wrong)} of {len(each)} {are} damaged: {output.some(wrong)}. "
         f"{_NEXT.format(of=' --namespace NAME')}"
     )
+
+
+def _no_store(mesh: MemoryMesh) -> NotFound:
+    folder = masked(str(mesh.config.db_dir))
+    return NotFound(f"there is no store in {folder}, so nothing to verify. Check --db-dir")
 
 
 def _counted(found: Verification) -> str:

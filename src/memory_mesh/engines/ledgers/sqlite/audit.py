@@ -5,6 +5,7 @@ from datetime import datetime
 from memory_mesh.engines.ledgers.sqlite import rows, spool
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import looked_at
+from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Block, Checkpoint, Cursor, Finding, Verification
@@ -60,8 +61,9 @@ class SqliteAudit:
         except StoreIsDamaged as error:  # nothing of it can be opened
             said = looked_at(str(error), namespace)
             return Verification(namespace, left, (Finding("opening", said),), None)
-        if flaw is not None:
-            findings = (Finding("head file", str(flaw)), *found.findings)
+        wrong = flaw or head_file.unreadable(self._files.spool(namespace))
+        if wrong is not None:
+            findings = (Finding("head file", str(wrong)), *found.findings)
             found = replace(found, findings=findings)
         checked = {**found.checked, "head file": 1, **left}
         return replace(found, checked=checked)

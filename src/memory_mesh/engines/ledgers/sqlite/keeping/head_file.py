@@ -29,6 +29,7 @@ SUFFIX = ".head"
 BYTES = 192
 _FORM = "v1"
 _FIELDS = 7
+_TRIES = 3
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _TYPES = (str, int, int, int, bytes)  # of a row that we wrote
 _STANDS = (
@@ -104,6 +105,25 @@ def read(database: Path) -> Mark | None:
         finally:
             os.close(descriptor)
     return None
+
+
+def unreadable(database: Path) -> str | None:
+    """What is wrong with a head file that says nothing; None if it is sound, empty or not there.
+
+    One that is just written may be read half: it is read again. Any file beside it names it.
+    """
+    path = path_of(database)
+    for _ in range(_TRIES):
+        try:
+            data = path.read_bytes()[:BYTES]
+        except FileNotFoundError:
+            return None
+        if not data or parsed(data) is not None:
+            return None
+    return (
+        f"{path} cannot be read, so a loss of acknowledged writes would not be noticed. The next "
+        "write to the namespace writes it anew"
+    )
 
 
 def write(database: Path, mark: Mark) -> None:
