@@ -128,5 +128,6 @@ def test_a_bare_installation_has_what_its_commands_need(installed: Path, tmp_pat
     home = tmp_path / "home"
     home.mkdir()
     cli = isolated(installed, home, str(installed / "memory-mesh"))
+    assert cli("store", "--content", ANSWER).code == 0
     for words in (("--help",), ("completion", "bash"), ("stats",), ("verify",), ("config",)):
         assert cli(*words).code == 0, words
