@@ -116,7 +116,7 @@ def unreadable(database: Path) -> str | None:
     for _ in range(_TRIES):
         try:
             data = path.read_bytes()[:BYTES]
-        except FileNotFoundError:
+        except OSError:  # not there, or for others: `read` says nothing of it either
             return None
         if not data or parsed(data) is not None:
             return None
