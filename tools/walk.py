@@ -52,7 +52,7 @@ CALLBACKS = {
     "verbs/users.py names_no_user.<locals>.call": "runs once its arguments are checked",
     "flows/remember.py _remember_slice.<locals>.<lambda>": "decides inside the write transaction",
     "flows/late_vectors.py _commit.<locals>.<lambda>": "decides inside the write transaction",
-    "flows/search_plan.py body_search.<locals>.<lambda>": "asks the index inside the read",
+    "flows/search_plan.py body_search.<locals>.ask": "asks the index inside the read",
     "process/redactor.py StoreRedactor.text": "redacts each text that the scrubber uncovers",
     "store.py OpenStore.existing_index": "opens the index at its first use",
 }

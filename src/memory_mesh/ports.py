@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 
+from memory_mesh.keyword_port import Keywords
 from memory_mesh.model import (
     Block,
     Body,
@@ -19,7 +20,6 @@ from memory_mesh.model import (
     Json,
     Lens,
     Link,
-    Matches,
     Memory,
     Nearest,
     Page,
@@ -38,13 +38,16 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.model.commit import MAX_LINKS
-from memory_mesh.typed import TYPE_CHECKING, Protocol
+from memory_mesh.typed import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from memory_mesh.model.block import Observed
     from memory_mesh.model.pack import Injection
     from memory_mesh.model.query import Similar, Vectored
     from memory_mesh.model.trigger import MemoryMetadata, Triggered
+
+# Asks a body of the index for the nearest (number, cosine); None when it cannot be read here.
+AskBody: TypeAlias = Callable[[Body, int], "list[tuple[int, float]] | None"]
 
 
 class Clock(Protocol):
@@ -74,16 +77,11 @@ class Releasable(Forkable, Protocol):
 class Search(Protocol):
     """Find versions in one read transaction: by keyword, by meaning, by their place."""
 
-    def match(
-        self, terms: Sequence[str], lens: Lens, limit: int, *, literal: bool = False
-    ) -> Matches:
-        """The best versions by keyword among those the lens sees; `literal`: by these words only.
+    def keywords(self, lens: Lens) -> Keywords:
+        """The words of the texts that a lens may ask for."""
 
-        Else other names of a word count too, and for one that nobody stored what it may mean.
-        """
-
-    def near(self, question: Question, lens: Lens) -> Nearest:
-        """The best versions by meaning, exact above the body that the question may ask."""
+    def near(self, question: Question, lens: Lens, body: AskBody | None = None) -> Nearest:
+        """The best versions by meaning, exact above the body of the index, which `body` asks."""
 
     def similar(self, sought: "Similar") -> list[list[tuple[str, float]]]:
         """Of each text the ids of memories that are near enough, with their cosines, nearest first.
@@ -116,7 +114,7 @@ class Lookup(Protocol):
         """The numbers of the versions of these memories that the lens sees, by id."""
 
     def load(self, versions: Sequence[int], lens: Lens | None = None) -> dict[int, Memory]:
-        """Versions by their number, as found by `match`; a lens tells which are expired."""
+        """Versions by their number, as a search found them; a lens tells which are expired."""
 
     def page(
         self,

@@ -20,7 +20,8 @@ from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.blocks import use_entry
 from memory_mesh.flows.graph import linked, strength
-from memory_mesh.flows.recall import below_newer, find
+from memory_mesh.flows.rank import below_newer
+from memory_mesh.flows.recall import find
 from memory_mesh.model import Explanation, Hit, Hits, Lens, Memory, Query
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.graph import EPISODE
@@ -124,7 +125,7 @@ def _above_floor(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
 
 def floor(rules: PackRules, scores: Iterable[float]) -> float:
     """The score that a memory needs, as in `search`."""
-    return profiles.least_score(rules.profile, rules.min_relevance, scores)
+    return profiles.named(rules.profile).least_score(rules.min_relevance, scores)
 
 
 def hits_wanted(rules: PackRules) -> int:
@@ -139,7 +140,7 @@ def _told(explanation: Explanation, below: Sequence[LeftOut]) -> Explanation:
 
 
 def _of_hits(rules: PackRules, hits: Hits) -> list[Wanted]:
-    by_margin = rules.profile == profiles.MESH and not hits.explanation.reranked
+    by_margin = profiles.named(rules.profile).weighs and not hits.explanation.reranked
     return [
         Wanted(
             hit.memory,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from memory_mesh.fastdataclass import replace
-from memory_mesh.flows import decide as flows_decide
+from memory_mesh.flows import decide as flows_decide, keyword_plan
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.linking import comparable, similar_stored, with_similar
 from memory_mesh.flows.prepare import Worded, clean, embed
@@ -62,7 +62,8 @@ def _candidates(access: Access, worded: Worded) -> dict[str, float | None]:
         found |= dict(near)
     with access.ledger.read(access.namespace) as snapshot:
         lens = Lens(snapshot.head().recorded_at, scope=draft.scope, any_validity=True)
-        matches = snapshot.match(telling_words(wording.terms), lens, CANDIDATES, literal=True)
+        words = telling_words(wording.terms)
+        matches = keyword_plan.match(snapshot, words, lens, CANDIDATES, literal=True)
         ids = [each.id for each in snapshot.load([one.version for one in matches.found]).values()]
         compared = {} if space is None else snapshot.vectors(space, ids)
     for id_ in ids:  # without vectors words alone decide

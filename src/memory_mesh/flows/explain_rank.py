@@ -20,11 +20,10 @@ from functools import lru_cache
 
 from memory_mesh.errors import MeshError
 from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.flows import recall
+from memory_mesh.flows import rank as flows_rank, recall
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.explain import without_successor
 from memory_mesh.flows.prepare import redact
-from memory_mesh.flows.search_plan import question_terms
 from memory_mesh.model import Fused, Hit, Hits, Lens, Memory, Query, Question, Status
 from memory_mesh.model.why import Gate, Rank, Why
 from memory_mesh.policy.audience import AUDIENCE, seen_through
@@ -74,7 +73,7 @@ class Stand:
 
 def why_found(access: Access, asked: Asked) -> Why:
     """Explains the place of a memory in the answer to a question, or its absence."""
-    recall.check_profile(asked.query.profile)
+    profiles.named(asked.query.profile)  # one that does not exist is an error at once
     asked = replace(asked, query=replace(asked.query, text=redact(access, asked.query.text)))
     with access.ledger.read(access.namespace) as snapshot:
         sighted = sight(snapshot, asked)
@@ -132,9 +131,9 @@ class _Watch:
         self.vanished: Sighted | None = None
         self.stand: Stand | None = None
         self.missed: gates.Missed | None = None
-        self.looked: recall.Looked | None = None
+        self.looked: flows_rank.Looked | None = None
 
-    def __call__(self, snapshot: Snapshot, looked: recall.Looked) -> None:
+    def __call__(self, snapshot: Snapshot, looked: flows_rank.Looked) -> None:
         """Keeps what was seen, and where the memory stands in it."""
         asked, self.looked = self._asked, looked
         version = snapshot.numbers([asked.id], asked.query.lens).get(asked.id)
@@ -182,27 +181,27 @@ def _cut(asked: Asked, watch: _Watch, stand: Stand) -> tuple[Gate, list[Memory]]
     if stand.left_out:
         return Gate.THRESHOLD, []
     above = stand.above
-    if query.profile in profiles.RANKED:  # its threshold comes before the limit
+    if _reorders(query):  # its threshold comes before the limit
         if not similar_enough(query, stand.fused):
             return Gate.THRESHOLD, []
         above = sum(similar_enough(query, each) for each in looked.best[:above])
     most = query.limit if asked.reranking is None else asked.reranking.candidates
     if above >= max(query.limit, most):
         return Gate.LIMIT, []
-    if stand.fused.score < recall.least_score(query, looked.best):
+    if stand.fused.score < flows_rank.least_score(query, looked.best):
         return Gate.THRESHOLD, []
     newer = _newer(asked, looked.found)
     return (Gate.OLDER, newer) if newer else (Gate.LIMIT, [])
 
 
-def _newer(asked: Asked, found: recall.Found) -> list[Memory]:
+def _newer(asked: Asked, found: flows_rank.Found) -> list[Memory]:
     """What stands above a hit although it was found below it, or not at all."""
     hits = found.hits[: asked.query.limit]
     places = {hit.id: place for place, hit in enumerate(hits)}
     if asked.id not in places:
         return []
     memories = {each.id: each for each in (*(hit.memory for hit in found.hits), *found.brought)}
-    question = asked.query.text if asked.query.profile == profiles.MESH else None
+    question = asked.query.text if profiles.named(asked.query.profile).weighs else None
     above = newer_first.above(hits, found.guesses, memories, question)
     return [
         memories[id_]
@@ -211,9 +210,11 @@ def _newer(asked: Asked, found: recall.Found) -> list[Memory]:
     ]
 
 
-def _stand(snapshot: Snapshot, query: Query, looked: recall.Looked, version: int) -> Stand | None:
+def _stand(
+    snapshot: Snapshot, query: Query, looked: flows_rank.Looked, version: int
+) -> Stand | None:
     """Where a version stands among the candidates; None if it is none of them."""
-    if query.profile == profiles.MESH:
+    if profiles.named(query.profile).weighs:
         return _weighed(query, looked, version)
     best, left_out = looked.best, False
     if all(each.version != version for each in best):
@@ -227,18 +228,19 @@ def _stand(snapshot: Snapshot, query: Query, looked: recall.Looked, version: int
 
 
 def _reorders(query: Query) -> bool:
-    return query.profile in profiles.RANKED
+    return profiles.named(query.profile).reorders
 
 
 def _all_candidates(
-    snapshot: Snapshot, query: Query, looked: recall.Looked, version: int
+    snapshot: Snapshot, query: Query, looked: flows_rank.Looked, version: int
 ) -> tuple[Sequence[Fused], bool]:
     """Every candidate of a profile, with those beyond its depth; True if a rule left it out."""
-    if query.profile != profiles.POINTS:
+    profile = profiles.named(query.profile)
+    if not profile.by_triggers:
         from memory_mesh.policy.ranking import fusion
 
         legs = looked.legs
-        return fusion.fuse(query.profile, legs, len(legs.keyword.found) + len(legs.vector)), False
+        return fusion.fuse(profile, legs, len(legs.keyword.found) + len(legs.vector)), False
     from memory_mesh.flows import injection
 
     rules = query.rules
@@ -252,7 +254,7 @@ def _all_candidates(
     return best, False
 
 
-def _weighed(query: Query, looked: recall.Looked, version: int) -> Stand | None:
+def _weighed(query: Query, looked: flows_rank.Looked, version: int) -> Stand | None:
     """Where a version stands in the default profile."""
     table = looked.table
     known = {each.version: (above, each) for above, each in enumerate(looked.best)}
@@ -293,13 +295,15 @@ def _trees(order: str) -> tuple[tree_shares.Node, ...]:
     return tree_shares.read(source, "margin")
 
 
-def _missed(snapshot: Snapshot, query: Query, looked: recall.Looked, version: int) -> gates.Missed:
+def _missed(
+    snapshot: Snapshot, query: Query, looked: flows_rank.Looked, version: int
+) -> gates.Missed:
     """What is known of a version that is no candidate."""
     prepared, legs = looked.prepared, looked.legs
     space = prepared.space
     question = None if space is None else Question(space, prepared.vector, 0)
     placed = snapshot.around([version], query.lens, question).get(version)
-    terms = question_terms(query)
+    terms = prepared.reading.asked
     held = frozenset(() if placed is None else placed.terms.split())
     return gates.Missed(
         tuple(dict.fromkeys(term for term in terms if term in held)),
@@ -320,11 +324,10 @@ def _rank(query: Query, watch: _Watch, hit: Hit | None, place: int) -> Rank:
         return Rank(place, score, 0.0, 0.0, lifts={"older": score}, profile=query.profile)
     score = stand.fused.score if hit is None else hit.score
     lifts: dict[str, float] = {}
-    if "trigger" in stand.fused.parts and query.profile == profiles.MESH:
+    if "trigger" in stand.fused.parts and profiles.named(query.profile).weighs:
         lifts["trigger"] = (1 - stand.fused.score) / (1 - CALLED) * CALLED
     if score > stand.fused.score:
         lifts["older"] = score - stand.fused.score
-    ranked = query.profile in profiles.RANKED
     return Rank(
         place,
         score,
@@ -335,8 +338,8 @@ def _rank(query: Query, watch: _Watch, hit: Hit | None, place: int) -> Rank:
         stand.fused.parts,
         query.profile,
         stand.candidates,
-        recall.least_score(query, looked.best) if query.min_relevance else None,
-        similarity(stand.fused.parts) if ranked else None,
+        flows_rank.least_score(query, looked.best) if query.min_relevance else None,
+        similarity(stand.fused.parts) if _reorders(query) else None,
     )
 
 

@@ -1,21 +1,21 @@
-"""What a search asks of the ledger and the index, and in which order.
+"""What a search asks of the ledger and the index, and in which order. It knows ports, not engines.
 
-It knows ports, not engines. Which terms to ask, synonyms, spelling and budgets are still decided in
-the SQLite ledger (engines/ledgers/sqlite/keywords.py).
+::
+
+    Query ── read once ──▶ Reading(terms, names, times, what is asked for)
+      ▼
+    keyword leg            keyword_plan.py: terms, other names, spellings, budgets, visibility
+      ▼
+    vector leg             near(question, lens): body by index, tail by exact scan
+      ▼
+    Legs, and what an explanation tells of them
 """
 
-from collections.abc import Callable
-
 from memory_mesh.fastdataclass import replace
+from memory_mesh.flows import keyword_plan
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.prepare import PreparedQuery
-from memory_mesh.model import (
-    Body,
-    Explanation,
-    Query,
-    Question,
-    Space,
-)
+from memory_mesh.model import Body, Explanation, Query, Question, Space
 from memory_mesh.policy.ranking import (
     profiles,
     question as ranking_question,
@@ -23,19 +23,29 @@ from memory_mesh.policy.ranking import (
 )
 from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
-from memory_mesh.ports import Snapshot
+from memory_mesh.ports import AskBody, Snapshot
 
 
 def read_question(query: Query) -> Reading:
-    """Analyses the question; only the profile `mesh` reads times and speakers from it."""
-    if query.profile != profiles.MESH:
-        return Reading(query.text, tuple(analyze.query_terms(query.text)))
-    return ranking_question.read(query.text, (), query.lens.now)
+    """Analyses the question, once; only the profile `mesh` reads times and speakers from it."""
+    profile = profiles.named(query.profile)
+    if profile.weighs:
+        return ranking_question.read(query.text, (), query.lens.now)
+    terms = tuple(analyze.query_terms(query.text))
+    if not profile.literal:
+        return Reading(query.text, terms, asked=terms)
+    tokens = " ".join(analyze.rfc_tokens(query.text))
+    return Reading(query.text, terms, asked=tuple(analyze.query_terms(tokens)))
 
 
-def name_speakers(snapshot: Snapshot, query: Query, reading: Reading) -> Reading:
+def possible_names(query: Query) -> list[str]:
+    """The words of the question that may name a speaker; only the profile `mesh` looks for them."""
+    weighs = profiles.named(query.profile).weighs
+    return ranking_question.words(query.text) if weighs else []
+
+
+def name_speakers(snapshot: Snapshot, query: Query, reading: Reading, words: list[str]) -> Reading:
     """Adds the speakers that the question names, if their memories are visible."""
-    words = ranking_question.words(query.text) if query.profile == profiles.MESH else ()
     if not words:
         return reading
     return ranking_question.without_names(reading, snapshot.speakers(words, query.lens))
@@ -45,10 +55,10 @@ def gather(
     access: Access, snapshot: Snapshot, query: Query, prepared: PreparedQuery, pending: int = 0
 ) -> tuple[relevance.Legs, Explanation]:
     """Runs keyword and vector search to the profile's depth; `pending` texts have no vector."""
-    head = snapshot.head()
-    depth = profiles.depth(query.profile, query.limit, head.position)
-    literal = query.profile == "rrf"  # RFC-0011 knows no other names of a word
-    matches = snapshot.match(question_terms(query), query.lens, depth, literal=literal)
+    head, profile = snapshot.head(), profiles.named(query.profile)
+    depth = profile.depth(query.limit, head.position)
+    asked = prepared.reading.asked
+    matches = keyword_plan.match(snapshot, asked, query.lens, depth, literal=profile.literal)
     explanation = Explanation(
         query.profile,
         dropped=matches.dropped,
@@ -57,12 +67,9 @@ def gather(
     )
     if prepared.space is None:
         return relevance.Legs(matches), explanation
-    ranked = query.profile in profiles.RANKED
-    also = tuple(match.version for match in matches.found) if ranked else ()
-    question = Question(
-        prepared.space, prepared.vector, depth, also, body_search(access, prepared, prepared.space)
-    )
-    nearest = snapshot.near(question, query.lens)
+    also = tuple(match.version for match in matches.found) if profile.reorders else ()
+    question = Question(prepared.space, prepared.vector, depth, also)
+    nearest = snapshot.near(question, query.lens, body_search(access, prepared, prepared.space))
     explanation = replace(
         explanation,
         space=prepared.space.name,
@@ -73,20 +80,15 @@ def gather(
     return relevance.Legs(matches, (*nearest.found, *nearest.also)), explanation
 
 
-def question_terms(query: Query) -> list[str]:
-    """Returns the search terms: RFC-0011's tokens for profile `rrf`, else our analyzer's."""
-    if query.profile == "rrf":
-        return analyze.query_terms(" ".join(analyze.rfc_tokens(query.text)))
-    return analyze.query_terms(query.text)
-
-
-def body_search(
-    access: Access, prepared: PreparedQuery, space: Space
-) -> Callable[[Body, int], list[tuple[int, float]] | None] | None:
+def body_search(access: Access, prepared: PreparedQuery, space: Space) -> AskBody | None:
     """Returns the function with which the ledger asks the index, or None without an index."""
     index = access.index()
     if index is None:
         return None
-    return lambda body, limit: index.near(
-        access.namespace, space.name, body=body, vector=prepared.vector, limit=limit
-    )
+
+    def ask(body: Body, limit: int) -> list[tuple[int, float]] | None:
+        return index.near(
+            access.namespace, space.name, body=body, vector=prepared.vector, limit=limit
+        )
+
+    return ask

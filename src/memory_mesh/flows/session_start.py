@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.lessons import INJECTED, lens_on_lessons
-from memory_mesh.flows.recall import below_newer
+from memory_mesh.flows.rank import below_newer
 from memory_mesh.model import Lens, Memory
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.pack import Section

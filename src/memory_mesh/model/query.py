@@ -1,12 +1,12 @@
-"""What a search asks: the lens, the query, and the question put to the ledger."""
+"""What a search asks: the lens, the query, and the questions put to the ledger."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model.memory import Scope, Status
-from memory_mesh.model.vector import Body, Space
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.model.vector import Space
+from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from memory_mesh.model.filter import Filter
@@ -51,7 +51,38 @@ class Question:
     vector: bytes
     limit: int
     also: tuple[int, ...] = ()
-    body: "Callable[[Body, int], list[tuple[int, float]] | None] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Texts that hold a word; of several words all of them, close together."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Texts that one of the expressions finds."""
+
+    of: "tuple[Expression, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Texts that all of the expressions find."""
+
+    of: "tuple[Expression, ...]"
+
+
+Expression: TypeAlias = "Name | AnyOf | AllOf"  # what texts are asked for by their words
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """How many texts hold an expression, and which, where they are few."""
+
+    count: int
+    texts: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
-from memory_mesh.policy.ranking.profiles import POINTS
+from memory_mesh.policy.ranking import profiles
 from memory_mesh.ports import Reranker
 from memory_mesh.process.cache import CacheStats
 from memory_mesh.typed import TYPE_CHECKING
@@ -96,7 +96,9 @@ class SearchVerbs(View):
             dict(weights or {}),
             min_similarity,
             check_share(min_relevance, "min_relevance"),
-            self._points_rules(lens.scope.agent, limit) if profile == POINTS else None,
+            self._points_rules(lens.scope.agent, limit)
+            if profiles.named(profile).by_triggers
+            else None,
         )
         with self._span(telemetry.SEARCH) as span:
             span.asked(question.text)

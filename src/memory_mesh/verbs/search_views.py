@@ -12,7 +12,6 @@ from memory_mesh.typed import TypeVar
 from memory_mesh.view import View
 
 Kind = TypeVar("Kind")
-_NOT_COMPARABLE = tuple(name for name in (*profiles.PROFILES, *profiles.RANKED) if name != "mesh")
 
 
 def search_views(
@@ -40,7 +39,7 @@ def search_views(
             "rerank and also cannot be combined: hits of several views are merged by score, and a "
             "reranker's order would be lost; leave out one of the two, or search each view"
         )
-    if query.profile in _NOT_COMPARABLE:
+    if not profiles.named(query.profile).weighs:
         raise InvalidInput(
             f"also merges hits by score, and a score of the profile {query.profile!r} cannot be "
             "compared with that of another view; use the profile 'mesh', or search each view"

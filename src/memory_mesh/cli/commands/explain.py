@@ -8,7 +8,7 @@ from memory_mesh.formats.fences import fence_word
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model.why import Why
 from memory_mesh.policy.audience import AUDIENCE
-from memory_mesh.policy.ranking.profiles import MESH, PROFILES, RANKED
+from memory_mesh.policy.ranking.profiles import MESH, NAMES
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh explain mem_1767225600000_0a1b2c --query "dark themes"'
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--profile",
         default=MESH,
-        choices=(*PROFILES, *RANKED),
+        choices=NAMES,
         help="how the search ranks",
     )
     add("--min-relevance", type=float, metavar="0..1", help="the threshold of the search")

@@ -7,6 +7,8 @@ from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Lens, Memory, Query, Scope, Status, record
 from memory_mesh.model.why import Gate, Rank
 from memory_mesh.policy.audience import filter_text, read_by
+from memory_mesh.policy.ranking import profiles
+from memory_mesh.policy.ranking.rerank import least_similarity
 
 _PARTS = ("project", "agent", "session")
 
@@ -92,11 +94,11 @@ def below_threshold(memory: Memory, query: Query, rank: Rank) -> tuple[str, ...]
         return (
             (
                 f"{memory.id} is similar to the question by {rank.similarity:.2f}, less than "
-                f"the search asks for ({_least_similar(query):.2f})."
+                f"the search asks for ({least_similarity(query):.2f})."
             ),
             "Lower min_similarity to see it.",
         )
-    if rank.profile == "points":
+    if profiles.named(rank.profile).by_triggers:
         return (
             (
                 f"A trigger calls {memory.id} up, but the rules of the agent leave it out: by its "
@@ -166,14 +168,6 @@ def _other_time(memory: Memory, then: Memory | None, lens: Lens) -> tuple[str, .
 
 def _until(moment: datetime | None) -> str:
     return "then" if moment is None else record.iso(moment)
-
-
-def _least_similar(query: Query) -> float:
-    from memory_mesh.policy.ranking import profiles
-
-    if query.min_similarity is not None:
-        return query.min_similarity
-    return profiles.LANE_MIN_SIMILARITY if query.profile == "lane" else 0.0
 
 
 def audience(scope: Scope) -> str:

@@ -10,15 +10,16 @@ other leg's order. Every candidate keeps the parts that its score was made of.
 import heapq
 
 from memory_mesh.model import Fused
+from memory_mesh.policy.ranking.profiles import Profile
 from memory_mesh.policy.ranking.relevance import Legs, leg_relevance
 from memory_mesh.policy.ranking.rrf import rrf
 
 VECTOR_WEIGHT = 0.6  # best on the dev conversations; 0.7 suits long messages
 
 
-def fuse(profile: str, legs: Legs, limit: int) -> list[Fused]:
+def fuse(profile: Profile, legs: Legs, limit: int) -> list[Fused]:
     """Returns the best `limit` versions, best first; in a tie the newer version wins."""
-    scored = rrf(legs) if profile == "rrf" else _weighted(legs)
+    scored = rrf(legs) if profile.by_place else _weighted(legs)
     if len(scored) <= 2 * limit:
         return sorted(scored, key=_order)[:limit]
     return heapq.nsmallest(limit, scored, key=_order)

@@ -37,6 +37,7 @@ class Reading:
     forms: Mapping[str, tuple[tuple[str, float], ...]] = field(
         default_factory=dict
     )  # other words for a term, and what each counts beside it
+    asked: tuple[str, ...] = ()  # what keyword search asks for: all terms of the text, names too
 
 
 def words(text: str) -> list[str]:
@@ -50,11 +51,16 @@ def words(text: str) -> list[str]:
 
 def read(text: str, names: Collection[str], now: datetime) -> Reading:
     """Removes the names of known speakers from a question, unless nothing else is left."""
-    terms = analyze.query_terms(text)[:MAX_TERMS]
+    terms = tuple(analyze.query_terms(text))
     about_time = not _WHEN.isdisjoint(text.lower().split()[:_OPENING])
     period = time_expressions.read(text, now)
     found = Reading(
-        text, tuple(terms), frozenset(), about_time, period, identifiers=identifiers(text)
+        text,
+        terms[:MAX_TERMS],
+        about_time=about_time,
+        period=period,
+        identifiers=identifiers(text),
+        asked=terms,
     )
     return without_names(found, names)
 

@@ -15,19 +15,30 @@ from memory_mesh.policy.ranking.relevance import similarity
 
 def rank(query: Query, found: Sequence[tuple[Fused, Memory]]) -> list[Fused]:
     """Returns all candidates in the order of the query's profile, best first."""
-    now = query.lens.now
-    if query.profile == "lane":
-        boosted = lane.intents(query.text)
-        scored = [lane_score(fused, memory, now, boosted) for fused, memory in found]
-    else:
-        weights = composite_weights(query.weights)
-        scored = [composite_score(fused, memory, now, weights) for fused, memory in found]
+    scored = _SCORED[query.profile](query, found)
     return sorted(scored, key=lambda fused: (-fused.score, -fused.version))
 
 
 def similar_enough(query: Query, fused: Fused) -> bool:
     """True if the candidate reaches the query's threshold of similarity, or the profile's."""
-    min_similarity = query.min_similarity
-    if min_similarity is None:
-        min_similarity = profiles.LANE_MIN_SIMILARITY if query.profile == "lane" else 0.0
-    return similarity(fused.parts) >= min_similarity
+    return similarity(fused.parts) >= least_similarity(query)
+
+
+def least_similarity(query: Query) -> float:
+    """The similarity that a candidate needs."""
+    if query.min_similarity is not None:
+        return query.min_similarity
+    return profiles.named(query.profile).min_similarity
+
+
+def _by_lane(query: Query, found: Sequence[tuple[Fused, Memory]]) -> list[Fused]:
+    boosted = lane.intents(query.text)
+    return [lane_score(fused, memory, query.lens.now, boosted) for fused, memory in found]
+
+
+def _by_composite(query: Query, found: Sequence[tuple[Fused, Memory]]) -> list[Fused]:
+    weights = composite_weights(query.weights)
+    return [composite_score(fused, memory, query.lens.now, weights) for fused, memory in found]
+
+
+_SCORED = {"lane": _by_lane, "composite": _by_composite}

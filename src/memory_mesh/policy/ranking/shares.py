@@ -65,27 +65,39 @@ def of_margin(
 
 def of_score(profile: str, found: Fused, weights: Mapping[str, float]) -> Shares:
     """Returns the shares of one candidate of another profile in its score."""
-    parts = found.parts
-    if profile == "composite":
-        shares = {name: weight * parts[name] for name, weight in composite_weights(weights).items()}
-    elif profile == "lane":
-        shares = _by_factors(parts)
-    elif profile == "points":
-        shares = {name: parts.get(name, 0.0) / 100 for name in _POINTS}
-        shares["most"] = found.score - sum(shares.values())
-    else:
-        terms = {name: parts.get(name, 0.0) for name in _LISTS}
-        most = sum(terms.values()) / found.score if found.score else 1.0
-        shares = {name: term / most for name, term in terms.items()}
+    shares = _MADE_OF[profile](found, weights)
     tree_shares.checked(0.0, shares, found.score)
     return Shares(*tree_shares.balanced(found.score, shares))
 
 
-def _by_factors(parts: Mapping[str, float]) -> dict[str, float]:
+def _by_weights(found: Fused, weights: Mapping[str, float]) -> dict[str, float]:
+    return {name: weight * found.parts[name] for name, weight in composite_weights(weights).items()}
+
+
+def _by_factors(found: Fused, _weights: Mapping[str, float]) -> dict[str, float]:
     """What each factor of a product changes, in the order of the factors."""
-    score = similarity(parts)
+    score = similarity(found.parts)
     shares = {"similarity": score}
     for name in _FACTORS:
-        shares[name] = score * parts[name] - score
-        score *= parts[name]
+        shares[name] = score * found.parts[name] - score
+        score *= found.parts[name]
     return shares
+
+
+def _by_points(found: Fused, _weights: Mapping[str, float]) -> dict[str, float]:
+    shares = {name: found.parts.get(name, 0.0) / 100 for name in _POINTS}
+    return shares | {"most": found.score - sum(shares.values())}
+
+
+def _by_lists(found: Fused, _weights: Mapping[str, float]) -> dict[str, float]:
+    terms = {name: found.parts.get(name, 0.0) for name in _LISTS}
+    most = sum(terms.values()) / found.score if found.score else 1.0
+    return {name: term / most for name, term in terms.items()}
+
+
+_MADE_OF = {
+    "composite": _by_weights,
+    "lane": _by_factors,
+    "points": _by_points,
+    "rrf": _by_lists,
+}

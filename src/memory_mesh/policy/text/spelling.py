@@ -4,13 +4,11 @@ A misspelt word is one edit away from the right one, another form of a word begi
 compound begins with a word of its own. Whoever calls has the stored words and offers some of them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.policy.text import analyze
 
-Seen = Callable[[str], bool]  # whether a text that the reader sees holds a word
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LEAST = 5  # letters; a shorter word has too many neighbours
 BEGINNING = 4  # letters: edits before that are tried one by one
@@ -58,15 +56,14 @@ def beginnings(term: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((term[:cut], *half, term[:BEGINNING])))
 
 
-def stand_ins(term: str, words: Iterable[str], seen: Seen = bool) -> tuple[Other, ...]:
-    """Returns the stored words that a term may mean and the reader sees, the nearest first."""
+def stand_ins(term: str, words: Iterable[str]) -> tuple[Other, ...]:
+    """Returns the stored words that a term may mean, the nearest first."""
     spelt = [term.removesuffix(ending) for ending in _ENDINGS if term.endswith(ending)]
     weighed = [
         (_nearness(term, word, spelt), word) for word in words if word.isalpha() and word != term
     ]
     best = sorted((-weight, word) for weight, word in weighed if weight)
-    found = (Other((word,), -weight) for weight, word in best if seen(word))
-    return tuple(islice(found, MAX_READINGS))
+    return tuple(Other((word,), -weight) for weight, word in best)
 
 
 def respelt(term: str) -> list[str]:
@@ -87,10 +84,9 @@ def respelt(term: str) -> list[str]:
     return sorted({analyze.stem(word) for word in near} - {term})
 
 
-def meant(spellings: Iterable[str], seen: Seen = bool) -> tuple[Other, ...]:
-    """The spellings that were found and the reader sees, as words that the term may mean."""
-    found = (Other((word,), _MISSPELT) for word in spellings if seen(word))
-    return tuple(islice(found, MAX_READINGS))
+def meant(spellings: Iterable[str]) -> tuple[Other, ...]:
+    """The spellings that were found, as words that the term may mean."""
+    return tuple(Other((word,), _MISSPELT) for word in spellings)
 
 
 def told(

@@ -10,7 +10,6 @@ from datetime import datetime
 from memory_mesh.engines.ledgers.sqlite import (
     commit,
     conflicts as sqlite_conflicts,
-    keywords,
     rows,
     sessions,
     vectors,
@@ -27,7 +26,6 @@ from memory_mesh.model import (
     Head,
     Indexed,
     Lens,
-    Matches,
     Memory,
     Nearest,
     Page,
@@ -39,13 +37,14 @@ from memory_mesh.model import (
     SkillQuery,
     Space,
     Standing,
-    Status,
     Wanted,
 )
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from memory_mesh.keyword_port import Keywords
     from memory_mesh.model.query import Similar, Vectored
+    from memory_mesh.ports import AskBody
 
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
@@ -175,10 +174,6 @@ def _cursor(cursor: str | None) -> int | None:
     return int(cursor)
 
 
-_LIVE = frozenset({Status.ACTIVE})
-_MAX_CHECKED_TEXTS = 10_000  # if none of these is visible, the reader does not know their word
-
-
 class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
     """Implements `ports.Snapshot`: a namespace at one moment."""
 
@@ -197,19 +192,17 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
         """What bears on a write as it is now, for work worth doing before the transaction."""
         return commit.standing(self._db, wanted, self.head().recorded_at)
 
-    def match(
-        self, terms: Sequence[str], lens: Lens, limit: int, *, literal: bool = False
-    ) -> Matches:
-        """The best versions by keyword among those the lens sees."""
-        present = lens.as_of is None and lens.statuses == _LIVE
-        tables = ("live",) if present else ("live", "rest")
-        holds = None if literal else self._holds(lens)
-        return keywords.match(self._db, tables, terms, limit, self._visible(lens), holds=holds)
+    def keywords(self, lens: Lens) -> "Keywords":
+        """The words of the texts that a lens may ask for."""
+        from memory_mesh.engines.ledgers.sqlite.keywords import SqliteKeywords
 
-    def near(self, question: Question, lens: Lens) -> Nearest:
-        """The best versions by meaning, exact above the body that the question may ask."""
+        return SqliteKeywords(self._db, lens)
+
+    def near(self, question: Question, lens: Lens, body: "AskBody | None" = None) -> Nearest:
+        """The best versions by meaning, exact above the body of the index, which `body` asks."""
         identity = f"{self._file} {self.head().identity}"  # a file may be copied
-        return vectors.near(self._db, self._tails, identity, question, self._visible(lens))
+        visible = self._visible(lens)
+        return vectors.near(self._db, self._tails, identity, question, visible, body)
 
     def around(
         self, versions: Sequence[int], lens: Lens, question: Question | None
@@ -277,21 +270,6 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
     def schemas(self) -> dict[str, PredicateSchema]:
         """Every registered predicate."""
         return sqlite_conflicts.schemas(self._db)
-
-    def _holds(self, lens: Lens) -> keywords.Holds:
-        """How to ask whether a text that the lens sees matches; most often the first one does."""
-        source, condition, values = sight(lens)
-
-        def holds(table: str, expression: str) -> bool:
-            found = self._db.execute(
-                f"SELECT 1 FROM (SELECT rowid AS matching FROM {table} WHERE {table} MATCH ? "  # noqa: S608
-                f"LIMIT {_MAX_CHECKED_TEXTS}) CROSS JOIN {source} WHERE v.text = matching "
-                f"AND {condition} LIMIT 1",
-                [expression, *values],
-            )
-            return found.fetchone() is not None
-
-        return holds
 
     def _visible(self, lens: Lens) -> Callable[[Sequence[int]], list[tuple[int, int]]]:
         """The check every candidate passes: texts to (text, the version that the lens sees)."""

@@ -24,6 +24,7 @@ from memory_mesh.typed import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats
+    from memory_mesh.ports import AskBody
 
 _RECENT_TEXTS = 1_000  # the newest texts among which a search looks for some that wait
 _WAITING = (
@@ -151,8 +152,13 @@ def name_body(db: sqlite3.Connection, space: Space, base: Body | None, body: Bod
     )
 
 
-def near(
-    db: sqlite3.Connection, tails: scan.Tails, identity: str, question: Question, visible: Visible
+def near(  # noqa: PLR0917  # as its one caller has them
+    db: sqlite3.Connection,
+    tails: scan.Tails,
+    identity: str,
+    question: Question,
+    visible: Visible,
+    ask: "AskBody | None" = None,
 ) -> Nearest:
     """The nearest versions that are visible, from body and tail together."""
     import numpy as np
@@ -166,8 +172,8 @@ def near(
         return Nearest()
     number, highest, *named = row
     vector = np.frombuffer(question.vector, np.float32)
-    body = Body(*named) if named[0] is not None and question.body is not None else None
-    found = _from_body(db, question, body, visible)
+    body = Body(*named) if named[0] is not None and ask is not None else None
+    found = _from_body(db, question, (body, ask), visible)
     if found is None:  # there is none, or it is gone: the ledger still holds all of it
         body, found = None, {}
     floor = body.highest if body else 0
@@ -218,10 +224,13 @@ def _by_key(found: Iterable[tuple[Key, int | None, int | None, bytes]]) -> dict[
 
 
 def _from_body(
-    db: sqlite3.Connection, question: Question, body: Body | None, visible: Visible
+    db: sqlite3.Connection,
+    question: Question,
+    asked: "tuple[Body | None, AskBody | None]",
+    visible: Visible,
 ) -> dict[int, float] | None:
     """What the index finds, or None where there is no index, or it fails on the way."""
-    ask = question.body
+    body, ask = asked
     if body is None or ask is None:
         return None
 

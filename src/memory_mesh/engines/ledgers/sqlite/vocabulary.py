@@ -1,33 +1,19 @@
 """The stored words near a word that is not stored: a bounded look, whatever the size of the store.
 
 A look reads at most `_LOOKED_AT` words from where they would stand in the alphabet. FTS5 walks a
-word's list to count it, a fiftieth of a microsecond for each text that holds it. Only words of
-texts that the reader sees count: what a word is read as tells nothing of others.
+word's list to count it, a fiftieth of a microsecond for each text that holds it. Which of them
+count, and whether the reader sees a text with them, is decided in flows/keyword_plan.py.
 """
 
 import json
 import sqlite3
 from collections.abc import Sequence
 
-from memory_mesh.policy.text import spelling
-from memory_mesh.policy.text.spelling import Other, Seen
-
 _LOOKED_AT = 3_000
 _LAST = "\U0010ffff"
 
 
-def nearby(
-    db: sqlite3.Connection, tables: Sequence[str], term: str, seen: Seen
-) -> tuple[Other, ...]:
-    """What a term that no visible text holds may mean, the nearest first."""
-    for beginning in spelling.beginnings(term):
-        if found := spelling.stand_ins(term, _words(db, tables, beginning), seen):
-            return found
-    spellings = spelling.respelt(term)
-    return spelling.meant(_known(db, tables, spellings), seen) if spellings else ()
-
-
-def _words(db: sqlite3.Connection, tables: Sequence[str], beginning: str) -> list[str]:
+def beginning(db: sqlite3.Connection, tables: Sequence[str], letters: str) -> list[str]:
     """The first words of the keyword tables that begin so."""
     found: list[str] = []
     for table in tables:
@@ -39,13 +25,13 @@ def _words(db: sqlite3.Connection, tables: Sequence[str], beginning: str) -> lis
             word
             for (word,) in db.execute(
                 f"SELECT term FROM temp.{table}_word WHERE term >= ? AND term < ? LIMIT ?",  # noqa: S608
-                (beginning, beginning + _LAST, _LOOKED_AT),
+                (letters, letters + _LAST, _LOOKED_AT),
             )
         ]
     return list(dict.fromkeys(found))
 
 
-def _known(db: sqlite3.Connection, tables: Sequence[str], words: Sequence[str]) -> list[str]:
+def stored(db: sqlite3.Connection, tables: Sequence[str], words: Sequence[str]) -> list[str]:
     """Those of the words that some text holds."""
     there = " OR ".join(
         f"EXISTS (SELECT 1 FROM {table} WHERE {table} MATCH '\"' || value || '\"')"  # noqa: S608
