@@ -6,12 +6,15 @@ from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.ports import Clock
 from memory_mesh.testing import LedgerContract
 from memory_mesh.testing.calling_contract import CallingContract
+from memory_mesh.testing.keyword_contract import KeywordContract
 from memory_mesh.testing.relations_contract import RelationsContract
 from memory_mesh.testing.search_contract import SearchContract
 
 
-class TestSqliteLedger(LedgerContract, RelationsContract, CallingContract, SearchContract):
-    """The SQLite ledger keeps every promise of the four contracts."""
+class TestSqliteLedger(
+    LedgerContract, RelationsContract, CallingContract, SearchContract, KeywordContract
+):
+    """The SQLite ledger keeps every promise of the five contracts."""
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:

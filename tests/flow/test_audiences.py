@@ -5,6 +5,7 @@ import pytest
 from memory_mesh.compat.neolata.memory_graph import create_memory
 from memory_mesh.errors import IdempotencyConflict, MeshError, NotFound
 from memory_mesh.fastdataclass import replace
+from memory_mesh.flows import keyword_plan
 from memory_mesh.model import Channel, Draft, Origin, Outcome, Scope
 from memory_mesh.policy.audience import lens_of
 from memory_mesh.policy.users import user_namespace
@@ -235,7 +236,8 @@ def test_a_word_is_read_as_no_other_name_that_only_others_use(mesh, shop):
     shop.add("kubernetes is up")
     for view, others in ((mesh, {}), (shop, {"k8s": ("kubernet",)})):
         with view._read() as snapshot:
-            found = snapshot.match(["k8s"], lens_of(view._now(), view._reader(None)), 10)
+            lens = lens_of(view._now(), view._reader(None))
+            found = keyword_plan.match(snapshot, ["k8s"], lens, 10)
         assert found.read_as == others
 
 

@@ -2,16 +2,15 @@
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite import keywords
+from memory_mesh.flows import keyword_plan
 from memory_mesh.model import Scope
 from memory_mesh.policy.ranking import term_budget
 
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch):
-    for module in (keywords, term_budget):
-        monkeypatch.setattr(module, "BUDGET", 20)
-    monkeypatch.setattr(keywords, "_RECENT", 20)
+    monkeypatch.setattr(term_budget, "BUDGET", 20)
+    monkeypatch.setattr(keyword_plan, "RECENT", 20)
 
 
 def contents(hits):

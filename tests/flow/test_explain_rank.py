@@ -8,7 +8,7 @@ import pytest
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Embedding, Scope
 from memory_mesh.model.why import Gate, Why
-from memory_mesh.policy.ranking.profiles import PROFILES, RANKED
+from memory_mesh.policy.ranking.profiles import NAMES, RANKED
 from memory_mesh.sync import MemoryMesh
 from tests.embedding import real_embedder
 from tests.receipts import id_of
@@ -56,7 +56,7 @@ def test_shares_add_up_by_meaning_too_and_name_votes(tmp_path, clock):
     assert why.found.space
 
 
-@pytest.mark.parametrize("profile", [*PROFILES, *RANKED])
+@pytest.mark.parametrize("profile", NAMES)
 def test_shares_of_every_profile_add_up_to_what_orders_it(mesh, profile):
     mesh.add("deploy on friday", triggers="deploy", importance="critical", tags=["code"])
     mesh.add_many(["deploy with care", "deploy twice", "never on sundays"])

@@ -6,7 +6,7 @@ from memory_mesh.model import Lens, Scope
 from memory_mesh.model.trigger import Triggered
 from memory_mesh.ports import Ledger
 from memory_mesh.testing.clock import FrozenClock
-from memory_mesh.testing.ledger_contract import EmptyLedger, put
+from memory_mesh.testing.ledger_values import EmptyLedger, put
 
 FIRST, SECOND, THIRD = "mem_1_000001", "mem_1_000002", "mem_1_000003"
 

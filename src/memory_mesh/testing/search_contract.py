@@ -2,6 +2,7 @@
 
 import pytest
 
+from memory_mesh.flows import keyword_plan
 from memory_mesh.model import (
     Channel,
     Commit,
@@ -17,7 +18,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.ports import Ledger
 from memory_mesh.testing.clock import FrozenClock
-from memory_mesh.testing.ledger_contract import SPACE, EmptyLedger, axis, change, found, put
+from memory_mesh.testing.ledger_values import SPACE, EmptyLedger, axis, change, found, put
 
 HERE = Scope(session="s")
 
@@ -56,7 +57,7 @@ class SearchContract(EmptyLedger):
         asked = ["mem_1_000001", "mem_1_000002", "mem_1_000003"]
         with ledger.read("default") as snapshot:
             numbered = snapshot.numbers(asked, lens)
-            (match,) = snapshot.match(["tea"], lens, 10).found
+            (match,) = keyword_plan.match(snapshot, ["tea"], lens, 10).found
             assert numbered == {"mem_1_000001": match.version}
             assert set(snapshot.numbers(asked, Lens(clock.now(), HERE))) == set(asked[:2])
 
@@ -152,13 +153,11 @@ class SearchContract(EmptyLedger):
         """No version, no row; and a version that the lens does not see has none."""
         memory = put(ledger, "mem_1_000001", "one")
         with ledger.read("default") as snapshot:
-            (version,) = (
-                match.version for match in snapshot.match(["one"], Lens(clock.now()), 1).found
-            )
+            (match,) = keyword_plan.match(snapshot, ["one"], Lens(clock.now()), 1).found
             assert snapshot.around([], Lens(clock.now()), None) == {}
         change(ledger, memory, status=Status.DELETED)
         with ledger.read("default") as snapshot:
-            assert snapshot.around([version], Lens(clock.now()), None) == {}
+            assert snapshot.around([match.version], Lens(clock.now()), None) == {}
 
     @pytest.mark.parametrize(
         ("word", "known"),
@@ -200,9 +199,9 @@ class SearchContract(EmptyLedger):
         lens = Lens(clock.now())
         for words, other in (["k8s"], "kubernet"), (["typsecript"], "typescript"):
             with ledger.read("default") as snapshot:
-                literal = snapshot.match(words, lens, 10, literal=True)
+                literal = keyword_plan.match(snapshot, words, lens, 10, literal=True)
                 assert (literal.found, dict(literal.read_as)) == ((), {})
-                read = snapshot.match(words, lens, 10)
+                read = keyword_plan.match(snapshot, words, lens, 10)
                 assert len(read.found) == 1
                 assert other in read.read_as[words[0]]
         assert found(ledger, "kubernet", lens) == ["kubernet typescript"]
@@ -213,7 +212,7 @@ def around(
 ) -> dict[str, Placed]:
     """A text and its neighbours by their texts, in the order of their places."""
     with ledger.read("default") as snapshot:
-        matches = snapshot.match(text.split(), lens, 10, literal=True).found
+        matches = keyword_plan.match(snapshot, text.split(), lens, 10, literal=True).found
         loaded = snapshot.load([match.version for match in matches])
         (version,) = (number for number, memory in loaded.items() if memory.text == text)
         placed = snapshot.around([version], lens, question)

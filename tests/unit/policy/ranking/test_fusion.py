@@ -12,7 +12,7 @@ from memory_mesh.policy.ranking.profiles import (
     LEG_DEPTH,
     RANKED,
     RERANK_DEPTH,
-    depth,
+    named,
 )
 from memory_mesh.policy.ranking.relevance import Legs, distance_similarity
 from memory_mesh.policy.ranking.rerank import rank
@@ -31,7 +31,7 @@ def order(fused):
 
 @pytest.mark.req("R-000-165", "R-000-249", "R-000-015")
 def test_rrf_adds_one_over_60_plus_rank_plus_1_for_each_list():
-    fused = fuse("rrf", legs([(1, 9.0), (2, 5.0)], [(2, 0.9), (3, 0.5)]), 10)
+    fused = fuse(named("rrf"), legs([(1, 9.0), (2, 5.0)], [(2, 0.9), (3, 0.5)]), 10)
     scores = {candidate.version: candidate.score * 2 / 61 for candidate in fused}
     assert order(fused) == [2, 1, 3]
     assert scores[2] == pytest.approx(1 / 62 + 1 / 61)
@@ -41,23 +41,28 @@ def test_rrf_adds_one_over_60_plus_rank_plus_1_for_each_list():
 
 @pytest.mark.req("R-000-145", "R-000-272")
 def test_first_in_both_lists_is_1():
-    (first, *_) = fuse("rrf", legs([(1, 9.0), (2, 5.0)], [(1, 0.9), (2, 0.5)]), 10)
+    (first, *_) = fuse(named("rrf"), legs([(1, 9.0), (2, 5.0)], [(1, 0.9), (2, 0.5)]), 10)
     assert first.score == pytest.approx(1.0)
     assert first.parts["rrf_keyword"] == first.parts["rrf_vector"] == 1 / 61
 
 
 @pytest.mark.req("R-000-163", "R-000-164")
 def test_rrf_asks_each_leg_for_twice_the_limit_and_mesh_for_at_least_100():
-    assert (depth("rrf", 10), depth("mesh", 10), depth("mesh", 250)) == (20, 100, 250)
+    assert (
+        named("rrf").depth(10),
+        named("mesh").depth(10),
+        named("mesh").depth(250),
+    ) == (20, 100, 250)
 
 
 def test_mesh_looks_deeper_among_very_many_memories():
-    assert (depth("mesh", 10, LARGE_STORE_WRITES - 1), depth("mesh", 10, LARGE_STORE_WRITES)) == (
+    mesh = named("mesh")
+    assert (mesh.depth(10, LARGE_STORE_WRITES - 1), mesh.depth(10, LARGE_STORE_WRITES)) == (
         LEG_DEPTH,
         LARGE_LEG_DEPTH,
     )
-    assert depth("mesh", 500, LARGE_STORE_WRITES) == 500
-    assert [depth(profile, 10, LARGE_STORE_WRITES) for profile in ("rrf", *RANKED)] == [
+    assert mesh.depth(500, LARGE_STORE_WRITES) == 500
+    assert [named(profile).depth(10, LARGE_STORE_WRITES) for profile in ("rrf", *RANKED)] == [
         20,
         RERANK_DEPTH,
         RERANK_DEPTH,
@@ -65,7 +70,7 @@ def test_mesh_looks_deeper_among_very_many_memories():
 
 
 def test_the_ranked_profiles_choose_by_normalised_scores_on_worked_numbers():
-    fused = fuse("composite", legs([(1, 8.0), (2, 4.0)], [(2, 0.8), (3, 0.6), (1, 0.2)]), 10)
+    fused = fuse(named("composite"), legs([(1, 8.0), (2, 4.0)], [(2, 0.8), (3, 0.6), (1, 0.2)]), 10)
     raw = {candidate.version: candidate.parts["fused"] for candidate in fused}
     assert raw[1] == pytest.approx(0.4 * 1.0 + 0.6 * 0.0)
     assert raw[2] == pytest.approx(0.4 * 0.5 + 0.6 * 1.0)
@@ -76,13 +81,13 @@ def test_the_ranked_profiles_choose_by_normalised_scores_on_worked_numbers():
 
 @pytest.mark.parametrize("profile", [*RANKED, "rrf"])
 def test_one_leg_alone_keeps_its_order(profile):
-    assert order(fuse(profile, legs([(1, 9.0), (2, 5.0)]), 10)) == [1, 2]
-    assert order(fuse(profile, legs([], [(3, 0.9), (4, 0.1)]), 10)) == [3, 4]
-    assert fuse(profile, legs(), 10) == []
+    assert order(fuse(named(profile), legs([(1, 9.0), (2, 5.0)]), 10)) == [1, 2]
+    assert order(fuse(named(profile), legs([], [(3, 0.9), (4, 0.1)]), 10)) == [3, 4]
+    assert fuse(named(profile), legs(), 10) == []
 
 
 def test_nonsense_does_not_score_1_by_being_the_best():
-    fused = fuse("composite", legs([(1, 0.2)], [(1, 0.1), (2, 0.05)]), 10)
+    fused = fuse(named("composite"), legs([(1, 0.2)], [(1, 0.1), (2, 0.05)]), 10)
     now = datetime(2026, 1, 1, tzinfo=UTC)
     memory = Memory(id="mem_1_000001", text="tea", created=now, recorded_from=now)
     alone = dict.fromkeys(COMPOSITE_WEIGHTS, 0.0) | {"relevance": 1.0}
@@ -100,8 +105,8 @@ SCORES = st.lists(
 def test_partial_selection_equals_a_full_sort(keyword, vector, limit, profile):
     ranked = lambda leg: sorted(leg, key=lambda pair: -pair[1])  # noqa: E731
     found = legs(ranked(keyword), ranked(vector))
-    whole = fuse(profile, found, 1_000)
-    assert fuse(profile, found, limit) == whole[:limit]
+    whole = fuse(named(profile), found, 1_000)
+    assert fuse(named(profile), found, limit) == whole[:limit]
     assert [c.score for c in whole] == sorted((c.score for c in whole), reverse=True)
     assert all(0 <= candidate.score <= 1 + 1e-9 for candidate in whole)
 
@@ -111,7 +116,7 @@ def test_partial_selection_equals_a_full_sort(keyword, vector, limit, profile):
     ("cosine", "score"), [(1.0, 1.0), (-1.0, 0.0), (0.0, 0.5), (0.7, 0.85), (0.667, 0.83)]
 )
 def test_rrf_tells_the_similarity_of_what_its_vector_leg_found(cosine, score):
-    fused = fuse("rrf", legs([(2, 5.0)], [(1, cosine)]), 10)
+    fused = fuse(named("rrf"), legs([(2, 5.0)], [(1, cosine)]), 10)
     parts = {candidate.version: candidate.parts for candidate in fused}
     assert parts[1]["similarity"] == score
     assert "distance_similarity" not in parts[2]
