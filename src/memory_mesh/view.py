@@ -179,8 +179,11 @@ class View:
     def _now(self) -> datetime:
         return self._opened().clock.now()
 
-    def _reader(self, scope: Scope | None) -> Scope:
-        """Who is asking: this view's project, agent and session where the caller names none."""
+    def _reader(self, scope: Scope | None, *, named: bool = True) -> Scope:
+        """Who is asking: this view's project, agent and session where the caller names none.
+
+        Without `named` the further names of the project are still to be read.
+        """
         given = scope or Scope()
         stored = self._stored_scope(
             Scope(
@@ -189,7 +192,7 @@ class View:
                 given.session or self._config.session,
             )
         )
-        return self._named(self._opened(), stored)
+        return self._named(self._opened(), stored) if named else stored
 
     def _named(self, opened: OpenStore, reader: Scope) -> Scope:
         """The reader with the further names of its project."""
@@ -207,13 +210,14 @@ class View:
         include: Iterable[Status | str] = (),
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
+        named: bool = True,
     ) -> Lens:
         """What a read may see; a filter is redacted like the texts it is compared with."""
         if filter:
             filter = prepare.redact_with(self._redactor(), filter)
         return lens_of(
             self._now(),
-            self._reader(scope),
+            self._reader(scope, named=named),
             filter=filter,
             across=across,
             include=include,

@@ -24,16 +24,21 @@ from memory_mesh.policy.projects import (
     Settled,
     Sighting,
 )
-from memory_mesh.ports import Ledger
+from memory_mesh.ports import Ledger, Relations
 
 _COUNT = f"{STARTS}count"  # counts the changes, so that two processes do not overwrite each other
 
 
 def names(ledger: Ledger, namespace: str, project: str) -> Names:
     """The further names of a project."""
-    wanted = f"{NAMES}{project}"
     with ledger.read(namespace) as snapshot:
-        return projects.names_of(snapshot.states(wanted).get(wanted))
+        return names_in(snapshot, project)
+
+
+def names_in(snapshot: Relations, project: str) -> Names:
+    """The further names of a project at the moment of a snapshot."""
+    wanted = f"{NAMES}{project}"
+    return projects.names_of(snapshot.states(wanted).get(wanted))
 
 
 def about(access: Access, clone: str, place: str) -> dict[str, str]:

@@ -41,6 +41,7 @@ from memory_mesh.flows.search_plan import (
     name_speakers,
     possible_names,
     read_question,
+    with_project_names,
 )
 from memory_mesh.model import (
     Explanation,
@@ -137,8 +138,9 @@ def _recalled(
     many = query.limit if reranking is None else max(query.limit, reranking.candidates)
     by_words = access.embedder is None or query.keyword_only or not query.text.strip()
     key, found = None, None
-    if use_cache or words or by_words:
+    if use_cache or words or by_words or query.read_names:
         with access.ledger.read(access.namespace) as snapshot:
+            query = with_project_names(snapshot, query)
             if use_cache:
                 key = _cache_key(access, snapshot.head(), query, reading, reranking)
                 cached = access.cache.get(key, query.lens.now)

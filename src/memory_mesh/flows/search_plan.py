@@ -15,6 +15,7 @@ from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import keyword_plan
 from memory_mesh.flows.access import Access
 from memory_mesh.flows.prepare import PreparedQuery
+from memory_mesh.flows.projects import names_in
 from memory_mesh.model import Body, Explanation, Query, Question, Space
 from memory_mesh.policy.ranking import (
     profiles,
@@ -36,6 +37,15 @@ def read_question(query: Query) -> Reading:
         return Reading(query.text, terms, asked=terms)
     tokens = " ".join(analyze.rfc_tokens(query.text))
     return Reading(query.text, terms, asked=tuple(analyze.query_terms(tokens)))
+
+
+def with_project_names(snapshot: Snapshot, query: Query) -> Query:
+    """The query with the further names of the reader's project, if nobody read them before."""
+    lens, project = query.lens, query.lens.scope.project
+    if not query.read_names or project is None:
+        return query
+    scope = replace(lens.scope, names=names_in(snapshot, project).all)
+    return replace(query, lens=replace(lens, scope=scope), read_names=False)
 
 
 def possible_names(query: Query) -> list[str]:

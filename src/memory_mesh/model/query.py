@@ -41,6 +41,7 @@ class Query:
     min_similarity: float | None = None  # similarity below which nothing is returned
     min_relevance: float = 0.0  # relevance below which nothing is returned
     rules: "InjectionRules | None" = None  # of profile points
+    read_names: bool = False  # the further names of the reader's project are still to be read
 
 
 @dataclass(frozen=True, slots=True)

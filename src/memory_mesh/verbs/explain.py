@@ -8,7 +8,6 @@ from memory_mesh.errors import NotFound
 from memory_mesh.formats.fences import fence_word
 from memory_mesh.model import Lens, Query, Scope, Status
 from memory_mesh.policy.arguments import check_limit, check_share, check_text
-from memory_mesh.policy.ranking import profiles
 from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.verbs.search import SearchVerbs
@@ -85,9 +84,7 @@ class ExplainVerbs(SearchVerbs):
             {},
             min_similarity,
             check_share(min_relevance or 0.0, "min_relevance"),
-            self._points_rules(lens.scope.agent, limit)
-            if profiles.named(profile).by_triggers
-            else None,
+            self._points_rules(profile, lens.scope.agent, limit),
         )
         asked = flows.explain_rank.Asked(
             named, question, self._sight(None, see_across), self._reranking(None)

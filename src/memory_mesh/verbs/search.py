@@ -86,6 +86,7 @@ class SearchVerbs(View):
             include=include,
             as_of=as_of,
             valid_at=valid_at,
+            named=False,
         )
         question = Query(
             check_text(query, "query"),
@@ -96,9 +97,8 @@ class SearchVerbs(View):
             dict(weights or {}),
             min_similarity,
             check_share(min_relevance, "min_relevance"),
-            self._points_rules(lens.scope.agent, limit)
-            if profiles.named(profile).by_triggers
-            else None,
+            self._points_rules(profile, lens.scope.agent, limit),
+            read_names=lens.scope.project is not None,
         )
         with self._span(telemetry.SEARCH) as span:
             span.asked(question.text)
@@ -124,8 +124,10 @@ class SearchVerbs(View):
 
         return search_views(self, also, question, filter=filter, use_cache=use_cache, rerank=rerank)
 
-    def _points_rules(self, agent: str | None, limit: int) -> "InjectionRules":
-        """The rules of the agent that reads, for as many memories as the search asks for."""
+    def _points_rules(self, profile: str, agent: str | None, limit: int) -> "InjectionRules | None":
+        """Of a profile that finds by triggers the rules of the agent that reads, for its limit."""
+        if not profiles.named(profile).by_triggers:
+            return None
         return replace(self._injection_rules(agent or ""), max_memories=limit)
 
     def format_results(self, results: Sequence[Hit]) -> str:

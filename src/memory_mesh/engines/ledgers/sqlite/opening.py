@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names, schema
+from memory_mesh.engines.ledgers.sqlite import file_names, rows, schema
 from memory_mesh.engines.ledgers.sqlite.faults import PRIMARY, damaged
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import StoreIsDamaged, StoreIsNewer
 from memory_mesh.process import lock_holder, private, waits
-from memory_mesh.typed import TypeVar
+from memory_mesh.typed import Any, TypeVar
 
 T = TypeVar("T")
 _WRITABLE = "mode=rw"
@@ -27,6 +27,7 @@ class Connection(sqlite3.Connection):
     knows_grown = False  # saw the indexes of a grown file, which are never removed
     reads_only = False
     immutable = False  # reads a file that cannot be written, without a lock
+    stands: tuple[Any, ...] | None = None  # the head, as the check of this read transaction saw it
     life = ""  # differs after a restore: what a process remembers of the file is no longer so
     flaw: StoreIsDamaged | None = None  # of a database that is only looked at
 
@@ -115,19 +116,20 @@ def migrated(db: Connection) -> int:
     return found
 
 
-def check_reader(db: sqlite3.Connection) -> None:
-    """Refuse to read what a newer version says we would misread."""
-    _check(db, "min_reader")
+def check_reader(db: Connection) -> None:
+    """Refuse to read what a newer version says we would misread; the head is read with it."""
+    db.stands = _checked(db, f"min_reader, {rows.HEAD}")[1:]
 
 
 def check_writer(db: sqlite3.Connection) -> None:
     """Refuse to write what a newer version says we would damage."""
-    _check(db, "min_writer")
+    _checked(db, "min_writer")
 
 
-def _check(db: sqlite3.Connection, column: str) -> None:
+def _checked(db: sqlite3.Connection, columns: str) -> tuple[Any, ...]:
+    """The row of the store, whose first column says which version it needs."""
     try:
-        row = db.execute(f"SELECT {column} FROM store").fetchone()  # noqa: S608  # two fixed names
+        row = db.execute(f"SELECT {columns} FROM store").fetchone()  # noqa: S608  # own names only
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # no such table: a foreign database
             raise StoreIsDamaged from error
@@ -136,3 +138,5 @@ def _check(db: sqlite3.Connection, column: str) -> None:
         raise StoreIsDamaged
     if row[0] > schema.NEWEST:
         raise StoreIsNewer
+    found: tuple[Any, ...] = row
+    return found

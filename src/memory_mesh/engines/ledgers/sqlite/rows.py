@@ -52,6 +52,7 @@ MEMORY = """
 """
 KEY_BYTES = 3  # of a digest, by which its index finds it: whole ones would fill many pages
 JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
+HEAD = "namespace, seq, position, head, recorded, identity, analyzer, old_texts, old_skills"
 BLOCK = (
     "position, id, seq, operation, agent, at, memories, wire, salt, erased, metadata, digest, "
     "prev_hash, hash"
@@ -127,10 +128,12 @@ def since_epoch(stored: int) -> datetime:
 
 def head(db: sqlite3.Connection) -> Head:
     """Where the namespace stands."""
-    namespace, seq, position, hashed, recorded, *rest = db.execute(
-        "SELECT namespace, seq, position, head, recorded, identity, analyzer, old_texts, "
-        "old_skills FROM store"
-    ).fetchone()
+    return head_of(db.execute(f"SELECT {HEAD} FROM store").fetchone())  # noqa: S608  # own names
+
+
+def head_of(row: Row) -> Head:
+    """The head of a row with the columns HEAD."""
+    namespace, seq, position, hashed, recorded, *rest = row
     return Head(namespace, seq, position, hashed, since_epoch(recorded), *rest)
 
 

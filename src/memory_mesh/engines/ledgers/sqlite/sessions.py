@@ -50,17 +50,26 @@ def unexpired(lens: Lens) -> tuple[str, list[object]] | None:
     return _KEPT_THEN, [since, rows.micros(lens.as_of)]
 
 
-def next_expiry(db: sqlite3.Connection, lens: Lens) -> int | None:
-    """A moment before which no session expires that the lens sees; None where none will."""
+def last_writes(lens: Lens) -> tuple[list[str], list[object]]:
+    """Columns with the times from which `next_expiry` is computed, and their values."""
     if unexpired(lens) is None or lens.as_of is not None:
-        return None
-    since = _since(lens)
+        return [], []
     if lens.across:  # at the earliest; the writes that follow it may move it further
-        (last,) = db.execute("SELECT min(at) FROM session_write WHERE at > ?", (since,)).fetchone()
-        found = [last]
-    else:
-        found = [_last_write(db, scope) for scope in _audiences(lens.scope)]
-    return min((last + _life(lens) for last in found if last and last > since), default=None)
+        return ["(SELECT min(at) FROM session_write WHERE at > ?)"], [_since(lens)]
+    reader = lens.scope
+    audiences = [
+        (reader.session, project, agent)
+        for project in {None, reader.project, *reader.names}
+        for agent in {None, reader.agent}
+    ]
+    columns = [f"({_OF_AUDIENCE})"] * len(audiences)
+    return columns, [part for audience in audiences for part in audience]
+
+
+def next_expiry(lens: Lens, writes: Iterable[int | None]) -> int | None:
+    """A moment before which no session expires that the lens sees; None where none will."""
+    since = _since(lens)
+    return min((last + _life(lens) for last in writes if last and last > since), default=None)
 
 
 def marked(db: sqlite3.Connection, memories: Iterable[Memory], lens: Lens) -> list[Memory]:
@@ -109,13 +118,6 @@ def _life(lens: Lens) -> int:
 def _since(lens: Lens) -> int:
     """A session is kept that was written to after this moment."""
     return (rows.micros(lens.as_of or lens.now) or 0) - _life(lens)
-
-
-def _audiences(reader: Scope) -> Iterator[Scope]:
-    """The audiences of the reader's session that the reader belongs to."""
-    for project in {None, reader.project, *reader.names}:
-        for agent in {None, reader.agent}:
-            yield Scope(project, agent, reader.session)
 
 
 def _last_write(db: sqlite3.Connection, scope: Scope, until: int | None = None) -> int | None:

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
-_NEXT_BOUNDS = """
-    SELECT (SELECT min(valid_from) FROM version
-        WHERE recorded_until IS NULL AND valid_from IS NOT NULL AND valid_from > ?1),
-        (SELECT min(valid_until) FROM version
-        WHERE recorded_until IS NULL AND valid_until IS NOT NULL AND valid_until > ?1)"""
+_NEXT_BOUNDS = tuple(
+    f"(SELECT min({bound}) FROM version "  # noqa: S608  # own names only
+    f"WHERE recorded_until IS NULL AND {bound} IS NOT NULL AND {bound} > ?)"
+    for bound in ("valid_from", "valid_until")
+)
 
 
 class SqliteLookup:
@@ -141,8 +141,13 @@ class SqliteLookup:
 
     def next_bound(self, lens: Lens) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid, or may expire."""
-        bounds = self._db.execute(_NEXT_BOUNDS, (rows.micros(lens.now),)).fetchone()
-        bounds = (*bounds, sessions.next_expiry(self._db, lens))
+        columns, values = sessions.last_writes(lens)
+        now = rows.micros(lens.now)
+        starts, ends, *writes = self._db.execute(
+            f"SELECT {', '.join((*_NEXT_BOUNDS, *columns))}",  # own names only
+            [now, now, *values],
+        ).fetchone()
+        bounds = (starts, ends, sessions.next_expiry(lens, writes))
         return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
 
     def _marked(self, memories: Sequence[Memory], lens: Lens) -> list[Memory]:
@@ -185,7 +190,8 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
         if self._head is None:
-            self._head = rows.head(self._db)
+            stands = getattr(self._db, "stands", None)  # an empty namespace was not checked
+            self._head = rows.head(self._db) if stands is None else rows.head_of(stands)
         return self._head
 
     def standing(self, wanted: Wanted) -> Standing:
