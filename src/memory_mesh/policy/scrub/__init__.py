@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.policy.scrub import chunking, structure
+from memory_mesh.policy.scrub import chunking, normalising, structure, tokens
 from memory_mesh.policy.scrub.annotating import annotated
 from memory_mesh.policy.scrub.forms import Form, form_of
 from memory_mesh.policy.scrub.parts import Chunk, Piece, Scrubbed, Unit
@@ -37,6 +37,7 @@ __all__ = [
 
 Redact: TypeAlias = Callable[[str], str]
 Private: TypeAlias = tuple[int, int, str]
+_UNFORMED = (None, Form.TEXT, Form.MARKDOWN)  # a plain line is the same in each
 _PASSES = 10  # a page whose text is a page again, and so on
 
 
@@ -51,8 +52,13 @@ def scrub(
 ) -> Scrubbed:
     """Returns the content to store and the chunks to embed; deterministic and idempotent."""
     hide = _once(redact)
-    removed: list[str] = []
-    content = _cleaned(hide(text), checked(settings), form, removed)
+    hidden, removed = hide(text), list[str]()
+    line = _plain_line(hidden) if checked(settings).enabled and form in _UNFORMED else ""
+    piece = _untouched(line, settings, hide) if line else None
+    if piece is not None:
+        chunks, refused = validated(annotated([piece], source=source, at=at), settings)
+        return Scrubbed(line, chunks, tuple(refused))
+    content = _cleaned(hidden, settings, form, removed)
     content, pieces = _hidden(content, settings, form, hide)
     chunks, refused = validated(annotated(pieces, source=source, at=at), settings)
     return Scrubbed(content, chunks, (*removed, *refused))
@@ -64,6 +70,23 @@ def chunks_of(content: str) -> tuple[Chunk, ...]:
     return chunks
 
 
+def _plain_line(text: str) -> str:
+    """Returns the one line of a text that no stage changes but for blanks around it; else "".
+
+    Without a line end, a tag, bold words, a link and a heading, every form is read as plain text.
+    """
+    marked = "\n" in text or "\r" in text or "<" in text or "**" in text or "](" in text
+    line = "" if marked else text.strip()
+    return "" if line[:1] == "#" else line
+
+
+def _untouched(line: str, settings: Settings, hide: Redact) -> Piece | None:
+    """Returns a plain line as its only piece, as the stages would; None if it is for them."""
+    text = normalising.prose(line)
+    fits = tokens.count(text) <= settings.max_tokens
+    return Piece(0, len(line), text) if fits and hide(line) == line and hide(text) == text else None
+
+
 def _cleaned(text: str, settings: Settings, form: Form | None, removed: list[str]) -> str:
     """Runs stages 1 to 3 until they change nothing more."""
     if not settings.enabled:
@@ -73,7 +96,7 @@ def _cleaned(text: str, settings: Settings, form: Form | None, removed: list[str
         before, (text, gone) = text, structure.cleaned(text, seen)
         removed += gone
         if seen in (Form.HTML, Form.DOCUMENT):
-            from memory_mesh.policy.scrub import filtering, normalising
+            from memory_mesh.policy.scrub import filtering
 
             text, gone = filtering.filtered(text, settings.min_signal)
             removed += gone

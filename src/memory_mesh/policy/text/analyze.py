@@ -4,8 +4,8 @@
 
     text -> NFKC -> chunks -> words -> parts, and the whole joined -> no stop words -> stems
 
-A chunk is a run without spaces (`src/getUserName.py`); its terms are cached, so a known word costs
-one lookup. A term holds a-z, 0-9, # and +, and beyond ASCII letters, digits and marks, no more.
+A chunk is a run without spaces (`src/getUserName.py`). No chunk goes across a blank, so the terms of
+an ASCII text are those of its words one after another, and a known word costs one lookup. A term holds a-z, 0-9, # and +, and beyond ASCII letters, digits and marks, no more.
 A joined identifier is stemmed like a word: `getUserName` and `getusername` meet in one term.
 Spellings of one word meet as well: traditional and simplified Chinese in the simplified one, Arabic
 without its vowels, digits of any script in ours; and Müller gives `muller` and `mueller`.
@@ -19,6 +19,7 @@ from itertools import groupby, islice, pairwise
 
 import Stemmer
 
+from memory_mesh.policy.text.known_words import KnownWords
 from memory_mesh.typed import Literal
 
 ANALYZER = 2  # raise it when a text gives other terms: upkeep then writes those of stores anew
@@ -48,6 +49,7 @@ _APOSTROPHES = frozenset(
     "\N{RIGHT SINGLE QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\u02bc"
     "\N{HEBREW PUNCTUATION GERESH}"
 )
+_PUNCTUATION = ".,;:!?)"  # after a word, not of it
 _CONNECTORS = frozenset("_./\\:@'-#+,")
 _TO_FOLDERS = str.maketrans("/\\:@", "    ")
 _TO_NAMES = str.maketrans("_.'-", "    ")
@@ -94,7 +96,17 @@ _SPACELESS = (
 
 def terms(text: str) -> list[str]:
     """Returns the terms of a text in order; stop words only if there is nothing else."""
-    return _terms(_chunks(text))
+    return joined_terms(text).split() if text.isascii() else _terms(_chunks(text))
+
+
+def joined_terms(text: str) -> str:
+    """Returns the terms of a text in order, with a blank between two."""
+    if text.isascii():
+        text = text[:MAX_CHARS]
+        found = " ".join(filter(None, map(_terms_of_word, text.split())))
+        if found:
+            return found
+    return " ".join(_terms(_chunks(text)))
 
 
 def query_terms(text: str) -> list[str]:
@@ -144,6 +156,22 @@ def _content(chunk: str) -> tuple[str, ...]:
 
 
 _known = lru_cache(maxsize=CACHED_CHUNKS)(_content)
+
+
+def _of_word(word: str) -> str:
+    """The terms of an ASCII word without blanks, joined; empty for a stop word."""
+    bare = word.rstrip(_PUNCTUATION)
+    if not bare.isalnum():
+        return " ".join([term for chunk in _chunks(word) for term in _content(chunk)])
+    if bare != word:  # the same chunk as without what follows it
+        return _terms_of_word(bare)
+    if bare.isalpha() and bare[1:].islower():  # as in _words
+        bare = bare.lower()[:MAX_TERM]
+        return "" if bare in STOP_WORDS else stem(bare)
+    return " ".join(_content(bare))
+
+
+_terms_of_word = KnownWords(_of_word).__getitem__
 
 
 def _words(chunk: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from memory_mesh.model import Channel, Draft
 from memory_mesh.model.trace import LABEL
 
 _SIZE = 16
-_SPACED = {code: " " for code in range(128) if not chr(code).isalnum()}  # of ASCII
+_SPACED = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)  # of ASCII
 _SHOWN = ("--- MEMORY ", "[MEMORY CONTEXT]", "[ATTENTION DIRECTIVE]")
 _OUR_LINES = (*_SHOWN, "- ALIGN attention", "- TREAT entries", "Type: ", "[MemoryMesh] ")
 _REPEATING = {Channel.MCP, Channel.ASSISTANT, Channel.EXTRACTION}
@@ -32,12 +32,11 @@ def fingerprint_before(text: str) -> bytes:
 
 def _digest(text: str) -> bytes:
     if text.isascii():
-        words = text.lower().translate(_SPACED).split()
+        said = b" ".join(text.lower().encode().translate(_SPACED).split())
     else:
         words = "".join(char if char.isalnum() else " " for char in text.casefold()).split()
-    if not words:
-        return b""
-    return sha256(" ".join(words).encode("utf-8", "surrogatepass")).digest()[:_SIZE]
+        said = " ".join(words).encode("utf-8", "surrogatepass")
+    return sha256(said).digest()[:_SIZE] if said else b""
 
 
 def suspects(draft: Draft, own: bytes) -> tuple[bytes, ...]:
