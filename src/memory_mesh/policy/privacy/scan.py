@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.policy.privacy.gate import (
     NEUTRAL,
+    Hints,
     digits_of,
     fold,
     has_code,
@@ -18,9 +19,9 @@ from memory_mesh.policy.privacy.gate import (
     has_number,
     visible,
 )
-from memory_mesh.policy.privacy.rule import Finder, Rule, Span
+from memory_mesh.policy.privacy.rule import Finder, Gate, Rule, Span
 
-_MARKS = "_@%~=.:/-"  # what a text lacks spares the rules whose hints all have it
+_CODES: Gate = "digits"  # the gate of PINs and chosen passwords
 BEFORE, AFTER = 48, 24  # how far a context word may stand from its number
 
 
@@ -39,6 +40,12 @@ class Scanner:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = [_Prepared(rule) for rule in rules]
+        self._hints = Hints(hint for rule in rules for hint in rule.hints)
+        self._unhinted = {at for at, rule in enumerate(rules) if not rule.hints}
+        self._hinted: dict[str, list[int]] = {}
+        for at, rule in enumerate(rules):
+            for hint in rule.hints:
+                self._hinted.setdefault(hint, []).append(at)
         labels = sorted({rule.label for rule in rules}, key=len, reverse=True)
         self._placeholder = rf"\[(?:{'|'.join(labels)})(?:_[0-9a-f]{{8,12}})?\]"
 
@@ -47,25 +54,22 @@ class Scanner:
         seen, places = visible(fold(text))
         folded = self._without_placeholders(seen)
         digits = digits_of(folded)
-        gates = {
-            "open": True,
-            "number": has_number(folded, digits),
-            "digits": has_code(folded, digits),
-            "long word": has_long_word(folded),
-        }
-        lowered, taken = folded.lower(), list[Taken]()
-        marks = {"", *(mark for mark in _MARKS if mark in lowered)}
-        plain = lowered.isascii()
-        for prepared in self._rules:
-            if (
-                gates[prepared.gate]
-                and prepared.digits <= digits
-                and prepared.mark in marks
-                and prepared.hinted(lowered, plain=plain)
-            ):
+        opened: dict[Gate, bool] = {"open": True, "number": has_number(folded, digits)}
+        taken: list[Taken] = []
+        for prepared in self._hinted_by(folded.lower()):
+            gate = prepared.rule.gate
+            if gate not in opened:
+                opened[gate] = has_code(folded, digits) if gate == _CODES else has_long_word(folded)
+            if opened[gate] and prepared.rule.digits <= digits:
                 _take(prepared, folded, taken)
         taken.sort(key=lambda part: part.start)
         return taken if places is None else [_placed(part, places) for part in taken]
+
+    def _hinted_by(self, lowered: str) -> "list[_Prepared]":
+        """Returns the rules that a text gives a hint of, and those that need none, in order."""
+        found = self._hints.of(lowered)
+        asked = self._unhinted.union(*(self._hinted[hint] for hint in found))
+        return [self._rules[at] for at in sorted(asked)]
 
     def _without_placeholders(self, folded: str) -> str:
         if "[" not in folded:
@@ -77,19 +81,9 @@ class _Prepared:
     """A rule and its pattern, compiled when first needed."""
 
     def __init__(self, rule: Rule) -> None:
-        self.rule, self._hints = rule, rule.hints
-        self.gate, self.digits = rule.gate, rule.digits
-        self._plain = tuple(hint for hint in rule.hints if hint.isascii())
-        common = (mark for mark in _MARKS if all(mark in hint for hint in rule.hints))
-        self.mark = next(common, "") if rule.hints else ""
+        self.rule = rule
         self._finder: Finder | None = None
         self._context: re.Pattern[str] | None = None
-
-    def hinted(self, lowered: str, *, plain: bool) -> bool:
-        for hint in self._plain if plain else self._hints:  # a third faster than any()
-            if hint in lowered:
-                return True
-        return not self._hints
 
     def spans(self, folded: str) -> Iterator[Span]:
         if self._finder is None:
