@@ -56,8 +56,10 @@ def _fields(value: Any) -> tuple[_Field, ...]:
 
 def _replace(value: Any, /, **changes: object) -> Any:
     """A copy of the value in which something is different."""
-    kept = dict(zip(value.__value_fields__, _held(value.__class__)(value), strict=True))
-    return value.__class__(**kept | changes)
+    cls = value.__class__
+    kept = dict(zip(cls.__value_fields__, _held(cls)(value), strict=True))
+    kept.update(changes)
+    return cls(**kept)
 
 
 @cache

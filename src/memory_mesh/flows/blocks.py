@@ -33,7 +33,7 @@ NO_MEMORY = "none"  # in the block of a write that stored nothing
 LEAST_QUERY_BYTES = 128  # for the query's beginning, however many memories were found
 _JSON_MARKS = 3  # two quotes and a comma
 _NUMBERS = 16  # bytes of a record's number and time
-_Said = tuple[Operation, yamo.YamoBlock | None]
+_Said = tuple[Operation, yamo.YamoBlock | str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ def _kept_block(access: Access, memory: Memory, draft: Draft, standing: Standing
     return Operation.RETAIN, _retained(access, memory, standing) if access.yamo else None
 
 
-def _retained(access: Access, memory: Memory, standing: Standing) -> yamo.YamoBlock:
+def _retained(access: Access, memory: Memory, standing: Standing) -> str:
     stated = memory.extra.get("hypothesis")
-    return yamo.retain(
+    return yamo.retained(
         memory.id,
         memory.text,
         agent_id=access.agent,
@@ -173,13 +173,14 @@ def _entry(
     access: Access, standing: Standing, about: str, said: _Said, metadata: Mapping[str, Json]
 ) -> Entry:
     operation, block = said
+    wire = yamo.render(block) if isinstance(block, yamo.YamoBlock) else block
     return Entry(
         id=unused_id(access, f"yamo_{operation}", standing),
         operation=operation,
         agent=access.agent,
         at=standing.at,
         memories=(about,),
-        wire=None if block is None or not access.yamo else yamo.render(block),
+        wire=wire if access.yamo else None,
         metadata=metadata,
     )
 

@@ -5,6 +5,7 @@ that is born and superseded in one slice is put once, as what it ended as.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 
 from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.fastdataclass import fields, replace
@@ -223,8 +224,8 @@ def _each_once(puts: Iterable[Put]) -> tuple[Put, ...]:
     found: dict[str, Put] = {}
     for put in puts:
         before = found.get(put.memory.id)
-        wording = put.wording if before is None or put.wording is not None else before.wording
-        found[put.memory.id] = Put(put.memory, wording, put.reasons)
+        kept = before is not None and put.wording is None
+        found[put.memory.id] = replace(put, wording=before.wording) if before and kept else put
     return tuple(found.values())
 
 
@@ -337,7 +338,7 @@ def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) ->
 
 def stated_fields(access: Access, draft: Draft, standing: Standing) -> dict[str, Any]:
     """What a memory has from its draft; what is derived has the trust of its sources."""
-    stated = {name: getattr(draft, name) for name in _STATED}
+    stated: dict[str, Any] = dict(zip(_STATED, _stated(draft), strict=True))
     parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
     source = derived_source(draft.source, [one.source for one in parents])
     bound = authority(source)
@@ -365,12 +366,14 @@ def _kept(
     access: Access, worded: tuple[Draft, Wording], memory: Memory, keep: Keep, standing: Standing
 ) -> Commit:
     """A new memory: its first version, observation, links and block; what it replaces is closed."""
+    if _is_plain(worded, memory, keep):
+        return _kept_plainly(access, worded, memory, standing)
     draft, wording = worded
     waits = memory.status is Status.QUARANTINED
     outcome = Outcome.QUARANTINED if waits else Outcome.STORED
     replaced = [superseded(access, old, memory, standing) for old in keep.supersedes]
     conflicts = [on_record(access, memory, rival, standing) for rival in keep.against]
-    waiting = (memory.id,) if memory.status is Status.QUARANTINED else ()
+    waiting = (memory.id,) if waits else ()
     receipt = replace(
         Receipt.of(memory, outcome, keep.reason),
         superseded=tuple(old.id for old in keep.supersedes),
@@ -399,6 +402,39 @@ def _kept(
     )
 
 
+def _is_plain(worded: Worded, memory: Memory, keep: Keep) -> bool:
+    """True for a new memory with nothing to tell of it but that it is stored."""
+    draft, wording = worded
+    limits = memory.valid_from or memory.valid_until
+    altered = wording.redacted or wording.left_out or wording.pending
+    asked = draft.notes or draft.derived_from
+    return (
+        keep == _PLAINLY and not (limits or altered or asked) and _limits(draft) == _limits(memory)
+    )
+
+
+def _kept_plainly(access: Access, worded: Worded, memory: Memory, standing: Standing) -> Commit:
+    """The same as `_kept` for a plain memory: most are, and nothing is loaded for them."""
+    draft, wording = worded
+    told = _STORED
+    entry = kept_entry(access, memory, worded, standing, told)
+    receipt = Receipt(
+        memory.id,
+        memory.text,
+        memory.metadata,
+        memory.created,
+        told.outcome,
+        told.reasons,
+        block_id=entry.id,
+    )
+    return Commit(
+        puts=(Put(memory, wording, told.reasons),),
+        observations=(observation(access, memory.id, wording, told, draft),),
+        entries=(entry,),
+        receipts=(receipt,),
+    )
+
+
 def _recorded(receipt: Receipt) -> tuple[str, ...]:
     """The reasons as they are kept: without the words of other memories."""
     if not receipt.words:
@@ -417,14 +453,8 @@ def _told(
     keep: Keep,
     standing: Standing,
 ) -> Receipt:
-    """The receipt with its sentences; a plain memory needs none, and loads nothing for them."""
+    """The receipt with its sentences."""
     draft, wording = worded
-    limits = (memory.valid_from, memory.valid_until)
-    changed = any(getattr(draft, name) != getattr(memory, name) for name in _LIMITED)
-    altered = wording.redacted or wording.left_out or wording.pending
-    asked = draft.notes or draft.derived_from
-    if keep == Keep() and limits == (None, None) and not (changed or altered or asked):
-        return receipt
     from memory_mesh.policy.writing import receipts
 
     unknown = [id_ for id_ in draft.derived_from if id_ not in standing.memories]
@@ -460,4 +490,7 @@ def observation(
 
 
 _STATED = tuple(field.name for field in fields(Statement))
-_LIMITED = ("importance", "pinned", "source")  # a source may not give all of them
+_stated = attrgetter(*_STATED)
+_limits = attrgetter("importance", "pinned", "source")  # a source may not give all of them
+_PLAINLY = Keep()
+_STORED = Told(Outcome.STORED, (_PLAINLY.reason,))

@@ -57,6 +57,7 @@ Worded: TypeAlias = tuple[Draft, Wording]
 Clean: TypeAlias = "tuple[Draft, Wording, tuple[Chunk, ...]]"
 Vectors = tuple[Space, tuple[bytes, ...], tuple[Span | None, ...]]
 _FORMS = ("html", "htm", "md", "markdown", "document")
+_NAMES_IN_IT = ("label", "speaker", "role", "skill", "topic", "quarantine")
 _REASON_CHARS = 300  # of an embedder's error that a warning shows
 _REFUSED_TEXT = "the embedder does not take this text; keywords find it"
 
@@ -91,15 +92,17 @@ def clean(access: Access, draft: Draft) -> Clean:
         redact=None if redactor is None else redactor.text,
         source=draft.source.ref,
     )
-    draft = replace(draft, text=scrubbed.content)
+    if scrubbed.content != draft.text:
+        draft = replace(draft, text=scrubbed.content)
     replaced = redacted_values(access, given, draft)
     if draft.claim is not None or (
         access.read_claims and draft.lesson is None and draft.topic is None
     ):
-        draft = replace(draft, claim=_claim(draft))
+        claim = _claim(draft)
+        draft = draft if claim is draft.claim else replace(draft, claim=claim)
     wording = tagged(word(draft.text, scrubbed.plain), draft.tags)
     left_out = scrubbed.removed
-    if given.text.count("<") > draft.text.count("<"):
+    if "<" in given.text and given.text.count("<") > draft.text.count("<"):
         left_out = (*left_out, "HTML markup")
     if replaced or left_out:
         wording = replace(wording, redacted=replaced, left_out=left_out)
@@ -121,7 +124,7 @@ def redacted_values(
     access: Access, given: Draft | SkillDraft, draft: Draft | SkillDraft
 ) -> Mapping[str, int]:
     """Counts the different values that were replaced anywhere in a draft, by kind."""
-    if access.redactor is None or draft == given:
+    if access.redactor is None or draft is given or draft == given:
         return {}
     from memory_mesh.policy.privacy import redacted
 
@@ -210,9 +213,8 @@ def redact_scope(redactor: Redactor | None, scope: Scope) -> Scope:
     """A scope as the ledger holds it; equal names get equal placeholders, so it still matches."""
     if redactor is None:
         return scope
-    return Scope(
-        *(redact_identity(redactor, part) for part in (scope.project, scope.agent, scope.session))
-    )
+    parts = tuple(redact_identity(redactor, part) for part in scope.parts)
+    return scope if parts == scope.parts and not scope.names else Scope(*parts)
 
 
 def redact_statement(access: Access, said: Said) -> Said:
@@ -220,12 +222,14 @@ def redact_statement(access: Access, said: Said) -> Said:
     if (redactor := _redactor_for(access, said)) is None:
         return _keyed(said)
     changed: dict[str, Any] = {
-        name: redact_with(redactor, getattr(said, name))
-        for name in ("label", "speaker", "role", "skill")
+        name: redactor.text(text)
+        for name in _NAMES_IN_IT
+        if (text := getattr(said, name, None)) is not None
     }
     changed["scope"] = redact_scope(redactor, said.scope)
     changed["source"] = redact_origin(redactor, said.source)
-    changed["tags"] = tuple(redactor.text(tag) for tag in said.tags)
+    if said.tags:
+        changed["tags"] = tuple(redactor.text(tag) for tag in said.tags)
     if said.triggers:
         changed["triggers"] = tuple(redactor.text(pattern) for pattern in said.triggers)
     if said.extra:
@@ -237,14 +241,16 @@ def redact_statement(access: Access, said: Said) -> Said:
     if said.heritage is not None:
         changed["heritage"] = redact_heritage(redactor, said.heritage)
     if isinstance(said, Draft):
-        changed["key"] = redact_identity(redactor, said.key)
-        for name in ("topic", "quarantine"):
-            changed[name] = redact_with(redactor, getattr(said, name))
-        changed["notes"] = tuple(redactor.text(note) for note in said.notes)
-        changed["derived_from"] = tuple(redactor.identity(id_) for id_ in said.derived_from)
+        if said.key is not None:
+            changed["key"] = redactor.identity(said.key)
+        if said.notes:
+            changed["notes"] = tuple(redactor.text(note) for note in said.notes)
+        if said.derived_from:
+            changed["derived_from"] = tuple(redactor.identity(id_) for id_ in said.derived_from)
         if said.origin is not None:  # ids of another store are words of others
             changed["origin"] = replace(said.origin, id=redactor.identity(said.origin.id))
-    return _keyed(replace(said, **changed))
+    changed = {name: value for name, value in changed.items() if value is not getattr(said, name)}
+    return _keyed(replace(said, **changed) if changed else said)
 
 
 def _redactor_for(access: Access, said: Draft | Memory) -> Redactor | None:
@@ -305,7 +311,7 @@ def word(text: str, plain: str) -> Wording:
 
     from memory_mesh.policy.writing.recited import fingerprint
 
-    terms = " ".join(analyze.terms(plain or text))
+    terms = analyze.joined_terms(plain or text)
     return Wording(text, hashlib.sha256(text.encode()).digest(), terms, fingerprint(text))
 
 

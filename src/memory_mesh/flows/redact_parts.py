@@ -25,12 +25,10 @@ def redact_markup(redactor: Redactor, value: str) -> str:
 
 def redact_origin(redactor: Redactor, source: Source) -> Source:
     """A source without personal data and secrets in its names."""
-    agent, ref = source.agent, source.ref
-    return replace(
-        source,
-        agent=None if agent is None else redactor.identity(agent),
-        ref=None if ref is None else redactor.identity(ref),
-    )
+    agent = None if source.agent is None else redactor.identity(source.agent)
+    ref = None if source.ref is None else redactor.identity(source.ref)
+    same = (agent, ref) == (source.agent, source.ref)
+    return source if same else replace(source, agent=agent, ref=ref)
 
 
 def redact_claim(redactor: Redactor, claim: Claim) -> Claim:

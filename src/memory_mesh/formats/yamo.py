@@ -130,6 +130,30 @@ def retain(
     )
 
 
+def retained(
+    memory_id: str,
+    content: str,
+    *,
+    agent_id: str,
+    memory_type: str,
+    at: datetime,
+    hypothesis: str = HYPOTHESIS,
+) -> str:
+    """Returns the text of `retain`'s block without making the block: every add writes one."""
+    id_, kind, when = _escape(memory_id), _escape(memory_type), timestamp(at)
+    return (
+        f"agent: {_name(agent_name(agent_id), 'agent')};\n"
+        "intent: store_memory_for_future_retrieval;\n"
+        f"context:\n  memory_id;{id_};\n  memory_type;{kind};\n  timestamp;{when};\n"
+        f"  content_length;{len(content.encode('utf-8', 'surrogatepass'))};\n"
+        f"constraints:\n  hypothesis;{_escape(hypothesis)};\npriority: medium;\n"
+        f"output:\n  memory_stored;{id_};\n  content_preview;{_escape(preview(content))};\n"
+        "meta:\n  rationale;Memory persisted for semantic search and retrieval;\n"
+        "  observation;Content vectorized and stored in LanceDB;\n  confidence;1.0;\n"
+        f"log: memory_retained;timestamp;{when};id;{id_};type;{kind};\nhandoff: End;\n"
+    )
+
+
 def recall(
     query: str,
     *,

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from memory_mesh.errors import InvalidInput
+from memory_mesh.formats.compact_json import writer
 from memory_mesh.model import Block, Checkpoint, Entry, Head, Json, Operation
 
 SALT = 16  # bytes
@@ -18,8 +19,8 @@ _SIZE = 32  # bytes of SHA-256
 _FORM = 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-_COMPACT = json.JSONEncoder(separators=(",", ":"))  # dumps() makes one a call
-_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+_compact = writer(ascii_only=True)
+_sorted = writer(sort_keys=True)
 
 
 def genesis(namespace: str) -> bytes:
@@ -31,7 +32,7 @@ def genesis(namespace: str) -> bytes:
 
 def metadata_text(metadata: Mapping[str, Json]) -> str:
     """Returns a block's metadata as canonical JSON, the form that is stored and hashed."""
-    return _SORTED.encode(dict(metadata))
+    return _sorted(dict(metadata))
 
 
 def digest(wire: str | None, metadata: str, salt: bytes) -> bytes:
@@ -59,7 +60,7 @@ def block_hash(
         digested.hex(),
         prev_hash.hex(),
     ]
-    return hashlib.sha256(_COMPACT.encode(form).encode()).digest()
+    return hashlib.sha256(_compact(form).encode()).digest()
 
 
 def seal(entry: Entry, seq: int, position: int, prev_hash: bytes, salt: bytes) -> Block:

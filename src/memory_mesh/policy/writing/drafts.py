@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from itertools import islice
 
 from memory_mesh.errors import InvalidInput, shown
@@ -88,6 +89,8 @@ def draft_of(
 ) -> Draft:
     """A draft from what `add` was given; raises InvalidInput and names the field."""
     _known(details)
+    if metadata is None and not details:
+        return Draft(text=check_text(content, "content"), source=_plain_source(channel))
     draft = Draft(
         text=check_text(content, "content"),
         source=Source(channel=channel),
@@ -112,6 +115,12 @@ def draft_of(
             f"{channel} may state"
         )
     return replace(draft, notes=tuple(notes)) if notes else draft
+
+
+@cache
+def _plain_source(channel: Channel) -> Source:
+    """The source of a text of which nothing else is said."""
+    return with_kind(Draft(text="", source=Source(channel=channel)), channel).source
 
 
 def alteration(

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Channel, Claim, Draft, SourceKind, Statement
+from memory_mesh.model import Channel, Claim, Draft, Source, SourceKind, Statement
 from memory_mesh.policy.writing.trust import (
     bounded_source,
     ceiling,
@@ -51,20 +51,22 @@ def with_kind(
     `at_most` is what its arguments named, where metadata replaces the name of the source.
     """
     kind = lowest((_kind_of(draft, channel), at_most)) if stated is None else stated
-    source = replace(
-        draft.source, kind=lowered(kind, channel), channel=channel, stated=stated is not None
-    )
-    return replace(draft, source=source)
+    own = draft.source
+    source = Source(lowered(kind, channel), channel, own.agent, own.ref, stated is not None)
+    return draft if source == own else replace(draft, source=source)
 
 
 def bounded(draft: Draft, channel: Channel) -> Draft:
     """A ready draft as a view of this channel may say it; one without a kind gets its writer's."""
     source = bounded_source(draft.source, channel)
     if draft.source.kind is SourceKind.USER_IMPLICIT:
-        spoken = with_kind(replace(draft, source=source), source.channel).source
-        most = ceiling(draft.source.channel)
-        source = replace(spoken, kind=lowest((spoken.kind, most)))
-    return replace(draft, source=source, claim=stated_through(draft.claim, channel))
+        spoken = lowered(_kind_of(draft, source.channel), source.channel)
+        kind = lowest((spoken, ceiling(draft.source.channel)))
+        source = Source(kind, source.channel, source.agent, source.ref, stated=False)
+    claim = stated_through(draft.claim, channel)
+    if source == draft.source and claim is draft.claim:
+        return draft
+    return replace(draft, source=source, claim=claim)
 
 
 def stated_through(claim: Claim | None, channel: Channel) -> Claim | None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from memory_mesh.engines.ledgers.sqlite import conflicts, projects, rows, schema, sessions, vectors
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.engines.ledgers.sqlite.keeping.packing import packed
+from memory_mesh.engines.ledgers.sqlite.new_rows import NewRows, lives
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Commit,
@@ -22,9 +23,7 @@ from memory_mesh.model import (
     Seen,
     Standing,
     Status,
-    TextVectors,
     Wanted,
-    Wording,
 )
 from memory_mesh.policy.writing import audit
 from memory_mesh.policy.writing.limits import MAX_PROPOSALS
@@ -40,6 +39,7 @@ _FROM_MORE = sums.counting({"origins": _ORIGINS}, f"id = ? AND origins < {_ORIGI
 USED = sums.counting(
     {"uses": "uses + 1", "last_used": "max(coalesce(last_used, 0), ?1)"}, "id = ?2"
 )
+_BLOCKS = f"INSERT INTO block ({rows.BLOCK}) VALUES ({rows.marks(rows.BLOCK.count(',') + 1)})"  # noqa: S608
 _RECALL = (
     "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (id) DO NOTHING"
@@ -102,13 +102,12 @@ def recorded_time(head: Head, now: datetime) -> datetime:
     return max(now, head.recorded_at + _TICK)
 
 
-def in_order(db: sqlite3.Connection, commit: Commit, at: datetime) -> Commit:
+def _in_order(
+    db: sqlite3.Connection, commit: Commit, at: datetime, known: Mapping[str, int]
+) -> Commit:
     """The commit with each new version after the one it closes, also where that lies ahead."""
-    moved = {
-        put.memory.id: begun + _TICK
-        for put in commit.puts
-        if (begun := _begun(db, put.memory.id)) is not None and begun >= at
-    }
+    begun = {id_: _begun(db, number) for id_, number in known.items()}
+    moved = {id_: latest + _TICK for id_, latest in begun.items() if latest >= at}
     if not moved:
         return commit
     after = commit.after
@@ -125,26 +124,37 @@ def in_order(db: sqlite3.Connection, commit: Commit, at: datetime) -> Commit:
     )
 
 
-def _begun(db: sqlite3.Connection, memory_id: str) -> datetime | None:
-    """When the newest version of a memory begins; None if there is no such memory."""
-    known = db.execute("SELECT number FROM memory WHERE id = ?", (memory_id,)).fetchone()
-    if known is None:  # the usual case: a small file has no index for the look below
-        return None
+def _known(db: sqlite3.Connection, puts: Sequence[Put]) -> dict[str, int]:
+    """The numbers of those memories that are there already; most are new."""
+    if not puts:
+        return {}
+    ids = rows.dumped([put.memory.id for put in puts])
+    return dict(
+        db.execute(
+            "SELECT id, number FROM memory WHERE id IN (SELECT value FROM json_each(?))", (ids,)
+        ).fetchall()
+    )
+
+
+def _begun(db: sqlite3.Connection, number: int) -> datetime:
+    """When the newest version of a memory begins."""
     (begun,) = db.execute(
-        "SELECT max(recorded_from) FROM version WHERE memory = ?", known
+        "SELECT max(recorded_from) FROM version WHERE memory = ?", (number,)
     ).fetchone()
-    return rows.moment(begun)
+    return rows.since_epoch(begun)
 
 
 def _from(memory: Memory, moved: Mapping[str, datetime]) -> Memory:
     return replace(memory, recorded_from=moved.get(memory.id, memory.recorded_from))
 
 
-def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> None:
-    """Everything the commit changes, under the next seq."""
+def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> Commit:
+    """Writes everything the commit changes, under the next seq; returns it with its times."""
     seq = head.seq + 1
+    known = _known(db, commit.puts)
+    commit = _in_order(db, commit, at, known)
     before = vectors.last_text(db) if _brings_vectors(commit) else 0
-    numbers = {put.memory.id: _put(db, put, seq) for put in commit.puts}
+    numbers = _put_all(db, commit.puts, seq, known)
     _observe(db, commit.observations, at, numbers)
     sessions.record(db, commit, rows.micros(at) or 0)
     if commit.links or commit.unlinked or commit.relinked:
@@ -177,6 +187,7 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> N
         (seq, rows.micros(at), position, hashed),
     )
     schema.grow(db)
+    return commit
 
 
 def _brings_vectors(commit: Commit) -> bool:
@@ -215,41 +226,25 @@ def prune_recalls(db: sqlite3.Connection, before: datetime, limit: int) -> int:
     return injections + recalls
 
 
-def _put(db: sqlite3.Connection, put: Put, seq: int) -> int:
-    """One new version, and its memory's number; an earlier version is closed, never changed."""
-    memory = put.memory
-    created = rows.micros(memory.created)
-    counted = (
-        memory.uses, rows.micros(memory.last_used), memory.origins, *rows.vote_values(memory),
-    )  # fmt: skip  # as in sums.COUNTERS
-    inserted = db.execute(
-        f"INSERT INTO memory (id, created, status, crc, {sums.TALLIED}, tally) "  # noqa: S608
-        f"VALUES ({_marks(16)}) ON CONFLICT (id) DO NOTHING",
-        (
-            memory.id,
-            created,
-            memory.status,
-            sums.of(memory.id, created, memory.status),
-            *counted,
-            sums.of(*counted),
-        ),
-    )
-    if inserted.rowcount:
-        number, text = inserted.lastrowid or 0, None
-    else:
-        number, text = _close(db, put)
-    if put.wording:
-        text = _word(db, number, put.wording, "live" if _lives(memory) else "rest")
-        if put.wording.space is not None:
-            worded = put.wording
-            late = TextVectors(text, put.wording.space, worded.vectors, worded.spans)
-            vectors.add(db, late, seq)
-    values = (*rows.version_values(memory, number, text, seq), rows.dumped(put.reasons))
-    db.execute(
-        f"INSERT INTO version ({rows.VERSION}, crc) VALUES ({_marks(42)})",  # noqa: S608  # own names
-        (*values, sums.of(*values[1:])),
-    )
-    return number
+def _put_all(
+    db: sqlite3.Connection, puts: Sequence[Put], seq: int, known: Mapping[str, int]
+) -> dict[str, int]:
+    """New versions, and their memories' numbers; earlier versions are closed, never changed."""
+    if not puts:
+        return {}
+    new, numbers = NewRows(db, seq), dict[str, int]()
+    for put in puts:
+        if put.memory.id in known:
+            new.write()  # in the order of the puts
+            number, text = _close(db, put)
+        else:
+            number, text = new.begin(put.memory), 0
+        numbers[put.memory.id] = number
+        if put.wording is not None:
+            text = new.word(number, put.wording, live=lives(put.memory))
+        new.open(put, number, text)
+    new.write()
+    return numbers
 
 
 def _close(db: sqlite3.Connection, put: Put) -> tuple[int, int]:
@@ -266,24 +261,8 @@ def _close(db: sqlite3.Connection, put: Put) -> tuple[int, int]:
     if today != memory.status:
         with sums.renewed(db, "memory", number):
             db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
-    _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and _lives(memory))
+    _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and lives(memory))
     return number, text
-
-
-def _lives(memory: Memory) -> bool:
-    """Whether a default read could return it."""
-    return memory.status is Status.ACTIVE
-
-
-def _word(db: sqlite3.Connection, memory: int, wording: Wording, table: str) -> int:
-    """A new text, and its terms in the keyword table they belong to."""
-    values = (memory, wording.text, wording.hash, wording.terms, wording.echo or None)
-    number = db.execute(
-        "INSERT INTO text (memory, content, hash, terms, echo, crc) VALUES (?, ?, ?, ?, ?, ?)",
-        (*values, sums.of(*values)),
-    ).lastrowid
-    db.execute(f"INSERT INTO {table} (rowid, terms) VALUES (?, ?)", (number, wording.terms))  # noqa: S608
-    return number or 0
 
 
 def _settle(db: sqlite3.Connection, text: int | None, *, was: bool, live: bool) -> None:
@@ -306,24 +285,20 @@ def _observe(
     numbers: Mapping[str, int],
 ) -> None:
     """Observations of memories that this commit put, or that were there."""
+    when, seen_rows = rows.micros(at), list[tuple[object, ...]]()
     for seen in observations:
-        values = (
-            numbers.get(seen.memory) or _number(db, seen.memory),
-            rows.micros(at),
-            seen.hash,
-            seen.outcome,
-            seen.origin,
-            seen.key,
-            rows.dumped(seen.reasons),
-        )
-        db.execute(
-            "INSERT INTO observation (memory, at, hash, outcome, origin, key, reasons, crc) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*values, sums.of(*values)),
-        )
+        number = numbers.get(seen.memory) or _number(db, seen.memory)
+        reasons = rows.dumped(seen.reasons)
+        values = (number, when, seen.hash, seen.outcome, seen.origin, seen.key, reasons)
+        seen_rows.append((*values, sums.of(*values)))
     db.executemany(
-        _FROM_MORE, [(seen.memory,) for seen in observations if seen.memory not in numbers]
+        "INSERT INTO observation (memory, at, hash, outcome, origin, key, reasons, crc) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        seen_rows,
     )
+    again = [(seen.memory,) for seen in observations if seen.memory not in numbers]
+    if again:
+        db.executemany(_FROM_MORE, again)
 
 
 def _number(db: sqlite3.Connection, memory_id: str) -> int:
@@ -336,31 +311,19 @@ def chain(
 ) -> tuple[int, bytes]:
     """Seal the entries one after another; the new end of the chain."""
     position, hashed = head.position, head.hash
-    salts = os.urandom(audit.SALT * len(entries))
+    salts, sealed = os.urandom(audit.SALT * len(entries)), list[tuple[object, ...]]()
     for number, entry in enumerate(entries):
         salt = salts[number * audit.SALT : (number + 1) * audit.SALT]
-        block = audit.seal(entry, seq, position + 1, hashed, salt)
         about, made = rows.dumped(entry.memories), rows.millis(entry.at)
-        db.execute(
-            f"INSERT INTO block ({rows.BLOCK}) VALUES ({_marks(14)})",  # noqa: S608  # own names
-            (
-                block.position,
-                entry.id,
-                seq,
-                entry.operation,
-                entry.agent,
-                made,
-                about,
-                packed(entry.wire, about, made),
-                salt,
-                0,
-                packed(audit.metadata_text(entry.metadata), about, made),
-                block.digest,
-                hashed,
-                block.hash,
-            ),
-        )
-        position, hashed = position + 1, block.hash or b""
+        said, before, position = audit.metadata_text(entry.metadata), hashed, position + 1
+        digest = audit.digest(entry.wire, said, salt)
+        hashed = audit.block_hash(entry, position, seq, digest, before)
+        wire, metadata = packed(entry.wire, about, made), packed(said, about, made)
+        sealed.append(
+            (position, entry.id, seq, entry.operation, entry.agent, made, about, wire, salt, 0,
+             metadata, digest, before, hashed)
+        )  # fmt: skip  # as in rows.BLOCK
+    db.executemany(_BLOCKS, sealed)
     return position, hashed
 
 
@@ -370,7 +333,7 @@ def _twins(
     """Memories in use or quarantine with the same text for the same audience, oldest first."""
     hashes = [hashed for hashed, _ in twins]
     known = db.execute(
-        f"SELECT hash FROM text WHERE substr(hash, 1, 3) IN ({_marks(len(hashes))})",  # noqa: S608
+        f"SELECT hash FROM text WHERE substr(hash, 1, 3) IN ({rows.marks(len(hashes))})",  # noqa: S608
         [hashed[: rows.KEY_BYTES] for hashed in hashes],
     )
     seen = {hashed for (hashed,) in known}  # most texts are new: one look for all of them
@@ -433,7 +396,3 @@ def _taken(db: sqlite3.Connection, id_: str) -> bool:
         id_.partition("_")[0], "memory"
     )
     return db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone() is not None  # noqa: S608
-
-
-def _marks(count: int) -> str:
-    return ", ".join("?" * count)

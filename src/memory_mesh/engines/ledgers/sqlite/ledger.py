@@ -85,8 +85,7 @@ class SqliteLedger(SqliteAudit):
                     from memory_mesh.engines.ledgers.sqlite import terms
 
                     terms.adopt(db, head)
-                commit = sqlite_commit.in_order(db, commit, at)
-                sqlite_commit.write(db, head, at, commit)
+                commit = sqlite_commit.write(db, head, at, commit)
         _tell(commit, start)
         return commit
 

@@ -8,6 +8,7 @@ from memory_mesh.engines.ledgers.sqlite.faults import of_rows
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.engines.ledgers.sqlite.keeping.packing import unpacked
 from memory_mesh.fastdataclass import fields
+from memory_mesh.formats.compact_json import writer
 from memory_mesh.model import (
     Block,
     Channel,
@@ -38,7 +39,7 @@ from memory_mesh.typed import Any, TypeAlias
 Row: TypeAlias = tuple[Any, ...]  # what sqlite3 returns
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # dumps() makes one a call
+_compact = writer()
 
 MEMORY = """
     m.id, m.created, m.status, m.uses, m.last_used, m.helpful, m.harmful, m.usefulness,
@@ -294,6 +295,11 @@ def millis(moment_: datetime) -> int:
     return (moment_ - _EPOCH) // timedelta(milliseconds=1)
 
 
+def marks(count: int) -> str:
+    """So many question marks, for the values of a statement."""
+    return ", ".join("?" * count)
+
+
 def dumped(value: Json) -> str:
     """Compact JSON text."""
-    return _COMPACT.encode(value)
+    return _compact(value)

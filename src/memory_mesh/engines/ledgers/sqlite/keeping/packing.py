@@ -13,9 +13,9 @@ from functools import lru_cache
 
 _PLAIN, _NAMED, _HASHED = 1, 2, 3
 _HASH, _MEMORY, _TIME = "\x00", "\x01", "\x02"  # a text that holds one of them is packed plain
-_TAKEN = (_HASH, _MEMORY, _TIME)
 _SHA256 = re.compile(r'"([0-9a-f]{64})"')  # found by its first character, so that it costs little
 _ID = re.compile(r'"([a-z]+_[0-9]+_[0-9a-f]{6})"')
+_SHORT = 128  # characters of a text that may be that of other blocks too
 _BITS = -12  # a window of 4 KiB without a header: it is copied for each text
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # What a stored text was packed with is needed to read it: other words need another first byte.
@@ -48,13 +48,14 @@ def packed(text: str | None, memories: str, at: int) -> bytes | None:
     """
     if text is None:
         return None
-    if any(each in text for each in _TAKEN):
+    if _HASH in text or _MEMORY in text or _TIME in text:
         return bytes((_PLAIN,)) + _deflated(text)
     text = _named(text, memories, at)
     if (found := _SHA256.search(text)) is None:
         return bytes((_NAMED,)) + _deflated(text)
     text = f"{text[: found.start(1)]}{_HASH}{text[found.end(1) :]}"
-    return bytes((_HASHED,)) + bytes.fromhex(found[1]) + _deflated(text)
+    shrunk = _often_deflated(text) if len(text) <= _SHORT else _deflated(text)
+    return bytes((_HASHED,)) + bytes.fromhex(found[1]) + shrunk
 
 
 def unpacked(stored: str | bytes | None, memories: str, at: int) -> str | None:
@@ -95,6 +96,12 @@ def _time(at: int) -> str:
 def _deflated(text: str) -> bytes:
     stream = _primed().copy()
     return stream.compress(text.encode()) + stream.flush()
+
+
+@lru_cache(maxsize=64)
+def _often_deflated(text: str) -> bytes:
+    """The same for a text that many blocks have once their hash is left out of it."""
+    return _deflated(text)
 
 
 def _inflated(packed_: bytes) -> str:

@@ -9,13 +9,14 @@ Whoever changes a row moves its checksum by the difference between before and af
 was wrong before stays wrong, however often it is changed, and `verify` finds it.
 """
 
-import json
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-_FORM = json.JSONEncoder(separators=(",", ":"), default=zlib.crc32)  # ASCII in every Python
+from memory_mesh.formats.compact_json import writer
+
+_form = writer(ascii_only=True, default=zlib.crc32)
 _SIGN, _RANGE = 2**31, 2**32
 CHECKED = {
     "memory": "id, created, status",
@@ -59,7 +60,7 @@ TALLIED = ", ".join(COUNTERS)
 
 def of(*values: object) -> int:
     """Returns the checksum of a row's values, given as SQLite would return them."""
-    crc = zlib.crc32(_FORM.encode(values).encode())
+    crc = zlib.crc32(_form(values).encode())
     return crc - _RANGE if crc >= _SIGN else crc  # four bytes in SQLite, not six
 
 
