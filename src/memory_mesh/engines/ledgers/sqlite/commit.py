@@ -289,7 +289,7 @@ def _observe(
     for seen in observations:
         number = numbers.get(seen.memory) or _number(db, seen.memory)
         reasons = rows.dumped(seen.reasons)
-        values = (number, when, seen.hash, seen.outcome, seen.origin, seen.key, reasons)
+        values = (number, when, seen.hash, seen.outcome.value, seen.origin, seen.key, reasons)
         seen_rows.append((*values, sums.of(*values)))
     db.executemany(
         "INSERT INTO observation (memory, at, hash, outcome, origin, key, reasons, crc) "
@@ -320,7 +320,7 @@ def chain(
         hashed = audit.block_hash(entry, position, seq, digest, before)
         wire, metadata = packed(entry.wire, about, made), packed(said, about, made)
         sealed.append(
-            (position, entry.id, seq, entry.operation, entry.agent, made, about, wire, salt, 0,
+            (position, entry.id, seq, entry.operation.value, entry.agent, made, about, wire, salt, 0,
              metadata, digest, before, hashed)
         )  # fmt: skip  # as in rows.BLOCK
     db.executemany(_BLOCKS, sealed)

@@ -46,7 +46,7 @@ class NewRows:
     def begin(self, memory: Memory) -> int:
         """A new memory; returns its number."""
         self.memory += 1
-        created = rows.micros(memory.created)
+        created, status = rows.micros(memory.created), memory.status.value
         counted = (
             memory.uses, rows.micros(memory.last_used), memory.origins, *rows.vote_values(memory),
         )  # fmt: skip  # as in sums.COUNTERS
@@ -55,8 +55,8 @@ class NewRows:
                 self.memory,
                 memory.id,
                 created,
-                memory.status,
-                sums.of(memory.id, created, memory.status),
+                status,
+                sums.of(memory.id, created, status),
                 *counted,
                 sums.of(*counted),
             )

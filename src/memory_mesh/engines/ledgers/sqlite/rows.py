@@ -228,16 +228,18 @@ def version_values(
 ) -> tuple[object, ...]:
     """A new open version, in VERSION's order."""
     return (
-        None, memory_number, text, seq, micros(value.recorded_from), None, value.status,
-        value.successor, value.kind, value.label, value.scope.project, value.scope.agent,
+        None, memory_number, text, seq, micros(value.recorded_from), None, value.status.value,
+        value.successor, value.kind.value, value.label, value.scope.project, value.scope.agent,
         value.scope.session, value.order, value.speaker, value.role, micros(value.occurred_at),
-        micros(value.valid_from), micros(value.valid_until), value.source.kind,
-        value.source.channel, value.source.agent, value.source.ref, sums.real(value.importance),
-        sums.real(value.confidence), value.tier, int(value.pinned), dumped(value.tags),
-        dumped(dict(value.extra)),
+        micros(value.valid_from), micros(value.valid_until), value.source.kind.value,
+        value.source.channel.value, value.source.agent, value.source.ref,
+        sums.real(value.importance), sums.real(value.confidence), value.tier.value,
+        int(value.pinned), dumped(value.tags) if value.tags else "[]",
+        dumped(dict(value.extra)) if value.extra else "{}",
         *_lesson(value.lesson),
         None if value.heritage is None else dumped(heritage_json(value.heritage)), value.skill,
-        *_claim(value.claim), int(value.source.stated), dumped(value.triggers),
+        *_claim(value.claim), int(value.source.stated),
+        dumped(value.triggers) if value.triggers else "[]",
     )  # fmt: skip
 
 
