@@ -127,12 +127,13 @@ def decide(
 
     A caller's `revise` may decide more about a draft that is kept.
     """
-    scene = Scene(_with_earlier_keys([draft for draft, _ in worded], standing))
+    before = _with_earlier_keys([draft for draft, _ in worded], standing)
+    scene = Scene(before) if len(worded) > 1 else None
     parts: list[Commit] = []
     kept: list[Memory | None] = []
     for stated, wording in worded:
         draft = _with_names(stated, standing)
-        standing = _without_unseen(access, draft, scene.standing)
+        standing = _without_unseen(access, draft, before if scene is None else scene.standing)
         try:
             part, settled = _settle(access, draft, wording, standing, revise)
         except IdempotencyConflict as error:
@@ -142,7 +143,8 @@ def decide(
         parts.append(part)
         known = part.receipts[0].outcome is Outcome.MERGED and not part.relinked
         kept.append(None if known else settled)
-        scene.take(draft, wording, part, settled)
+        if scene is not None:
+            scene.take(draft, wording, part, settled)
     return Commit(
         puts=_each_once(put for part in parts for put in part.puts),
         observations=tuple(seen for part in parts for seen in part.observations),

@@ -10,10 +10,16 @@ Every rule looks at words and their order, never at similarity: two sentences th
 for a question to a person, never for an answer.
 """
 
+from functools import lru_cache
+
 from memory_mesh.model import Claim
 from memory_mesh.policy.claims.claim import ANYTHING, key, keyed, stated
 from memory_mesh.policy.claims.comparison import Relation, compare
 from memory_mesh.policy.claims.normal import NORMALIZERS, normalised
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.policy.claims.subjects import Voice
 
 __all__ = [
     "NORMALIZERS",
@@ -38,9 +44,16 @@ def read(text: str, *, speaker: str | None = USER, we: bool = True) -> Claim | N
     where that is not the user's team.
     """
     from memory_mesh.policy.claims import reading
+
+    return reading.read(text, _voice(speaker, we=we))
+
+
+@lru_cache(maxsize=64)
+def _voice(speaker: str | None, *, we: bool) -> "Voice":
+    """Who says "I" and "we" in the texts of a speaker."""
     from memory_mesh.policy.claims.subjects import WE, Voice
 
-    return reading.read(text, Voice(key(speaker or ""), WE if we else ""))
+    return Voice(key(speaker or ""), WE if we else "")
 
 
 def predicates_of(claim: Claim) -> tuple[str, ...]:

@@ -117,7 +117,12 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> Non
         db.execute(
             "INSERT OR REPLACE INTO predicate VALUES (?, ?, ?, ?, ?, ?)", (*said, sums.of(*said))
         )
-    stamp = rows.micros(at)
+    if commit.tombstones or commit.forgiven or commit.counted:
+        _put_votes(db, commit, rows.micros(at))
+
+
+def _put_votes(db: sqlite3.Connection, commit: Commit, stamp: int | None) -> None:
+    """Tombstones, those that are taken away, and the counters of votes."""
     db.executemany(
         "INSERT OR IGNORE INTO tombstone VALUES (?, ?, ?, ?)",
         [(digest, stamp, why, sums.of(digest, stamp, why)) for digest, why in commit.tombstones],

@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import file_names, opening, schema
@@ -124,14 +125,16 @@ class Files:
             refuse_read_only(self.folder)
             if not self._look(file):
                 private.make_folder(self.folder)
-            with file.lock.held(seconds), self._begun(file, end), forks.inside_sqlite():
-                file.enlarge(end)
-                with file.connection(end) as db:
-                    if db.migrated < schema.NEWEST:
-                        opening.migrate(db, file.path, namespace, end)
-                        file.acknowledge(head_file.stands(db))
-                    with _committed(db, file, end):
-                        yield db
+            with file.lock.held(seconds):
+                self._begin(file, end)
+                with forks.inside_sqlite():
+                    file.enlarge(end)
+                    with file.connection(end) as db:
+                        if db.migrated < schema.NEWEST:
+                            opening.migrate(db, file.path, namespace, end)
+                            file.acknowledge(head_file.stands(db))
+                        with _committed(db, file, end):
+                            yield db
 
     def names(self) -> Iterator[str]:
         """Every namespace in the folder, sorted; one too whose database should be there."""
@@ -148,7 +151,7 @@ class Files:
 
     def spool(self, namespace: str) -> Path:
         """Where processes leave records of reads that they could not write."""
-        return (self.folder / file_names.file_name(namespace)).with_suffix(".spool")
+        return _spool(self.folder, namespace)
 
     def close(self) -> None:
         """Close every file."""
@@ -174,24 +177,23 @@ class Files:
         self._mutex = threading.Lock()
         self._torn |= {name for name, file in self._open.items() if file.after_fork()}
 
-    @contextmanager
-    def _begun(self, file: NamespaceFile, end: float) -> Iterator[None]:
+    def _begin(self, file: NamespaceFile, end: float) -> None:
         """Makes the database if there is none; the caller holds its lock.
 
         Whoever exchanges or moves the whole folder locks the databases that are there, and the
         folder so that no other is made meanwhile.
         """
-        if not self._look(file):
-            rest = end - time.monotonic()
-            try:
-                with nullcontext() if file.path.exists() else locks.folder_held(self.folder, rest):
-                    if not self._look(file):
-                        opening.create(file.path)
-                        self._was_there = True
-            except FileNotFoundError:
-                self._look(file)  # says where the store was moved
-                raise
-        yield
+        if self._look(file):
+            return
+        rest = end - time.monotonic()
+        try:
+            with nullcontext() if file.path.exists() else locks.folder_held(self.folder, rest):
+                if not self._look(file):
+                    opening.create(file.path)
+                    self._was_there = True
+        except FileNotFoundError:
+            self._look(file)  # says where the store was moved
+            raise
 
     def _look(self, file: NamespaceFile) -> bool:
         """Whether there is a database; raises StoreWasReplaced if the whole folder went away.
@@ -272,6 +274,11 @@ def _committed(db: Connection, file: NamespaceFile, end: float) -> Iterator[None
                 db.execute("ROLLBACK")
     if after is not None:
         file.acknowledge(after)
+
+
+@lru_cache(maxsize=256)
+def _spool(folder: Path, namespace: str) -> Path:
+    return (folder / file_names.file_name(namespace)).with_suffix(".spool")
 
 
 def refuse_read_only(folder: Path) -> None:

@@ -3,8 +3,7 @@
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
@@ -45,6 +44,7 @@ _NO_SCHEMA = (  # a statement of ours that SQLite no longer understands: the sch
     "no such module",
     "foreign key mismatch",
 )
+_FAULTS = (StoreIsDamaged, sqlite3.Error, UnicodeError, OverflowError, OSError)
 _NOT_WRITTEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
@@ -65,16 +65,24 @@ def of_rows(read: F) -> F:
     return reading  # type: ignore[return-value]  # it is called as the function is
 
 
-@contextmanager
-def translated(path: Path, namespace: str) -> Iterator[None]:
+class translated:  # noqa: N801  # it is used as a function is
     """Raise faults of SQLite and the disk as StoreError; programming errors pass as they are."""
-    try:
-        yield
-    except (StoreIsDamaged, sqlite3.Error, UnicodeError, OverflowError, OSError) as error:
-        fault = _said(error, path, namespace)
-        if fault is None:
-            raise
-        raise fault from error
+
+    __slots__ = ("_namespace", "_path")
+
+    def __init__(self, path: Path, namespace: str) -> None:
+        self._path, self._namespace = path, namespace
+
+    def __enter__(self) -> None:
+        """Nothing is wrong yet."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raises the fault, if it was one."""
+        if not isinstance(error, _FAULTS):
+            return
+        fault = _said(error, self._path, self._namespace)
+        if fault is not None:
+            raise fault from error
 
 
 def damaged(path: Path, namespace: str, what: str) -> StoreIsDamaged:

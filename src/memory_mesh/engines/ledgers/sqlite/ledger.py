@@ -206,6 +206,8 @@ class SqliteLedger(SqliteAudit):
 
     def _record(self, db: sqlite3.Connection, noted: Sequence[Noted]) -> None:
         """Counts uses, writes recall blocks and injections, and deletes a few that are too old."""
+        if not noted:
+            return
         entries = [one.entry for one in noted if one.entry is not None]
         injections = [one.injection for one in noted if one.injection is not None]
         db.executemany(sqlite_commit.USED, [(rows.micros(at), id_) for at, id_ in uses(noted)])

@@ -1,14 +1,13 @@
 """Records of reads that wait for a transaction: searches, uses, and what entered a prompt."""
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 
 from memory_mesh import log
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Entry
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.typed import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
@@ -28,11 +27,20 @@ class Noted:
 
 
 class Taken:
-    """What a transaction takes from the buffer, once it has begun."""
+    """What a transaction takes from the buffer, once it has begun; it waits again if that fails."""
 
     def __init__(self, buffer: "NotedBuffer", namespace: str) -> None:
         self._buffer, self._namespace = buffer, namespace
         self.noted: list[Noted] = []
+
+    def __enter__(self) -> Self:
+        """Takes nothing yet."""
+        return self
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        """Gives back what a failed transaction took."""
+        if failure is not None:
+            self._buffer.wait_again(self._namespace, self.noted)
 
     def all(self) -> list[Noted]:
         """Takes all that waits."""
@@ -58,15 +66,9 @@ class NotedBuffer:
             self._cut(waiting)
             return len(waiting) == FULL or (len(waiting) > FULL and self._added % FULL == 0)
 
-    @contextmanager
-    def taken(self, namespace: str) -> Iterator[Taken]:
+    def taken(self, namespace: str) -> Taken:
         """What waits, to be written now."""
-        taken = Taken(self, namespace)
-        try:
-            yield taken
-        except BaseException:
-            self.wait_again(namespace, taken.noted)
-            raise
+        return Taken(self, namespace)
 
     def wait_again(self, namespace: str, noted: Sequence[Noted]) -> None:
         """Keeps records that were taken and not written, before those that came meanwhile."""

@@ -26,6 +26,7 @@ from memory_mesh.engines.ledgers.sqlite import rows, states
 from memory_mesh.engines.ledgers.sqlite.noted import Noted
 from memory_mesh.errors import StoreIsBusy
 from memory_mesh.process import locks, private
+from memory_mesh.typed import Self
 
 MOST_BYTES = 1 << 20
 LEAVING_SECONDS = 0.2  # that a process which ends waits for one that appends or reads
@@ -74,15 +75,25 @@ def _appended(
 
 
 class Spooled:
-    """The spool as one transaction takes it."""
+    """The spool as one transaction takes it, which is inside; removed once that is committed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._read: bytes | None = None  # all of the file, as this transaction took it
 
+    def __enter__(self) -> Self:
+        """Takes nothing yet."""
+        return self
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        """Removes the file, unless the transaction failed."""
+        if failure is None and self._read is not None:
+            self.remove()
+
     def records(self, db: sqlite3.Connection) -> list[Noted]:
         """What no transaction has taken yet; notes in this one that it is taken."""
         try:
+            os.lstat(self._path)  # most stores have none
             with _opened(self._path, os.O_RDONLY, 0.0) as descriptor:
                 data = os.read(descriptor, 2 * MOST_BYTES)
         except (OSError, StoreIsBusy):
@@ -132,12 +143,9 @@ class Spooled:
         aside.unlink()
 
 
-@contextmanager
-def taking(path: Path) -> Iterator[Spooled]:
-    """The spool for one transaction, which is inside; removed once that is committed."""
-    spooled = Spooled(path)
-    yield spooled
-    spooled.remove()
+def taking(path: Path) -> Spooled:
+    """The spool for one transaction."""
+    return Spooled(path)
 
 
 def waiting(path: Path) -> dict[str, int]:
