@@ -96,8 +96,8 @@ def main() -> None:
 def _body(folder: Path) -> str:
     vectors = np.random.default_rng(4).normal(size=(ROWS, DIMENSION)).astype("<f4")
 
-    def rows(_: int) -> Iterator[Sequence[tuple[int, bytes]]]:
-        yield [(number, vector.tobytes()) for number, vector in enumerate(vectors, start=1)]
+    def rows(_: int) -> Iterator[Sequence[tuple[int, bytes, int]]]:
+        yield [(number, vector.tobytes(), 1) for number, vector in enumerate(vectors, start=1)]
 
     LanceIndex(folder).absorb(*_NAME, dimension=DIMENSION, base=None, rows=rows)
     return Place(folder, *_NAME).uri

@@ -124,11 +124,11 @@ def _in_turns(
 
 def _source(
     vectors: "NDArray[np.float32]", last: int
-) -> Callable[[int], Iterable[Sequence[tuple[int, bytes]]]]:
-    def above(number: int) -> Iterator[Sequence[tuple[int, bytes]]]:
+) -> Callable[[int], Iterable[Sequence[tuple[int, bytes, int]]]]:
+    def above(number: int) -> Iterator[Sequence[tuple[int, bytes, int]]]:
         for start in range(number, last, _BATCH):
             stop = min(last, start + _BATCH)
-            yield [(n + 1, vectors[n].tobytes()) for n in range(start, stop)]
+            yield [(n + 1, vectors[n].tobytes(), 1) for n in range(start, stop)]
 
     return above
 

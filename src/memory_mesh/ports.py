@@ -21,7 +21,7 @@ from memory_mesh.model import (
     Lens,
     Link,
     Memory,
-    Nearest,
+    Near,
     Page,
     Part,
     Pending,
@@ -38,16 +38,13 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.model.commit import MAX_LINKS
-from memory_mesh.typed import TYPE_CHECKING, Protocol, TypeAlias
+from memory_mesh.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from memory_mesh.model.block import Observed
     from memory_mesh.model.pack import Injection
-    from memory_mesh.model.query import Similar, Vectored
+    from memory_mesh.model.query import Looked, Reach, Similar, Vectored
     from memory_mesh.model.trigger import MemoryMetadata, Triggered
-
-# Asks a body of the index for the nearest (number, cosine); None when it cannot be read here.
-AskBody: TypeAlias = Callable[[Body, int], "list[tuple[int, float]] | None"]
 
 
 class Clock(Protocol):
@@ -80,9 +77,6 @@ class Search(Protocol):
     def keywords(self, lens: Lens) -> Keywords:
         """The words of the texts that a lens may ask for."""
 
-    def near(self, question: Question, lens: Lens, body: AskBody | None = None) -> Nearest:
-        """The best versions by meaning, exact above the body of the index, which `body` asks."""
-
     def similar(self, sought: "Similar") -> list[list[tuple[str, float]]]:
         """Of each text the ids of memories that are near enough, with their cosines, nearest first.
 
@@ -102,6 +96,30 @@ class Search(Protocol):
 
     def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
         """The vectors that memories have in a space now."""
+
+
+class VectorSearch(Protocol):
+    """Find versions by meaning in one read transaction; `flows/nearest.py` says which way."""
+
+    def reach(self, space: Space, lens: Lens) -> "Reach | None":
+        """How much of a space the lens may see; None where it holds no vector.
+
+        Memories are counted without reading them. Where that is not cheap, they are not.
+        """
+
+    def nearest_seen(
+        self, question: Question, lens: Lens, reach: "Reach", most: int | None
+    ) -> list[Near] | None:
+        """The best among all vectors that the lens sees, exactly; None if they are over `most`."""
+
+    def nearest_above(self, question: Question, lens: Lens, floor: int, count: int) -> "Looked":
+        """Those that the lens sees of the best `count` vectors above a number, exactly."""
+
+    def seen(self, found: Sequence[tuple[int, float]], lens: Lens) -> tuple[Near, ...]:
+        """Those that the lens sees of vectors that an index found, by number and cosine."""
+
+    def cosines(self, question: Question, versions: Sequence[int]) -> list[Near]:
+        """How near versions found otherwise are: of each its best part."""
 
 
 class Lookup(Protocol):
@@ -287,7 +305,7 @@ class Calling(Protocol):
         """What a selection looks at of these versions; an untitled one gives its beginning."""
 
 
-class Snapshot(Search, Lookup, Claims, Indexing, Relations, Trail, Calling, Protocol):
+class Snapshot(Search, VectorSearch, Lookup, Claims, Indexing, Relations, Trail, Calling, Protocol):
     """One read transaction over one namespace: every answer is of the same moment."""
 
     def head(self) -> Head:
@@ -347,8 +365,11 @@ class VectorFeed(Protocol):
 
     def vectors(
         self, namespace: str, space: Space, after: int
-    ) -> Iterator[Sequence[tuple[int, bytes]]]:
-        """A space's vectors above a number, in order, block by block."""
+    ) -> Iterator[Sequence[tuple[int, bytes, int]]]:
+        """A space's vectors above a number, in order, block by block: number, vector, audience.
+
+        A number keeps its audience: when that of a text changes, its vectors get new numbers.
+        """
 
     def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
         """Name the body that counts from now on, unless another took the place of `base`."""
@@ -398,7 +419,7 @@ class Reranker(Protocol):
 
 
 class Index(Protocol):
-    """Vectors by number, absorbed from the ledger, per namespace and space.
+    """Vectors by number and audience, absorbed from the ledger, per namespace and space.
 
     A number grows with time, is never used twice and always means the same vector. The ledger
     names the `Body` that counts. One that is gone or unreadable loses nothing: scan the ledger.
@@ -411,7 +432,7 @@ class Index(Protocol):
         *,
         dimension: int,
         base: Body | None,
-        rows: Callable[[int], Iterable[Sequence[tuple[int, bytes]]]],
+        rows: Callable[[int], Iterable[Sequence[tuple[int, bytes, int]]]],
     ) -> Body | None:
         """The body that holds `base` and all rows above it, each once, for the ledger to name.
 
@@ -425,11 +446,19 @@ class Index(Protocol):
         """The body without these numbers, for the ledger to name; None where nothing is left."""
 
     def near(
-        self, namespace: str, space: str, *, body: Body, vector: bytes, limit: int
+        self,
+        namespace: str,
+        space: str,
+        *,
+        body: Body,
+        vector: bytes,
+        limit: int,
+        audiences: Collection[int] | None = None,
     ) -> list[tuple[int, float]] | None:
         """The nearest as (number, cosine), best first; None when this body cannot be read here.
 
-        A higher limit looks deeper; it reaches every row, each once.
+        A higher limit looks deeper; it reaches every row, each once. With `audiences` only rows of
+        these count. A body that does not know audiences may answer with others among them.
         """
 
     def holds(self, namespace: str, space: str, body: Body) -> bool:

@@ -62,9 +62,9 @@ class Ledger:
         """The numbers the index is to hold."""
         return set(range(1, self.rows + 1)) - self.dead
 
-    def above(self, number: int) -> Iterator[Sequence[tuple[int, bytes]]]:
+    def above(self, number: int) -> Iterator[Sequence[tuple[int, bytes, int]]]:
         """Live rows above a number."""
-        yield [(n, vector(n)) for n in range(number + 1, self.rows + 1) if n not in self.dead]
+        yield [(n, vector(n), 1) for n in range(number + 1, self.rows + 1) if n not in self.dead]
 
 
 def vector(number: int) -> bytes:

@@ -19,6 +19,7 @@ import numpy as np
 
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.engines.indexes.lance.index import LanceIndex
+from memory_mesh.flows.nearest import nearest
 from memory_mesh.model import Embedding, Lens, Question, Scope, Space
 from memory_mesh.ports import Embedder
 from memory_mesh.sync import MemoryMesh
@@ -169,7 +170,7 @@ def _compare(folder: Path, report: Report) -> None:
     with MemoryMesh(db_dir=folder, custom_embedder=Hashed()) as mesh:
         for finding in mesh.verify().findings:
             report.broken("findings", f"{finding.check}: {finding.detail}")
-        known = {number for block in _vectors(mesh) for number, _ in block}
+        known = {number for block in _vectors(mesh) for number, *_ in block}
         mesh.rebuild_index() if report.figures.get("kills", 0) == 0 else _absorb(mesh)
         (state,) = mesh.stats().spaces
         assert state.body is not None
@@ -186,7 +187,7 @@ def _compare(folder: Path, report: Report) -> None:
                 report.broken(name, f"vector {number}")
 
 
-def _vectors(mesh: MemoryMesh) -> list[Sequence[tuple[int, bytes]]]:
+def _vectors(mesh: MemoryMesh) -> list[Sequence[tuple[int, bytes, int]]]:
     return list(mesh._opened().ledger.vectors("default", Hashed().space, 0))
 
 
@@ -231,7 +232,7 @@ def found_by_vector(mesh: MemoryMesh, embedder: Embedder, text: str) -> list[str
     lens = Lens(parts.clock.now(), Scope(None, mesh.config.agent_id))
     with parts.ledger.read("default") as snapshot:
         question = Question(embedding.space, embedding.vectors[0][0], 5)
-        near = snapshot.near(question, lens).found
+        near = nearest(snapshot, question, lens).found
         memories = snapshot.load([hit.version for hit in near])
     return [memories[hit.version].text for hit in near]
 

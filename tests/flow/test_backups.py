@@ -19,6 +19,7 @@ from memory_mesh.engines.ledgers.sqlite.keeping import copying
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.errors import BackupIsDamaged, InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.fastdataclass import replace
+from memory_mesh.flows.nearest import nearest
 from memory_mesh.model import Lens, Question
 from memory_mesh.model.safekeeping import Backup
 from memory_mesh.process.locks import locked
@@ -241,7 +242,7 @@ def test_a_process_that_lives_through_a_restore_forgets_the_vectors_it_held(tmp_
     def cosine() -> float:
         with ledger.read("default") as snapshot:
             question = Question(SPACE, asked, 1)
-            return snapshot.near(question, Lens(datetime.now(UTC))).found[0].cosine
+            return nearest(snapshot, question, Lens(datetime.now(UTC))).found[0].cosine
 
     with closing(ledger), MemoryMesh(db_dir=folder, custom_embedder=Angles()) as mesh:
         mesh.add("Tea is served at 0")

@@ -38,6 +38,10 @@ def _checks(path: Path) -> set[str]:
         return {finding.check for finding in mesh.verify().findings}
 
 
+_COUNTED = "an audience has one number, and the count of what a default read could return to it"
+_NUMBERED = "a version has the number of its audience"
+
+
 @pytest.mark.parametrize(
     ("statement", "check"),
     [
@@ -57,7 +61,10 @@ def _checks(path: Path) -> set[str]:
         ("UPDATE version SET tags = '[' WHERE number = 4", "rows as reads return them"),
         ("UPDATE version SET kind = 'x' WHERE number = 4", "rows as reads return them"),
         ("PRAGMA application_id = 7", "header"),
-        ("PRAGMA user_version = 13", "header"),
+        ("PRAGMA user_version = 14", "header"),
+        ("UPDATE audience SET project = 'shop'", "checksums"),
+        ("UPDATE audience SET memories = memories + 1", _COUNTED),
+        ("UPDATE version SET audience = 99 WHERE number = 4", _NUMBERED),
         ("DROP INDEX version_text", "schema"),
         ("CREATE TABLE mine (x)", "schema"),
         ("DELETE FROM live_data WHERE id > 10", "keyword tables"),

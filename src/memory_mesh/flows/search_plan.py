@@ -14,9 +14,10 @@
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import keyword_plan
 from memory_mesh.flows.access import Access
+from memory_mesh.flows.nearest import Ask, nearest as find_nearest
 from memory_mesh.flows.prepare import PreparedQuery
 from memory_mesh.flows.projects import names_in
-from memory_mesh.model import Body, Explanation, Query, Question, Space
+from memory_mesh.model import Explanation, Query, Question, Space
 from memory_mesh.policy.ranking import (
     profiles,
     question as ranking_question,
@@ -24,7 +25,7 @@ from memory_mesh.policy.ranking import (
 )
 from memory_mesh.policy.ranking.question import Reading
 from memory_mesh.policy.text import analyze
-from memory_mesh.ports import AskBody, Snapshot
+from memory_mesh.ports import Snapshot
 
 
 def read_question(query: Query) -> Reading:
@@ -79,7 +80,8 @@ def gather(
         return relevance.Legs(matches), explanation
     also = tuple(match.version for match in matches.found) if profile.reorders else ()
     question = Question(prepared.space, prepared.vector, depth, also)
-    nearest = snapshot.near(question, query.lens, body_search(access, prepared, prepared.space))
+    ask = body_search(access, prepared, prepared.space)
+    nearest = find_nearest(snapshot, question, query.lens, ask)
     explanation = replace(
         explanation,
         space=prepared.space.name,
@@ -90,15 +92,16 @@ def gather(
     return relevance.Legs(matches, (*nearest.found, *nearest.also)), explanation
 
 
-def body_search(access: Access, prepared: PreparedQuery, space: Space) -> AskBody | None:
-    """Returns the function with which the ledger asks the index, or None without an index."""
+def body_search(access: Access, prepared: PreparedQuery, space: Space) -> Ask | None:
+    """Returns the function that asks the index, or None without an index."""
     index = access.index()
     if index is None:
         return None
-
-    def ask(body: Body, limit: int) -> list[tuple[int, float]] | None:
-        return index.near(
-            access.namespace, space.name, body=body, vector=prepared.vector, limit=limit
-        )
-
-    return ask
+    return lambda body, limit, audiences: index.near(
+        access.namespace,
+        space.name,
+        body=body,
+        vector=prepared.vector,
+        limit=limit,
+        audiences=audiences,
+    )

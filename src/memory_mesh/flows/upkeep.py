@@ -33,6 +33,7 @@ from memory_mesh.process import waits
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
 TAIL_SHARE = 0.2  # of the body: how much the tail of a large store may grow
+DEAD_SHARE = 0.2  # of the body: with more rows that are dead it is made anew, not added to
 _COMMITS = 64  # blocks read per step
 _DAMAGED = {"database pages", "schema", "checksums", "rows as reads return them", "chain"}
 _SAMPLE = 100  # texts of each end of a store, and of its middle, whose terms `verify` reads anew
@@ -78,7 +79,7 @@ def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
 def worth_an_index(state: SpaceState) -> bool:
     """True when the tail costs more to scan than an index to ask."""
     absorbed = state.body.rows if state.body is not None else 0
-    return state.vectors - absorbed > max(TAIL_ROWS, TAIL_SHARE * absorbed)
+    return state.tail > max(TAIL_ROWS, TAIL_SHARE * absorbed)
 
 
 def rebuild(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
@@ -192,6 +193,13 @@ def _lost(index: Index, namespace: str, state: SpaceState) -> bool:
     return state.body is not None and not index.holds(namespace, state.space.name, state.body)
 
 
+def _is_worn(state: SpaceState) -> bool:
+    """True when many rows of the index are dead: their texts are for another audience now."""
+    if state.body is None:
+        return False
+    return state.body.rows - (state.vectors - state.tail) > DEAD_SHARE * state.body.rows
+
+
 def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceState) -> Body | None:
     """The ledger names a body only after it is whole on disk: a kill in between changes nothing."""
     start = log.started()
@@ -199,7 +207,7 @@ def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceStat
         namespace,
         state.space.name,
         dimension=state.space.dimension,
-        base=state.body,
+        base=None if _is_worn(state) else state.body,
         rows=lambda after: feed.vectors(namespace, state.space, after),
     )
     log.info("absorb", vectors=0 if body is None else body.rows, ms=log.milliseconds(start))

@@ -5,11 +5,12 @@ from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model.memory import Scope, Status
-from memory_mesh.model.vector import Space
+from memory_mesh.model.vector import Body, Space
 from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from memory_mesh.model.filter import Filter
+    from memory_mesh.model.hit import Near
     from memory_mesh.model.trigger import InjectionRules
 
 
@@ -84,6 +85,24 @@ class Postings:
 
     count: int
     texts: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How much of a space there is, and how much of it a reader may see."""
+
+    vectors: int  # at most so many: numbers that were given
+    seen: int | None = None  # memories that the reader may see; None: not counted
+    audiences: tuple[int, ...] | None = None  # whose memories these are; None: any
+    body: Body | None = None  # the index that the ledger names
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What one look found: those that the reader sees, and how many candidates it looked at."""
+
+    found: "tuple[Near, ...]"
+    candidates: int
 
 
 @dataclass(frozen=True, slots=True)

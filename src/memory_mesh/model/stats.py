@@ -26,6 +26,7 @@ class SpaceState:
     vectors: int
     pending: int
     body: Body | None = None
+    tail: int = 0  # vectors above the index, which a search compares one by one
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float32]
 
-Source: TypeAlias = Callable[[int], Iterable[Sequence[tuple[int, bytes]]]]
+Source: TypeAlias = Callable[[int], Iterable[Sequence[tuple[int, bytes, int]]]]
 DIMENSION = 32
+AUDIENCES = 5
 SPACE = "contract/model/1/32"
 
 
@@ -35,11 +36,14 @@ def clustered(count: int, dimension: int = DIMENSION, seed: int = 1) -> "Floats"
 
 
 def source(vectors: "Floats", last: int | None = None, step: int = 1) -> Source:
-    """A ledger's rows: vector i has number `step * (i + 1)`; only the first `last` are there."""
+    """A ledger's rows: vector i has number `step * (i + 1)`; only the first `last` are there.
+
+    They are of AUDIENCES audiences by turns, from 1 on.
+    """
     count = len(vectors) if last is None else last
 
-    def above(number: int) -> Iterable[Sequence[tuple[int, bytes]]]:
-        rows = [(step * (i + 1), vectors[i].tobytes()) for i in range(count)]
+    def above(number: int) -> Iterable[Sequence[tuple[int, bytes, int]]]:
+        rows = [(step * (i + 1), vectors[i].tobytes(), 1 + i % AUDIENCES) for i in range(count)]
         rows = [row for row in rows if row[0] > number]
         for start in range(0, len(rows), 300):
             yield rows[start : start + 300]
@@ -157,6 +161,21 @@ class IndexContract:
             found = [number for number, _ in near(index, body, vectors[0], limit)]
             assert len(found) == len(set(found)) == min(limit, 3_000)
 
+    def test_a_look_among_audiences_finds_the_nearest_of_these_alone(self, index: Index) -> None:
+        """As many as are asked for, if there are so many, and the best of them."""
+        vectors = clustered(3_000)
+        body = absorb(index, vectors)
+        for audiences in ([2], [1, 5], []):
+            rows = [i for i in range(3_000) if 1 + i % AUDIENCES in audiences]
+            asked = {"body": body, "vector": vectors[7].tobytes(), "audiences": audiences}
+            found = index.near("n", SPACE, limit=9_999, **asked)  # type: ignore[arg-type]
+            assert sorted(number for number, _ in found or []) == [i + 1 for i in rows]
+            best = index.near("n", SPACE, limit=10, **asked)  # type: ignore[arg-type]
+            if rows:
+                near = vectors[rows] @ vectors[7]
+                ideal = {rows[place] + 1 for place in (-near).argsort()[:10]}
+                assert len(ideal & {number for number, _ in best or []}) >= 9
+
     @pytest.mark.parametrize("dead", [30, 900])
     def test_what_is_forgotten_is_gone_and_the_rest_stays(self, index: Index, dead: int) -> None:
         """Whether a few rows or most of them, and a later absorb does not bring them back."""
@@ -234,7 +253,7 @@ class IndexContract:
     def test_rows_out_of_order_are_refused(self, index: Index) -> None:
         """Else the body would not hold all that lies below its highest number."""
         vectors = clustered(3)
-        rows = [(number, vectors[0].tobytes()) for number in (1, 3, 2)]
+        rows = [(number, vectors[0].tobytes(), 1) for number in (1, 3, 2)]
         with pytest.raises(InvalidInput):
             absorb(index, vectors, rows=lambda _: [rows])
 

@@ -327,20 +327,20 @@ class LedgerContract(EmptyLedger):
         """Below its highest number the body is asked, above it the scan is exact."""
         for number in range(4):
             put(ledger, f"mem_1_{number:06x}", f"tea {number}", vectors=(axis(number),))
-        numbers = [number for block in ledger.vectors("default", SPACE, 0) for number, _ in block]
+        numbers = [number for block in ledger.vectors("default", SPACE, 0) for number, *_ in block]
         assert len(numbers) == 4
         ledger.absorbed("default", SPACE, None, Body(7, numbers[1], 2))
         ledger.absorbed("default", SPACE, None, Body(8, numbers[3], 4))  # too late
         asked: list[tuple[Body, int]] = []
 
-        def body(which: Body, limit: int) -> list[tuple[int, float]]:
+        def body(which: Body, limit: int, _: object) -> list[tuple[int, float]]:
             asked.append((which, limit))
             return [(numbers[0], 0.5)][:limit]
 
         found = near(ledger, axis(3), Lens(clock.now()), body=body)
         assert found == [("tea 3", 1.0), ("tea 0", 0.5), ("tea 2", 0.0)]
         assert asked[0][0] == Body(7, numbers[1], 2)
-        gone = near(ledger, axis(0), Lens(clock.now()), body=lambda _body, _limit: None)
+        gone = near(ledger, axis(0), Lens(clock.now()), body=lambda _body, _limit, _among: None)
         assert gone[0] == ("tea 0", 1.0)
         assert len(gone) == 4
 

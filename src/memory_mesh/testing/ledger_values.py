@@ -8,6 +8,7 @@ from hashlib import sha256
 import pytest
 
 from memory_mesh.flows import keyword_plan
+from memory_mesh.flows.nearest import Ask, nearest
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -23,7 +24,7 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
-from memory_mesh.ports import AskBody, Clock, Ledger
+from memory_mesh.ports import Clock, Ledger
 from memory_mesh.testing.clock import FrozenClock
 
 SPACE = Space("contract", "axes", "1", dimension=4, max_tokens=8)
@@ -62,11 +63,11 @@ def near(
     vector: bytes,
     lens: Lens,
     space: Space | None = None,
-    body: AskBody | None = None,
+    body: Ask | None = None,
 ) -> list[tuple[str, float]]:
     """The texts that vector search finds with their cosines, best first."""
     with ledger.read("default") as snapshot:
-        found = snapshot.near(Question(space or SPACE, vector, 10), lens, body).found
+        found = nearest(snapshot, Question(space or SPACE, vector, 10), lens, body).found
         memories = snapshot.load([hit.version for hit in found])
     return [(memories[hit.version].text, hit.cosine) for hit in found]
 

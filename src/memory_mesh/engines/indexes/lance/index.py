@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lance import LanceDataset
     from lance.fragment import FragmentMetadata
 
-Rows: TypeAlias = Sequence[tuple[int, bytes]]
+Rows: TypeAlias = Sequence[tuple[int, bytes, int]]
 
 # Why these: docs/decisions/0016-index-parameters.md
 KIND = "IVF_RQ"
@@ -42,6 +42,7 @@ _CHUNK = 65_536  # rows of a data file: 100 MB at 384 dimensions, held in memory
 _EVER = timedelta(days=36_500)
 _FLOAT_BYTES = 4
 _FARTHEST = 2.1  # a cosine distance is at most 2; that of a zero vector is no number
+_AUDIENCE = "audience"  # the column with the number of each vector's audience
 _DELETE_BATCH = 10_000  # numbers in one delete statement
 
 
@@ -99,7 +100,14 @@ class LanceIndex:
             return (self._finish if compacted else self._settle)(place, dataset, base)
 
     def near(
-        self, namespace: str, space: str, *, body: Body, vector: bytes, limit: int
+        self,
+        namespace: str,
+        space: str,
+        *,
+        body: Body,
+        vector: bytes,
+        limit: int,
+        audiences: Collection[int] | None = None,
     ) -> list[tuple[int, float]] | None:
         """The nearest as (number, cosine), best first; None when this body cannot be read here."""
         if self.hindrance() is not None:
@@ -111,7 +119,7 @@ class LanceIndex:
             dataset = self._handles.get(place.uri, body)
             if dataset is None:
                 return None
-            found = _nearest(dataset, vector, min(limit, body.rows))
+            found = _nearest(dataset, vector, min(limit, body.rows), audiences)
             if found is not None:
                 return found
             self._handles.forget(place.uri)
@@ -180,6 +188,8 @@ def _stand(place: Place, base: Body | None) -> "LanceDataset | None":
     if dataset is None or not loading.is_sound(dataset):
         place.clear()
         return None
+    if _AUDIENCE not in dataset.schema.names:  # of an earlier version: made anew
+        return None
     if dataset.version != dataset.latest_version:
         dataset.restore()  # type: ignore[no-untyped-call]  # so it is
     return dataset
@@ -233,7 +243,7 @@ def _outlived(dataset: "LanceDataset", before: datetime) -> set[int]:
 
 def _tables(batches: Iterable[Rows], floor: int, dimension: int) -> Iterator["pa.Table"]:
     """Reads rows above the floor in the caller's thread, because a ledger may require it."""
-    waiting: list[tuple[int, bytes]] = []
+    waiting: list[tuple[int, bytes, int]] = []
     for batch in batches:
         waiting += [row for row in batch if row[0] > floor]
         if len(waiting) >= _CHUNK:
@@ -247,24 +257,28 @@ def _table(rows: Rows, dimension: int) -> "pa.Table":
     import numpy as np
     import pyarrow as pa
 
-    for number, data in rows:
+    for number, data, _ in rows:
         if len(data) != _FLOAT_BYTES * dimension:
             raise InvalidInput(f"vector {number} has not the {dimension} dimensions of its space")
-    numbers = np.fromiter((number for number, _ in rows), np.int64, len(rows))
+    numbers = np.fromiter((number for number, _, _ in rows), np.int64, len(rows))
     if not (np.diff(numbers) > 0).all():
         raise InvalidInput("the rows to absorb do not come in the order of their numbers")
-    values = np.frombuffer(b"".join(data for _, data in rows), "<f4")
+    values = np.frombuffer(b"".join(data for _, data, _ in rows), "<f4")
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(values, pa.float32()), dimension)
     schema = pa.schema(
         [
             pa.field("number", pa.int64(), nullable=False),
             pa.field("vector", vectors.type, nullable=False),
+            pa.field(_AUDIENCE, pa.int64(), nullable=False),
         ]
     )
-    return pa.table([pa.array(numbers), vectors], schema=schema)
+    audiences = pa.array([audience for _, _, audience in rows], pa.int64())
+    return pa.table([pa.array(numbers), vectors, audiences], schema=schema)
 
 
-def _nearest(dataset: "LanceDataset", vector: bytes, count: int) -> list[tuple[int, float]] | None:
+def _nearest(
+    dataset: "LanceDataset", vector: bytes, count: int, audiences: Collection[int] | None
+) -> list[tuple[int, float]] | None:
     """The `count` nearest with exact cosines; None when a file cannot be read."""
     import numpy as np
 
@@ -278,8 +292,12 @@ def _nearest(dataset: "LanceDataset", vector: bytes, count: int) -> list[tuple[i
         "nprobes": PROBES,
         "refine_factor": max(1, -(-COMPARED // count)),
     }
+    chosen: dict[str, Any] = {}
+    if audiences is not None and _AUDIENCE in dataset.schema.names:
+        listed = ", ".join(str(int(number)) for number in audiences) or "NULL"
+        chosen = {"filter": f"{_AUDIENCE} IN ({listed})", "prefilter": True}
     try:
-        found = dataset.to_table(columns=["number", "_distance"], nearest=asked)
+        found = dataset.to_table(columns=["number", "_distance"], nearest=asked, **chosen)
     except loading.UNREADABLE:
         return None
     pairs = zip(found["number"].to_pylist(), found["_distance"].to_pylist(), strict=True)

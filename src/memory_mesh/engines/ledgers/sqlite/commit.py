@@ -5,7 +5,15 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.engines.ledgers.sqlite import conflicts, projects, rows, schema, sessions, vectors
+from memory_mesh.engines.ledgers.sqlite import (
+    conflicts,
+    projects,
+    rows,
+    schema,
+    sessions,
+    vectors,
+    visibility,
+)
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.engines.ledgers.sqlite.keeping.packing import packed
 from memory_mesh.engines.ledgers.sqlite.new_rows import NewRows, lives
@@ -154,7 +162,9 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> C
     known = _known(db, commit.puts)
     commit = _in_order(db, commit, at, known)
     before = vectors.last_text(db) if _brings_vectors(commit) else 0
-    numbers = _put_all(db, commit.puts, seq, known)
+    audiences = visibility.Audiences(db)
+    numbers = _put_all(db, commit.puts, (seq, audiences), known)
+    audiences.write()
     _observe(db, commit.observations, at, numbers)
     sessions.record(db, commit, rows.micros(at) or 0)
     if commit.links or commit.unlinked or commit.relinked:
@@ -227,32 +237,42 @@ def prune_recalls(db: sqlite3.Connection, before: datetime, limit: int) -> int:
 
 
 def _put_all(
-    db: sqlite3.Connection, puts: Sequence[Put], seq: int, known: Mapping[str, int]
+    db: sqlite3.Connection,
+    puts: Sequence[Put],
+    under: tuple[int, visibility.Audiences],
+    known: Mapping[str, int],
 ) -> dict[str, int]:
     """New versions, and their memories' numbers; earlier versions are closed, never changed."""
     if not puts:
         return {}
+    seq, audiences = under
     new, numbers = NewRows(db, seq), dict[str, int]()
     for put in puts:
+        audience = audiences.number(put.memory.scope)
         if put.memory.id in known:
             new.write()  # in the order of the puts
-            number, text = _close(db, put)
+            number, text, before = _close(db, put, audiences)
+            if before != audience and put.wording is None:
+                vectors.redraw(db, text)
         else:
             number, text = new.begin(put.memory), 0
         numbers[put.memory.id] = number
+        audiences.count(audience, int(lives(put.memory)))
         if put.wording is not None:
             text = new.word(number, put.wording, live=lives(put.memory))
-        new.open(put, number, text)
+        new.open(put, number, text, audience)
     new.write()
     return numbers
 
 
-def _close(db: sqlite3.Connection, put: Put) -> tuple[int, int]:
-    """End a memory's open version; the memory's number and the text it had."""
+def _close(
+    db: sqlite3.Connection, put: Put, audiences: visibility.Audiences
+) -> tuple[int, int, int]:
+    """End a memory's open version; the memory's number, the text and the audience it had."""
     memory = put.memory
-    number, today, version, text, was = db.execute(
-        "SELECT m.number, m.status, v.number, v.text, v.status FROM memory m JOIN version v "
-        "ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
+    number, today, version, text, was, audience = db.execute(
+        "SELECT m.number, m.status, v.number, v.text, v.status, v.audience FROM memory m "
+        "JOIN version v ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
         (memory.id,),
     ).fetchone()
     ended = rows.micros(memory.recorded_from)
@@ -262,7 +282,8 @@ def _close(db: sqlite3.Connection, put: Put) -> tuple[int, int]:
         with sums.renewed(db, "memory", number):
             db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
     _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and lives(memory))
-    return number, text
+    audiences.count(audience, -int(was == Status.ACTIVE))
+    return number, text, audience
 
 
 def _settle(db: sqlite3.Connection, text: int | None, *, was: bool, live: bool) -> None:

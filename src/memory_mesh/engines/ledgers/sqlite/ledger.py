@@ -135,7 +135,7 @@ class SqliteLedger(SqliteAudit):
 
     def vectors(
         self, namespace: str, space: Space, after: int
-    ) -> Iterator[Sequence[tuple[int, bytes]]]:
+    ) -> Iterator[Sequence[tuple[int, bytes, int]]]:
         """A space's vectors above a number, in order; each block is read in its own moment."""
         while True:
             with self._files.reading(namespace) as db:

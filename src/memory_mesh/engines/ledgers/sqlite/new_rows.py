@@ -9,6 +9,7 @@ So the rows of a load of hundreds are those of as many single writes, in the sam
 """
 
 import sqlite3
+
 from memory_mesh.engines.ledgers.sqlite import rows, vectors
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.model import Memory, Put, Status, TextVectors, Wording
@@ -27,8 +28,8 @@ _INSERTS = {
     "VALUES (?, ?, ?, ?, ?, ?, ?)",
     "live": "INSERT INTO live (rowid, terms) VALUES (?, ?)",
     "rest": "INSERT INTO rest (rowid, terms) VALUES (?, ?)",
-    "version": f"INSERT INTO version ({rows.VERSION}, crc) "
-    f"VALUES ({rows.marks(_VERSION_COLUMNS + 1)})",
+    "version": f"INSERT INTO version ({rows.VERSION}, audience, crc) "
+    f"VALUES ({rows.marks(_VERSION_COLUMNS + 2)})",
 }  # in the order in which they are written: a row names only rows of tables before its own
 
 
@@ -74,12 +75,12 @@ class NewRows:
             self._vectors.append(made)
         return self.text
 
-    def open(self, put: Put, memory: int, text: int) -> None:
+    def open(self, put: Put, memory: int, text: int, audience: int) -> None:
         """A memory's new version."""
         self.version += 1
         values = rows.version_values(put.memory, memory, text, self._seq)
         checked = (*values[1:], rows.dumped(put.reasons))
-        self._rows["version"].append((self.version, *checked, sums.of(*checked)))
+        self._rows["version"].append((self.version, *checked, audience, sums.of(*checked)))
 
     def write(self) -> None:
         """Writes what was gathered."""

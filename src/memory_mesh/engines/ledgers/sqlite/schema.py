@@ -17,12 +17,12 @@ from memory_mesh.policy.writing import audit
 from memory_mesh.process.private import make_file
 
 LOWEST_SQLITE = (3, 35, 0)
-NEWEST = 12  # the number of the last migration
+NEWEST = 13  # the number of the last migration
 PAGE = 1024  # bytes; an empty table or index takes one page, and most of a small file's are empty
 LARGE_PAGE = 8192  # of a file that has grown: it holds five vectors, of which a small one takes two
 SMALL_BYTES, REWRITTEN_BYTES = 2 * 2**20, 64 * 2**20  # a file between them gets large pages
 APPLICATION = 0x4D4D7368  # "MMsh", in the header of every file since migration 11
-_SUMMED, _REWRITTEN = 11, 12  # migrations with more to do than their statements
+_SUMMED, _REWRITTEN, _NUMBERED = 11, 12, 13  # migrations with more to do than their statements
 _INDEXED_PAGES = 500  # a file with more pages has the indexes of indexes.sql
 _FOLDER = Path(__file__).parent / "migrations"
 
@@ -66,14 +66,17 @@ def grow(db: sqlite3.Connection) -> None:
     """Make the indexes that a grown file needs; inside the transaction that made it grow."""
     if getattr(db, "knows_grown", False):
         return
-    (pages,) = db.execute("PRAGMA page_count").fetchone()
-    if pages <= _INDEXED_PAGES:
+    if not has_grown(db):
         return
     if not is_indexed(db):
-        for statement in index_statements():
-            db.execute(statement)
+        make_indexes(db)
     elif hasattr(db, "knows_grown"):
         db.knows_grown = True  # they were there before this transaction, and stay
+
+
+def has_grown(db: sqlite3.Connection) -> bool:
+    """True where a file is so large that it needs indexes."""
+    return bool(db.execute("PRAGMA page_count").fetchone()[0] > _INDEXED_PAGES)
 
 
 def is_logged(db: sqlite3.Connection) -> bool:
@@ -104,9 +107,29 @@ def is_indexed(db: sqlite3.Connection) -> bool:
     return True
 
 
+def make_indexes(db: sqlite3.Connection, only: str | None = None) -> None:
+    """Make those indexes of a grown file that it does not have, or only one of them."""
+    known = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}
+    for statement in index_statements():
+        name = statement.split()[2]  # CREATE INDEX name
+        if name not in known and only in {None, name}:
+            db.execute(statement)
+
+
 def index_statements() -> list[str]:
     """The statements that make the indexes of a grown file."""
     return _statements((_FOLDER / "indexes.sql").read_text(encoding="utf-8"))
+
+
+def _number_audiences(db: sqlite3.Connection) -> None:
+    """Give audiences their numbers and counts, and a grown file the indexes that ask for them."""
+    from memory_mesh.engines.ledgers.sqlite import visibility  # a file is migrated once
+
+    visibility.rebuild(db)
+    if is_indexed(db):
+        make_indexes(db)  # those that came with this step
+    else:
+        grow(db)
 
 
 def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
@@ -133,9 +156,9 @@ def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> Non
                 (namespace, audit.genesis(namespace)),
             )
         if step.number == _SUMMED:
-            sums.fill(db)
-        if step.number == _REWRITTEN:
-            grow(db)
+            sums.fill(db, [table for table in sums.CHECKED if table != "audience"])
+        if step.number == _NUMBERED:
+            _number_audiences(db)
         db.execute(f"PRAGMA user_version = {step.number}")
         db.execute("COMMIT")
     finally:

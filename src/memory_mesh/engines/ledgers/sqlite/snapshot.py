@@ -4,7 +4,7 @@ Numbers go in as one JSON array, so that a statement is prepared once for any co
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from memory_mesh.engines.ledgers.sqlite import (
@@ -14,6 +14,7 @@ from memory_mesh.engines.ledgers.sqlite import (
     sessions,
     vectors,
 )
+from memory_mesh.engines.ledgers.sqlite.by_meaning import SqliteVectorSearch
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.lenses import audience, predicate, sight
 from memory_mesh.engines.ledgers.sqlite.relations import SqliteCalling, SqliteRelations
@@ -27,7 +28,6 @@ from memory_mesh.model import (
     Indexed,
     Lens,
     Memory,
-    Nearest,
     Page,
     Part,
     Pending,
@@ -44,7 +44,6 @@ from memory_mesh.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from memory_mesh.keyword_port import Keywords
     from memory_mesh.model.query import Similar, Vectored
-    from memory_mesh.ports import AskBody
 
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
@@ -179,12 +178,13 @@ def _cursor(cursor: str | None) -> int | None:
     return int(cursor)
 
 
-class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
+class SqliteSnapshot(SqliteLookup, SqliteVectorSearch, SqliteRelations, SqliteTrail, SqliteCalling):
     """Implements `ports.Snapshot`: a namespace at one moment."""
 
     def __init__(self, db: sqlite3.Connection, tails: Tails, file: str) -> None:
         self._db = db
         self._tails, self._file = tails, file
+        self._scan = None
         self._head: Head | None = None  # read once: it cannot change inside a transaction
 
     def head(self) -> Head:
@@ -203,12 +203,6 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
         from memory_mesh.engines.ledgers.sqlite.keywords import SqliteKeywords
 
         return SqliteKeywords(self._db, lens)
-
-    def near(self, question: Question, lens: Lens, body: "AskBody | None" = None) -> Nearest:
-        """The best versions by meaning, exact above the body of the index, which `body` asks."""
-        identity = f"{self._file} {self.head().identity}"  # a file may be copied
-        visible = self._visible(lens)
-        return vectors.near(self._db, self._tails, identity, question, visible, body)
 
     def around(
         self, versions: Sequence[int], lens: Lens, question: Question | None
@@ -276,12 +270,3 @@ class SqliteSnapshot(SqliteLookup, SqliteRelations, SqliteTrail, SqliteCalling):
     def schemas(self) -> dict[str, PredicateSchema]:
         """Every registered predicate."""
         return sqlite_conflicts.schemas(self._db)
-
-    def _visible(self, lens: Lens) -> Callable[[Sequence[int]], list[tuple[int, int]]]:
-        """The check every candidate passes: texts to (text, the version that the lens sees)."""
-        source, condition, values = sight(lens)
-        statement = (
-            f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
-            f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}"
-        )
-        return lambda texts: self._db.execute(statement, [rows.dumped(texts), *values]).fetchall()

@@ -71,6 +71,10 @@ def spaces(db: sqlite3.Connection) -> list[SpaceState]:
 
 def _state(db: sqlite3.Connection, number: int, body: rows.Row, fields: rows.Row) -> SpaceState:
     space = replace(Space(*fields), normalised=bool(fields[5]))
-    (count,) = db.execute("SELECT count(*) FROM vector WHERE space = ?", (number,)).fetchone()
+    count, tail = db.execute(
+        "SELECT count(*), coalesce(sum(number > ?), 0) FROM vector WHERE space = ?",
+        (body[1] or 0, number),
+    ).fetchone()
     waiting = vectors.pending(db, space, 0).count
-    return SpaceState(space, count, waiting, Body(*body) if body[0] is not None else None)
+    named = Body(*body) if body[0] is not None else None
+    return SpaceState(space, count, waiting, named, tail)

@@ -12,8 +12,6 @@ from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.model import (
     Body,
     Commit,
-    Near,
-    Nearest,
     Part,
     Pending,
     Question,
@@ -24,7 +22,6 @@ from memory_mesh.typed import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats
-    from memory_mesh.ports import AskBody
 
 _RECENT_TEXTS = 1_000  # the newest texts among which a search looks for some that wait
 _WAITING = (
@@ -33,7 +30,6 @@ _WAITING = (
     "(SELECT 1 FROM wordless w WHERE w.text = t.number AND w.space = ?2)"
 )
 Key = TypeVar("Key", int, str)
-Visible = Callable[[Sequence[int]], Iterable[tuple[int, int]]]  # texts -> (text, version)
 Best = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
 
 
@@ -79,6 +75,15 @@ def add(db: sqlite3.Connection, late: TextVectors, seq: int) -> None:
             "SELECT number, ?, ?, ?, ?, ?, ?, ? FROM text WHERE number = ?",
             (*values, sums.of(late.text, *values), late.text),
         )
+
+
+def redraw(db: sqlite3.Connection, text: int) -> None:
+    """Give a text's vectors new numbers: an index holds the old ones for its former audience."""
+    db.execute(
+        "INSERT OR REPLACE INTO vector (text, space, part, seq, start, stop, data, crc) "
+        "SELECT text, space, part, seq, start, stop, data, crc FROM vector WHERE text = ?",
+        (text,),
+    )
 
 
 def last_text(db: sqlite3.Connection) -> int:
@@ -132,10 +137,11 @@ def pending(
     return Pending(count, tuple(found.fetchall()))
 
 
-def above(db: sqlite3.Connection, space: Space, after: int) -> list[tuple[int, bytes]]:
-    """The next block of a space's vectors above a number."""
+def above(db: sqlite3.Connection, space: Space, after: int) -> list[tuple[int, bytes, int]]:
+    """The next block of a space's vectors above a number, each with the audience of its text."""
     return db.execute(
-        "SELECT x.number, x.data FROM vector x JOIN space s ON s.number = x.space "
+        "SELECT x.number, x.data, (SELECT v.audience FROM version v WHERE v.text = x.text "
+        "ORDER BY v.number DESC LIMIT 1) FROM vector x JOIN space s ON s.number = x.space "
         "WHERE x.number > ? AND s.name = ? ORDER BY x.number LIMIT ?",
         (after, space.name, scan.BLOCK),
     ).fetchall()
@@ -149,44 +155,6 @@ def name_body(db: sqlite3.Connection, space: Space, base: Body | None, body: Bod
         "UPDATE space SET body_version = ?, body_highest = ?, body_rows = ? WHERE name = ? "
         "AND body_version IS ? AND body_highest IS ? AND body_rows IS ?",
         (*now, space.name, *was),
-    )
-
-
-def near(  # noqa: PLR0917  # as its one caller has them
-    db: sqlite3.Connection,
-    tails: scan.Tails,
-    identity: str,
-    question: Question,
-    visible: Visible,
-    ask: "AskBody | None" = None,
-) -> Nearest:
-    """The nearest versions that are visible, from body and tail together."""
-    import numpy as np
-
-    row = db.execute(
-        "SELECT number, coalesce((SELECT max(number) FROM vector), 0), body_version, "
-        "body_highest, body_rows FROM space WHERE name = ?",
-        (question.space.name,),
-    ).fetchone()
-    if row is None:
-        return Nearest()
-    number, highest, *named = row
-    vector = np.frombuffer(question.vector, np.float32)
-    body = Body(*named) if named[0] is not None and ask is not None else None
-    found = _from_body(db, question, (body, ask), visible)
-    if found is None:  # there is none, or it is gone: the ledger still holds all of it
-        body, found = None, {}
-    floor = body.highest if body else 0
-    best = _from_tail(db, tails, (identity, number), (floor, highest), vector)
-    for version, cosine in _gather(best, question.limit, visible).items():
-        found[version] = max(cosine, found.get(version, -1.0))
-    nearest = sorted(found.items(), key=lambda pair: (-pair[1], -pair[0]))[: question.limit]
-    kept = {version for version, _ in nearest}
-    others = [version for version in question.also if version not in kept]
-    return Nearest(
-        tuple(Near(*pair) for pair in nearest),
-        tuple(Near(*pair) for pair in cosines(db, question, others).items()),
-        body.rows if body else 0,
     )
 
 
@@ -223,31 +191,7 @@ def _by_key(found: Iterable[tuple[Key, int | None, int | None, bytes]]) -> dict[
     return parts
 
 
-def _from_body(
-    db: sqlite3.Connection,
-    question: Question,
-    asked: "tuple[Body | None, AskBody | None]",
-    visible: Visible,
-) -> dict[int, float] | None:
-    """What the index finds, or None where there is no index, or it fails on the way."""
-    body, ask = asked
-    if body is None or ask is None:
-        return None
-
-    def best(count: int) -> list[tuple[float, int]]:
-        found = ask(body, count)
-        if found is None:
-            raise _Gone
-        texts = _texts(db, [number for number, _ in found])
-        return [(cosine, texts.get(number, 0)) for number, cosine in found]
-
-    try:
-        return _gather(best, question.limit, visible)
-    except _Gone:
-        return None
-
-
-def _from_tail(
+def from_tail(
     db: sqlite3.Connection,
     tails: scan.Tails,
     key: tuple[str, int],
@@ -261,43 +205,24 @@ def _from_tail(
     return tails.tail(db, key, len(vector), floor).against(vector)
 
 
-def _gather(best: Best, limit: int, visible: Visible) -> dict[int, float]:
-    """Look deeper until `limit` versions are visible or nothing is left; the best window counts.
+def matrix(db: sqlite3.Connection, numbers: Sequence[int], dimension: int) -> "Floats":
+    """The vectors with these numbers, in the order of the numbers, which ascend."""
+    import numpy as np
 
-    A deeper look need not begin with the same candidates: whatever was not seen yet is looked at.
-    """
-    found: dict[int, float] = {}
-    seen: set[int] = set()
-    count = _first_page(limit)
-    while len(found) < limit:
-        candidates = best(count)
-        fresh = [(cosine, text) for cosine, text in candidates if text not in seen]
-        shown = dict(visible([text for _, text in fresh]))
-        for cosine, text in fresh:
-            if text in shown:
-                found[shown[text]] = max(cosine, found.get(shown[text], -1.0))
-        seen.update(text for _, text in fresh)
-        if len(candidates) < count:
-            break
-        count *= 4
-    return found
+    found = db.execute(
+        "SELECT data FROM vector WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number",
+        (rows.dumped(list(numbers)),),
+    )
+    values = np.frombuffer(b"".join(data for (data,) in found), np.float32)
+    return values.reshape(len(numbers), dimension)
 
 
-class _Gone(Exception):
-    """The body cannot be read any more."""
-
-
-def _first_page(limit: int) -> int:
-    """A little more than is wanted: few candidates are hidden."""
-    return limit + max(32, limit // 4)
-
-
-def _texts(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, int]:
-    """Which text each vector is of; one that was erased is of none."""
+def texts(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, int]:
+    """Which text each vector is of; a number that was given up is of none."""
     return dict(
         db.execute(
             "SELECT number, text FROM vector WHERE number IN (SELECT value FROM json_each(?))",
-            (rows.dumped(numbers),),
+            (rows.dumped(list(numbers)),),
         ).fetchall()
     )
 

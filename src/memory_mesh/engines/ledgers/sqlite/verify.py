@@ -78,6 +78,16 @@ _INVARIANTS = {
         WHERE v.session IS NOT NULL AND NOT EXISTS (SELECT 1 FROM session_write w
             WHERE w.session = v.session AND w.project IS v.project AND w.agent IS v.agent
             AND w.at = v.recorded_from)""",
+    "a version has the number of its audience": """
+        SELECT m.id FROM version v JOIN memory m ON m.number = v.memory LEFT JOIN audience a
+        ON a.number = v.audience WHERE a.number IS NULL OR a.project IS NOT v.project
+        OR a.agent IS NOT v.agent OR a.session IS NOT v.session""",
+    "an audience has one number, and the count of what a default read could return to it": """
+        SELECT 'audience ' || a.number FROM audience a LEFT JOIN (SELECT audience, count(*) AS held
+            FROM version WHERE recorded_until IS NULL AND status = 'active' GROUP BY audience) h
+            ON h.audience = a.number WHERE a.memories IS NOT coalesce(h.held, 0)
+        UNION ALL SELECT 'audience ' || max(number) FROM audience
+            GROUP BY project, agent, session HAVING count(*) > 1""",
     "a link joins two memories, and says how similar they are only where it was found so": """
         SELECT a.id || ' ' || l.type || ' ' || b.id FROM link l
         JOIN memory a ON a.number = l.source JOIN memory b ON b.number = l.target

@@ -136,7 +136,7 @@ def _tables(namespace: str, number: int, remains: Remains) -> list[layout.Table]
                 db.execute(statement)
             except sqlite3.Error:  # it is there, or the statement was changed
                 continue
-        return layout.tables(db)
+        return [table for table in layout.tables(db) if table.name != "audience"]  # made anew
     finally:
         db.close()
 

@@ -50,6 +50,7 @@ CHECKED = {
     ),
     "predicate": "name, cardinality, conflict_policy, normalize, dedup_policy",
     "tombstone": "digest, at, why",
+    "audience": "project, agent, session",
 }  # per table, the values that its checksum is of, as SQL
 COUNTERS = (
     "uses", "last_used", "origins", "helpful", "harmful", "usefulness", "reinforcements",

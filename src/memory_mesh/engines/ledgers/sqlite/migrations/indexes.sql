@@ -38,3 +38,5 @@ CREATE INDEX proposal_pending ON proposal (number) WHERE decided IS NULL;
 CREATE INDEX proposal_memory ON proposal (memory);
 CREATE INDEX injection_at ON injection (at);
 CREATE INDEX injected_memory ON injected (memory);
+CREATE INDEX audience_parts ON audience (project, agent, session);
+CREATE INDEX version_audience ON version (audience, recorded_until, status, text);

@@ -1,0 +1,121 @@
+"""Finds versions by their vectors: the steps among which `flows/nearest.py` chooses."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, vectors, visibility
+from memory_mesh.model import Body, Head, Lens, Near, Question, Space
+from memory_mesh.model.query import Looked, Reach
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats
+
+MOST_COUNTED = 20_000  # versions of the past, or of other statuses, that are counted one by one
+
+
+class SqliteVectorSearch:
+    """Implements `ports.VectorSearch`."""
+
+    _db: sqlite3.Connection
+    _tails: scan.Tails
+    _file: str
+    _scan: tuple[tuple[object, ...], vectors.Best] | None  # the last scan: a deeper look reuses it
+
+    def head(self) -> Head:
+        """The namespace's counter and the end of its chain."""
+        raise NotImplementedError
+
+    def reach(self, space: Space, lens: Lens) -> Reach | None:
+        """How much of a space the lens may see; None where it holds no vector."""
+        row = self._db.execute(
+            "SELECT coalesce((SELECT max(number) FROM vector), 0), body_version, body_highest, "
+            "body_rows FROM space WHERE name = ?",
+            (space.name,),
+        ).fetchone()
+        if row is None:
+            return None
+        highest, *named = row
+        body = Body(*named) if named[0] is not None else None
+        counts = None if visibility.sees_all(lens) else visibility.seen_by(self._db, lens)
+        if counts is None:
+            return Reach(highest, None, None, body)
+        audiences = tuple(counts)
+        if lens.as_of is None and lens.statuses == visibility.LIVE:
+            return Reach(highest, sum(counts.values()), audiences, body)
+        seen = visibility.count_versions(self._db, lens, audiences, MOST_COUNTED)
+        return Reach(highest, seen if seen < MOST_COUNTED else None, audiences, body)
+
+    def nearest_seen(
+        self, question: Question, lens: Lens, reach: Reach, most: int | None
+    ) -> list[Near] | None:
+        """The best among all vectors that the lens sees, exactly; None if they are over `most`."""
+        source, condition, values = visibility.within(lens, reach.audiences)
+        found = self._db.execute(
+            f"SELECT x.number, v.number FROM {source} JOIN vector x ON x.text = v.text "  # noqa: S608
+            f"AND x.space = (SELECT number FROM space WHERE name = ?) WHERE {condition} LIMIT ?",
+            [question.space.name, *values, -1 if most is None else most + 1],
+        ).fetchall()
+        if most is not None and len(found) > most:
+            return None
+        return _best(self._db, sorted(found), question)
+
+    def nearest_above(self, question: Question, lens: Lens, floor: int, count: int) -> Looked:
+        """Those that the lens sees of the best `count` vectors above a number, exactly."""
+        import numpy as np
+
+        asked = (question.space.name, question.vector, floor)
+        if self._scan is None or self._scan[0] != asked:
+            number, highest = self._db.execute(
+                "SELECT number, coalesce((SELECT max(number) FROM vector), 0) FROM space "
+                "WHERE name = ?",
+                (question.space.name,),
+            ).fetchone()
+            key = (f"{self._file} {self.head().identity}", number)  # a file may be copied
+            vector = np.frombuffer(question.vector, np.float32)
+            best = vectors.from_tail(self._db, self._tails, key, (floor, highest), vector)
+            self._scan = asked, best
+        candidates = self._scan[1](count)
+        return Looked(self._visible(candidates, lens), len(candidates))
+
+    def seen(self, found: Sequence[tuple[int, float]], lens: Lens) -> tuple[Near, ...]:
+        """Those that the lens sees of vectors that an index found, by number and cosine."""
+        texts = vectors.texts(self._db, [number for number, _ in found])
+        return self._visible([(cosine, texts.get(number, 0)) for number, cosine in found], lens)
+
+    def cosines(self, question: Question, versions: Sequence[int]) -> list[Near]:
+        """How near versions found otherwise are: of each its best part."""
+        return [Near(*pair) for pair in vectors.cosines(self._db, question, versions).items()]
+
+    def _visible(self, candidates: Sequence[tuple[float, int]], lens: Lens) -> tuple[Near, ...]:
+        """Candidates by cosine and text as versions that the lens sees: of each its best part."""
+        texts = list(dict.fromkeys(text for _, text in candidates))
+        shown = dict(visibility.checked(self._db, lens)(texts)) if texts else {}
+        best: dict[int, float] = {}
+        for cosine, text in candidates:
+            if text in shown:
+                best[shown[text]] = max(cosine, best.get(shown[text], -1.0))
+        return tuple(Near(*pair) for pair in best.items())
+
+
+def _best(
+    db: sqlite3.Connection, pairs: Sequence[tuple[int, int]], question: Question
+) -> list[Near]:
+    """The best versions of some vectors, given as (number of the vector, version), ascending."""
+    import numpy as np
+
+    asked = np.frombuffer(question.vector, np.float32)
+    cosines: list[Floats] = []
+    for start in range(0, len(pairs), scan.BLOCK):
+        numbers = [number for number, _ in pairs[start : start + scan.BLOCK]]
+        cosines.append(vectors.matrix(db, numbers, len(asked)) @ asked)
+    if not cosines:
+        return []
+    near = np.concatenate(cosines)
+    versions = np.fromiter((version for _, version in pairs), np.int64, len(pairs))
+    best: dict[int, float] = {}
+    for place in np.lexsort((-versions, -near)).tolist():
+        best.setdefault(int(versions[place]), float(near[place]))
+        if len(best) >= question.limit:
+            break
+    return [Near(*pair) for pair in best.items()]
