@@ -98,7 +98,7 @@ rows = table.search([1.0] * table.schema.field("vector").type.list_size).limit(3
 print(table.count_rows(), table.schema.names, len(rows), table.list_indices()[0].index_type)
 """
     ran = python(code, place.folder.parent, place.folder.stem)
-    assert ran.stdout.strip() == "300 ['number', 'vector'] 3 IvfRq", ran.stderr
+    assert ran.stdout.strip() == "300 ['number', 'vector', 'audience'] 3 IvfRq", ran.stderr
 
 
 FORKS = """

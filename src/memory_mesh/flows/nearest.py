@@ -29,8 +29,8 @@ Ask: TypeAlias = Callable[[Body, int, Sequence[int] | None], list[tuple[int, flo
 Look: TypeAlias = Callable[[int], Looked | None]  # how many -> the best; None: it cannot be read
 
 # docs/decisions/0074-counts-per-audience.md says how these were measured.
-FEW_MEMORIES = 5_000  # of a reader: so many are compared exactly, wherever they are
-SMALL_SHARE = 4  # but only a reader of less than a fourth; for others a scan of all is as cheap
+FEW_MEMORIES = 2_000  # of a reader: to compare them one by one is cheaper than to ask an index
+SMALL_SHARE = 12  # of a reader of more than a twelfth a scan of all vectors is as cheap
 MOST_LISTED = 1_000  # audiences that an index is asked to look among
 MORE = 1.3  # candidates more than are needed if what is hidden is spread evenly
 DEEPEST_SHARE = 16  # a look at more than a sixteenth of what is seen costs more than all of it
@@ -77,7 +77,8 @@ def _found(
     def look(count: int) -> Looked:
         return search.nearest_above(question, lens, floor, count)
 
-    scanned = _gather(look, question.limit, reach, _spread(reach))
+    tail = reach.vectors - floor
+    scanned = _gather(look, question.limit, reach, (tail, _spread(reach)))
     if isinstance(scanned, _Hidden):
         return _exactly(search, question, lens, reach), 0
     return [*found, *(scanned or ())], body.rows if body is not None else 0
@@ -107,7 +108,8 @@ def _from_body(
         found = ask(body, count, among)
         return None if found is None else Looked(search.seen(found, lens), len(found))
 
-    return _gather(look, question.limit, reach, 1.0 if among is not None else _spread(reach))
+    spread = 1.0 if among is not None else _spread(reach)
+    return _gather(look, question.limit, reach, (body.rows, spread))
 
 
 def _among(lens: Lens, reach: Reach) -> Sequence[int] | None:
@@ -129,14 +131,18 @@ def _seen(reach: Reach) -> int:
     return reach.vectors if reach.seen is None else reach.seen
 
 
-def _gather(look: Look, limit: int, reach: Reach, spread: float) -> "list[Near] | _Hidden | None":
+def _gather(
+    look: Look, limit: int, reach: Reach, among: tuple[int, float]
+) -> "list[Near] | _Hidden | None":
     """The best `limit` that are seen: one look, and where much was hidden a deeper one.
 
-    The deeper one is as deep as the first says it must be. Where that costs more than to compare
-    all that the reader sees, the answer is that too much is hidden.
+    `among`: how many vectors are looked among, and how many of them there are for each that is
+    seen. The deeper look is as deep as the first says it must be. Where that costs more than to
+    compare all that the reader sees, the answer is that too much is hidden.
     """
+    vectors, spread = among
     count = _first_page(ceil(limit * spread * (MORE if spread > 1 else 1)))
-    if min(count, reach.vectors) > 2 * _seen(reach):
+    if min(count, vectors) > 2 * _seen(reach):
         return _Hidden()
     while True:
         looked = look(count)

@@ -73,7 +73,6 @@ class Audiences:
 
 def rebuild(db: sqlite3.Connection) -> int:
     """Makes numbers and counts anew from what versions say; how many were wrong or missing."""
-    sums.define(db)
     if schema.has_grown(db):
         schema.make_indexes(db, "audience_parts")
     return sum(db.execute(statement).rowcount for statement in _REBUILD.split(";"))

@@ -31,6 +31,10 @@ class Remains:
         self._indexes: dict[str, str] = {}  # with the statement that made each
         self._roots = dict(self._schema())
 
+    def has_table(self, name: str) -> bool:
+        """Whether the file says where a table begins."""
+        return name in self._roots
+
     def has_damage(self) -> bool:
         """Whether a tree that was read has a hole."""
         return any(self.holes.values())

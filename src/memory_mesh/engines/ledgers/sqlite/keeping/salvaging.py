@@ -123,7 +123,7 @@ def _schema_of(remains: Remains) -> int:
     signed = remains.pages.application() == schema.APPLICATION
     if not 0 < told <= schema.NEWEST or (signed and told < _SIGNED):
         return schema.NEWEST
-    return told
+    return schema.NEWEST if remains.has_table("audience") else told  # came with the last schema
 
 
 def _tables(namespace: str, number: int, remains: Remains) -> list[layout.Table]:
