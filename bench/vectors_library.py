@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.vectors_report import Figures, rounded, say, write
-from memory_mesh.engines.indexes.lance.index import COMPARED, PROBES, LanceIndex
+from memory_mesh.engines.indexes.lance.asking import COMPARED, PROBES
+from memory_mesh.engines.indexes.lance.index import LanceIndex
 from memory_mesh.engines.indexes.lance.index_folders import Place
 
 ROWS = 20_000
@@ -97,7 +98,7 @@ def _body(folder: Path) -> str:
     vectors = np.random.default_rng(4).normal(size=(ROWS, DIMENSION)).astype("<f4")
 
     def rows(_: int) -> Iterator[Sequence[tuple[int, bytes, int]]]:
-        yield [(number, vector.tobytes(), 1) for number, vector in enumerate(vectors, start=1)]
+        yield [(number, vector.tobytes(), 0) for number, vector in enumerate(vectors, start=1)]
 
     LanceIndex(folder).absorb(*_NAME, dimension=DIMENSION, base=None, rows=rows)
     return Place(folder, *_NAME).uri

@@ -28,6 +28,7 @@ _NAME = ("bench", "scale")
 _BATCH = 4_096
 _DEPTH = 100  # what a search fetches before it fuses
 _TURN = 20
+AUDIENCES = 100
 Ask: TypeAlias = "Callable[[NDArray[np.float32]], object]"
 Spent: TypeAlias = tuple[float, float]  # seconds, CPU seconds
 
@@ -128,7 +129,7 @@ def _source(
     def above(number: int) -> Iterator[Sequence[tuple[int, bytes, int]]]:
         for start in range(number, last, _BATCH):
             stop = min(last, start + _BATCH)
-            yield [(n + 1, vectors[n].tobytes(), 1) for n in range(start, stop)]
+            yield [(n + 1, vectors[n].tobytes(), n % AUDIENCES) for n in range(start, stop)]
 
     return above
 

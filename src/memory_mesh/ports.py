@@ -421,8 +421,9 @@ class Reranker(Protocol):
 class Index(Protocol):
     """Vectors by number and audience, absorbed from the ledger, per namespace and space.
 
-    A number grows with time, is never used twice and always means the same vector. The ledger
-    names the `Body` that counts. One that is gone or unreadable loses nothing: scan the ledger.
+    A number grows with time, is never used twice and always means the same vector for the same
+    audience, itself a small number of the ledger's. The ledger names the `Body` that counts. One
+    that is gone or unreadable loses nothing: scan the ledger.
     """
 
     def absorb(
@@ -436,8 +437,9 @@ class Index(Protocol):
     ) -> Body | None:
         """The body that holds `base` and all rows above it, each once, for the ledger to name.
 
-        `rows(n)` gives the rows above number n in order; n is 0 where `base` is None or gone. The
-        answer is `base` when nothing is new or another owner is at work, and None for no rows.
+        `rows(n)` gives (number, vector, audience) above number n in order; n is 0 where `base` is
+        None or gone. The answer is `base` when nothing is new or another owner is at work, and
+        None for no rows.
         """
 
     def forget(
@@ -457,8 +459,8 @@ class Index(Protocol):
     ) -> list[tuple[int, float]] | None:
         """The nearest as (number, cosine), best first; None when this body cannot be read here.
 
-        A higher limit looks deeper; it reaches every row, each once. With `audiences` only rows of
-        these count. A body that does not know audiences may answer with others among them.
+        With audiences only their rows are looked at; with more than it can filter by, the answer
+        is None too. A higher limit looks deeper; it reaches every such row, each once.
         """
 
     def holds(self, namespace: str, space: str, body: Body) -> bool:

@@ -5,14 +5,25 @@ import shutil
 import subprocess
 import sys
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from memory_mesh.engines.indexes.lance import asking
 from memory_mesh.engines.indexes.lance.index import LanceIndex
 from memory_mesh.engines.indexes.lance.index_folders import Place
 from memory_mesh.errors import MissingExtra
-from memory_mesh.testing.index_contract import SPACE, IndexContract, absorb, clustered, near, source
+from memory_mesh.model import Body
+from memory_mesh.testing.index_contract import (
+    SPACE,
+    IndexContract,
+    absorb,
+    audience,
+    clustered,
+    near,
+    source,
+)
 
 
 class TestLanceIndex(IndexContract):
@@ -95,10 +106,14 @@ import lancedb
 folder, name = sys.argv[1:]
 table = lancedb.connect(folder).open_table(name)
 rows = table.search([1.0] * table.schema.field("vector").type.list_size).limit(3).to_list()
-print(table.count_rows(), table.schema.names, len(rows), table.list_indices()[0].index_type)
+print(table.count_rows(), table.schema.names, len(rows))
+print(sorted(index.index_type for index in table.list_indices()))
 """
     ran = python(code, place.folder.parent, place.folder.stem)
-    assert ran.stdout.strip() == "300 ['number', 'vector', 'audience'] 3 IvfRq", ran.stderr
+    assert ran.stdout.splitlines() == [
+        "300 ['number', 'vector', 'audience'] 3",
+        "['Bitmap', 'IvfRq']",
+    ], ran.stderr
 
 
 FORKS = """
@@ -230,6 +245,37 @@ def test_a_body_of_an_earlier_version_is_read_without_a_note_of_its_manifest(tmp
     body = absorb(LanceIndex(tmp_path), vectors)
     (Place(tmp_path, "n", SPACE).folder / "manifest.sums").unlink()
     assert LanceIndex(tmp_path).holds("n", SPACE, body)
+
+
+def test_a_body_without_audiences_answers_for_all_rows_and_is_made_anew(index, tmp_path):
+    """Bodies of earlier versions know number and vector alone."""
+    import lance
+
+    vectors = clustered(500)
+    absorb(index, vectors)
+    place = Place(tmp_path, "n", SPACE)
+    whole = lance.dataset(place.uri).to_table(columns=["number", "vector"])
+    index.drop("n", SPACE)
+    lance.write_dataset(whole, place.uri)
+    old = Body(1, 500, 500)
+    question = vectors[3].tobytes()
+    ask = partial(index.near, "n", SPACE, vector=question, limit=1)
+    assert ask(body=old) == [(4, pytest.approx(1.0))]
+    assert ask(body=old, audiences=[audience(4)]) is None
+    assert not index.holds("n", SPACE, old)
+    body = absorb(index, vectors, base=old)
+    assert index.holds("n", SPACE, body)
+    assert ask(body=body, audiences=[audience(4)]) == [(4, pytest.approx(1.0))]
+
+
+def test_audiences_in_a_row_are_told_as_a_range():
+    assert asking.only(None) == ""
+    assert asking.only([5, 3, 4, 9, 9, 7]) == (
+        "audience IN (7, 9) OR (audience >= 3 AND audience <= 5)"
+    )
+    assert asking.only(range(100_000)) == "(audience >= 0 AND audience <= 99999)"
+    assert asking.only(range(0, 2 * asking.MOST_AUDIENCES, 2)) is not None
+    assert asking.only(range(0, 2 * asking.MOST_AUDIENCES + 2, 2)) is None
 
 
 def damage(path: Path, harm: str) -> None:

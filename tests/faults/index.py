@@ -64,7 +64,9 @@ class Ledger:
 
     def above(self, number: int) -> Iterator[Sequence[tuple[int, bytes, int]]]:
         """Live rows above a number."""
-        yield [(n, vector(n), 1) for n in range(number + 1, self.rows + 1) if n not in self.dead]
+        yield [
+            (n, vector(n), n % 7) for n in range(number + 1, self.rows + 1) if n not in self.dead
+        ]
 
 
 def vector(number: int) -> bytes:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = Callable[[int], Iterable[Sequence[tuple[int, bytes, int]]]]
 DIMENSION = 32
-AUDIENCES = 5
 SPACE = "contract/model/1/32"
 
 
@@ -38,17 +37,25 @@ def clustered(count: int, dimension: int = DIMENSION, seed: int = 1) -> "Floats"
 def source(vectors: "Floats", last: int | None = None, step: int = 1) -> Source:
     """A ledger's rows: vector i has number `step * (i + 1)`; only the first `last` are there.
 
-    They are of AUDIENCES audiences by turns, from 1 on.
     """
     count = len(vectors) if last is None else last
 
     def above(number: int) -> Iterable[Sequence[tuple[int, bytes, int]]]:
-        rows = [(step * (i + 1), vectors[i].tobytes(), 1 + i % AUDIENCES) for i in range(count)]
+        rows = [(step * (i + 1), vectors[i].tobytes(), audience(i + 1)) for i in range(count)]
         rows = [row for row in rows if row[0] > number]
         for start in range(0, len(rows), 300):
             yield rows[start : start + 300]
 
     return above
+
+
+def audience(number: int) -> int:
+    """Whose a row is: of a thousand rows 3 are of audience 1, 10 of 2, 100 of 3, 500 of 4."""
+    place = number % 1_000
+    for which, last in enumerate((3, 13, 113, 613), start=1):
+        if place < last:
+            return which
+    return 1_000 + number
 
 
 def exact(vectors: "Floats", question: "Floats", count: int) -> list[int]:
@@ -161,20 +168,52 @@ class IndexContract:
             found = [number for number, _ in near(index, body, vectors[0], limit)]
             assert len(found) == len(set(found)) == min(limit, 3_000)
 
-    def test_a_look_among_audiences_finds_the_nearest_of_these_alone(self, index: Index) -> None:
-        """As many as are asked for, if there are so many, and the best of them."""
-        vectors = clustered(3_000)
+    @pytest.mark.parametrize(
+        "audiences", [{1}, {2}, {3}, {4}, {1, 3}, {3, 4, *range(1_000, 9_000)}], ids=len
+    )
+    def test_only_rows_of_the_audiences_are_looked_at(
+        self, index: Index, audiences: set[int]
+    ) -> None:
+        """However few or many they are, the nearest of them are found, and each at some depth."""
+        vectors = clustered(5_000)
         body = absorb(index, vectors)
-        for audiences in ([2], [1, 5], []):
-            rows = [i for i in range(3_000) if 1 + i % AUDIENCES in audiences]
-            asked = {"body": body, "vector": vectors[7].tobytes(), "audiences": audiences}
-            found = index.near("n", SPACE, limit=9_999, **asked)  # type: ignore[arg-type]
-            assert sorted(number for number, _ in found or []) == [i + 1 for i in rows]
-            best = index.near("n", SPACE, limit=10, **asked)  # type: ignore[arg-type]
-            if rows:
-                near = vectors[rows] @ vectors[7]
-                ideal = {rows[place] + 1 for place in (-near).argsort()[:10]}
-                assert len(ideal & {number for number, _ in best or []}) >= 9
+        seen = [number for number in range(1, 5_001) if audience(number) in audiences]
+        ask = partial(index.near, "n", SPACE, body=body, audiences=audiences)
+        everything = ask(vector=vectors[0].tobytes(), limit=9_999)
+        assert everything is not None
+        assert sorted(number for number, _ in everything) == seen
+        hits, most = 0, min(10, len(seen))
+        for question in clustered(50, seed=2):
+            nearest = exact(vectors[[number - 1 for number in seen]], question, most)
+            found = ask(vector=question.tobytes(), limit=10)
+            assert found is not None
+            hits += len({number for number, _ in found} & {seen[place - 1] for place in nearest})
+        assert hits >= 0.98 * most * 50
+
+    def test_without_an_audience_nothing_is_found(self, index: Index) -> None:
+        """Nor with one that has no row; with more than an index takes it gives no answer."""
+        vectors = clustered(2_000)
+        body = absorb(index, vectors)
+        ask = partial(index.near, "n", SPACE, body=body, vector=vectors[0].tobytes(), limit=3_000)
+        assert ask(audiences=[]) == []
+        assert ask(audiences=[77, 78, 79, 99]) == []
+        scattered = ask(audiences=range(1_001, 30_000, 2))
+        seen = {n for n in range(1, 2_001) if audience(n) > 1_000 and audience(n) % 2}
+        assert scattered is None or {number for number, _ in scattered} == seen
+
+    def test_rows_keep_their_audience_when_the_body_grows_and_shrinks(self, index: Index) -> None:
+        """Also those that a deletion left, compacted or not."""
+        vectors = clustered(1_500)
+        body = absorb(index, vectors, base=absorb(index, vectors, last=700))
+        for gone in (range(1, 50), range(50, 700)):
+            shrunk = index.forget("n", SPACE, base=body, numbers=gone)
+            assert shrunk is not None
+            body = shrunk
+            found = index.near(
+                "n", SPACE, body=body, vector=vectors[0].tobytes(), limit=2_000, audiences={3}
+            )
+            left = range(gone.stop, 1_501)
+            assert sorted(n for n, _ in found or ()) == [n for n in left if audience(n) == 3]
 
     @pytest.mark.parametrize("dead", [30, 900])
     def test_what_is_forgotten_is_gone_and_the_rest_stays(self, index: Index, dead: int) -> None:
@@ -253,7 +292,7 @@ class IndexContract:
     def test_rows_out_of_order_are_refused(self, index: Index) -> None:
         """Else the body would not hold all that lies below its highest number."""
         vectors = clustered(3)
-        rows = [(number, vectors[0].tobytes(), 1) for number in (1, 3, 2)]
+        rows = [(number, vectors[0].tobytes(), 0) for number in (1, 3, 2)]
         with pytest.raises(InvalidInput):
             absorb(index, vectors, rows=lambda _: [rows])
 

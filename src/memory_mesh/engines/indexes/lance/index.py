@@ -1,10 +1,11 @@
-"""The body as one Lance dataset per namespace and space: (number, vector) and an IVF index.
+"""The body as one Lance dataset per namespace and space: number, vector, audience, and indexes.
 
 ::
 
     absorb   own the folder -> stand on the ledger's body, or start anew -> append what is above it,
              one commit -> build the index anew -> sync -> clean old versions -> Body
-    near     Body -> the dataset at exactly that version -> nearest by index -> exact cosines
+    near     Body -> the dataset at exactly that version -> nearest by index among the rows of the
+             audiences -> exact cosines
 
 The ledger is the truth about the body too. A `Body` counts once the ledger names it; whatever a
 killed absorb left behind is rolled back by the next one. A version never changes, so a reader is
@@ -16,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from pathlib import Path
 
-from memory_mesh.engines.indexes.lance import loading, manifests
+from memory_mesh.engines.indexes.lance import asking, loading, manifests
 from memory_mesh.engines.indexes.lance.handles import Handles
 from memory_mesh.engines.indexes.lance.index_folders import Place, drop_all
 from memory_mesh.errors import InvalidInput
@@ -28,21 +29,17 @@ if TYPE_CHECKING:
     from lance import LanceDataset
     from lance.fragment import FragmentMetadata
 
-Rows: TypeAlias = Sequence[tuple[int, bytes, int]]
+Rows: TypeAlias = Sequence[tuple[int, bytes, int]]  # number, vector, audience
 
 # Why these: docs/decisions/0016-index-parameters.md
 KIND = "IVF_RQ"
 ROWS_A_PARTITION = 2_000
-PROBES = 1_000_000  # all there are: on real questions fewer lose answers and save little
-COMPARED = 200  # rows at least whose cosines are computed from the vectors themselves
 CACHE_BYTES = 512 * 1024 * 1024  # of index pages, all bodies of a process together
 DEAD_SHARE = 0.1  # of a body's rows: more are compacted away
 KEEP = timedelta(minutes=10)  # how long a version outlives the one that replaced it
 _CHUNK = 65_536  # rows of a data file: 100 MB at 384 dimensions, held in memory while written
 _EVER = timedelta(days=36_500)
 _FLOAT_BYTES = 4
-_FARTHEST = 2.1  # a cosine distance is at most 2; that of a zero vector is no number
-_AUDIENCE = "audience"  # the column with the number of each vector's audience
 _DELETE_BATCH = 10_000  # numbers in one delete statement
 
 
@@ -109,25 +106,34 @@ class LanceIndex:
         limit: int,
         audiences: Collection[int] | None = None,
     ) -> list[tuple[int, float]] | None:
-        """The nearest as (number, cosine), best first; None when this body cannot be read here."""
+        """The nearest as (number, cosine), best first; None when this body cannot be read here.
+
+        With audiences only their rows are looked at, and a body without audiences cannot be read.
+        """
         if self.hindrance() is not None:
             return None
-        if limit < 1:
+        if limit < 1 or (audiences is not None and not audiences):
             return []
+        wanted = asking.only(audiences)
+        if wanted is None:
+            return None
         place = Place(self._folder, namespace, space)
         for _ in range(2):  # a handle may be older than the files: then once more, freshly opened
             dataset = self._handles.get(place.uri, body)
             if dataset is None:
                 return None
-            found = _nearest(dataset, vector, min(limit, body.rows), audiences)
+            if wanted and not asking.has_audiences(dataset):
+                return None
+            found = asking.nearest(dataset, vector, min(limit, body.rows), wanted)
             if found is not None:
                 return found
             self._handles.forget(place.uri)
         return None
 
     def holds(self, namespace: str, space: str, body: Body) -> bool:
-        """This very body is there and can be read in this process."""
-        return self._open(namespace, space, body) is not None
+        """This very body is there, with its audiences, and can be read in this process."""
+        dataset = self._open(namespace, space, body)
+        return dataset is not None and asking.has_audiences(dataset)
 
     def numbers(self, namespace: str, space: str, body: Body) -> Iterator[int]:
         """Every number the body holds, in no order; nothing where there is no such body."""
@@ -162,6 +168,7 @@ class LanceIndex:
             dataset.create_index(
                 "vector", KIND, metric="cosine", num_partitions=partitions, replace=True
             )
+            dataset.create_scalar_index("audience", "BITMAP", replace=True)
         return self._settle(place, dataset, base)
 
     def _settle(self, place: Place, dataset: "LanceDataset", base: Body | None) -> Body:
@@ -185,10 +192,8 @@ def _stand(place: Place, base: Body | None) -> "LanceDataset | None":
     if base is None:
         return None
     dataset = loading.open_body(place.uri, base)
-    if dataset is None or not loading.is_sound(dataset):
+    if dataset is None or not loading.is_sound(dataset) or not asking.has_audiences(dataset):
         place.clear()
-        return None
-    if _AUDIENCE not in dataset.schema.names:  # of an earlier version: made anew
         return None
     if dataset.version != dataset.latest_version:
         dataset.restore()  # type: ignore[no-untyped-call]  # so it is
@@ -269,38 +274,8 @@ def _table(rows: Rows, dimension: int) -> "pa.Table":
         [
             pa.field("number", pa.int64(), nullable=False),
             pa.field("vector", vectors.type, nullable=False),
-            pa.field(_AUDIENCE, pa.int64(), nullable=False),
+            pa.field("audience", pa.int64(), nullable=False),
         ]
     )
-    audiences = pa.array([audience for _, _, audience in rows], pa.int64())
-    return pa.table([pa.array(numbers), vectors, audiences], schema=schema)
-
-
-def _nearest(
-    dataset: "LanceDataset", vector: bytes, count: int, audiences: Collection[int] | None
-) -> list[tuple[int, float]] | None:
-    """The `count` nearest with exact cosines; None when a file cannot be read."""
-    import numpy as np
-
-    question = np.frombuffer(vector, "<f4")
-    if len(question) != dataset.schema.field("vector").type.list_size:
-        raise InvalidInput(f"a question of {len(question)} dimensions does not fit this space")
-    asked = {
-        "column": "vector",
-        "q": question,
-        "k": count,
-        "nprobes": PROBES,
-        "refine_factor": max(1, -(-COMPARED // count)),
-    }
-    chosen: dict[str, Any] = {}
-    if audiences is not None and _AUDIENCE in dataset.schema.names:
-        listed = ", ".join(str(int(number)) for number in audiences) or "NULL"
-        chosen = {"filter": f"{_AUDIENCE} IN ({listed})", "prefilter": True}
-    try:
-        found = dataset.to_table(columns=["number", "_distance"], nearest=asked, **chosen)
-    except loading.UNREADABLE:
-        return None
-    pairs = zip(found["number"].to_pylist(), found["_distance"].to_pylist(), strict=True)
-    return [
-        (number, min(1.0, 1.0 - distance)) for number, distance in pairs if distance <= _FARTHEST
-    ]
+    audiences = np.fromiter((audience for _, _, audience in rows), np.int64, len(rows))
+    return pa.table([pa.array(numbers), vectors, pa.array(audiences)], schema=schema)
