@@ -32,8 +32,8 @@ from memory_mesh.ports import Index, Ledger, Maintenance, Sink, SinkCursors, Vec
 from memory_mesh.process import waits
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
-TAIL_SHARE = 0.2  # of the body: how much the tail of a large store may grow
-DEAD_SHARE = 0.2  # of the body: with more rows that are dead it is made anew, not added to
+TAIL_SHARE = 0.05  # of the body: how much the tail of a very large store may grow
+DEAD_SHARE = 0.1  # of the body's rows, deleted or drawn anew: then it is made anew
 _COMMITS = 64  # blocks read per step
 _DAMAGED = {"database pages", "schema", "checksums", "rows as reads return them", "chain"}
 _SAMPLE = 100  # texts of each end of a store, and of its middle, whose terms `verify` reads anew
@@ -67,11 +67,11 @@ def reindex(
 
 
 def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
-    """Moves large tails into the index and removes dead rows from it."""
+    """Moves large tails into the index, and makes anew what is lost or holds many dead rows."""
     return [
         body
         for state in ledger.stats(namespace).spaces
-        if (worth_an_index(state) or _lost(index, namespace, state))
+        if (worth_an_index(state) or worn(state) or _lost(index, namespace, state))
         and (body := _absorb_one(ledger, index, namespace, state)) is not None
     ]
 
@@ -80,6 +80,13 @@ def worth_an_index(state: SpaceState) -> bool:
     """True when the tail costs more to scan than an index to ask."""
     absorbed = state.body.rows if state.body is not None else 0
     return state.tail > max(TAIL_ROWS, TAIL_SHARE * absorbed)
+
+
+def worn(state: SpaceState) -> bool:
+    """True when the index holds so many rows the ledger has no more that it is made anew."""
+    if state.body is None:
+        return False
+    return state.body.rows - (state.vectors - state.tail) > DEAD_SHARE * state.body.rows
 
 
 def rebuild(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
@@ -193,13 +200,6 @@ def _lost(index: Index, namespace: str, state: SpaceState) -> bool:
     return state.body is not None and not index.holds(namespace, state.space.name, state.body)
 
 
-def _is_worn(state: SpaceState) -> bool:
-    """True when many rows of the index are dead: their texts are for another audience now."""
-    if state.body is None:
-        return False
-    return state.body.rows - (state.vectors - state.tail) > DEAD_SHARE * state.body.rows
-
-
 def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceState) -> Body | None:
     """The ledger names a body only after it is whole on disk: a kill in between changes nothing."""
     start = log.started()
@@ -207,7 +207,7 @@ def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceStat
         namespace,
         state.space.name,
         dimension=state.space.dimension,
-        base=None if _is_worn(state) else state.body,
+        base=None if worn(state) else state.body,
         rows=lambda after: feed.vectors(namespace, state.space, after),
     )
     log.info("absorb", vectors=0 if body is None else body.rows, ms=log.milliseconds(start))

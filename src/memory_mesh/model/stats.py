@@ -26,7 +26,7 @@ class SpaceState:
     vectors: int
     pending: int
     body: Body | None = None
-    tail: int = 0  # vectors above the index, which a search compares one by one
+    tail: int = 0  # vectors above the body, or all where there is none: they are scanned
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,7 @@ def clustered(count: int, dimension: int = DIMENSION, seed: int = 1) -> "Floats"
 
 
 def source(vectors: "Floats", last: int | None = None, step: int = 1) -> Source:
-    """A ledger's rows: vector i has number `step * (i + 1)`; only the first `last` are there.
-
-    """
+    """A ledger's rows: vector i has number `step * (i + 1)`; only the first `last` are there."""
     count = len(vectors) if last is None else last
 
     def above(number: int) -> Iterable[Sequence[tuple[int, bytes, int]]]:

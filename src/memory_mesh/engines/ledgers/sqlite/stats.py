@@ -71,10 +71,9 @@ def spaces(db: sqlite3.Connection) -> list[SpaceState]:
 
 def _state(db: sqlite3.Connection, number: int, body: rows.Row, fields: rows.Row) -> SpaceState:
     space = replace(Space(*fields), normalised=bool(fields[5]))
+    known = Body(*body) if body[0] is not None else None
     count, tail = db.execute(
-        "SELECT count(*), coalesce(sum(number > ?), 0) FROM vector WHERE space = ?",
-        (body[1] or 0, number),
+        "SELECT count(*), count(*) FILTER (WHERE number > ?) FROM vector WHERE space = ?",
+        (known.highest if known is not None else 0, number),
     ).fetchone()
-    waiting = vectors.pending(db, space, 0).count
-    named = Body(*body) if body[0] is not None else None
-    return SpaceState(space, count, waiting, named, tail)
+    return SpaceState(space, count, vectors.pending(db, space, 0).count, known, tail)
