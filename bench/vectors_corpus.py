@@ -38,6 +38,13 @@ def texts(data: Path, file: str) -> list[str]:
     return list(found)
 
 
+def sample(found: list[str], count: int | None) -> list[str]:
+    """Some of the texts, drawn at random and always the same, or all."""
+    if count is None:
+        return found
+    return [found[place] for place in np.random.default_rng(7).permutation(len(found))[:count]]
+
+
 def embed(wanted: Sequence[str], model: Path, cache: Path, threads: int = 1) -> None:
     """Add to the cache what it has not yet."""
     have = {key for keys in sorted(cache.glob("*.keys")) for key in keys.read_text().split()}
@@ -106,10 +113,11 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--texts", type=int, help="so many stored texts, drawn at random")
     options = parser.parse_args()
     options.cache.mkdir(parents=True, exist_ok=True)
     for file in ("queries", "corpus"):
-        found = texts(options.data, file)
+        found = sample(texts(options.data, file), options.texts if file == "corpus" else None)
         say(f"{file}: {len(found)} distinct texts")
         embed(found, options.model, options.cache, options.threads)
 

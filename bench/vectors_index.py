@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench.vectors_corpus import load, texts
+from bench.vectors_corpus import load, sample, texts
 from bench.vectors_extend import extended
 from bench.vectors_report import Figures, median_ms, percentile_ms, rounded, say, write
 
@@ -89,13 +89,13 @@ def main() -> None:
 
 
 def real_vectors(
-    data: Path, cache: Path, rows: int
+    data: Path, cache: Path, rows: int, count: int | None = None
 ) -> tuple["NDArray[np.float32]", "NDArray[np.float32]"]:
-    """Stored vectors, real ones first made as many as wanted, and the questions."""
+    """Stored vectors, all or `count` real ones made as many as wanted, and the questions."""
     stored = texts(data, "corpus")
     asked = [text for text in texts(data, "queries") if text not in set(stored)]
     chosen = np.random.default_rng(3).permutation(len(asked))[:QUESTIONS]
-    real = load(stored, cache)
+    real = load(sample(stored, count), cache)
     say(f"{len(real)} real vectors, {len(chosen)} questions")
     return extended(real, rows, cache), load([asked[i] for i in chosen], cache)
 

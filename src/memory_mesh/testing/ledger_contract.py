@@ -327,8 +327,7 @@ class LedgerContract(EmptyLedger):
         """Below its highest number the body is asked, above it the scan is exact."""
         for number in range(4):
             put(ledger, f"mem_1_{number:06x}", f"tea {number}", vectors=(axis(number),))
-        feed = ledger.vectors("default", SPACE, 0)
-        numbers = [number for block in feed for number, *_ in block]
+        numbers = [row[0] for block in ledger.vectors("default", SPACE, 0) for row in block]
         assert len(numbers) == 4
         ledger.absorbed("default", SPACE, None, Body(7, numbers[1], 2))
         ledger.absorbed("default", SPACE, None, Body(8, numbers[3], 4))  # too late
