@@ -157,8 +157,8 @@ def test_a_move_of_many_memories_makes_an_index_worth_while_again():
     space = Space("test", "angles", "1", 2, 256)
     state = SpaceState(space, 100_000, 0, Body(1, 100_000, 100_000), 60_000)
     assert upkeep.worth_an_index(state)
-    assert upkeep._is_worn(state)
-    assert not upkeep._is_worn(replace(state, tail=100))
+    assert upkeep.worn(state)
+    assert not upkeep.worn(replace(state, tail=100))
 
 
 def _steps(tmp_path, foreign):
