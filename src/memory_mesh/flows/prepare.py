@@ -58,6 +58,7 @@ Clean: TypeAlias = "tuple[Draft, Wording, tuple[Chunk, ...]]"
 Vectors = tuple[Space, tuple[bytes, ...], tuple[Span | None, ...]]
 _FORMS = ("html", "htm", "md", "markdown", "document")
 _NAMES_IN_IT = ("label", "speaker", "role", "skill", "topic", "quarantine")
+_LISTS_IN_IT = ("tags", "triggers", "notes")
 _REASON_CHARS = 300  # of an embedder's error that a warning shows
 _REFUSED_TEXT = "the embedder does not take this text; keywords find it"
 
@@ -226,12 +227,11 @@ def redact_statement(access: Access, said: Said) -> Said:
         for name in _NAMES_IN_IT
         if (text := getattr(said, name, None)) is not None
     }
+    for name in _LISTS_IN_IT:
+        if texts := getattr(said, name, ()):
+            changed[name] = tuple(redactor.text(text) for text in texts)
     changed["scope"] = redact_scope(redactor, said.scope)
     changed["source"] = redact_origin(redactor, said.source)
-    if said.tags:
-        changed["tags"] = tuple(redactor.text(tag) for tag in said.tags)
-    if said.triggers:
-        changed["triggers"] = tuple(redactor.text(pattern) for pattern in said.triggers)
     if said.extra:
         changed["extra"] = redactor.json(dict(said.extra))
     if said.claim is not None:
@@ -241,16 +241,21 @@ def redact_statement(access: Access, said: Said) -> Said:
     if said.heritage is not None:
         changed["heritage"] = redact_heritage(redactor, said.heritage)
     if isinstance(said, Draft):
-        if said.key is not None:
-            changed["key"] = redactor.identity(said.key)
-        if said.notes:
-            changed["notes"] = tuple(redactor.text(note) for note in said.notes)
-        if said.derived_from:
-            changed["derived_from"] = tuple(redactor.identity(id_) for id_ in said.derived_from)
-        if said.origin is not None:  # ids of another store are words of others
-            changed["origin"] = replace(said.origin, id=redactor.identity(said.origin.id))
+        changed |= _redacted_ids(redactor, said)
     changed = {name: value for name, value in changed.items() if value is not getattr(said, name)}
     return _keyed(replace(said, **changed) if changed else said)
+
+
+def _redacted_ids(redactor: Redactor, draft: Draft) -> dict[str, Any]:
+    """The keys and ids of a draft; those of another store are words of others."""
+    changed: dict[str, Any] = {}
+    if draft.key is not None:
+        changed["key"] = redactor.identity(draft.key)
+    if draft.derived_from:
+        changed["derived_from"] = tuple(map(redactor.identity, draft.derived_from))
+    if draft.origin is not None:
+        changed["origin"] = replace(draft.origin, id=redactor.identity(draft.origin.id))
+    return changed
 
 
 def _redactor_for(access: Access, said: Draft | Memory) -> Redactor | None:

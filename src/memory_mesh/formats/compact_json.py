@@ -22,7 +22,8 @@ def writer(
     if make is None:  # an interpreter without it
         return usual.encode
     text = standard.encode_basestring_ascii if ascii_only else standard.encode_basestring
-    encode = make(None, usual.default, text, None, ":", ",", sort_keys, False, True)
+    skip_keys, allow_nan = False, True  # as usual
+    encode = make(None, usual.default, text, None, ":", ",", sort_keys, skip_keys, allow_nan)
 
     def written(value: object) -> str:
         return text(value) if isinstance(value, str) else "".join(encode(value, 0))

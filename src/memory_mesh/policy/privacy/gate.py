@@ -6,7 +6,7 @@ is one no rule is tried on, and the rules need not even be loaded.
 """
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Set as AbstractSet
 from functools import cache
 
 from memory_mesh.policy.text.known_words import LONGEST, KnownWords
@@ -113,7 +113,7 @@ class Hints:
             self._starts.setdefault(needle[:_START], []).append(needle)
         self._of_word = KnownWords(self._within).__getitem__
 
-    def of(self, lowered: str) -> Set[str]:
+    def of(self, lowered: str) -> AbstractSet[str]:
         """Returns the hints that a text in lower case has."""
         needles = _NONE.union(*map(self._of_word, lowered.split()))
         if not needles and not self._blank:

@@ -4,8 +4,9 @@
 
     text -> NFKC -> chunks -> words -> parts, and the whole joined -> no stop words -> stems
 
-A chunk is a run without spaces (`src/getUserName.py`). No chunk goes across a blank, so the terms of
-an ASCII text are those of its words one after another, and a known word costs one lookup. A term holds a-z, 0-9, # and +, and beyond ASCII letters, digits and marks, no more.
+A chunk is a run without spaces (`src/getUserName.py`). None goes across a blank, so the terms of an
+ASCII text are those of its words one after another, and a known word costs one lookup. A term holds
+a-z, 0-9, # and +, and beyond ASCII letters, digits and marks, no more.
 A joined identifier is stemmed like a word: `getUserName` and `getusername` meet in one term.
 Spellings of one word meet as well: traditional and simplified Chinese in the simplified one, Arabic
 without its vowels, digits of any script in ours; and Müller gives `muller` and `mueller`.

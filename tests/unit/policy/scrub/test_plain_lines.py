@@ -13,10 +13,12 @@ from memory_mesh.policy.scrub.annotating import annotated
 from memory_mesh.policy.scrub.validating import validated
 
 ROOT = Path(__file__).parents[4]
-PIECES = (
-    "a The word C++ C# foo. 1,000 x_y getUserName src/a/b.py # ## ** **b** [a](b) ]( <b> < > ` `x` - * "
-    "Müller ’ … \u00ad \ufeff \u200b 中文 한국 ana@example.com user's ... !? ) ( ' :// \\ -- --- === | 10.0.0.1"
-).split() + ["\n", "\n\n", "\r\n", "\t", "  ", "\x1c", "\x85", "\u2028", "\u3000", "+49 170 1234567"]
+WORDS = """
+    a The word C++ C# foo. 1,000 x_y getUserName src/a/b.py # ## ** **b** [a](b) ]( <b> < > ` `x`
+    - * Müller ’ … 中文 한국 ana@example.com user's ... !? ) ( ' :// \\ -- --- === | 10.0.0.1
+"""
+BLANKS = ("\n", "\n\n", "\r\n", "\t", "  ", "\x1c", "\x85", "\u2028", "\u3000", "\u00ad", "\ufeff")
+PIECES = (*WORDS.split(), *BLANKS, "\u200b", "+49 170 1234567")
 
 
 def texts() -> list[str]:

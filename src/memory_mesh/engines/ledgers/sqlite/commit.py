@@ -341,8 +341,8 @@ def chain(
         hashed = audit.block_hash(entry, position, seq, digest, before)
         wire, metadata = packed(entry.wire, about, made), packed(said, about, made)
         sealed.append(
-            (position, entry.id, seq, entry.operation.value, entry.agent, made, about, wire, salt, 0,
-             metadata, digest, before, hashed)
+            (position, entry.id, seq, entry.operation.value, entry.agent, made, about, wire, salt,
+             0, metadata, digest, before, hashed)
         )  # fmt: skip  # as in rows.BLOCK
     db.executemany(_BLOCKS, sealed)
     return position, hashed

@@ -22,14 +22,18 @@ _NUMBERS = (
     "(SELECT max(number) FROM version)"
 )
 _INSERTS = {
-    "memory": f"INSERT INTO memory (number, id, created, status, crc, {sums.TALLIED}, tally) "
-    f"VALUES ({rows.marks(17)})",
+    "memory": (
+        f"INSERT INTO memory (number, id, created, status, crc, {sums.TALLIED}, tally) "  # noqa: S608
+        f"VALUES ({rows.marks(17)})"
+    ),
     "text": "INSERT INTO text (number, memory, content, hash, terms, echo, crc) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)",
     "live": "INSERT INTO live (rowid, terms) VALUES (?, ?)",
     "rest": "INSERT INTO rest (rowid, terms) VALUES (?, ?)",
-    "version": f"INSERT INTO version ({rows.VERSION}, audience, crc) "
-    f"VALUES ({rows.marks(_VERSION_COLUMNS + 2)})",
+    "version": (
+        f"INSERT INTO version ({rows.VERSION}, audience, crc) "  # noqa: S608  # own names
+        f"VALUES ({rows.marks(_VERSION_COLUMNS + 2)})"
+    ),
 }  # in the order in which they are written: a row names only rows of tables before its own
 
 
