@@ -30,11 +30,12 @@ from memory_mesh.model.query import AllOf, AnyOf, Expression, Name, Postings
 from memory_mesh.policy.ranking import term_budget
 from memory_mesh.policy.ranking.term_budget import Selection, inverse_frequency
 from memory_mesh.ports import Search
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from memory_mesh.policy.text.spelling import Other
 
+Words: TypeAlias = tuple[str, ...]  # of one name
 BATCH = 100  # candidates checked at a time, at least
 RECENT = 1_000  # where every word is common, the newest texts that hold all of them are ranked
 MOST_HEARD = 4  # common words that add to the score; the more common ones would add next to nothing
@@ -47,7 +48,7 @@ class Meaning:
 
     expression: Expression
     postings: int
-    names: tuple[tuple[Name, float], ...] = ()
+    names: tuple[tuple[Expression, float], ...] = ()
     others: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()  # what each of the others counts beside the word itself
 
@@ -80,46 +81,47 @@ def match(
 class _Asked:
     """What was asked of the ledger for one question: no name and no text is asked for twice.
 
-    Where all texts with one of the names are few, one look at them tells which names the reader
-    knows, and which of the candidates are visible.
+    A name is its words. Where all texts with one of the names are few, one look at them tells
+    which names the reader knows, and which of the candidates are visible.
     """
 
     def __init__(self, ledger: Keywords, limit: int) -> None:
         self.ledger, self.limit = ledger, limit
         self.texts = ledger.texts()
-        self._postings: dict[Name, Postings] = {}
-        self._seen: dict[Name, bool] = {}
+        self._postings: dict[Words, Postings] = {}
+        self._seen: dict[Words, bool] = {}
         self._versions: dict[int, list[int]] = {}
         self._all_looked_up = False
 
-    def count(self, names: Iterable[Name]) -> None:
+    def count(self, names: Iterable[Words]) -> None:
         """Asks how many texts hold each name."""
-        new = [name for name in dict.fromkeys(names) if name not in self._postings]
+        new = [words for words in dict.fromkeys(names) if words not in self._postings]
         if new:
-            found = self.ledger.postings(new, exact=term_budget.BUDGET, listed=self.limit)
+            asked = [Name(words) for words in new]
+            found = self.ledger.postings(asked, exact=term_budget.BUDGET, listed=self.limit)
             self._postings.update(zip(new, found, strict=True))
             self._all_looked_up = False
 
-    def held(self, name: Name) -> int:
+    def held(self, name: Words) -> int:
         """How many texts hold a name that was counted."""
         return self._postings[name].count
 
-    def look(self, names: Iterable[Name]) -> None:
+    def look(self, names: Iterable[Words]) -> None:
         """Asks which of the names, all counted, the reader knows."""
-        new = [name for name in dict.fromkeys(names) if name not in self._seen]
-        for name in new:
-            self._seen[name] = False
-        there = [name for name in new if self.held(name)]
+        new = [words for words in dict.fromkeys(names) if words not in self._seen]
+        self._seen.update((words, False) for words in new)
+        there = [words for words in new if self.held(words)]
         if not there:
             return
         if self._look_at_all():
-            for name in there:
-                listed = self._postings[name].texts or ()
-                self._seen[name] = any(self._versions[text] for text in listed)
+            visible = {text for text, versions in self._versions.items() if versions}
+            for words in there:
+                self._seen[words] = not visible.isdisjoint(self._postings[words].texts or ())
         else:
-            self._seen.update(zip(there, self.ledger.seen(there), strict=True))
+            found = self.ledger.seen([Name(words) for words in there])
+            self._seen.update(zip(there, found, strict=True))
 
-    def seen(self, name: Name) -> bool:
+    def seen(self, name: Words) -> bool:
         """Whether the reader sees a text with a name that was looked for."""
         return self._seen[name]
 
@@ -128,12 +130,14 @@ class _Asked:
         """False if all texts with one of the words were looked at, and the reader sees none."""
         return not self._all_looked_up or any(self._versions.values())
 
-    def versions(self, texts: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """The texts that the lens sees, with their versions."""
-        self._look_up(texts)
-        for text in texts:
-            for version in self._versions[text]:
-                yield text, version
+    def versions(self, texts: Iterable[int]) -> Mapping[int, Sequence[int]]:
+        """The versions that the lens sees, by text; of a text that it does not see, none."""
+        new = [text for text in texts if text not in self._versions]
+        if new:
+            self._versions.update((text, []) for text in new)
+            for text, version in self.ledger.versions(new):
+                self._versions[text].append(version)
+        return self._versions
 
     def _look_at_all(self) -> bool:
         """Looks at all texts with one of the names, if they are few; else at none."""
@@ -145,44 +149,33 @@ class _Asked:
                 texts.update(postings.texts)
             if len(texts) > self.limit:
                 return False
-            self._look_up(sorted(texts))
+            self.versions(sorted(texts))
             self._all_looked_up = True
         return True
 
-    def _look_up(self, texts: Iterable[int]) -> None:
-        new = [text for text in texts if text not in self._versions]
-        if new:
-            self._versions.update((text, []) for text in new)
-            for text, version in self.ledger.versions(new):
-                self._versions[text].append(version)
-
 
 def _literally(
-    asked: _Asked, terms: Sequence[str], also: Sequence[Name] = ()
+    asked: _Asked, terms: Sequence[str], also: Sequence[Words] = ()
 ) -> dict[str, Meaning]:
     """Each term as it stands; other names are counted with them."""
-    names = {term: Name((term,)) for term in terms}
-    asked.count([*names.values(), *also])
-    return {term: Meaning(name, asked.held(name)) for term, name in names.items()}
+    asked.count([*((term,) for term in terms), *also])
+    return {term: Meaning(Name((term,)), asked.held((term,))) for term in terms}
 
 
 def _meanings(asked: _Asked, terms: Sequence[str]) -> dict[str, Meaning]:
     """Each term with its other names; one that nobody knows with what it may be misspelt for."""
     from memory_mesh.policy.text import aliases  # a write has no use for them
 
-    also = {
-        term: {Name(other.words): other for other in others}
-        for term, others in aliases.expand(terms).items()
-    }
-    named = [name for names in also.values() for name in names]
+    also = aliases.expand(terms)
+    named = [other.words for others in also.values() for other in others]
     found = _literally(asked, terms, named)
-    asked.look([*(Name((term,)) for term in terms), *named])
+    asked.look([*((term,) for term in terms), *named])
     misread = 0
     for term, meaning in found.items():
         if term in also:
-            there = [other for name, other in also[term].items() if asked.seen(name)]
+            there = [other for other in also[term] if asked.seen(other.words)]
             found[term] = _with_others(asked, meaning, there)
-        known = bool(found[term].others) or asked.seen(Name((term,)))
+        known = bool(found[term].others) or asked.seen((term,))
         if not known and misread < MOST_MISREAD and term.isalpha():
             misread += 1
             found[term] = _with_others(asked, found[term], _nearby(asked, term))
@@ -209,10 +202,10 @@ def _seen_among(asked: _Asked, others: "Sequence[Other]", most: int) -> "list[Ot
     found: list[Other] = []
     for start in range(0, len(others), most):
         batch = others[start : start + most]
-        names = [Name(other.words) for other in batch]
+        names = [other.words for other in batch]
         asked.count(names)
         asked.look(names)
-        found += [other for other in batch if asked.seen(Name(other.words))]
+        found += [other for other in batch if asked.seen(other.words)]
         if len(found) >= most:
             break
     return found[:most]
@@ -220,28 +213,29 @@ def _seen_among(asked: _Asked, others: "Sequence[Other]", most: int) -> "list[Ot
 
 def _with_others(asked: _Asked, meaning: Meaning, others: "Sequence[Other]") -> Meaning:
     """The word with those of its other names that some text holds; a rare one stays rare."""
-    names = {Name(other.words): other for other in others if asked.held(Name(other.words))}
+    there = [other for other in others if asked.held(other.words)]
     held, texts = meaning.postings, asked.texts
-    postings = min(texts, held + sum(map(asked.held, names)))
-    if not names or held > term_budget.BUDGET or (held and postings > term_budget.BUDGET):
+    postings = min(texts, held + sum(asked.held(other.words) for other in there))
+    if not there or held > term_budget.BUDGET or (held and postings > term_budget.BUDGET):
         return meaning
-    asked.count(Name((word,)) for name in names for word in name.words)
+    asked.count((word,) for other in there for word in other.words)
     weight = inverse_frequency(postings, texts)
-    weighed = [(meaning.expression, 1.0)] if held and isinstance(meaning.expression, Name) else []
-    for name, other in names.items():
-        weighed.append((name, other.weight * min(1.0, weight / _alone(asked, name))))
+    names = [(meaning.expression, 1.0)] if held else []
+    for other in there:
+        alone = _alone(asked, other.words)
+        names.append((Name(other.words), other.weight * min(1.0, weight / alone)))
     return Meaning(
-        AnyOf(tuple(name for name, _ in weighed)),
+        AnyOf(tuple(name for name, _ in names)),
         postings,
-        tuple(weighed),
-        tuple(" ".join(name.words) for name in names),
-        tuple(other.weight for other in names.values()),
+        tuple(names),
+        tuple(" ".join(other.words) for other in there),
+        tuple(other.weight for other in there),
     )
 
 
-def _alone(asked: _Asked, name: Name) -> float:
+def _alone(asked: _Asked, name: Words) -> float:
     """What BM25 gives the words of a name together."""
-    counts = [asked.held(Name((word,))) for word in name.words]
+    counts = [asked.held((word,)) for word in name]
     return sum(inverse_frequency(min(count, asked.texts), asked.texts) for count in counts)
 
 
@@ -250,8 +244,10 @@ def _found(asked: _Asked, candidates: Iterator[tuple[int, float]], limit: int) -
     found: dict[int, Match] = {}
     while len(found) < limit and (batch := list(islice(candidates, max(BATCH, limit)))):
         scores = dict(reversed(batch))  # of a text that comes twice the first score is the better
-        for text, version in asked.versions(list(scores)):
-            found.setdefault(version, Match(version, scores[text]))
+        versions = asked.versions(scores)
+        for text, score in scores.items():
+            for version in versions[text]:
+                found.setdefault(version, Match(version, score))
     return found
 
 

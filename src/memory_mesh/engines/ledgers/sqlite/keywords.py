@@ -38,7 +38,7 @@ class SqliteKeywords:
         self, expressions: Sequence[Expression], *, exact: int, listed: int
     ) -> list[Postings]:
         """How many texts hold each expression, and which, where they are few."""
-        asked = [compiled(expression) for expression in expressions]
+        asked, listed = [compiled(expression) for expression in expressions], min(listed, exact)
         found = [self._postings(table, asked, exact, listed) for table in self._tables]
         return (
             found[0]
