@@ -20,7 +20,7 @@ class SqliteVectorSearch:
     _db: sqlite3.Connection
     _tails: scan.Tails
     _file: str
-    _scan: tuple[tuple[object, ...], vectors.Best] | None  # the last scan: a deeper look reuses it
+    _scan: tuple[tuple[object, ...], scan.Best] | None  # the last scan: a deeper look reuses it
 
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
@@ -73,7 +73,7 @@ class SqliteVectorSearch:
             ).fetchone()
             key = (f"{self._file} {self.head().identity}", number)  # a file may be copied
             vector = np.frombuffer(question.vector, np.float32)
-            best = vectors.from_tail(self._db, self._tails, key, (floor, highest), vector)
+            best = self._tails.against(self._db, key, vector, floor, highest)
             self._scan = asked, best
         candidates = self._scan[1](count)
         return Looked(self._visible(candidates, lens), len(candidates))

@@ -1,14 +1,17 @@
-"""The exact scan: vectors above the body's watermark, held in one matrix per namespace and space.
+"""The exact scan: vectors above the body's watermark.
 
-A process loads each vector once and then only what is new (`number > last`), so a search costs one
-matrix product. All matrices of a process together stay under CAP_BYTES: the least recently used go
-first, and a tail that alone is larger is streamed from the ledger in blocks at every search.
+Few are held in one matrix per namespace and space: a process loads each once and then only what is
+new (`number > last`). Of many the vector file beside the database holds all but the newest (see
+`file_scan`), so that a new process need not load them. All matrices of a process together stay
+under CAP_BYTES: the least recently used go first. What alone is larger and in no file, in a folder
+that cannot be written for one, is streamed from the ledger in blocks at every search.
 """
 
 import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 
@@ -16,10 +19,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from memory_mesh.engines.ledgers.sqlite.file_scan import VectorFiles
+
     Floats: TypeAlias = NDArray[np.float32]
     Numbers: TypeAlias = NDArray[np.int64]
 
+Best: TypeAlias = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
+Key: TypeAlias = tuple[str, int]  # which file in which of its lives, and the space in it
 CAP_BYTES = 256 * 1024 * 1024  # all matrices of a process
+FILE_FROM = 2_048  # vectors of which a file is made; below that a matrix is as fast
+FEW = 512  # vectors that are read from the ledger one by one
+ALONE = 400_000  # values: OpenBLAS starts its threads for a product of more than 460,800
 BLOCK = 8_192  # rows read and multiplied at a time when streaming
 _FIRST = 1_024  # rows a matrix starts with
 
@@ -49,11 +59,11 @@ class Tail:
                 self._append(texts, block)
                 self.last = last
 
-    def against(self, vector: "Floats") -> Callable[[int], list[tuple[float, int]]]:
+    def against(self, vector: "Floats") -> Best:
         """A function that gives the n nearest as (cosine, text), nearest first."""
         with self._mutex:
             texts, matrix = self._texts[: self.rows], self._matrix[: self.rows]
-        cosines = matrix @ vector
+        cosines = product(matrix, vector)
         return lambda count: nearest(texts, cosines, count)
 
     def newest(self, most: int) -> "tuple[Numbers, Floats]":
@@ -79,15 +89,51 @@ class Tail:
 
 
 class Tails:
-    """The matrices of a process, bounded together."""
+    """The matrices of a process, bounded together, and what it knows of vector files."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[str, int], Tail] = OrderedDict()
+        self._held: OrderedDict[Key, Tail] = OrderedDict()
+        self._files: VectorFiles | None = None
         self._mutex = threading.Lock()
 
-    def tail(
-        self, db: sqlite3.Connection, key: tuple[str, int], dimension: int, floor: int
-    ) -> Tail:
+    def against(
+        self, db: sqlite3.Connection, key: Key, vector: "Floats", floor: int, highest: int
+    ) -> Best:
+        """A function that gives the n nearest above the floor as (cosine, text), nearest first.
+
+        Ties with the last are included. `highest` is the last number that the transaction sees.
+        """
+        database = getattr(db, "path", None)
+        if floor or highest <= FILE_FROM or database is None:
+            return self._from_ledger(db, key, vector, floor, highest)
+        return self._from_file(db, key, vector, highest, database)
+
+    def among(
+        self, db: sqlite3.Connection, key: Key, vector: "Floats", numbers: "Numbers", count: int
+    ) -> list[tuple[float, int]]:
+        """The `count` nearest of the vectors with these numbers, which ascend, ties included.
+
+        Few are read from the ledger; of many a vector file tells which may be among the nearest.
+        """
+        from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
+
+        database, best = getattr(db, "path", None), list[tuple[float, int]]()
+        rest = numbers
+        if database is not None and len(numbers) > FEW:
+            (highest,) = db.execute("SELECT max(number) FROM vector").fetchone()
+            source = file_scan.Source(db, database, key[1], len(vector), highest)
+            header = self._known_files().reach(key, source, fill=False)
+            try:
+                if header is not None:
+                    own = numbers[numbers <= header.upto]
+                    best = file_scan.among(source, header, vector, own).best(count)
+                    rest = numbers[len(own) :]
+            except vector_file.Unusable:
+                self._known_files().distrust(key, source)
+        scores = file_scan.scored(db, key[1], rest.tolist(), vector).values()
+        return _first([*best, *scores], count)
+
+    def tail(self, db: sqlite3.Connection, key: Key, dimension: int, floor: int) -> Tail:
         """The up-to-date tail of a namespace and space above the floor."""
         with self._mutex:
             tail = self._held.get(key)
@@ -103,7 +149,7 @@ class Tails:
         return tail
 
     def newest(
-        self, db: sqlite3.Connection, key: tuple[str, int], dimension: int, floor: int, most: int
+        self, db: sqlite3.Connection, key: Key, dimension: int, floor: int, most: int
     ) -> "tuple[Numbers, Floats]":
         """The newest vectors above the floor, from the tail that searches hold if it has them.
 
@@ -120,7 +166,66 @@ class Tails:
     def after_fork(self) -> None:
         """A child loads its own."""
         self._mutex = threading.Lock()
-        self._held = OrderedDict()
+        self._held, self._files = OrderedDict(), None
+
+    def _from_ledger(
+        self, db: sqlite3.Connection, key: Key, vector: "Floats", floor: int, highest: int
+    ) -> Best:
+        """From memory where it fits, and by a stream where not."""
+        if (highest - floor) * vector.nbytes > CAP_BYTES:
+            return lambda count: stream(db, key[1], floor, vector, count)
+        return self.tail(db, key, len(vector), floor).against(vector)
+
+    def _from_file(
+        self, db: sqlite3.Connection, key: Key, vector: "Floats", highest: int, database: Path
+    ) -> Best:
+        """From the vector file, and what is above it from the ledger."""
+        from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
+
+        source = file_scan.Source(db, database, key[1], len(vector), highest)
+        files = self._known_files()
+        header = files.reach(key, source)
+        if header is None:
+            return self._from_ledger(db, key, vector, 0, highest)
+        try:
+            old = file_scan.compared(source, header, vector)
+        except vector_file.Unusable:
+            files.distrust(key, source)
+            return self._from_ledger(db, key, vector, 0, highest)
+        new = self._from_ledger(db, key, vector, header.upto, highest)
+
+        def best(count: int) -> list[tuple[float, int]]:
+            try:
+                return _first([*old.best(count), *new(count)], count)
+            except vector_file.Unusable:
+                files.distrust(key, source)
+                return stream(db, key[1], 0, vector, count)
+
+        return best
+
+    def _known_files(self) -> "VectorFiles":
+        from memory_mesh.engines.ledgers.sqlite.file_scan import VectorFiles
+
+        with self._mutex:
+            self._files = self._files or VectorFiles()
+            return self._files
+
+
+def product(matrix: "Floats", vector: "Floats") -> "Floats":
+    """The product of rows and a question, in one thread.
+
+    It needs the processor for less time than its caller waits for the disk, and threads of the
+    linear algebra double that time: they are started above a size that no part of it has.
+    """
+    import numpy as np
+
+    chunk = max(1, ALONE // max(1, len(vector)))
+    if len(matrix) <= chunk:
+        return matrix @ vector
+    out = np.empty(len(matrix), np.float32)
+    for start in range(0, len(matrix), chunk):
+        np.dot(matrix[start : start + chunk], vector, out=out[start : start + chunk])
+    return out
 
 
 def read_blocks(
@@ -145,8 +250,7 @@ def stream(
     """The `count` nearest above a number as (cosine, text), holding no more than a block."""
     best: list[tuple[float, int]] = []
     for _, texts, block in read_blocks(db, space, after, len(vector)):
-        best += nearest(texts, block @ vector, count)
-        best = sorted(best, reverse=True)[:count]
+        best = _first([*best, *nearest(texts, product(block, vector), count)], count)
     return best
 
 
@@ -161,3 +265,12 @@ def nearest(texts: "Numbers", cosines: "Floats", count: int) -> list[tuple[float
         chosen = np.flatnonzero(cosines >= last)
         texts, cosines = texts[chosen], cosines[chosen]
     return sorted(zip(cosines.tolist(), texts.tolist(), strict=True), reverse=True)
+
+
+def _first(found: list[tuple[float, int]], count: int) -> list[tuple[float, int]]:
+    """The `count` nearest, and all that are as near as the last of them."""
+    found.sort(reverse=True)
+    if not 0 < count < len(found):
+        return found
+    last = found[count - 1][0]
+    return [pair for pair in found if pair[0] >= last]

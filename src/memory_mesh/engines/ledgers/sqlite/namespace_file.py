@@ -205,7 +205,7 @@ class NamespaceFile:
             if looked is not None:
                 return looked
         db = self._opened(end)
-        db.life = life
+        db.life, db.path = life, self.path
         if mark is None:
             return db
         try:

@@ -29,6 +29,7 @@ class Connection(sqlite3.Connection):
     immutable = False  # reads a file that cannot be written, without a lock
     stands: tuple[Any, ...] | None = None  # the head, as the check of this read transaction saw it
     life = ""  # differs after a restore: what a process remembers of the file is no longer so
+    path: Path | None = None  # of the database that it reads, where other files lie beside it
     flaw: StoreIsDamaged | None = None  # of a database that is only looked at
 
 

@@ -5,7 +5,7 @@ what lies above, so asking for it costs nothing when nothing is pending.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
@@ -18,10 +18,7 @@ from memory_mesh.model import (
     Space,
     TextVectors,
 )
-from memory_mesh.typed import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats
+from memory_mesh.typed import TypeVar
 
 _RECENT_TEXTS = 1_000  # the newest texts among which a search looks for some that wait
 _WAITING = (
@@ -30,7 +27,6 @@ _WAITING = (
     "(SELECT 1 FROM wordless w WHERE w.text = t.number AND w.space = ?2)"
 )
 Key = TypeVar("Key", int, str)
-Best = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
 
 
 def space_number(db: sqlite3.Connection, space: Space) -> int:
@@ -191,20 +187,6 @@ def _by_key(found: Iterable[tuple[Key, int | None, int | None, bytes]]) -> dict[
     return parts
 
 
-def from_tail(
-    db: sqlite3.Connection,
-    tails: scan.Tails,
-    key: tuple[str, int],
-    numbers: tuple[int, int],
-    vector: "Floats",
-) -> Best:
-    """The exact scan, from memory where it fits and from the ledger where not."""
-    floor, highest = numbers
-    if (highest - floor) * vector.nbytes > scan.CAP_BYTES:
-        return lambda count: scan.stream(db, key[1], floor, vector, count)
-    return tails.tail(db, key, len(vector), floor).against(vector)
-
-
 def matrix(db: sqlite3.Connection, numbers: Sequence[int], dimension: int) -> "Floats":
     """The vectors with these numbers, in the order of the numbers, which ascend."""
     import numpy as np
@@ -244,7 +226,8 @@ def cosines(
     if not found:
         return {}
     matrix = np.frombuffer(b"".join(data for _, data in found), np.float32)
-    near = (matrix.reshape(len(found), -1) @ np.frombuffer(question.vector, np.float32)).tolist()
+    asked = np.frombuffer(question.vector, np.float32)
+    near = scan.product(matrix.reshape(len(found), -1), asked).tolist()
     best: dict[int, float] = {}
     for (version, _), cosine in zip(found, near, strict=True):
         best[version] = max(cosine, best.get(version, -1.0))

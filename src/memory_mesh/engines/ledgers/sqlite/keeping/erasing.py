@@ -12,7 +12,7 @@ from memory_mesh.fastdataclass import dataclass
 from memory_mesh.process.durable_files import sync_folder
 
 _ENDING = re.compile(
-    r"\.db(-wal|-shm|-journal)?|\.lock|\.head|\.moved|\.spool(-[0-9a-f]+)?|\.salvage\.jsonl"
+    r"\.db(-wal|-shm|-journal)?|\.lock|\.head|\.moved|\.spool(-[0-9a-f]+)?|\.vectors-[0-9]+|\.salvage\.jsonl"
     r"|\.(before|moved|lost)-[0-9A-Za-z-]+\.bak(-wal|-shm|-journal)?"
     r"|\.[0-9a-f]{12}\.partial(-wal|-shm|-journal)?"  # of a killed import
 )
