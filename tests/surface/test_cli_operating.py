@@ -39,7 +39,7 @@ def test_stats_say_what_each_part_takes_on_disk(cli: CommandLine) -> None:
     sizes = stats["sizes"]
     assert sizes["store"] >= whole
     del sizes["store"], sizes["wal"]  # SQLite clears a log that holds nothing
-    assert sizes == {"database": database, "spool": 0, "copies": 70, "index": 30}
+    assert sizes == {"database": database, "spool": 0, "copies": 70, "index": 30, "vectors": 0}
     shown = cli("stats", "--verbose").out
     assert "[MemoryMesh] Bytes copies: 70\n" in shown
     assert "[MemoryMesh] Bytes index: 30\n" in shown
@@ -82,7 +82,7 @@ def test_stats_are_read_by_prometheus(cli: CommandLine) -> None:
     assert read["memory_mesh_up"] == {(): 1.0}
     assert read["memory_mesh_memories"] == {(own, ("status", "active")): 1.0}
     parts = {dict(labels)["part"] for labels in read["memory_mesh_bytes"]}
-    assert parts == {"database", "wal", "spool", "copies", "index"}
+    assert parts == {"database", "wal", "spool", "copies", "index", "vectors"}
     assert read["memory_mesh_bytes"][own, ("part", "database")] > 0
     assert read["memory_mesh_seq"][own,] >= 1
     assert all(name.startswith("memory_mesh_") for name in read)

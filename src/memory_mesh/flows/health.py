@@ -9,6 +9,7 @@ from memory_mesh.flows.access import Access
 from memory_mesh.flows.recall import recall
 from memory_mesh.model import Commit, Head, Lens, Query, Wanted
 from memory_mesh.model.health import Check, Health, HealthStatus
+from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.policy.writing import audit
 
 _BACK = (1, 16, 256, 4096)  # commits in which the last block is looked for
@@ -85,10 +86,8 @@ def _embeds(access: Access) -> Iterator[Check]:
     yield Check("embedder", health, embedding.note or f"answers as {embedding.space.name}")
     with access.ledger.read(access.namespace) as snapshot:
         waiting = snapshot.pending(embedding.space, 0).count
-    health = Health.DEGRADED if waiting else Health.HEALTHY
-    detail = (
-        f"{waiting} texts have no vector yet; run `memory-mesh upkeep`"
-        if waiting
-        else "every text has a vector"
-    )
-    yield Check("vectors", health, detail)
+    states = access.ledger.stats(access.namespace).spaces
+    wrong = [f"{waiting} texts have no vector yet; run `memory-mesh upkeep`"] if waiting else []
+    wrong += [OUTGROWN] if any(state.outgrown for state in states) else []
+    health = Health.DEGRADED if wrong else Health.HEALTHY
+    yield Check("vectors", health, "; ".join(wrong) or "every text has a vector")

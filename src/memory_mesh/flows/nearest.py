@@ -43,7 +43,7 @@ def nearest(
     reach = search.reach(question.space, lens)
     if reach is None:
         return Nearest()
-    found, from_body = _found(search, question, lens, reach, ask)
+    found, from_body, scanned = _found(search, question, lens, reach, ask)
     best: dict[int, float] = {}
     for near in found:
         best[near.version] = max(near.cosine, best.get(near.version, -1.0))
@@ -54,23 +54,24 @@ def nearest(
         tuple(Near(*pair) for pair in ordered),
         tuple(search.cosines(question, others)),
         from_body,
+        scanned,
     )
 
 
 def _found(
     search: VectorSearch, question: Question, lens: Lens, reach: Reach, ask: Ask | None
-) -> tuple[list[Near], int]:
-    """What was found, and how many vectors the index answered for."""
+) -> tuple[list[Near], int, int]:
+    """What was found, and how many vectors the index answered for, and were scanned."""
     if _is_few(reach):
         exact = search.nearest_seen(question, lens, reach, FEW_MEMORIES)
         if exact is not None:
-            return exact, 0
+            return exact, 0, 0
     found: list[Near] = []
     body = reach.body if ask is not None else None
     if body is not None and ask is not None:
         indexed = _from_body(search, question, lens, reach, (body, ask))
         if isinstance(indexed, _Hidden):
-            return _exactly(search, question, lens, reach), 0
+            return _exactly(search, question, lens, reach), 0, 0
         body, found = (None, []) if indexed is None else (body, indexed)
     floor = body.highest if body is not None else 0
 
@@ -80,8 +81,8 @@ def _found(
     tail = reach.vectors - floor
     scanned = _gather(look, question.limit, reach, (tail, _spread(reach)))
     if isinstance(scanned, _Hidden):
-        return _exactly(search, question, lens, reach), 0
-    return [*found, *(scanned or ())], body.rows if body is not None else 0
+        return _exactly(search, question, lens, reach), 0, 0
+    return [*found, *(scanned or ())], body.rows if body is not None else 0, tail
 
 
 def _is_few(reach: Reach) -> bool:

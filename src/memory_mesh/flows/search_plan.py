@@ -18,6 +18,7 @@ from memory_mesh.flows.nearest import Ask, nearest as find_nearest
 from memory_mesh.flows.prepare import PreparedQuery
 from memory_mesh.flows.projects import names_in
 from memory_mesh.model import Explanation, Query, Question, Space
+from memory_mesh.model.stats import outgrown
 from memory_mesh.policy.ranking import (
     profiles,
     question as ranking_question,
@@ -88,6 +89,7 @@ def gather(
         pending=pending,
         found_by_vector=len(nearest.found),
         from_body=nearest.from_body,
+        outgrown=outgrown(nearest.scanned),
     )
     return relevance.Legs(matches, (*nearest.found, *nearest.also)), explanation
 

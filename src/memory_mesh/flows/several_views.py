@@ -86,6 +86,7 @@ def _explained(told: Sequence[Explanation], room: int) -> Explanation:
         found_by_vector=sum(how.found_by_vector for how in told),
         from_body=sum(how.from_body for how in told),
         read_as=read_as,
+        outgrown=any(how.outgrown for how in told),
         to_reindex=sum(how.to_reindex for how in namespaces),
         below=below,
         best_below=max(scores) if below else None,

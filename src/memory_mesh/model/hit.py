@@ -43,6 +43,7 @@ class Nearest:
     found: tuple[Near, ...] = ()
     also: tuple[Near, ...] = ()
     from_body: int = 0
+    scanned: int = 0  # vectors that were compared one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ class Explanation:
     best_below: float | None = None  # the best of their scores
     dissimilar: int = 0  # the same for min_similarity
     best_dissimilar: float | None = None  # the best of their similarities
+    outgrown: bool = False  # too many vectors were compared one by one: an index is missing
     view: ViewName | None = None  # of one view's part in a search of several views
     views: "tuple[Explanation, ...]" = ()  # of a search of several views: each view's own
 

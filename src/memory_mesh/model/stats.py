@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from memory_mesh.model.job import JobReport
 
 
+SCANNED_VECTORS = 200_000  # above that a search without an index takes longer than it should
+OUTGROWN = (
+    f"more than {SCANNED_VECTORS:,} vectors are compared one by one in each search by meaning; "
+    "install the index (pip install 'memory-mesh[lance]') and run `memory-mesh upkeep`"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Pending:
     """How many texts wait for a vector in a space, and the first of them."""
@@ -28,6 +35,16 @@ class SpaceState:
     body: Body | None = None
     tail: int = 0  # vectors above the body, or all where there is none: they are scanned
 
+    @property
+    def outgrown(self) -> bool:
+        """True when too many vectors are in no index."""
+        return outgrown(self.vectors - (self.body.rows if self.body is not None else 0))
+
+
+def outgrown(scanned: int) -> bool:
+    """True when so many vectors are too many to compare one by one."""
+    return scanned > SCANNED_VECTORS
+
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
@@ -38,6 +55,7 @@ class Sizes:
     spool: int = 0  # records of reads that wait for a write
     copies: int = 0  # of the database, each made before a migration
     index: int = 0  # can be rebuilt
+    vectors: int = 0  # files of the exact scan, which can be rebuilt
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite import file_names, vector_file
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.faults import command
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping
@@ -157,6 +157,7 @@ def publish(new: Path, path: Path) -> None:
             with suppress(FileNotFoundError):
                 lost.rename(path.with_suffix(f".lost-{os.urandom(6).hex()}{end}.bak"))
     path.with_suffix(".head").unlink(missing_ok=True)
+    vector_file.remove(path)
     dumping.put_into_place(new, path)
     copying.acknowledge(path)
     moved.remove(moved.of_namespace(path))

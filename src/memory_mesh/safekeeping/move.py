@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sqlite import vector_file
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.faults import command
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping
@@ -268,6 +269,7 @@ def _set_file_aside(path: Path) -> Path:
     """Gives a namespace's old file another name, which is no namespace's; returns it."""
     kept = path.with_suffix(f".moved-{_stamp()}.bak")
     path.with_suffix(".head").unlink(missing_ok=True)
+    vector_file.remove(path)
     path.rename(kept)
     for end in ("-wal", "-shm"):  # SQLite finds the log of a file by its name
         with suppress(FileNotFoundError):

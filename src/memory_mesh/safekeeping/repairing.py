@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.engines.indexes.lance.index_folders import folder_name
-from memory_mesh.engines.ledgers.sqlite import file_names, opening, schema
+from memory_mesh.engines.ledgers.sqlite import file_names, opening, schema, vector_file
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file, rebuilding
@@ -54,6 +54,7 @@ def _emptied(path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
     if mark is not None and not accept_loss:
         raise head_file.missing(path, namespace, mark, what)
     head_file.remove(path)
+    vector_file.remove(path)
     with schema.empty(namespace) as nothing:
         found = verify(nothing)
     if mark is None:
@@ -75,6 +76,8 @@ def _repaired(db: Connection, path: Path, namespace: str, *, accept_loss: bool) 
         index = path.parent.parent / "index" / folder_name(namespace)
         shutil.rmtree(index, ignore_errors=True)
         done.append("the index is not used any more; memory-mesh upkeep builds it anew")
+    if vector_file.remove(path):
+        done.append("the vector files were removed; the next search makes them anew")
     found = verify(db)
     stands = head_file.stands(db)
     if stands != mark:

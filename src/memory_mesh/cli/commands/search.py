@@ -5,6 +5,7 @@ import argparse
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.formats import rfc11
 from memory_mesh.model import Explanation, Hits, Json, record
+from memory_mesh.model.stats import OUTGROWN
 
 EXAMPLE = 'memory-mesh search "dark themes" --limit 5'
 
@@ -113,6 +114,7 @@ def _explanation(hits: Hits) -> str:
     lines += [f"Read as: {term} -> {', '.join(others)}" for term, others in how.read_as.items()]
     lines += [f"Below the threshold: {how.below} | Best: {how.best_below:.4g}"] if how.below else []
     lines += [f"Note: {output.reindex_hint(how.to_reindex)}"] if how.to_reindex else []
+    lines += [f"Note: {OUTGROWN}."] if how.outgrown else []
     lines += [f"Note: {how.note}"] if how.note else []
     for number, hit in enumerate(hits, start=1):
         parts = ", ".join(f"{name} {part:.4g}" for name, part in hit.parts.items())

@@ -1,7 +1,7 @@
 """`memory-mesh stats`."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from memory_mesh._version import __version__
 from memory_mesh.cli import options as cli_options, output
@@ -10,6 +10,7 @@ from memory_mesh.errors import StoreError
 from memory_mesh.formats import prometheus
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Stats
+from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process.sizes import folder_bytes
@@ -61,8 +62,15 @@ def run(options: argparse.Namespace) -> int:
         _plain(stats, whole) | {"db_path": path, "status": "connected"},
         *(f"[MemoryMesh] {name}: {value}" for name, value in lines.items()),
         as_json=options.json,
-        remark=output.reindex_hint(stats.to_reindex) if stats.to_reindex else "",
+        remark=" ".join(_remarks(stats)),
     )
+
+
+def _remarks(stats: Stats) -> Iterator[str]:
+    if stats.to_reindex:
+        yield output.reindex_hint(stats.to_reindex)
+    if any(state.outgrown for state in stats.spaces):
+        yield f"{OUTGROWN}."
 
 
 def _say_down(options: argparse.Namespace, path: str) -> None:
@@ -121,6 +129,7 @@ def _sizes(stats: Stats) -> dict[str, int]:
         "spool": sizes.spool,
         "copies": sizes.copies,
         "index": sizes.index,
+        "vectors": sizes.vectors,
     }
 
 

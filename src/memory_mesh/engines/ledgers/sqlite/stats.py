@@ -51,6 +51,7 @@ def sizes(spool: Path) -> Sizes:
         wal=_bytes(path.with_suffix(f"{SUFFIX}-wal")),
         spool=_bytes(spool),
         copies=sum(map(_bytes, copies)),
+        vectors=sum(map(_bytes, path.parent.glob(f"{path.stem}.vectors-[0-9]*"))),
     )
 
 

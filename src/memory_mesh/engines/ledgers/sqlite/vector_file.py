@@ -171,6 +171,16 @@ def is_sound(row: bytes) -> bool:
     return zlib.crc32(row[:-4]) == int.from_bytes(row[-4:], "little")
 
 
+def number_of(row: bytes) -> int:
+    """The number of a row."""
+    return int.from_bytes(row[:8], "little")
+
+
+def same(row: bytes, other: bytes) -> bool:
+    """Whether two rows hold the same vector; how far off they are may be summed in two orders."""
+    return row[:12] == other[:12] and row[16:-4] == other[16:-4]
+
+
 def number_at(file: FileIO, header: Header, row: int) -> int:
     """The number of a row."""
     file.seek(HEADER_BYTES + row * size_of(header.dimension))

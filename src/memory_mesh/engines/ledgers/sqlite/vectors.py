@@ -18,7 +18,10 @@ from memory_mesh.model import (
     Space,
     TextVectors,
 )
-from memory_mesh.typed import TypeVar
+from memory_mesh.typed import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats
 
 _RECENT_TEXTS = 1_000  # the newest texts among which a search looks for some that wait
 _WAITING = (

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 from memory_mesh.engines.ledgers.sqlite import rows, states
-from memory_mesh.engines.ledgers.sqlite.keeping import checking
+from memory_mesh.engines.ledgers.sqlite.keeping import checking, vector_checks
 from memory_mesh.engines.ledgers.sqlite.keeping.checking import guarded
 from memory_mesh.engines.ledgers.sqlite.keeping.packing import unpacked
 from memory_mesh.model import Block, Checkpoint, Finding, Head, Json, Operation, Verification
@@ -128,6 +128,7 @@ def verify(
         findings = guarded("database pages", lambda: _pages(db, checked))
         for name, check in checking.checks().items():
             findings += guarded(name, partial(check, db, checked))
+        findings += guarded(vector_checks.NAME, partial(vector_checks.check, db, checked))
         findings += guarded("chain", lambda: _chain(db, checked, told))
         findings += guarded("text hashes", lambda: _texts(db, checked, told))
         for name, statement in _INVARIANTS.items():
