@@ -57,6 +57,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     side_doors,
     tamper,
     users,
+    vector_files,
     waiting,
 )
 from tests.faults.processes import ChildFailed  # noqa: E402
@@ -328,6 +329,12 @@ def _claude_code(folder: Path, seed: int, progress: Progress) -> Report:
     return _joined(Report(), **shown)
 
 
+def _mapped_vectors(folder: Path, seed: int, progress: Progress) -> Report:
+    parts = vector_files.everything(folder, share=1.0, seed=seed, progress=progress)
+    report = Report({"acknowledged": parts["read your writes"].figures["acknowledged"]})
+    return _joined(report, **parts)
+
+
 SUITES: dict[str, Suite] = {
     "crash-one-writer": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=1, seed=seed, progress=progress
@@ -397,6 +404,7 @@ SUITES: dict[str, Suite] = {
     ),
     "meaning-processes": _meaning_processes,
     "meaning-index": _meaning_index,
+    "mapped-vectors": _mapped_vectors,
     "index-kills": _index_kills,
     "index-kills-alone": _index_kills_alone,
 }

@@ -278,3 +278,26 @@ def cannot_open(cli: CommandLine) -> str:
     said = verified(cli)
     assert "memory-mesh verify" not in said, said
     return said
+
+
+def vector_file_damaged(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    (database(cli).parent / "default.vectors-1").write_bytes(b"no vectors")
+    return verified(cli)
+
+
+def vectors_outgrown(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    alter(
+        cli,
+        "INSERT INTO space (number, name, provider, model, revision, dimension, max_tokens, "
+        "normalised, query_prefix, text_prefix) VALUES (9, 's', 'p', 'm', 'r', 4, 9, 1, '', '')",
+    )
+    alter(
+        cli,
+        "WITH RECURSIVE many (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n <= 200000) "
+        "INSERT INTO vector (text, space, part, seq, data) SELECT 1, 9, n, 1, x'' FROM many",
+    )
+    done = cli("stats")
+    assert done.code == 0, done
+    return done.out + done.err

@@ -32,6 +32,7 @@ FEW = 512  # vectors that are read from the ledger one by one
 ALONE = 400_000  # values: OpenBLAS starts its threads for a product of more than 460,800
 BLOCK = 8_192  # rows read and multiplied at a time when streaming
 _FIRST = 1_024  # rows a matrix starts with
+_ROWS_TOGETHER = 8
 
 
 class Tail:
@@ -212,19 +213,24 @@ class Tails:
 
 
 def product(matrix: "Floats", vector: "Floats") -> "Floats":
-    """The product of rows and a question, in one thread.
+    """The product of rows and a question, in one thread, and of each row always the same.
 
-    It needs the processor for less time than its caller waits for the disk, and threads of the
-    linear algebra double that time: they are started above a size that no part of it has.
+    The threads of the linear algebra double the time of the processor, and are started above a size
+    that no part of this has. It takes rows by fours and those that are left over in another way,
+    with another last digit: so they are filled up.
     """
     import numpy as np
 
-    chunk = max(1, ALONE // max(1, len(vector)))
-    if len(matrix) <= chunk:
-        return matrix @ vector
+    step = max(_ROWS_TOGETHER, ALONE // max(1, len(vector)) // _ROWS_TOGETHER * _ROWS_TOGETHER)
+    whole = len(matrix) // _ROWS_TOGETHER * _ROWS_TOGETHER
     out = np.empty(len(matrix), np.float32)
-    for start in range(0, len(matrix), chunk):
-        np.dot(matrix[start : start + chunk], vector, out=out[start : start + chunk])
+    for start in range(0, whole, step):
+        stop = min(start + step, whole)
+        np.dot(matrix[start:stop], vector, out=out[start:stop])
+    if whole < len(matrix):
+        rest = np.zeros((_ROWS_TOGETHER, len(vector)), np.float32)
+        rest[: len(matrix) - whole] = matrix[whole:]
+        out[whole:] = (rest @ vector)[: len(matrix) - whole]
     return out
 
 

@@ -112,7 +112,7 @@ def belief(source: Source, header: Header) -> bool | None:
         return None if later and header.position > position else False
     if header.position and (hashed is None or bytes(hashed).hex() != header.hash):
         return False
-    return not header.rows or header.last_crc in {crc, 0}
+    return not header.rows or header.last_crc == crc
 
 
 class Nearest:
@@ -223,8 +223,6 @@ def _overwrite(file: FileIO, numbers: Sequence[int]) -> None:
         if row is not None:
             file.seek(vector_file.HEADER_BYTES + row * size)
             _write(file, vector_file.erased(number, header.dimension))
-    if header.last in set(numbers):
-        _count(file, replace(header, last_crc=0))
     os.fsync(file.fileno())
 
 

@@ -22,6 +22,7 @@ DEEPEST = 2_048  # texts above the least cosine that are looked at for one reade
 _PAGE = 64  # texts whose readers are checked at a time
 _BY_WORDS = 64  # candidates that words find for one text, the newest
 _FEW = 32  # texts with a word that is still rare
+_ONE_BY_ONE = 4  # questions of which each has a product of its own, in one thread
 _COMBINED = 4  # words that are too common alone, and are looked for two at a time
 Near: TypeAlias = tuple[float, int]  # cosine, text
 Seen: TypeAlias = Callable[[Sequence[int]], dict[int, str]]  # texts -> ids of visible memories
@@ -111,7 +112,8 @@ def _compared(blocks: "Iterable[_Block]", sought: Similar) -> list[list[Near]]:
     asked = np.frombuffer(b"".join(flat), np.float32).reshape(len(flat), -1)
     found: list[list[Near]] = [[] for _ in sought.probes]
     for texts, block in blocks:
-        cosines = asked @ block.T
+        few = len(asked) <= _ONE_BY_ONE
+        cosines = [scan.product(block, each) for each in asked] if few else asked @ block.T
         for owner, line in zip(owners, cosines, strict=True):
             near = np.flatnonzero(line > sought.least)
             if len(near):
