@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
 
 from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite import file_scan
+from memory_mesh.engines.ledgers.sqlite import exact_scan, file_scan, vector_file
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Embedding, Lens, Question, Space
 from memory_mesh.sync import MemoryMesh
@@ -278,8 +279,8 @@ def killed_fills(folder: Path, *, rounds: int, seed: int, progress: Progress = s
         time.sleep(dice.uniform(0, 0.05))
         child.kill()
         report.count("kills")
-        with vector_path(folder).open("rb") as file:
-            header = file_scan.vector_file.header_of(file.raw)
+        with FileIO(vector_path(folder)) as file:
+            header = vector_file.header_of(file)
         report.count("unfinished", header is None or header.rows < 2_100)
         if not agree(nearest(folder, asked), wanted):
             report.broken("wrong", f"round {round_}")
@@ -289,7 +290,7 @@ def killed_fills(folder: Path, *, rounds: int, seed: int, progress: Progress = s
 
 
 def _fill_slowly(folder: Path, asked: bytes) -> None:
-    file_scan.exact_scan.BLOCK = 16  # rows: many steps in which a kill can come
+    exact_scan.BLOCK = 16  # rows: many steps in which a kill can come
     nearest(folder, asked)
     time.sleep(60)
 

@@ -1,7 +1,7 @@
 """`memory-mesh stats`."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from memory_mesh._version import __version__
 from memory_mesh.cli import options as cli_options, output
@@ -56,21 +56,16 @@ def run(options: argparse.Namespace) -> int:
         "DB Path": path,
         "Status": "connected",
     }
+    if any(state.outgrown for state in stats.spaces):
+        output.tell([OUTGROWN])
     if options.verbose:
         lines |= _more(stats, whole)
     return output.answer(
         _plain(stats, whole) | {"db_path": path, "status": "connected"},
         *(f"[MemoryMesh] {name}: {value}" for name, value in lines.items()),
         as_json=options.json,
-        remark=" ".join(_remarks(stats)),
+        remark=output.reindex_hint(stats.to_reindex) if stats.to_reindex else "",
     )
-
-
-def _remarks(stats: Stats) -> Iterator[str]:
-    if stats.to_reindex:
-        yield output.reindex_hint(stats.to_reindex)
-    if any(state.outgrown for state in stats.spaces):
-        yield f"{OUTGROWN}."
 
 
 def _say_down(options: argparse.Namespace, path: str) -> None:
@@ -147,7 +142,12 @@ def _plain(stats: Stats, whole: int) -> dict[str, Json]:
         "to_reindex": stats.to_reindex,
         "expired": stats.expired,
         "spaces": [
-            {"name": state.space.name, "vectors": state.vectors, "pending": state.pending}
+            {
+                "name": state.space.name,
+                "vectors": state.vectors,
+                "pending": state.pending,
+                "outgrown": state.outgrown,
+            }
             for state in stats.spaces
         ],
     }
