@@ -24,7 +24,7 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.policy.arguments import check_text, member
-from memory_mesh.policy.audience import AUDIENCE, lens_of
+from memory_mesh.policy.audience import AUDIENCE, lens_of, parsed_filter
 from memory_mesh.policy.calls import checked
 from memory_mesh.policy.writing.trust import ceiling, is_authoritative
 from memory_mesh.ports import Redactor, Snapshot
@@ -32,6 +32,7 @@ from memory_mesh.store import OpenStore, Store
 from memory_mesh.typed import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from memory_mesh.model.filter import GivenFilter
     from memory_mesh.model.trigger import InjectionRules
 
 Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
@@ -205,7 +206,7 @@ class View:
         self,
         scope: Scope | None,
         *,
-        filter: str | None = None,
+        filter: "GivenFilter" = None,
         across: Iterable[str] = (),
         include: Iterable[Status | str] = (),
         as_of: datetime | str | None = None,
@@ -213,12 +214,13 @@ class View:
         named: bool = True,
     ) -> Lens:
         """What a read may see; a filter is redacted like the texts it is compared with."""
-        if filter:
-            filter = prepare.redact_with(self._redactor(), filter)
+        where = parsed_filter(filter)
+        if where is not None:
+            where = prepare.redact_filter(self._redactor(), where)
         return lens_of(
             self._now(),
             self._reader(scope, named=named),
-            filter=filter,
+            where=where,
             across=across,
             include=include,
             as_of=as_of,

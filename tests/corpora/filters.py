@@ -175,6 +175,7 @@ WRONG = [
     Wrong("type", {"team": {"$exists": "yes"}}, "$exists takes true or false"),
     Wrong("type", {"team": {"$like": 5}}, "$like takes a text"),
     Wrong("type", {"team": {"$like": "a\\"}}, "lone backslash"),
+    Wrong("type", "priority BETWEEN 1 AND 'x'", "two values of one type"),
     Wrong("type", {"team": {"$contains": ["db"]}}, "$contains takes one value"),
     Wrong("type", {"team": b"core"}, "a text, a number, true, false or null, not bytes"),
     Wrong("type", {"team": float("nan")}, "not a number"),
@@ -198,8 +199,8 @@ WRONG = [
     Wrong("nested", {"metadata.nested.deep": 1}, "Only top-level metadata can be filtered"),
     Wrong("nested", "nested.deep = 1", "Only top-level metadata can be filtered"),
     Wrong("nested", "metadata.nested.deep = 1", "Only top-level metadata can be filtered"),
-    Wrong("nested", "metadata['team'] = 'core'", "write metadata.team"),
-    Wrong("nested", "metadata->>'team' = 'core'", "write metadata.team"),
+    Wrong("nested", "metadata['team'] = 'core'", "write metadata.KEY"),
+    Wrong("nested", "metadata->>'team' = 'core'", "write metadata.KEY"),
     Wrong("nested", "metadata = 'core'", "write metadata.KEY"),
     # Shapes
     Wrong("shape", {"$and": []}, "$and takes a list of at least one mapping"),

@@ -49,6 +49,7 @@ from memory_mesh.ports import Embedder, Redactor
 from memory_mesh.typed import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
+    from memory_mesh.model.filter import Filter
     from memory_mesh.policy.scrub import Chunk
 
 Said = TypeVar("Said", Draft, Memory)
@@ -167,6 +168,15 @@ def redact_in_trace(access: Access, text: str) -> str:
 def redact_with(redactor: Redactor | None, text: Named) -> Named:
     """One text without personal data and secrets, before there is an Access."""
     return text if redactor is None or text is None else redactor.text(text)
+
+
+def redact_filter(redactor: Redactor | None, node: "Filter") -> "Filter":
+    """A filter that finds what is stored: its literals redacted as the values it is compared with."""
+    if redactor is None:
+        return node
+    from memory_mesh.flows.redact_filter import redacted  # most reads have none
+
+    return redacted(redactor, node)
 
 
 def redact_details(access: Access, given: Mapping[str, Json]) -> dict[str, Json]:

@@ -1,5 +1,6 @@
 """The tree of a filter; policy/filters.py parses it, each ledger compiles it to its own SQL."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 
@@ -15,6 +16,7 @@ class FieldType(Enum):
     TIME = "a time such as '2026-01-31T12:00:00Z'"
     BOOL = "true or false"
     TAGS = "a 'tag' in single quotes"
+    METADATA = "a 'text' in single quotes, a number, true or false"
 
 
 class Sign(Enum):
@@ -32,10 +34,20 @@ Value: TypeAlias = str | int | float | bool | datetime
 
 
 @dataclass(frozen=True, slots=True)
+class MetadataKey:
+    """A top-level key of the metadata; a test of it holds if it holds for one element of a list."""
+
+    name: str
+
+
+Field: TypeAlias = str | MetadataKey  # a field of ours by its name, or a key of the metadata
+
+
+@dataclass(frozen=True, slots=True)
 class Compare:
     """The field stands in this relation to the value; for tags: one of them is the value."""
 
-    field: str
+    field: Field
     sign: Sign
     value: Value
 
@@ -44,7 +56,7 @@ class Compare:
 class Among:
     """The field is one of the values; for tags: one of them is."""
 
-    field: str
+    field: Field
     values: tuple[Value, ...]
 
 
@@ -52,7 +64,7 @@ class Among:
 class Like:
     """The field matches a pattern of % and _, with a backslash to mean them literally."""
 
-    field: str
+    field: Field
     pattern: str
 
 
@@ -60,7 +72,7 @@ class Like:
 class Between:
     """The field lies between two values, both included."""
 
-    field: str
+    field: Field
     low: Value
     high: Value
 
@@ -69,7 +81,7 @@ class Between:
 class IsNull:
     """The field has no value; for tags: there are none."""
 
-    field: str
+    field: Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +105,6 @@ class Not:
     part: "Filter"
 
 
+Test: TypeAlias = Compare | Among | Like | Between | IsNull
 Filter: TypeAlias = Compare | Among | Like | Between | IsNull | And | Or | Not
+GivenFilter: TypeAlias = str | Mapping[str, object] | None  # as callers write it

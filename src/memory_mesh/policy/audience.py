@@ -13,7 +13,7 @@ from memory_mesh.policy.arguments import member, moment
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memory_mesh.model.filter import Filter
+    from memory_mesh.model.filter import Filter, GivenFilter
 
 
 def sees(reader: Scope, audience: Scope) -> bool:
@@ -46,7 +46,7 @@ def lens_of(
     now: datetime,
     reader: Scope,
     *,
-    filter: str | None = None,
+    where: "Filter | None" = None,
     across: Iterable[str] = (),
     include: Iterable[Status | str] = (),
     as_of: datetime | str | None = None,
@@ -64,7 +64,7 @@ def lens_of(
         scope=reader,
         across=left_out,
         statuses=frozenset(statuses),
-        where=parsed_filter(filter) if filter else None,
+        where=where,
         as_of=moment("as_of", as_of),
         valid_at=moment("valid_at", valid_at),
         any_validity=any_validity,
@@ -72,8 +72,10 @@ def lens_of(
     )
 
 
-def parsed_filter(filter: str) -> "Filter":
-    """Parses a filter into its tree."""
+def parsed_filter(filter: "GivenFilter") -> "Filter | None":
+    """Parses a filter into its tree; an empty one is none."""
+    if not filter:
+        return None
     from memory_mesh.policy.filters import parse  # most reads have none
 
     return parse(filter)

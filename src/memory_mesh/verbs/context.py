@@ -1,6 +1,6 @@
 """Give a prompt the memories that it needs, under a budget of tokens."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from memory_mesh import flows, telemetry
@@ -30,7 +30,7 @@ class ContextVerbs(SearchVerbs):
         format: str = "markdown",
         compact: bool = False,
         max_memories: int | None = None,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
         min_relevance: float = MIN_RELEVANCE,
         count_tokens: Callable[[str], int] | None = None,
         scope: Scope | None = None,

@@ -1,6 +1,6 @@
 """Ask why: of a memory, of a block, of a place among the hits, of what entered a prompt."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from memory_mesh import flows
@@ -28,7 +28,7 @@ class ExplainVerbs(SearchVerbs):
         *,
         query: str | None = None,
         limit: int = 10,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
         include: Iterable[Status | str] = (),
         across: Iterable[str] = (),
         as_of: datetime | str | None = None,

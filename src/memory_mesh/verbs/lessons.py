@@ -61,7 +61,7 @@ class LessonVerbs(View):
         order_by: str | None = None,
         min_confidence: float | None = None,
         scope: Scope | None = None,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
     ) -> "list[LessonBlock]":
         """Returns active lessons for a question, or all; old and uncertain ones are left out.
 

@@ -209,7 +209,7 @@ class MemoryVerbs(View):
         self,
         *,
         limit: int = 100,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
         cursor: str | None = None,
         scope: Scope | None = None,
         across: Iterable[str] = (),

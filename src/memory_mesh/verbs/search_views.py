@@ -1,6 +1,6 @@
 """Asks one question of several views: the option `also` of `search`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh import flows
 from memory_mesh.errors import InvalidInput
@@ -19,7 +19,7 @@ def search_views(
     also: Sequence[View],
     query: Query,
     *,
-    filter: str | None,
+    filter: str | Mapping[str, object] | None,
     use_cache: bool,
     rerank: object,
 ) -> Hits:

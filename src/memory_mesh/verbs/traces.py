@@ -1,6 +1,6 @@
 """Record executions as traces, read them, and ask them about the next task."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh import flows
@@ -125,7 +125,7 @@ class TraceVerbs(SystemMemoryVerbs):
         limit: int = 100,
         cursor: str | None = None,
         time_window: Window | None = None,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
         scope: Scope | None = None,
         across: Iterable[str] = (),
         include: Iterable[Status | str] = (),

@@ -46,9 +46,14 @@ class _Budget:
             )
 
 
+def is_forbidden(key: str) -> bool:
+    """True for a key that metadata may not have."""
+    return key in FORBIDDEN or (key.startswith("__") and key.endswith("__"))
+
+
 def _key(key: object, path: str) -> str:
     text = check_text(key, f"a key of {path}")
-    if text in FORBIDDEN or (text.startswith("__") and text.endswith("__")):
+    if is_forbidden(text):
         raise InvalidInput(f"the metadata key {text!r} is not allowed")
     if len(text) > METADATA_KEY_CHARS:
         raise InvalidInput(

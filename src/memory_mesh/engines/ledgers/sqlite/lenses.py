@@ -2,6 +2,10 @@
 
 from memory_mesh.engines.ledgers.sqlite import rows, sessions
 from memory_mesh.model import Lens, Scope
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.model.filter import Filter
 
 _RECORDED = "v.recorded_from <= ? AND (v.recorded_until IS NULL OR v.recorded_until > ?)"
 _VALID = (
@@ -11,7 +15,20 @@ _VALID = (
 
 def sight(lens: Lens) -> tuple[str, str, list[object]]:
     """The tables and the condition that a lens asks of a version; only a filter asks for more."""
-    return "version v" if lens.where is None else rows.JOINED, *predicate(lens)
+    return "version v" if lens.where is None else _tables(lens.where), *predicate(lens)
+
+
+def _tables(where: "Filter") -> str:
+    """The version, and the tables of the fields that a filter tests."""
+    from memory_mesh.engines.ledgers.sqlite.filter_sql import fields_of
+
+    asked = {rows.FILTERABLE.get(str(field), "")[:2] for field in fields_of(where)}
+    tables = "version v"
+    if "m." in asked:
+        tables += " JOIN memory m ON m.number = v.memory"
+    if "t." in asked:
+        tables += " JOIN text t ON t.number = v.text"
+    return tables
 
 
 def predicate(lens: Lens) -> tuple[str, list[object]]:

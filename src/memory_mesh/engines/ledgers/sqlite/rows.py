@@ -109,6 +109,7 @@ FILTERABLE = {
     "subject": "v.subject",
     "predicate": "v.predicate",
     "source_ref": "v.source_ref",
+    "metadata": "v.extra",  # of every key that is no field
 }
 
 
