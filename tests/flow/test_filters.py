@@ -1,10 +1,8 @@
 """Filters on metadata: what a store answers, in every read that takes one."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
 
 from memory_mesh import Scope
-from memory_mesh.errors import FilterError
 from memory_mesh.sync import MemoryMesh
 from tests.corpora.filters import MEMORIES, RIGHT, Right
 
@@ -12,7 +10,7 @@ from tests.corpora.filters import MEMORIES, RIGHT, Right
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("filters")
-    with MemoryMesh(db_dir=folder / "store", embedder=None, read_claims=False) as mesh:
+    with MemoryMesh(db_dir=folder / "store", embedder="none", read_claims=False) as mesh:
         for name, metadata in MEMORIES.items():
             mesh.add(f"memory {name}", metadata)
         hidden = Scope(session="hidden")

@@ -171,7 +171,7 @@ def redact_with(redactor: Redactor | None, text: Named) -> Named:
 
 
 def redact_filter(redactor: Redactor | None, node: "Filter") -> "Filter":
-    """A filter that finds what is stored: its literals redacted as the values it is compared with."""
+    """A filter that finds what is stored: redacted as the values it is compared with."""
     if redactor is None:
         return node
     from memory_mesh.flows.redact_filter import redacted  # most reads have none

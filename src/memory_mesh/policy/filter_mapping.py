@@ -191,7 +191,7 @@ class _Reader:
         if word == "$not":
             if not isinstance(value, Mapping):
                 raise FilterError(
-                    f'Filter: $not takes a mapping of operators, such as {{"$not": {{"$gt": 3}}}}; '
+                    'Filter: $not takes a mapping of operators, such as {"$not": {"$gt": 3}}; '
                     "for another value use $ne."
                 )
             return Not(self._operators(field, name, value, depth + 1))

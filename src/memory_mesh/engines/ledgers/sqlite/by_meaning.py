@@ -10,7 +10,10 @@ from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats
+    from memory_mesh.engines.ledgers.sqlite.narrowing import Source
+    from memory_mesh.model.filter import Filter
 
+MOST_NARROWED = 5_000  # memories that a filter is narrowed to, as flows/nearest.py compares them
 MOST_COUNTED = 20_000  # versions of the past, or of other statuses, that are counted one by one
 
 
@@ -20,6 +23,7 @@ class SqliteVectorSearch:
     _db: sqlite3.Connection
     _tails: scan.Tails
     _file: str
+    _few: "tuple[Filter, Source | None] | None"  # of the filter that was asked for last
     _scan: tuple[tuple[object, ...], scan.Best] | None  # the last scan: a deeper look reuses it
 
     def head(self) -> Head:
@@ -37,24 +41,42 @@ class SqliteVectorSearch:
             return None
         highest, *named = row
         body = Body(*named) if named[0] is not None else None
+        few = self._narrowed(lens)
+        most = None if few is None else few.count
         counts = None if visibility.sees_all(lens) else visibility.seen_by(self._db, lens)
         if counts is None:
-            return Reach(highest, None, None, body)
+            return Reach(highest, most, None, body)
         audiences = tuple(counts)
         if lens.as_of is None and lens.statuses == visibility.LIVE:
-            return Reach(highest, sum(counts.values()), audiences, body)
+            return Reach(highest, _least(sum(counts.values()), most), audiences, body)
         seen = visibility.count_versions(self._db, lens, audiences, MOST_COUNTED)
-        return Reach(highest, seen if seen < MOST_COUNTED else None, audiences, body)
+        return Reach(highest, _least(seen if seen < MOST_COUNTED else None, most), audiences, body)
+
+    def _narrowed(self, lens: Lens) -> "Source | None":
+        """The few memories that the filter of the lens may hold for, looked up once."""
+        if lens.where is None or lens.as_of is not None:
+            return None
+        if self._few is None or self._few[0] is not lens.where:
+            from memory_mesh.engines.ledgers.sqlite import narrowing  # most reads have no filter
+
+            self._few = lens.where, narrowing.narrowed(self._db, lens, MOST_NARROWED)
+        return self._few[1]
 
     def nearest_seen(
         self, question: Question, lens: Lens, reach: Reach, most: int | None
     ) -> list[Near] | None:
         """The best among all vectors that the lens sees, exactly; None if they are over `most`."""
-        source, condition, values = visibility.within(lens, reach.audiences)
+        few, first = self._narrowed(lens), list[object]()
+        if few is not None:
+            from memory_mesh.engines.ledgers.sqlite import narrowing
+
+            source, condition, first, values = narrowing.sight(lens, few)
+        else:
+            source, condition, values = visibility.within(lens, reach.audiences)
         found = self._db.execute(
             f"SELECT x.number, v.number FROM {source} JOIN vector x ON x.text = v.text "  # noqa: S608
             f"AND x.space = (SELECT number FROM space WHERE name = ?) WHERE {condition} LIMIT ?",
-            [question.space.name, *values, -1 if most is None else most + 1],
+            [*first, question.space.name, *values, -1 if most is None else most + 1],
         ).fetchall()
         if most is not None and len(found) > most:
             return None
@@ -96,6 +118,11 @@ class SqliteVectorSearch:
             if text in shown:
                 best[shown[text]] = max(cosine, best.get(shown[text], -1.0))
         return tuple(Near(*pair) for pair in best.items())
+
+
+def _least(*counts: int | None) -> int | None:
+    """The smallest of the counts that there are."""
+    return min((count for count in counts if count is not None), default=None)
 
 
 def _best(

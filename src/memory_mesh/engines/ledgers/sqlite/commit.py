@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from memory_mesh.engines.ledgers.sqlite import (
     conflicts,
+    marks,
     projects,
     rows,
     schema,
@@ -247,11 +248,12 @@ def _put_all(
         return {}
     seq, audiences = under
     new, numbers = NewRows(db, seq), dict[str, int]()
+    marking: list[tuple[int, Memory, set[int]]] = []
     for put in puts:
-        audience = audiences.number(put.memory.scope)
+        audience, marked = audiences.number(put.memory.scope), set[int]()
         if put.memory.id in known:
             new.write()  # in the order of the puts
-            number, text, before = _close(db, put, audiences)
+            number, text, before, marked = _close(db, put, audiences)
             if before != audience and put.wording is None:
                 vectors.redraw(db, text)
         else:
@@ -261,18 +263,21 @@ def _put_all(
         if put.wording is not None:
             text = new.word(number, put.wording, live=lives(put.memory))
         new.open(put, number, text, audience)
+        marking.append((number, put.memory, marked))
     new.write()
+    for said in marking:
+        marks.write(db, *said)
     return numbers
 
 
 def _close(
     db: sqlite3.Connection, put: Put, audiences: visibility.Audiences
-) -> tuple[int, int, int]:
-    """End a memory's open version; the memory's number, the text and the audience it had."""
+) -> tuple[int, int, int, set[int]]:
+    """End a memory's open version; its number, and the text, audience and marks it had."""
     memory = put.memory
-    number, today, version, text, was, audience = db.execute(
-        "SELECT m.number, m.status, v.number, v.text, v.status, v.audience FROM memory m "
-        "JOIN version v ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
+    number, today, version, text, was, audience, *said = db.execute(
+        "SELECT m.number, m.status, v.number, v.text, v.status, v.audience, v.extra, v.tags "
+        "FROM memory m JOIN version v ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
         (memory.id,),
     ).fetchone()
     ended = rows.micros(memory.recorded_from)
@@ -283,7 +288,7 @@ def _close(
             db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
     _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and lives(memory))
     audiences.count(audience, -int(was == Status.ACTIVE))
-    return number, text, audience
+    return number, text, audience, marks.stored(*said)
 
 
 def _settle(db: sqlite3.Connection, text: int | None, *, was: bool, live: bool) -> None:

@@ -6,27 +6,33 @@ rare ones are read with their count.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite import rows, visibility
 from memory_mesh.engines.ledgers.sqlite.lenses import sight
 from memory_mesh.model import Lens, Status
 from memory_mesh.model.query import AnyOf, Expression, Name, Postings
 
 _LIVE = frozenset({Status.ACTIVE})
 _MAX_CHECKED_TEXTS = 10_000  # if none of these is visible, the reader does not know their word
+_FEW_TEXTS = 2_000  # of a reader: these are listed rather than sought among those of others
+_SMALL_SHARE = 12  # of a reader of more than a twelfth the next text is soon found
 _CLOSE = 4  # words that may stand between the words of one name
 
 
 class SqliteKeywords:
     """Implements `keyword_port.Keywords` for one lens."""
 
-    def __init__(self, db: sqlite3.Connection, lens: Lens) -> None:
-        self._db = db
+    def __init__(
+        self, db: sqlite3.Connection, lens: Lens, few: Mapping[int, int] | None = None
+    ) -> None:
+        """`few` are all texts that the lens sees, with their versions, where a filter leaves few."""
+        self._db, self._lens, self._few = db, lens, few
         present = lens.as_of is None and lens.statuses == _LIVE
         self._tables = ("live",) if present else ("live", "rest")
         self._sight = sight(lens)
         self._texts: int | None = None
+        self._looked = False
 
     def texts(self) -> int:
         """How many texts there are: the highest number of one."""
@@ -48,6 +54,8 @@ class SqliteKeywords:
 
     def seen(self, expressions: Sequence[Expression]) -> list[bool]:
         """Whether a visible text holds each expression; most often the first text does."""
+        if self._few is not None:
+            return self._few_seen(expressions)
         source, condition, values = self._sight
         either = " OR ".join(
             f"EXISTS (SELECT 1 FROM (SELECT rowid AS matching FROM {table} "  # noqa: S608
@@ -58,6 +66,19 @@ class SqliteKeywords:
         found = self._db.execute(
             f"SELECT {either} FROM json_each(?) asked",  # noqa: S608  # own names only
             [*values * len(self._tables), rows.dumped([*map(compiled, expressions)])],
+        )
+        return [bool(seen) for (seen,) in found]
+
+    def _few_seen(self, expressions: Sequence[Expression]) -> list[bool]:
+        """The same, asked of the few texts that there are for the reader."""
+        among, few = self._among()
+        either = " OR ".join(
+            f"EXISTS (SELECT 1 FROM {table} WHERE {table} MATCH asked.value{among})"  # noqa: S608
+            for table in self._tables
+        )
+        found = self._db.execute(
+            f"SELECT {either} FROM json_each(?) asked",  # noqa: S608  # own names only
+            [*few * len(self._tables), rows.dumped([*map(compiled, expressions)])],
         )
         return [bool(seen) for (seen,) in found]
 
@@ -75,36 +96,68 @@ class SqliteKeywords:
         for other, weight in also:
             values += weight, f"{wanted} AND {compiled(other)}"
         found: list[tuple[int, float]] = []
+        among, few = self._among()
         for table in self._tables:
             added = f" + ? * (number IN (SELECT rowid FROM {table} WHERE {table} MATCH ?))"  # noqa: S608
             found += self._db.execute(
                 f"SELECT number, score{added * len(also)} AS total FROM "  # noqa: S608  # own names
                 f"(SELECT rowid AS number, -bm25({table}) AS score FROM {table} "
-                f"WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?) "
+                f"WHERE {table} MATCH ?{among} ORDER BY rowid DESC LIMIT ?) "
                 "ORDER BY total DESC, number DESC LIMIT ?",
-                (*values, wanted, deepest, limit),
+                (*values, wanted, *few, deepest, limit),
             )
         if len(self._tables) > 1:
             found.sort(key=lambda scored: (-scored[1], -scored[0]))
         return found[:limit]
 
     def holding(self, expression: Expression) -> Iterator[int]:
-        """The texts that hold an expression, newest first, those out of use last."""
+        """The texts that hold an expression, newest first, those out of use last.
+
+        A reader of little is given only its own: a common word is in very many texts of others.
+        """
+        self._find_few()
+        among, few = self._among()
         for table in self._tables:
             for (text,) in self._db.execute(
-                f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC",  # noqa: S608
-                (compiled(expression),),
+                f"SELECT rowid FROM {table} WHERE {table} MATCH ?{among} ORDER BY rowid DESC",  # noqa: S608
+                (compiled(expression), *few),
             ):
                 yield text
 
     def versions(self, texts: Sequence[int]) -> list[tuple[int, int]]:
         """The check every candidate passes: texts to (text, the version that the lens sees)."""
+        if self._few is not None:
+            return [(text, self._few[text]) for text in texts if text in self._few]
         source, condition, values = self._sight
         return self._db.execute(
             f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
             f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}",
             [rows.dumped(texts), *values],
         ).fetchall()
+
+    def _among(self) -> tuple[str, list[object]]:
+        """The condition that a text is one of the few, and what it binds.
+
+        With the sign FTS5 does not see it: it would look up each text in every list of a word.
+        """
+        if self._few is None:
+            return "", []
+        few = rows.dumped(sorted(self._few))
+        return " AND +rowid IN (SELECT value FROM json_each(?))", [few]
+
+    def _find_few(self) -> None:
+        """Lists the texts that the lens sees, if its reader sees few of many."""
+        if self._few is not None or self._looked or visibility.sees_all(self._lens):
+            return
+        self._looked = True
+        counts = visibility.seen_by(self._db, self._lens)
+        present = self._lens.as_of is None and self._lens.statuses == _LIVE
+        if counts is None or not present:
+            return
+        if sum(counts.values()) * _SMALL_SHARE > self.texts() > 0:
+            return
+        found = visibility.texts(self._db, self._lens, tuple(counts), _FEW_TEXTS)
+        self._few = None if found is None else dict(found)
 
     def beginning(self, letters: str) -> list[str]:
         """The first stored words that begin so."""

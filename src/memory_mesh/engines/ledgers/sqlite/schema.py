@@ -133,6 +133,13 @@ def _number_audiences(db: sqlite3.Connection) -> None:
         grow(db)
 
 
+def _mark_metadata(db: sqlite3.Connection) -> None:
+    """Mark the metadata of what is stored, so that filters find it."""
+    from memory_mesh.engines.ledgers.sqlite import marks
+
+    marks.fill(db)
+
+
 def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
     """A whole copy beside the file before anything is changed."""
     copy = path.with_suffix(f".before-{number + 1:04d}-{time.time_ns()}.bak")
@@ -160,6 +167,7 @@ def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> Non
             sums.fill(db, [table for table in sums.CHECKED if table != "audience"])
         if step.number == _NUMBERED:
             _number_audiences(db)
+            _mark_metadata(db)
         db.execute(f"PRAGMA user_version = {step.number}")
         db.execute("COMMIT")
     finally:

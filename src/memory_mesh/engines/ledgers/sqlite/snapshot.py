@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from memory_mesh.keyword_port import Keywords
     from memory_mesh.model.query import Similar, Vectored
 
+_MOST_SORTED = 1_000  # memories that a listing sorts rather than walk all to find them in order
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
 _NEXT_BOUNDS = tuple(
@@ -102,7 +103,7 @@ class SqliteLookup:
         pinned: bool = False,
     ) -> Page:
         """Newest first; the cursor is the last memory's number, so pages never overlap."""
-        condition, values = predicate(lens)
+        condition, values = self._listed(lens)
         before, order = _cursor(cursor), "v.memory DESC"  # indexes hold it, so nothing is sorted
         if before is not None:
             condition, values = f"v.memory < ? AND {condition}", [before, *values]
@@ -118,6 +119,18 @@ class SqliteLookup:
         listed = [rows.memory(row[1:]) for row in found[:limit]]
         more = len(found) > limit and not worst_first
         return Page(self._marked(listed, lens), str(found[limit - 1][0]) if more else None)
+
+    def _listed(self, lens: Lens) -> tuple[str, list[object]]:
+        """What a listing shows; where a filter leaves few memories, only these are looked at."""
+        condition, values = predicate(lens)
+        if lens.where is None or lens.as_of is not None:
+            return condition, values
+        from memory_mesh.engines.ledgers.sqlite import narrowing  # most listings have no filter
+
+        source = narrowing.narrowed(self._db, lens, _MOST_SORTED, by_marks=True)
+        if source is None:
+            return condition, values
+        return f"v.memory IN ({source.sql}) AND {condition}", [*source.values, *values]
 
     def history(self, memory_id: str) -> list[Memory]:
         """Every version of one memory, oldest first."""
@@ -184,7 +197,7 @@ class SqliteSnapshot(SqliteLookup, SqliteVectorSearch, SqliteRelations, SqliteTr
     def __init__(self, db: sqlite3.Connection, tails: Tails, file: str) -> None:
         self._db = db
         self._tails, self._file = tails, file
-        self._scan = None
+        self._scan = self._few = None
         self._head: Head | None = None  # read once: it cannot change inside a transaction
 
     def head(self) -> Head:
@@ -202,7 +215,16 @@ class SqliteSnapshot(SqliteLookup, SqliteVectorSearch, SqliteRelations, SqliteTr
         """The words of the texts that a lens may ask for."""
         from memory_mesh.engines.ledgers.sqlite.keywords import SqliteKeywords
 
-        return SqliteKeywords(self._db, lens)
+        return SqliteKeywords(self._db, lens, self._few_texts(lens))
+
+    def _few_texts(self, lens: Lens) -> dict[int, int] | None:
+        """All that the lens sees by text, where its filter leaves few; None: a search must look."""
+        source = self._narrowed(lens)
+        if source is None:
+            return None
+        from memory_mesh.engines.ledgers.sqlite import narrowing
+
+        return dict(narrowing.texts(self._db, lens, source))
 
     def around(
         self, versions: Sequence[int], lens: Lens, question: Question | None

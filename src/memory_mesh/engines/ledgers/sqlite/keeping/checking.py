@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 
-from memory_mesh.engines.ledgers.sqlite import rows, schema
+from memory_mesh.engines.ledgers.sqlite import marks, rows, schema
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.model import Finding
 
@@ -60,6 +60,7 @@ def checks() -> dict[str, Check]:
         "counters": _counters,
         "rows as reads return them": _reads,
         "keyword tables": _keywords,
+        "marks of metadata": _marks,
     }
 
 
@@ -230,6 +231,15 @@ _READERS = {
     "skills": _skills,
     "recalls": _recalls,
 }
+
+
+def _marks(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
+    """Filters find memories by the marks of their metadata, each of them and no other."""
+    (checked["marks of metadata"],) = db.execute("SELECT count(*) FROM metadata_mark").fetchone()
+    for number in marks.flaws(db):
+        of = _owner(db, "memory", number, [])
+        detail = f"memory {number}{of} lacks one, or has one too many; run `memory-mesh repair`"
+        yield Finding("marks of metadata", detail)
 
 
 def _keywords(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:

@@ -1,8 +1,8 @@
 """A namespace's rows for an archive, and an archive's rows as a namespace's file.
 
-What is derived is not carried: checksums, audiences and keyword tables are written anew from the
-rows, blocks are unpacked. The index is built anew. A file is made with the schema of the archive,
-filled and migrated to today's.
+What is derived is not carried: checksums, audiences, marks of metadata and keyword tables are
+written anew from the rows, blocks are unpacked. The index is built anew. A file is made with the
+schema of the archive, filled and migrated to today's.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names, schema, states, visibility
+from memory_mesh.engines.ledgers.sqlite import file_names, marks, schema, states, visibility
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import packing, sums
@@ -30,7 +30,7 @@ KEYS = "archive.keys"  # the state that lists the keys of the store it was expor
 _NOT_CARRIED = frozenset({
     "crc", "tally", "audience", "body_version", "body_highest", "body_rows",
 })  # fmt: skip
-_DERIVED = frozenset({"audience"})  # tables that are made anew from others
+_DERIVED = frozenset({"audience", "metadata_mark"})  # tables that are made anew from others
 _PACKED_SINCE = 11  # the migration that packs blocks
 _OLD_TERMS = "analyzer of the keyword terms"  # upkeep writes them anew: no damage
 _KEYWORDS = """
@@ -215,6 +215,7 @@ class NewFile:
             schema.make(self._db, self._namespace, schema.NEWEST)
             self._db.execute("BEGIN")
             visibility.rebuild(self._db)
+            marks.rebuild(self._db)
             sums.fill(self._db)
             schema.grow(self._db)
             self._rename()

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from memory_mesh.engines.ledgers.sqlite import visibility
+from memory_mesh.engines.ledgers.sqlite import marks, visibility
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.policy.ranking.usefulness import LEAST_USEFUL, MOST_USEFUL
 
@@ -40,6 +40,7 @@ def recount(db: sqlite3.Connection) -> list[str]:
         "today's status of {} memories": _statuses(db),
         "the number of sources of {} memories": _origins(db),
         "the numbers and counts of audiences, {} in all": visibility.rebuild(db),
+        "the marks of metadata, {} in all": marks.rebuild(db),
     }
     counts |= {what: db.execute(each).rowcount for what, each in _STATEMENTS.items()}
     return [_said(what, count) for what, count in counts.items() if count]

@@ -37,6 +37,7 @@ _NUMBERED = (  # with a checksum
 )  # fmt: skip
 _LOOKED_AHEAD = 10_000  # that a counter may be ahead of every row before it is not believed
 _SIGNED = 11  # the first schema whose files say that they are ours, and whose rows have checksums
+_MADE_ANEW = frozenset({"audience", "metadata_mark"})  # from versions
 _SEQS = ("version", "block", "vector", "link", "skill", "conflict", "proposal")
 
 
@@ -136,7 +137,7 @@ def _tables(namespace: str, number: int, remains: Remains) -> list[layout.Table]
                 db.execute(statement)
             except sqlite3.Error:  # it is there, or the statement was changed
                 continue
-        return [table for table in layout.tables(db) if table.name != "audience"]  # made anew
+        return [table for table in layout.tables(db) if table.name not in _MADE_ANEW]
     finally:
         db.close()
 

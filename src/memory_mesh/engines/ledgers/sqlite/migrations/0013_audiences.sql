@@ -12,3 +12,10 @@ CREATE TABLE audience (
 );
 -- Repeats project, agent and session; visibility.rebuild fills it.
 ALTER TABLE version ADD COLUMN audience INTEGER;
+
+-- Hashes of metadata keys with their values, of open versions; marks.fill fills it.
+CREATE TABLE metadata_mark (
+    mark INTEGER NOT NULL,
+    memory INTEGER NOT NULL,
+    PRIMARY KEY (mark, memory)
+) WITHOUT ROWID;
