@@ -6,8 +6,7 @@ it is one, null, or a mapping of operators. `$and`, `$or` and `$not` join mappin
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from memory_mesh.errors import FilterError, InvalidInput, shown
 from memory_mesh.model.filter import (
@@ -39,6 +38,10 @@ from memory_mesh.policy.filters import (
     moment,
     type_of,
 )
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 _SIGNS = {
     "$eq": Sign.EQUAL,
@@ -248,13 +251,12 @@ class _Reader:
             raise FilterError(f"Filter: {word} takes one value, not a list; use $in or $nin.")
         return Compare(field, Sign.EQUAL, self._value(field, value))
 
-    def _among(self, field: Field, word: str, values: Iterable[object]) -> Filter:
-        listed = list(values)
-        if len(listed) > MAX_VALUES:
+    def _among(self, field: Field, word: str, values: Collection[object]) -> Filter:
+        if len(values) > MAX_VALUES:
             raise FilterError(f"Filter: {word} takes at most {MAX_VALUES} values.")
         self._count()
-        found = tuple(self._value(field, value) for value in listed if value is not None)
-        if len(found) == len(listed):
+        found = tuple(self._value(field, value) for value in values if value is not None)
+        if len(found) == len(values):
             return Among(field, found)
         return Or((IsNull(field), Among(field, found))) if found else IsNull(field)
 
@@ -346,7 +348,7 @@ def _unknown(word: str, known: Sequence[str], listing: str) -> str:
     )
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> "TypeGuard[Collection[object]]":
     return isinstance(value, list | tuple | set | frozenset)
 
 
@@ -363,8 +365,9 @@ def _type(value: object) -> str:
 
 
 def _number(value: object) -> Value | None:
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if plain and isinstance(value, int | float) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value
 
 
 def _text(value: object) -> Value | None:
@@ -375,16 +378,8 @@ def _flag(value: object) -> Value | None:
     return value if isinstance(value, bool) else None
 
 
-def _any(value: object) -> Value | None:
-    if isinstance(value, datetime):
-        return None
-    return (
-        value
-        if isinstance(value, bool)
-        else _number(value)
-        if _text(value) is None
-        else _text(value)
-    )
+def _scalar(value: object) -> Value | None:
+    return value if isinstance(value, str | int | float) else None
 
 
 _FITS: Mapping[FieldType, Callable[[object], Value | None]] = {
@@ -393,5 +388,5 @@ _FITS: Mapping[FieldType, Callable[[object], Value | None]] = {
     FieldType.TIME: moment,
     FieldType.BOOL: _flag,
     FieldType.TAGS: _text,
-    FieldType.METADATA: _any,
+    FieldType.METADATA: _scalar,
 }

@@ -277,7 +277,8 @@ def _close(
     memory = put.memory
     number, today, version, text, was, audience, *said = db.execute(
         "SELECT m.number, m.status, v.number, v.text, v.status, v.audience, v.extra, v.tags "
-        "FROM memory m JOIN version v ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = ?",
+        "FROM memory m JOIN version v ON v.memory = m.number AND v.recorded_until IS NULL "
+        "WHERE m.id = ?",
         (memory.id,),
     ).fetchone()
     ended = rows.micros(memory.recorded_from)

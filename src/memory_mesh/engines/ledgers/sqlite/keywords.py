@@ -21,12 +21,14 @@ _CLOSE = 4  # words that may stand between the words of one name
 
 
 class SqliteKeywords:
-    """Implements `keyword_port.Keywords` for one lens."""
+    """Implements `keyword_port.Keywords` for one lens.
+
+    `few` are all texts that the lens sees, with their versions, where a filter leaves few.
+    """
 
     def __init__(
         self, db: sqlite3.Connection, lens: Lens, few: Mapping[int, int] | None = None
     ) -> None:
-        """`few` are all texts that the lens sees, with their versions, where a filter leaves few."""
         self._db, self._lens, self._few = db, lens, few
         present = lens.as_of is None and lens.statuses == _LIVE
         self._tables = ("live",) if present else ("live", "rest")
