@@ -55,7 +55,7 @@ SHARED: Mapping[str, Mapping[str, str]] = {
         "custom_embedder": "an embedder object to use instead of a configured one",
         "custom_llm": "a language model object to use instead of a configured one",
         "custom_reranker": "a reranker object to use instead of a configured one",
-        "filter": "a condition on fields, such as \"tags = 'work' AND importance > 0.5\"",
+        "filter": "a condition, such as \"team = 'core' AND priority >= 3\", or a mapping",
         "include": "further statuses to show beside active, such as quarantined",
         "limit": "the largest number of results, 1 to 1,000",
         "lookback": "the number of memories to look at",

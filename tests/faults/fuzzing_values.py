@@ -288,6 +288,7 @@ _SAID = {
 _SPOKEN: dict[str, Sequence[str]] = {
     "filter": ("importance > 0.5", "tags = 'tea'", "kind = 'decision' AND pinned = true",
                "created_at > '2026-01-01'", "NOT (speaker = 'ann')", "metadata.x = 'tea'",
+               '{"team": "core", "priority": {"$gte": 3}}', '{"tags": {"$contains": "tea"}}',
                "status IN ('active', 'deleted')", "label = 'trace' OR session = 's1'"),
     "across": ("project", "agent", "session"),
     "include": ("deleted", "quarantined", "superseded", "archived", "expired", "disputed"),

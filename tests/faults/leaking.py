@@ -379,7 +379,7 @@ def _errors(world: World, reader: Reader, chance: random.Random) -> Iterable[tup
         "review": lambda: mesh.review(thing.id, approve=True, scope=scope),
         "undo": lambda: mesh.undo_review(thing.id, scope=scope),
         "chain": lambda: mesh.chain(thing.id, scope=scope),
-        "filter": lambda: mesh.search(_COMMON, filter=f"nonsense = '{thing.id}'", scope=scope),
+        "filter": lambda: mesh.search(_COMMON, filter=f"nonsense.id = '{thing.id}'", scope=scope),
     }
     name, attempt = chance.choice(list(attempts.items()))
     try:

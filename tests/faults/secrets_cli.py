@@ -159,6 +159,8 @@ def _said(option: str, say: Say) -> Iterator[str]:
     elif option == "--filter":
         yield f"speaker = '{say('value').said}'"
         yield f"{say('broken').said} ="
+        yield json.dumps({"note": say("value").said, say("key").said: {"$gte": 1}})
+        yield json.dumps({say("key").said: {"$nope": say("value").said}})
     else:
         yield say("").said
         yield f"/tmp/{say('path').alone}"

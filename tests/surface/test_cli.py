@@ -168,7 +168,7 @@ def test_delete_hides_a_memory_and_says_so(cli: CommandLine) -> None:
             ("store", "--content", "x", "--importance", "huge"),
             ("store", "--content", "x", "--occurred-at", "yesterday"),
             ("get", "--id", "mem_1_000000"),
-            ("search", "x", "--filter", "nope = 1"),
+            ("search", "x", "--filter", "nope.deep = 1"),
             ("search", "x", "--limit", "0"),
             ("list", "--limit", "many"),
             ("--nonsense", "list"),

@@ -529,7 +529,7 @@ class MemoryMesh:
         self,
         *,
         limit: int = 100,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
         cursor: str | None = None,
         scope: Scope | None = None,
         across: Iterable[str] = (),
@@ -541,7 +541,7 @@ class MemoryMesh:
 
         Options:
             limit: the largest number of results, 1 to 1,000.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             cursor: the cursor of the page before.
             scope: who reads; by default the project, agent and session of this mesh.
             across: parts of the scope to ignore: project, agent, session.
@@ -747,7 +747,7 @@ class MemoryMesh:
         query: str,
         *,
         limit: int = 10,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
         use_cache: bool = True,
         scope: Scope | None = None,
         also: Sequence["MemoryMesh"] = (),
@@ -774,7 +774,7 @@ class MemoryMesh:
 
         Options:
             limit: the largest number of results, 1 to 1,000.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             use_cache: allow an answer from the cache of recent searches.
             scope: who reads; by default the project, agent and session of this mesh.
             also: further views to ask; hits are merged by score: profile mesh, no reranker.
@@ -828,7 +828,7 @@ class MemoryMesh:
         *,
         query: str | None = None,
         limit: int = 10,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
         include: Iterable[Status | str] = (),
         across: Iterable[str] = (),
         as_of: datetime | str | None = None,
@@ -851,7 +851,7 @@ class MemoryMesh:
         Options:
             query: the question of a search, whose other options are those of `search`.
             limit: the largest number of results, 1 to 1,000.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             include: further statuses to show beside active, such as quarantined.
             across: parts of the scope to ignore: project, agent, session.
             as_of: answer from what was recorded at this time.
@@ -979,7 +979,7 @@ class MemoryMesh:
         order_by: str | None = None,
         min_confidence: float | None = None,
         scope: Scope | None = None,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
     ) -> "list[LessonBlock]":
         """Returns active lessons for a question, or all; old and uncertain ones are left out.
 
@@ -988,7 +988,7 @@ class MemoryMesh:
             order_by: "severity DESC" puts critical before high, medium and low.
             min_confidence: in place of the setting lesson_min_confidence, 0 to 1.
             scope: who reads; by default the project, agent and session of this mesh.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
         """
         return await self._threads.run(
             self._sync.query_lessons,
@@ -1906,7 +1906,7 @@ class MemoryMesh:
         format: str = "markdown",
         compact: bool = False,
         max_memories: int | None = None,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
         min_relevance: float = MIN_RELEVANCE,
         count_tokens: Callable[[str], int] | None = None,
         scope: Scope | None = None,
@@ -1928,7 +1928,7 @@ class MemoryMesh:
             format: how it is written: markdown, xml or json.
             compact: show id, first line and tokens of each memory; `get` reads the rest.
             max_memories: the largest number of memories, 1 to 1,000.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             min_relevance: the score that the best hit must reach; others need a hundredth of it.
             count_tokens: the tokenizer's own count of a text; default: an estimate that errs high.
             scope: who reads; by default the project, agent and session of this mesh.
@@ -2095,7 +2095,7 @@ class MemoryMesh:
         limit: int = 100,
         cursor: str | None = None,
         time_window: Window | None = None,
-        filter: str | None = None,
+        filter: str | Mapping[str, object] | None = None,
         scope: Scope | None = None,
         across: Iterable[str] = (),
         include: Iterable[Status | str] = (),
@@ -2106,7 +2106,7 @@ class MemoryMesh:
             limit: the largest number of results, 1 to 1,000.
             cursor: the cursor of the page before.
             time_window: only executions that began from the first to the second time.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             scope: who reads; by default the project, agent and session of this mesh.
             across: parts of the scope to ignore: project, agent, session.
             include: further statuses to show beside active, such as quarantined.

@@ -263,7 +263,11 @@ def add_view(parser: argparse.ArgumentParser, limit: int) -> None:
         default=limit,
         help=f"maximum number of memories (default: {limit})",
     )
-    add("--filter", metavar="EXPR", help="for example: type = 'event' AND importance >= 0.5")
+    add(
+        "--filter",
+        metavar="EXPR",
+        help='for example: team = \'core\' AND priority >= 3; or JSON: {"team": "core"}',
+    )
     add("--as-of", metavar="TIME", help="read the store as it was at that time, ISO 8601")
     add("--valid-at", metavar="TIME", help="only memories that were true at that time")
     hidden = [status.value for status in Status if status is not Status.ACTIVE]

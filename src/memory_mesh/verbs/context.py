@@ -52,7 +52,7 @@ class ContextVerbs(SearchVerbs):
             format: how it is written: markdown, xml or json.
             compact: show id, first line and tokens of each memory; `get` reads the rest.
             max_memories: the largest number of memories, 1 to 1,000.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             min_relevance: the score that the best hit must reach; others need a hundredth of it.
             count_tokens: the tokenizer's own count of a text; default: an estimate that errs high.
             scope: who reads; by default the project, agent and session of this mesh.

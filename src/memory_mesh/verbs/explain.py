@@ -51,7 +51,7 @@ class ExplainVerbs(SearchVerbs):
         Options:
             query: the question of a search, whose other options are those of `search`.
             limit: the largest number of results, 1 to 1,000.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             include: further statuses to show beside active, such as quarantined.
             across: parts of the scope to ignore: project, agent, session.
             as_of: answer from what was recorded at this time.

@@ -70,7 +70,7 @@ class LessonVerbs(View):
             order_by: "severity DESC" puts critical before high, medium and low.
             min_confidence: in place of the setting lesson_min_confidence, 0 to 1.
             scope: who reads; by default the project, agent and session of this mesh.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
         """
         if order_by is not None and " ".join(str(order_by).lower().split()) != _WORST_FIRST:
             raise InvalidInput(f'order_by can be "severity DESC", not {order_by!r}')

@@ -221,7 +221,7 @@ class MemoryVerbs(View):
 
         Options:
             limit: the largest number of results, 1 to 1,000.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             cursor: the cursor of the page before.
             scope: who reads; by default the project, agent and session of this mesh.
             across: parts of the scope to ignore: project, agent, session.

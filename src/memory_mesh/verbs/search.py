@@ -64,7 +64,7 @@ class SearchVerbs(View):
 
         Options:
             limit: the largest number of results, 1 to 1,000.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             use_cache: allow an answer from the cache of recent searches.
             scope: who reads; by default the project, agent and session of this mesh.
             also: further views to ask; hits are merged by score: profile mesh, no reranker.

@@ -29,7 +29,7 @@ def search_views(
     statuses are shown is said by the query for the asking view only.
 
     Options:
-        filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+        filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
         use_cache: allow an answer from the cache of recent searches.
         rerank: None or False: hits are merged by score, and no reranker is asked.
     """

@@ -136,7 +136,7 @@ class TraceVerbs(SystemMemoryVerbs):
             limit: the largest number of results, 1 to 1,000.
             cursor: the cursor of the page before.
             time_window: only executions that began from the first to the second time.
-            filter: a condition on fields, such as "tags = 'work' AND importance > 0.5".
+            filter: a condition, such as "team = 'core' AND priority >= 3", or a mapping.
             scope: who reads; by default the project, agent and session of this mesh.
             across: parts of the scope to ignore: project, agent, session.
             include: further statuses to show beside active, such as quarantined.

@@ -50,10 +50,12 @@ def _checked(name: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, A
 
 
 def _check(name: str, schema: Schema, value: object) -> None:
-    wanted = str(schema["type"])
-    wrong = isinstance(value, bool) and wanted != "boolean"
-    if wrong or not isinstance(value, _TYPES[wanted]):
-        raise InvalidInput(f"{name} must be {_WORDS[wanted]}, not {shown(value)}")
+    named = schema["type"]
+    wanted = [named] if isinstance(named, str) else list(named)
+    wrong = isinstance(value, bool) and "boolean" not in wanted
+    if wrong or not any(isinstance(value, _TYPES[each]) for each in wanted):
+        said = " or ".join(_WORDS[each] for each in wanted)
+        raise InvalidInput(f"{name} must be {said}, not {shown(value)}")
     if "enum" in schema and value not in schema["enum"]:
         raise InvalidInput(
             f"{name} must be one of: {', '.join(schema['enum'])}; not {shown(value)}"

@@ -23,6 +23,11 @@ def text(about: str, **more: object) -> Schema:
     return {"type": "string", "description": about, **more}
 
 
+def text_or_object(about: str, **more: object) -> Schema:
+    """A text, or an object with any properties."""
+    return {"type": ["string", "object"], "description": about, **more}
+
+
 def whole(about: str, least: int, most: int, default: int | None = None) -> Schema:
     """A whole number from `least` to `most`."""
     made: Schema = {"type": "integer", "minimum": least, "maximum": most, "description": about}

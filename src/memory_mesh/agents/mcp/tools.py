@@ -9,7 +9,16 @@ into its prompt stays byte-equal from session to session, so that its prompt cac
 from collections.abc import Mapping
 
 from memory_mesh.agents.mcp import outputs
-from memory_mesh.agents.mcp.schemas import Schema, list_of, object_of, share, text, tool, whole
+from memory_mesh.agents.mcp.schemas import (
+    Schema,
+    list_of,
+    object_of,
+    share,
+    text,
+    text_or_object,
+    tool,
+    whole,
+)
 
 KINDS = (
     "fact",
@@ -73,7 +82,10 @@ SEARCH = tool(
             "min_relevance": share(
                 "The score that the best hit must reach; 0 shows everything found.", default=0.12
             ),
-            "filter": text("A condition on fields, such as: tags = 'work' AND importance > 0.5"),
+            "filter": text_or_object(
+                "A condition on fields and metadata, such as: tags = 'work' AND priority >= 3; or "
+                'as an object: {"tags": "work", "priority": {"$gte": 3}}'
+            ),
             "as_of": text("Answer from what was known at this time, ISO 8601."),
         },
         "query",

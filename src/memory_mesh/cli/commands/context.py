@@ -22,7 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--format", default=FORMATS[0], metavar="WORD", help=f"one of: {', '.join(FORMATS)}")
     add("--compact", action="store_true", help="id, first line and tokens of each memory")
     add("--max-memories", metavar="N", type=int, help="the largest number of memories")
-    add("--filter", metavar="EXPR", help="for example: type = 'event' AND importance >= 0.5")
+    add(
+        "--filter",
+        metavar="EXPR",
+        help='for example: team = \'core\' AND priority >= 3; or JSON: {"team": "core"}',
+    )
     add("--as-of", metavar="TIME", help="read the store as it was at that time, ISO 8601")
     add("--all-projects", action="store_true", help="use the memories of every project")
     add("--keyword", action="store_true", help="search by keyword only, without a model")
