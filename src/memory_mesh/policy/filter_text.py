@@ -12,6 +12,7 @@
     value     = 'text' | number | true | false | ["timestamp" | "date"] 'ISO 8601'
 """
 
+import math
 import re
 from functools import lru_cache
 
@@ -283,8 +284,9 @@ def _plain(text: str) -> str:
 
 def _number(text: str) -> int | float | None:
     """Returns the number, or None if SQLite cannot hold it."""
-    number = float(text) if any(char in ".eE" for char in text) else int(text)
-    return number if abs(number) <= MAX_INTEGER else None
+    if any(char in ".eE" for char in text):
+        return float(text) if abs(float(text)) < math.inf else None
+    return int(text) if abs(int(text)) <= MAX_INTEGER else None
 
 
 def _scan(text: str) -> list[_Token]:

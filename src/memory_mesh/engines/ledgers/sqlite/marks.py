@@ -72,10 +72,11 @@ def write(db: sqlite3.Connection, number: int, memory: Memory, before: set[int])
     now = marks_of(memory.extra, memory.tags)
     if now == before:
         return
-    db.executemany(
-        "DELETE FROM metadata_mark WHERE mark = ? AND memory = ?",
-        [(gone, number) for gone in before - now],
-    )
+    if before:
+        db.executemany(
+            "DELETE FROM metadata_mark WHERE mark = ? AND memory = ?",
+            [(gone, number) for gone in before - now],
+        )
     db.executemany(_INSERT, [(new, number) for new in sorted(now - before)])
 
 
