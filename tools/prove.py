@@ -54,6 +54,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     race,
     retaining,
     rolling,
+    scoped_search,
     side_doors,
     tamper,
     users,
@@ -401,6 +402,9 @@ SUITES: dict[str, Suite] = {
     "namespaces": _namespaces,
     "users": lambda folder, seed, progress: users.kept_apart(
         folder, statements=500, seed=seed, progress=progress
+    ),
+    "scoped-search": lambda folder, seed, progress: scoped_search.questions_and_lenses(
+        folder, memories=20_000, questions=2_000, seed=seed, progress=progress
     ),
     "meaning-processes": _meaning_processes,
     "meaning-index": _meaning_index,

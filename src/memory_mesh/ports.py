@@ -21,7 +21,6 @@ from memory_mesh.model import (
     Lens,
     Link,
     Memory,
-    Near,
     Page,
     Part,
     Pending,
@@ -39,11 +38,12 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.commit import MAX_LINKS
 from memory_mesh.typed import TYPE_CHECKING, Protocol
+from memory_mesh.vector_ports import VectorSearch
 
 if TYPE_CHECKING:
     from memory_mesh.model.block import Observed
     from memory_mesh.model.pack import Injection
-    from memory_mesh.model.query import Looked, Reach, Similar, Vectored
+    from memory_mesh.model.query import Similar, Vectored
     from memory_mesh.model.trigger import MemoryMetadata, Triggered
 
 
@@ -96,30 +96,6 @@ class Search(Protocol):
 
     def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
         """The vectors that memories have in a space now."""
-
-
-class VectorSearch(Protocol):
-    """Find versions by meaning in one read transaction; `flows/nearest.py` says which way."""
-
-    def reach(self, space: Space, lens: Lens) -> "Reach | None":
-        """How much of a space the lens may see; None where it holds no vector.
-
-        Memories are counted without reading them. Where that is not cheap, they are not.
-        """
-
-    def nearest_seen(
-        self, question: Question, lens: Lens, reach: "Reach", most: int | None
-    ) -> list[Near] | None:
-        """The best among all vectors that the lens sees, exactly; None if they are over `most`."""
-
-    def nearest_above(self, question: Question, lens: Lens, floor: int, count: int) -> "Looked":
-        """Those that the lens sees of the best `count` vectors above a number, exactly."""
-
-    def seen(self, found: Sequence[tuple[int, float]], lens: Lens) -> tuple[Near, ...]:
-        """Those that the lens sees of vectors that an index found, by number and cosine."""
-
-    def cosines(self, question: Question, versions: Sequence[int]) -> list[Near]:
-        """How near versions found otherwise are: of each its best part."""
 
 
 class Lookup(Protocol):

@@ -229,7 +229,7 @@ def _scope(chance: random.Random) -> Scope:
 
 def _change(ledger: SqliteLedger, memory: Memory, fields: dict[str, object]) -> None:
     def decide(standing: Standing) -> Commit:
-        new = replace(memory, recorded_from=standing.at, **fields)
+        new = replace(memory, recorded_from=standing.at, **fields)  # type: ignore[arg-type]  # of a test
         told = replace(entry(standing, new.id, None), id=f"yamo_reject_1_{new.id[6:]}")
         return Commit(puts=(Put(new, None),), entries=(told,))
 
@@ -253,7 +253,8 @@ def _check(ledger: SqliteLedger, report: Report) -> None:
 
 def _normal(values: "NDArray[np.float64]") -> "NDArray[np.float32]":
     scaled = values / np.linalg.norm(values, axis=1, keepdims=True)
-    return scaled.astype("<f4")
+    normal: NDArray[np.float32] = scaled.astype("<f4")
+    return normal
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from memory_mesh import safekeeping
 from memory_mesh.engines.ledgers.sqlite import lenses, schema, visibility
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
+from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import nearest, upkeep
 from memory_mesh.model import Body, Lens, Question, Scope, Space, SpaceState
@@ -52,7 +53,7 @@ def test_the_look_for_audiences_uses_their_index(tmp_path):
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as db:
         schema.make(db, "default")
         schema.make_indexes(db)
-        asked = []
+        asked: list[str] = []
         db.set_trace_callback(asked.append)
         visibility.seen_by(db, Lens(NOW, Scope("a", "b", "c")))
         db.set_trace_callback(None)
@@ -110,7 +111,8 @@ def _history(mesh, id_):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_counts_are_right_after_any_writes_and_in_every_copy(tmp_path, seed):
-    chance, ids, store = random.Random(seed), [], tmp_path / "store"
+    chance, store = random.Random(seed), tmp_path / "store"
+    ids: list[str] = []
     with MemoryMesh(db_dir=store, custom_embedder=Angles()) as mesh:
         for number in range(50):
             _step(mesh, ids, chance, number)
@@ -141,7 +143,7 @@ def _drawn(mesh):
 
 def test_another_audience_gets_a_new_number_of_the_same_vector(tmp_path):
     with MemoryMesh(db_dir=tmp_path, custom_embedder=Angles()) as mesh:
-        kept, moved = (mesh.add(f"text at {angle}").id for angle in (10, 20))
+        kept, moved = (str(mesh.add(f"text at {angle}").id) for angle in (10, 20))
         (_, first, ours), (old, second, _) = _drawn(mesh)
         mesh.update(kept, metadata={"read": True})
         mesh.update(moved, scope=Scope("shop"))
@@ -173,6 +175,7 @@ def _steps(tmp_path, foreign):
         vector = np.random.default_rng(5).normal(size=32).astype("<f4").tobytes()
         question, lens = Question(SPACE, vector, 10), Lens(NOW + timedelta(hours=1), Scope("ours"))
         with ledger.read("default") as snapshot:
+            assert isinstance(snapshot, SqliteSnapshot)
             steps = [0]
             nearest.nearest(snapshot, question, lens)
             snapshot._scan = None

@@ -21,8 +21,8 @@ from math import ceil
 
 from memory_mesh.model import Body, Lens, Near, Nearest, Question
 from memory_mesh.model.query import Looked, Reach
-from memory_mesh.ports import VectorSearch
 from memory_mesh.typed import TypeAlias
+from memory_mesh.vector_ports import VectorSearch
 
 # The index: body, how many, numbers of audiences or None for all -> (number, cosine), best first.
 Ask: TypeAlias = Callable[[Body, int, Sequence[int] | None], list[tuple[int, float]] | None]
