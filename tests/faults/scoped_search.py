@@ -91,16 +91,14 @@ def fill(ledger: SqliteLedger, memories: int, chance: random.Random) -> list[str
             ledger, [_scope(chance) for _ in range(min(_BATCH, memories - start))], chance
         )
     for memory in chance.sample(stored, len(stored) // 20):
-        change = chance.choice(
-            (
-                {"status": Status.DELETED},
-                {"status": Status.QUARANTINED},
-                {"valid_until": NOW - timedelta(days=1)},
-                {"scope": _scope(chance)},
-                {"scope": _scope(chance)},
-            )
+        changes: tuple[dict[str, object], ...] = (
+            {"status": Status.DELETED},
+            {"status": Status.QUARANTINED},
+            {"valid_until": NOW - timedelta(days=1)},
+            {"scope": _scope(chance)},
+            {"scope": _scope(chance)},
         )
-        _change(ledger, memory, change)
+        _change(ledger, memory, chance.choice(changes))
     return [memory.id for memory in stored]
 
 
@@ -110,8 +108,8 @@ def put_batch(
     """Stores a memory for each audience, in one commit, with vectors around a few topics."""
     drawn = np.random.default_rng(chance.getrandbits(32))
     topics = np.random.default_rng(7).normal(size=(40, SPACE.dimension))
-    values = topics[drawn.integers(len(topics), size=len(scopes))]
-    values = _normal(values + drawn.normal(size=values.shape))
+    about = topics[drawn.integers(len(topics), size=len(scopes))]
+    values = _normal(about + drawn.normal(size=about.shape))
 
     def decide(standing: Standing) -> Commit:
         puts, observations, entries = [], [], []
@@ -162,7 +160,7 @@ def _ask(
     vector = _normal(np.random.default_rng(chance.getrandbits(32)).normal(size=(1, 32)))[0]
     question, lens = Question(SPACE, vector.tobytes(), 10), _lens(size, chance)
 
-    def ask(body, limit, audiences):  # type: ignore[no-untyped-def]  # as nearest.Ask says
+    def ask(body, limit, audiences):  # as nearest.Ask says
         return index.near(
             "default", SPACE.name, body=body, vector=question.vector, limit=limit,
             audiences=audiences,
