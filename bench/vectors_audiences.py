@@ -109,13 +109,13 @@ def measured(
             spent[some].append(time.process_time() - start)
             if some:
                 found.append([number - 1 for number, _ in near or ()][:K])
-    some, every = (1e3 * statistics.median(spent[which][1:]) for which in (True, False))
+    few, every = (1e3 * statistics.median(spent[which][1:]) for which in (True, False))
     return {
         "rows_seen": len(seen),
         "recall_at_10": recall(found[1:], truth),
-        "cpu_ms": rounded(some),
+        "cpu_ms": rounded(few),
         "all_rows_cpu_ms": rounded(every),
-        "over_all_rows": rounded(some / every),
+        "over_all_rows": rounded(few / every),
     }
 
 

@@ -59,6 +59,7 @@ def test_upkeep_makes_a_worn_index_anew_and_leaves_another_as_it_is(tmp_path):
         moved |= move_vectors(tmp_path, 31)
         (anew,) = mesh.upkeep().bodies
         index = mesh._opened().index()
+        assert index is not None
         assert sorted(index.numbers("default", space.space.name, anew)) == sorted(
             (set(range(1, 301)) - moved) | set(range(301, 301 + len(moved)))
         )
