@@ -4,7 +4,7 @@ Each word counts by how rare it is: in this store, mixed with how rare it is in 
 that a store of twenty memories weighs words as a store of thousands does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking.question import Reading
@@ -13,6 +13,8 @@ from memory_mesh.typed import TypeAlias
 
 Column: TypeAlias = list[float]
 Places: TypeAlias = list[int]  # of a neighbour in the table; -1 for none
+Counts: TypeAlias = Mapping[int, float]  # by a text's place in the table; no count is 0
+Forms: TypeAlias = tuple[tuple[str, float], ...]  # of a term, and what each counts
 
 K1, B = 1.2, 0.75
 GENTLE = 0.25  # `B` where a long document must not lose to short notes
@@ -31,14 +33,21 @@ def by_words(
     lengths = [text.count(" ") - 1 for text in texts]
     near = [b if b >= 0 and lengths[b] <= GUARD else -1 for b in before]
     sums = _Sums(lengths, near, before, after)
-    weights: dict[str, float] = {}
-    for term in reading.terms:
-        weights[term] = weight(term, matches.postings.get(term, 0), matches.rows)
+    weights: list[float] = []
+    for number, term in enumerate(reading.terms):
+        weights.append(weight(term, matches.postings.get(term, 0), matches.rows))
         own, guessed = _counts(texts, term, reading.forms.get(term, ()))
-        sums.add(own, guessed, weights[term])
+        sums.add(number, own, guessed, weights[number])
     whole = sums.whole or 1.0
     covered = [share / whole for share in sums.covered]
-    passage, section = _closest(reading, texts, weights, covered, whole)
+    asked = [
+        tuple(
+            (f" {form} ", weights[number] * share)
+            for form, share in ((term, 1.0), *reading.forms.get(term, ()))
+        )
+        for number, term in enumerate(reading.terms)
+    ]
+    passage, section = _closest(asked, texts, sums.held, covered, whole)
     return {
         "keyword": _highest(sums.joined),
         "keyword_own": _highest(sums.own),
@@ -56,11 +65,15 @@ def by_words(
 
 
 class _Sums:
-    """BM25 and coverage sums over the question's terms, for all candidates at once."""
+    """BM25 and coverage sums over the question's terms, for all candidates at once.
+
+    Most texts hold few of the terms: a term changes only the texts that hold it and those beside.
+    """
 
     def __init__(self, lengths: Sequence[int], near: Places, before: Places, after: Places) -> None:
         count = len(lengths)
         self._near, self._before, self._after = near, before, after
+        self._followers, self._leaders = _places(before), _places(after)
         joined = [
             length + (lengths[b] if b >= 0 else 0) for length, b in zip(lengths, near, strict=True)
         ]
@@ -68,35 +81,57 @@ class _Sums:
         self._norm = [K1 * (1 - GENTLE + GENTLE * _relative(length)) for length in lengths]
         self._joined_norm = [K1 * (1 - B + B * length / average) for length in joined]
         self._share_norm = [K1 * (1 - B + B * min(_relative(length), 8)) for length in joined]
-        self._last: Sequence[float] = [0] * count
+        self._last: Counts = {}
+        self.held: dict[int, list[int]] = {}  # the numbers of the terms that a text holds
         self.whole = 0.0
         self.own, self.joined, self.joined_share = [0.0] * count, [0.0] * count, [0.0] * count
         self.covered, self.covered_before = [0.0] * count, [0.0] * count
         self.covered_around, self.guessed, self.pairs = [0.0] * count, [0.0] * count, [0] * count
 
-    def add(self, held: Sequence[float], guessed: Sequence[float] | None, weight: float) -> None:
-        """Adds one term: its count in each text, what of it is a guess, and its weight."""
+    def add(self, number: int, held: Counts, guessed: Counts, weight: float) -> None:
+        """Adds one term: how often each text holds it, what of it is a guess, and its weight."""
         self.whole += weight
         gain = weight * (K1 + 1)
-        for at, (own, b, a) in enumerate(zip(held, self._before, self._after, strict=True)):
-            earlier = held[b] if b >= 0 else 0
-            if own:
-                self.own[at] += gain * own / (own + self._norm[at])
-                self.covered[at] += weight * min(own, 1)
-                self.pairs[at] += 1 if self._last[at] else 0
-            if own or earlier:
-                share = weight * min(max(own, earlier), 1)
-                self.covered_before[at] += share
-                self.covered_around[at] += share
-                both = own + (earlier if self._near[at] >= 0 else 0)
-                self.joined[at] += gain * both / (both + self._joined_norm[at])
-                self.joined_share[at] += gain * both / (both + self._share_norm[at])
-            elif a >= 0 and held[a]:
-                self.covered_around[at] += weight * min(held[a], 1)
-        if guessed is not None:
-            for at, share in enumerate(guessed):
-                self.guessed[at] += weight * min(share, 1)
+        for at, own in held.items():
+            self.own[at] += gain * own / (own + self._norm[at])
+            self.covered[at] += weight * min(own, 1)
+            self.pairs[at] += 1 if at in self._last else 0
+            self.held.setdefault(at, []).append(number)
+        with_before = _beside(held, self._followers)
+        for at in with_before:
+            self._add_joined(at, held, weight, gain)
+        for at in _beside(held, self._leaders).difference(with_before):
+            self.covered_around[at] += weight * min(held[self._after[at]], 1)
+        for at, share in guessed.items():
+            self.guessed[at] += weight * min(share, 1)
         self._last = held
+
+    def _add_joined(self, at: int, held: Counts, weight: float, gain: float) -> None:
+        """Adds a term to a text that holds it, or whose turn before does."""
+        own, earlier = held.get(at, 0), held.get(self._before[at], 0)
+        share = weight * min(max(own, earlier), 1)
+        self.covered_before[at] += share
+        self.covered_around[at] += share
+        both = own + (earlier if self._near[at] >= 0 else 0)
+        self.joined[at] += gain * both / (both + self._joined_norm[at])
+        self.joined_share[at] += gain * both / (both + self._share_norm[at])
+
+
+def _places(beside: Places) -> dict[int, Places]:
+    """Which texts have each text beside them."""
+    found: dict[int, Places] = {}
+    for at, other in enumerate(beside):
+        if other >= 0:
+            found.setdefault(other, []).append(at)
+    return found
+
+
+def _beside(held: Counts, places: Mapping[int, Places]) -> set[int]:
+    """The texts that hold a term, and those that have one of them beside them."""
+    found = set(held)
+    for at in held:
+        found.update(places.get(at, ()))
+    return found
 
 
 def _relative(length: int) -> float:
@@ -105,34 +140,47 @@ def _relative(length: int) -> float:
 
 def _counts(
     texts: Sequence[str], term: str, forms: Sequence[tuple[str, float]]
-) -> tuple[Sequence[float], Sequence[float] | None]:
-    """Counts a term in each text, other words by their share, and what of it is only a guess."""
-    own = [text.count(f" {term} ") for text in texts]
+) -> tuple[Counts, Counts]:
+    """Counts a term in the texts that hold it, other words by their share, and what is a guess."""
+    own = _counted(texts, term)
     if not forms:
-        return own, None
-    sure = [(f" {form} ", share) for form, share in forms if share >= 1]
-    doubtful = [(f" {form} ", share) for form, share in forms if share < 1]
-    held = [
-        count + sum(share * text.count(other) for other, share in sure)
-        for count, text in zip(own, texts, strict=True)
-    ]
-    guessed = [sum(share * text.count(other) for other, share in doubtful) for text in texts]
-    total = [count + other for count, other in zip(held, guessed, strict=True)]
-    return total, [0.0 if count else other for count, other in zip(held, guessed, strict=True)]
+        return own, {}
+    sure = [(_counted(texts, form), share) for form, share in forms if share >= 1]
+    doubtful = [(_counted(texts, form), share) for form, share in forms if share < 1]
+    held, guessed = _added(own, sure), _added({}, doubtful)
+    total = {at: held.get(at, 0) + guessed.get(at, 0) for at in {*held, *guessed}}
+    return total, {at: share for at, share in guessed.items() if at not in held}
+
+
+def _counted(texts: Sequence[str], term: str) -> Counts:
+    wanted = f" {term} "
+    return {at: text.count(wanted) for at, text in enumerate(texts) if wanted in text}
+
+
+def _added(own: Counts, others: Sequence[tuple[Counts, float]]) -> Counts:
+    """The counts with those of other words, each by its share."""
+    if not others:
+        return own
+    places = set(own).union(*(counts for counts, _ in others))
+    return {
+        at: own.get(at, 0) + sum(share * counts.get(at, 0) for counts, share in others)
+        for at in places
+    }
 
 
 def _closest(
-    reading: Reading,
+    asked: Sequence[Forms],
     texts: Sequence[str],
-    weights: Mapping[str, float],
+    held: Mapping[int, Sequence[int]],
     covered: Column,
     whole: float,
 ) -> tuple[Column, Column]:
     """The largest share of the question that stands close together, in a passage, a section."""
     passage, section = list(covered), list(covered)
-    for at, text in enumerate(texts):
-        if len(text) > PASSAGE and covered[at]:
-            found = _positions(reading, text, weights)
+    for at, numbers in held.items():
+        text = texts[at]
+        if len(text) > PASSAGE:
+            found = _positions(asked, text, numbers)
             passage[at] = _within(found, PASSAGE) / whole
             if len(text) > SECTION:
                 section[at] = _within(found, SECTION) / whole
@@ -140,16 +188,15 @@ def _closest(
 
 
 def _positions(
-    reading: Reading, text: str, weights: Mapping[str, float]
+    asked: Sequence[Forms], text: str, numbers: Iterable[int]
 ) -> list[tuple[int, int, float]]:
-    """Where each term of the question stands in a text: place, which term, what it counts."""
+    """Where terms of the question stand in a text: place, which term, what it counts."""
     found: list[tuple[int, int, float]] = []
-    for number, term in enumerate(reading.terms):
-        for form, share in ((term, 1.0), *reading.forms.get(term, ())):
-            wanted = f" {form} "
+    for number in numbers:
+        for wanted, share in asked[number]:
             place = text.find(wanted)
             while place >= 0:
-                found.append((place, number, weights[term] * share))
+                found.append((place, number, share))
                 place = text.find(wanted, place + len(wanted) - 1)
     found.sort()
     return found
@@ -157,6 +204,8 @@ def _positions(
 
 def _within(found: Sequence[tuple[int, int, float]], length: int) -> float:
     """The best sum of different terms within so many characters, by a window that slides."""
+    if all(term == found[0][1] and share == found[0][2] for _, term, share in found):
+        return found[0][2] if found else 0.0  # one word of the question, as most texts hold
     held: dict[int, list[float]] = {}
     total = best = 0.0
     first = 0

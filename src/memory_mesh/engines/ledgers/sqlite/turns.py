@@ -6,8 +6,9 @@ not there at the next question, and who comes next to it takes its place.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 
 from memory_mesh.engines.ledgers.sqlite import rows, vectors
 from memory_mesh.engines.ledgers.sqlite.faults import of_rows
@@ -28,24 +29,30 @@ _COLUMNS = (
     "coalesce(v.occurred_at, v.recorded_from), m.usefulness, "
     "v.source_kind, v.channel, v.source_stated"
 )
+_TIED = (
+    "EXISTS (SELECT 1 FROM version w WHERE w.session = o.session AND w.ord = o.ord "
+    "AND w.number != o.number)"
+)
+_BEFORE, _AFTER, _IS_TIED = -3, -2, -1  # where these stand in a row
+_NEITHER = (None, None)
 
 
 def around(
     db: sqlite3.Connection, versions: Sequence[int], question: Question | None, sight: Sight
 ) -> dict[int, Placed]:
     """The versions and their neighbours; with a question also how near each is to it."""
-    beside = _beside(db, versions, sight)
-    wanted = {version for sides in beside.values() for version in sides if version is not None}
-    wanted.update(versions)
-    beside |= _beside(db, sorted(wanted.difference(beside)), sight)
-    _, condition, values = sight
-    found = db.execute(
-        f"SELECT {_COLUMNS} FROM {rows.JOINED} "  # noqa: S608  # own names only
-        f"WHERE v.number IN (SELECT value FROM json_each(?)) AND {condition}",
-        [rows.dumped(sorted(wanted)), *values],
-    ).fetchall()
+    found = _rows(db, versions, versions, versions, sight)
+    beside = _inner_sides(found, {row[0] for row in found})
+    found += _rows(
+        db,
+        list(beside),
+        [version for version, (before, _) in beside.items() if before is None],
+        [version for version, (_, after) in beside.items() if after is None],
+        sight,
+    )
+    found.sort(key=itemgetter(0))
     near = vectors.cosines(db, question, [row[0] for row in found]) if question else {}
-    return {row[0]: _placed(row, beside[row[0]], near.get(row[0])) for row in found}
+    return _placed(found, beside, near)
 
 
 def speakers(
@@ -71,36 +78,70 @@ def speakers(
     return frozenset(word for (word,) in found)
 
 
-def _beside(
-    db: sqlite3.Connection, versions: Sequence[int], sight: Sight
-) -> dict[int, tuple[int | None, int | None]]:
-    """Each version with the nearest before and after it that the lens sees; ties: the newest."""
+def _rows(
+    db: sqlite3.Connection,
+    versions: Sequence[int],
+    first: Sequence[int],
+    second: Sequence[int],
+    sight: Sight,
+) -> list[rows.Row]:
+    """The versions that the lens sees; of `first` with what stands before, of `second` after."""
     if not versions:
-        return {}
+        return []
     tables, condition, values = sight
     sides = ", ".join(
-        "(SELECT v.number FROM (SELECT number AS near FROM version "  # noqa: S608  # own names only
+        "CASE WHEN o.number IN (SELECT value FROM json_each(?)) THEN "  # noqa: S608  # own names
+        "(SELECT v.number FROM (SELECT number AS near FROM version "
         f"WHERE session = o.session AND ord {sign} o.ord AND project IS o.project "
         f"AND agent IS o.agent ORDER BY ord {order}, number DESC "
         f"LIMIT {_PASSED}) CROSS JOIN {tables} WHERE v.number = near "
-        f"AND {condition} LIMIT 1)"
+        f"AND {condition} LIMIT 1) END"
         for sign, order in (("<", "DESC"), (">", "ASC"))
     )
-    found = db.execute(
-        f"SELECT o.number, {sides} FROM version o "  # noqa: S608  # own names only
-        "WHERE o.number IN (SELECT value FROM json_each(?))",
-        [*values, *values, rows.dumped(versions)],
-    )
-    return {number: (before, after) for number, before, after in found}
+    return db.execute(
+        f"SELECT {_COLUMNS}, {sides}, {_TIED} FROM version o CROSS JOIN {rows.JOINED} "  # noqa: S608
+        "WHERE o.number IN (SELECT value FROM json_each(?)) AND v.number = o.number "
+        f"AND {condition}",
+        [
+            rows.dumped(first), *values, rows.dumped(second), *values,
+            rows.dumped(versions), *values,
+        ],
+    ).fetchall()  # fmt: skip
+
+
+def _inner_sides(
+    found: Iterable[rows.Row], known: Container[int]
+) -> dict[int, tuple[int | None, int | None]]:
+    """The neighbours that are not known, each with the version that it was found beside.
+
+    What stands before a version has it as the next one, unless another stands in the same place.
+    """
+    beside: dict[int, tuple[int | None, int | None]] = {}
+    for row in found:
+        before, after, inner = row[_BEFORE], row[_AFTER], None if row[_IS_TIED] else row[0]
+        if before is not None and before not in known:
+            beside[before] = (beside.get(before, (None, None))[0], inner)
+        if after is not None and after not in known:
+            beside[after] = (inner, beside.get(after, (None, None))[1])
+    return beside
 
 
 @of_rows
-def _placed(row: rows.Row, beside: tuple[int | None, int | None], cosine: float | None) -> Placed:
-    number, terms, session, speaker, role, at, usefulness, *source = row
-    return Placed(
-        number, terms, session, speaker, role, at / 1e6, usefulness, *beside, cosine,
-        _authority(*source),
-    )  # fmt: skip
+def _placed(
+    found: Sequence[rows.Row],
+    beside: Mapping[int, tuple[int | None, int | None]],
+    near: Mapping[int, float],
+) -> dict[int, Placed]:
+    placed: dict[int, Placed] = {}
+    for (number, terms, session, speaker, role, at, usefulness, kind, channel, stated,
+         before, after, _) in found:  # fmt: skip
+        inner = beside.get(number, _NEITHER)
+        placed[number] = Placed(
+            number, terms, session, speaker, role, at / 1e6, usefulness,
+            before or inner[0], after or inner[1], near.get(number),
+            _authority(kind, channel, stated),
+        )  # fmt: skip
+    return placed
 
 
 @cache

@@ -1,0 +1,73 @@
+"""Adds up the trees of the order for all candidates at once, with numpy.
+
+Every candidate gets the same additions in the same order as in `_forest_by_…`, so the same sum to
+the last bit. Only orders that look at cosines come here: numpy is loaded then.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+from memory_mesh.fastdataclass import dataclass
+from memory_mesh.policy.ranking.models import STATIC
+from memory_mesh.typed import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers: TypeAlias = NDArray[np.float64]
+    Places: TypeAlias = NDArray[np.intp]
+
+_QUESTIONS = 3  # of one tree: `bench/training/tables.py` says how a tree is written
+_ANSWERS = 2**_QUESTIONS
+
+
+def margins(rows: Sequence[Sequence[float]], order: str, line: Sequence[int]) -> list[float]:
+    """Returns the sum of all trees for each row, and of the columns that are added as they are."""
+    import numpy as np
+
+    columns = np.array(rows, np.float64).T.copy()
+    trees = _trees(order)
+    yes = (columns[trees.features] <= trees.limits).view(np.uint8)
+    answers = sum(yes[asked] << number for number, asked in enumerate(trees.asked))
+    total = np.zeros(len(rows))
+    for added in trees.said.take(answers + trees.first):
+        total += added
+    straight = columns[line[0]]
+    for column in line[1:]:
+        straight = straight + columns[column]
+    found: list[float] = (total + straight).tolist()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Trees:
+    """The questions that trees ask, each once; which of them a tree asks, and what it then adds."""
+
+    features: "Places"
+    limits: "Numbers"
+    asked: "Places"  # three for each tree
+    said: "Numbers"  # eight for each tree, one after another
+    first: "Places"  # where those of a tree begin
+
+
+@cache
+def _trees(order: str) -> _Trees:
+    import numpy as np
+
+    if order == STATIC:
+        from memory_mesh.policy.ranking._trees_by_static import TREES
+    else:
+        from memory_mesh.policy.ranking._trees_by_meaning import TREES
+    numbers: dict[tuple[float, float], int] = {}
+    asked = [
+        [numbers.setdefault((tree[at], tree[at + 1]), len(numbers)) for tree in TREES]
+        for at in range(0, 2 * _QUESTIONS, 2)
+    ]
+    return _Trees(
+        np.array([feature for feature, _ in numbers], np.intp),
+        np.array([[limit] for _, limit in numbers], np.float64),
+        np.array(asked, np.intp),
+        np.array([said for tree in TREES for said in tree[2 * _QUESTIONS :]], np.float64),
+        (np.arange(len(TREES)) * _ANSWERS)[:, None],
+    )
