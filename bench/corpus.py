@@ -45,7 +45,7 @@ _STARTS = "b b br c c ch cl d d f f fr g gr h j k l l m m n n p p pr r r s s sh 
 _VOWELS = "a a e e i i o o u u ai ea ee io ou"
 _ENDS = "b ck d g l ld m n nd ng nt p r rd rk s sh st t th"
 _SUFFIXES = ["", "", "", "", "s", "ed", "er", "ing", "ion", "ly", "ment", "ness", "al", "ous"]
-_FUNCTION_WORDS = _SMALL.split()
+FUNCTION_WORDS = _SMALL.split()
 _COMMON_WORDS = _COMMON.split()
 _OPEN = 14  # of 34 syllables end in a vowel
 _FOLDERS = ("src", "lib", "docs", "tests", "ops")
@@ -64,6 +64,11 @@ def queries() -> list[str]:
     return QUERIES.read_text(encoding="utf-8").splitlines()
 
 
+def vocabulary(seed: int = SEED) -> list[str]:
+    """The content words of the texts, from frequent to rare."""
+    return _vocabulary(seed)[0]
+
+
 def known_items(
     numbers: Sequence[int], own: int, foreign: int = 0, seed: int = SEED
 ) -> Iterator[tuple[str, str]]:
@@ -73,7 +78,7 @@ def known_items(
     for number in numbers:
         text = next(texts(number, number + 1, seed))
         words = sorted({word.strip(".") for word in text.split()})
-        words = [word for word in words if word.lower() not in _FUNCTION_WORDS]
+        words = [word for word in words if word.lower() not in FUNCTION_WORDS]
         if len(words) >= own:
             added = chance.choices(vocabulary, cum_weights=weights, k=foreign)
             yield " ".join([*chance.sample(words, own), *added]), text
@@ -122,7 +127,7 @@ def _sentence(words: list[str]) -> str:
 def _words(chance: random.Random, length: int, seed: int) -> list[str]:
     vocabulary, weights = _vocabulary(seed)
     drawn = chance.choices(vocabulary, cum_weights=weights, k=length)
-    small = iter(chance.choices(_FUNCTION_WORDS, k=length))
+    small = iter(chance.choices(FUNCTION_WORDS, k=length))
     for place in range(length):
         kind = chance.random()
         if kind < _FUNCTION_SHARE:

@@ -20,16 +20,16 @@ def seconds(call: Callable[[], object]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What each call of one side took, by the clock and of the processor."""
+    """What each call of one side took, by the clock and of the processor, all threads included."""
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
     def take(self, call: Callable[[], object]) -> None:
         """Time one more call."""
-        wall, cpu = time.perf_counter(), time.thread_time()
+        wall, cpu = time.perf_counter(), time.process_time()
         call()
-        self.cpu.append(time.thread_time() - cpu)
+        self.cpu.append(time.process_time() - cpu)
         self.wall.append(time.perf_counter() - wall)
 
 
@@ -37,13 +37,19 @@ def alternate(
     rounds: int, first: Callable[[int], object], second: Callable[[int], object]
 ) -> tuple[Times, Times]:
     """Time two calls side by side, taking turns at going first, so that noise meets both."""
-    one, two = Times(), Times()
-    sides = [(first, one), (second, two)]
+    one, two = in_turns(rounds, first, second)
+    return one, two
+
+
+def in_turns(rounds: int, *calls: Callable[[int], object]) -> list[Times]:
+    """Time several calls side by side; the order is reversed after each round."""
+    all_times = [Times() for _ in calls]
+    sides = list(zip(calls, all_times, strict=True))
     for number in range(rounds):
         for call, times in sides:
             times.take(partial(call, number))
         sides.reverse()
-    return one, two
+    return all_times
 
 
 def median_ms(times: Sequence[float]) -> float:
@@ -74,3 +80,28 @@ def rounded(value: float) -> float:
 def say(line: str) -> None:
     """Progress, at once."""
     print(line, flush=True)
+
+
+class Skipped(Exception):  # noqa: N818 - no error: the reason is published
+    """A measurement cannot be made here; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two sides of a ratio, and what else was measured on the way."""
+
+    over: Times
+    under: Times
+    figures: Figures = field(default_factory=dict)
+    note: str = ""
+
+    def summary(self) -> dict[str, float]:
+        """Both ratios of medians, and the medians in milliseconds."""
+        return {
+            "cpu_ratio": ratio_of_medians(self.over.cpu, self.under.cpu),
+            "wall_ratio": ratio_of_medians(self.over.wall, self.under.wall),
+            "over_cpu_ms": median_ms(self.over.cpu),
+            "under_cpu_ms": median_ms(self.under.cpu),
+            "over_wall_ms": median_ms(self.over.wall),
+            "under_wall_ms": median_ms(self.under.wall),
+        }

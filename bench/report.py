@@ -5,6 +5,7 @@ import os
 import platform
 import sqlite3
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from bench import corpus
 from bench.measure import Figures
 
 Results: TypeAlias = dict[str, dict[str, object]]
+Provenance: TypeAlias = dict[str, object]
 COMMAND = "just bench"
 
 
@@ -56,13 +58,24 @@ def code() -> dict[str, object]:
     }
 
 
+def provenance_of(paths: Sequence[str], measured: dict[str, object] | None = None) -> Provenance:
+    """Date, commit and the paths that figures depend on; `tools/bench_ages.py` reads them."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **(code() if measured is None else measured),
+        "paths": list(paths),
+    }
+
+
 def stamped(
-    figures: Figures, sizes: dict[str, int], measured: dict[str, object]
+    figures: Figures,
+    sizes: dict[str, int],
+    measured: dict[str, object],
+    paths: Sequence[str] = ("src/memory_mesh",),
 ) -> dict[str, object]:
     """A part's figures with what was measured, when and on what."""
     return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        **measured,
+        **provenance_of(paths, measured),
         "seed": corpus.SEED,
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,

@@ -1,20 +1,25 @@
 """Speed as ratios, each measured side by side in one run; `just bench` runs all of it.
 
-    python -m bench.run                         every part at full size, into docs/benchmarks
+    python -m bench.run --work-dir DIR          parts, bars and stages, into docs/benchmarks
     python -m bench.run --parts add,search      some parts; the figures of the others stay
-    python -m bench.run --small 2000 --large 8000 --namespaces 50 --out DIR    a rehearsal
+    python -m bench.run --bars [NAME ...]       all bars (bench/bars.py), or those named
+    python -m bench.run --stages                the share of each stage (bench/stages.py)
+    python -m bench.run --small 2000 --large 8000 --namespaces 50 --size 2000 --out DIR   a rehearsal
 
-Stores are kept under --work-dir, so that an interrupted load goes on where it stopped.
+Stores are kept under --work-dir, so that an interrupted load goes on where it stopped; with --resume
+what was measured on this very commit is not measured again.
 """
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import adding, loading, namespaces, report, searching, stores
+from bench import adding, bars_report, loading, namespaces, report, searching, stages, stores
+from bench.bars import BY_NAME, FULL_SIZE, Bench
 from bench.measure import Figures, ratio_of_medians, rounded, say
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
@@ -32,28 +37,44 @@ class Plan:
     memories: int
 
 
-def main() -> None:
-    """Run the chosen parts and write their figures."""
+def main() -> int:
+    """Run what was chosen, or everything, and write its figures; 1 if a bar was missed."""
     options = _options()
-    code = report.code()
     with ExitStack() as stack:
         folder = options.work_dir or stack.enter_context(tempfile.TemporaryDirectory())
-        plan = Plan(
-            Path(folder).resolve(),
-            options.adds,
-            options.small,
-            options.large,
-            options.namespaces,
-            options.memories,
-        )
-        plan.work.mkdir(parents=True, exist_ok=True)
-        for name in options.parts.split(","):
-            say(f"{name}:")
-            figures, sizes = PARTS[name](plan)
-            results = report.read(options.out)
-            report.write(options.out, results | {name: report.stamped(figures, sizes, code)})
-            for figure, value in figures.items():
-                say(f"  {figure} = {value}")
+        work = Path(folder).resolve()
+        work.mkdir(parents=True, exist_ok=True)
+        everything = options.parts is options.bars is None and not options.stages
+        if everything or options.parts is not None:
+            _parts(options, work)
+        held = True
+        bench = Bench(work, options.size, options.questions)
+        if everything or options.bars is not None:
+            names = options.bars or list(BY_NAME)
+            held = bars_report.run(names, bench, options.out, resume=options.resume)
+        if everything or options.stages:
+            stages.run(bench, options.out)
+    return 0 if held else 1
+
+
+def _parts(options: argparse.Namespace, work: Path) -> None:
+    """The parts of `foundation.json`, one after another."""
+    plan = Plan(
+        work, options.adds, options.small, options.large, options.namespaces, options.memories
+    )
+    code = report.code()
+    for name in (options.parts or ",".join(PARTS)).split(","):
+        known = report.read(options.out).get(name, {})
+        if options.resume and known.get("commit") == code["commit"] and not known.get("dirty"):
+            say(f"{name}: measured on this commit already")
+            continue
+        say(f"{name}:")
+        figures, sizes = PARTS[name](plan)
+        results = report.read(options.out)
+        part = report.stamped(figures, sizes, code)
+        report.write(options.out, results | {name: part})
+        for figure, value in figures.items():
+            say(f"  {figure} = {value}")
 
 
 def add(plan: Plan) -> tuple[Figures, dict[str, int]]:
@@ -139,7 +160,12 @@ def _store(plan: Plan, memories: int) -> Path:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--parts", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--bars", nargs="*", choices=list(BY_NAME), metavar="NAME")
+    parser.add_argument("--stages", action="store_true", help="the share of each stage")
+    parser.add_argument("--size", type=int, default=FULL_SIZE, help="what bars take for 100,000")
+    parser.add_argument("--questions", type=int, default=40, help="asked by each bar")
+    parser.add_argument("--resume", action="store_true", help="skip what this commit has already")
     parser.add_argument("--work-dir", type=Path, help="keep the stores here (default: temporary)")
     parser.add_argument("--out", type=Path, default=OUT, help="where the figures go")
     parser.add_argument("--adds", type=int, default=2_000)
@@ -151,4 +177,4 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
