@@ -1,4 +1,4 @@
-# `just` lists the recipes. CI runs `just check` and `just test-all`, nothing else.
+# `just` lists the recipes. CI runs `just check`, `just smoke` and `just test-all`, nothing else.
 
 export PATH := justfile_directory() / ".venv/bin" + ":" + env("PATH")
 
@@ -10,8 +10,8 @@ default:
 setup:
     ./.ci/setup
 
-# Check format, lint, types, imports, sizes, house rules, generated files and lock
-check: format-check lint types imports size house generated lock-check
+# Check format, lint, types, imports, sizes, house rules, generated files and lock; warn of old figures
+check: format-check lint types imports size house generated lock-check ages
 
 # Run the quick tests
 test *ARGS:
@@ -25,9 +25,19 @@ test-all *ARGS:
 prove *ARGS:
     python tools/prove.py {{ ARGS }}
 
-# Measure speed as ratios to plain SQLite and write docs/benchmarks/
+# Measure speed as ratios and write docs/benchmarks/: everything, or `--parts`, `--bars [NAME ...]`, `--stages`
 bench *ARGS:
     python -m bench.run {{ ARGS }}
+
+# Compare statements, bytes and ratios to bare SQLite with bench/smoke.json; `--record` writes it anew
+smoke *ARGS:
+    python -m bench.smoke {{ ARGS }}
+
+# What a release must pass: all checks, no published figure older than its code, the smoke bench, all tests
+release: check
+    python tools/bench_ages.py --strict
+    python -m bench.smoke
+    python -m pytest -n 2 --dist loadfile
 
 # Measure retrieval: `just eval --data SETS --vectors FILE --work DIR`; docs/evaluation.md says where SETS come from
 eval *ARGS:
@@ -104,3 +114,8 @@ generated:
 lock-check:
     @echo "== lock"
     python tools/lock_check.py
+
+[private]
+ages:
+    @echo "== ages of published figures"
+    python tools/bench_ages.py

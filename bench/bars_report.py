@@ -1,4 +1,4 @@
-"""Bars to files: `bars.json`, one record a bar with its commit and paths, and the table `bars.md`."""
+"""Bars to files: `bars.json`, a record for each with commit and paths, and the table `bars.md`."""
 
 import json
 from datetime import UTC, datetime
@@ -50,10 +50,10 @@ def table(records: Records) -> str:
     lines = [
         "# Bars: speed as ratios",
         "",
-        "Written by `just bench --bars --work-dir DIR`. Both sides of a ratio are measured in turns in",
-        "one run and compared by their medians: processor time of all threads, and the clock. A bar",
-        "is met when both are. What is measured how stands in `bench/bars.py`; raw figures, sizes,",
-        "and the paths that each bar depends on are in [bars.json](bars.json).",
+        "Written by `just bench --bars --work-dir DIR`. Both sides of a ratio are measured in",
+        "turns in one run and compared by their medians: processor time of all threads, and the",
+        "clock. A bar is met when both are. What is measured how stands in `bench/bars.py`; raw",
+        "figures and the paths that each bar depends on are in [bars.json](bars.json).",
         "",
         "| bar | memories | CPU | clock | must | aim | |",
         "|---|---|---|---|---|---|---|",
@@ -108,9 +108,9 @@ def _is_current(record: Record, code: dict[str, object], bench: Bench) -> bool:
 
 def _row(bar: Bar, record: Record | None) -> str:
     if record is None:
-        sizes, cpu, wall, state = bar.sizes, "–", "–", "not measured"
+        sizes, cpu, wall, state = bar.sizes, "-", "-", "not measured"
     elif "skipped" in record:
-        sizes, cpu, wall, state = record["sizes"], "–", "–", f"skipped: {record['skipped']}"
+        sizes, cpu, wall, state = record["sizes"], "-", "-", f"skipped: {record['skipped']}"
     else:
         figures = record["figures"]
         sizes, cpu, wall = record["sizes"], figures["cpu_ratio"], figures["wall_ratio"]

@@ -1,12 +1,12 @@
 """Bars of search: scoped, filtered, without an index, beside its bare parts, and growing."""
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import corpus, meaning, measure, memories, prepared
-from bench.measure import Skipped, Sides, say
+from bench.measure import Sides, Skipped, say
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Hits, Scope
 from memory_mesh.policy.text import analyze
@@ -25,7 +25,7 @@ _FTS = (
     "WHERE live MATCH ? ORDER BY rank LIMIT 10"
 )
 Ask = Callable[[str], object]
-Read = Mapping[str, Any]
+Read = dict[str, Any]
 SEES_ALL: Read = {"across": prepared.EVERYTHING}
 READERS: dict[str, Read] = {
     "1 %": {"scope": Scope(memories.ONE_PERCENT), "across": ("session",)},
@@ -107,9 +107,7 @@ def rare_words(bench: "Bench", size: int) -> Sides:
     return sides
 
 
-def _beside(
-    bench: "Bench", over: Ask, under: Ask, *, questions: list[str] | None = None
-) -> Sides:
+def _beside(bench: "Bench", over: Ask, under: Ask, *, questions: list[str] | None = None) -> Sides:
     """The same questions to both, in turns."""
     asked = questions or corpus.queries()[: bench.questions]
     for question in asked[:_WARM]:

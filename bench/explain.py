@@ -14,11 +14,10 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import corpus, measure
+from bench import corpus, measure, report
 from bench.measure import say
 from memory_mesh.sync import MemoryMesh
 
@@ -45,7 +44,7 @@ def main() -> int:
             measured = _measured(mesh, corpus.queries()[: options.questions])
     measured = {
         "command": "python -m bench.explain" + (" --meaning" if options.meaning else ""),
-        "date": datetime.now(UTC).date().isoformat(),
+        **report.stamp(),
         "memories": options.memories,
         "questions": options.questions,
         **measured,

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import corpus, measure
+from bench import corpus, measure, report
 from bench.measure import Figures, say
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.flows import linking
@@ -76,7 +76,7 @@ def main() -> None:
             figures = measured(Path(work), options.memories, options.rounds)
         else:
             figures = share_found(Path(work), _texts(options.texts, options.tenants))
-    text = json.dumps(figures, indent=2)
+    text = json.dumps(report.stamp() | figures, indent=2)
     say(text)
     if options.out is not None:
         name = "linking.json" if options.texts is None else "linking_found.json"

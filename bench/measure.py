@@ -82,7 +82,7 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-class Skipped(Exception):  # noqa: N818 - no error: the reason is published
+class Skipped(Exception):
     """A measurement cannot be made here; the message says why."""
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench import corpus
 from memory_mesh.model import Embedding, Scope, Space
@@ -38,9 +38,8 @@ _DOCUMENTS_FROM = 50_000 * _BLOCK  # texts that no memory of its own has
 _DOCUMENT_TEXTS = 4
 _RARE = slice(20_000, 50_000)  # of the vocabulary, from frequent to rare
 _KINDS = ("fact", "fact", "fact", "decision", "preference", "event", "finding", "task", "insight")
-_SPEAKERS = (
-    "Ann Ben Cara Dan Eve Finn Gina Hal Iris Jon Kim Leo Mia Ned Olga Paul Quin Rosa Sam Tess"
-).split()
+_NAMES = "Ann Ben Cara Dan Eve Finn Gina Hal Iris Jon Kim Leo Mia Ned Olga Paul Rosa Sam Tess"
+_SPEAKERS = _NAMES.split()
 _FIRST_DAY = datetime(2026, 1, 5, 9, tzinfo=UTC)
 _CLUSTERS = 2_000
 _SPREAD = 0.6  # of a text around its cluster; neighbours then have a cosine of about 0.7
@@ -55,7 +54,7 @@ class Unit:
     rows: int = 1
 
 
-def items(first: int, last: int, seed: int = corpus.SEED) -> Iterator[dict[str, object]]:
+def items(first: int, last: int, seed: int = corpus.SEED) -> Iterator[dict[str, Any]]:
     """Memories number `first` up to and without `last`, as `add_many` takes them."""
     for block in range(first // _BLOCK, -(-last // _BLOCK)):
         start = block * _BLOCK
@@ -120,10 +119,11 @@ def _centres() -> "NDArray[np.float32]":
 
     chance = np.random.default_rng(corpus.SEED)
     centres = chance.standard_normal((_CLUSTERS, DIMENSION), np.float32)
-    return centres / np.linalg.norm(centres, axis=1, keepdims=True)
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    return centres
 
 
-def _block(number: int, seed: int) -> Iterator[dict[str, object]]:
+def _block(number: int, seed: int) -> Iterator[dict[str, Any]]:
     chance = random.Random(f"{seed} memories {number}")
     start = number * _BLOCK
     texts = corpus.texts(start, start + _BLOCK, seed)
@@ -133,7 +133,7 @@ def _block(number: int, seed: int) -> Iterator[dict[str, object]]:
         speakers = chance.sample(_SPEAKERS, 2)
         began = _FIRST_DAY + timedelta(minutes=3 * number, hours=place)
         for turn in range(unit.rows):
-            item: dict[str, object] = {
+            item: dict[str, Any] = {
                 "content": _shaped(unit.form, next(texts), longer),
                 "scope": Scope(unit.project, None, session),
                 "kind": chance.choice(_KINDS),
@@ -172,5 +172,5 @@ def _shaped(form: str, text: str, longer: Iterator[str]) -> str:
         return f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines or [title])
     if form == "document":
         paragraphs = [next(longer) for _ in range(_DOCUMENT_TEXTS)]
-        return f"# {text.split('.')[0]}\n\n" + "\n\n".join(paragraphs)
+        return f"# {text.partition('.')[0]}\n\n" + "\n\n".join(paragraphs)
     return text

@@ -20,6 +20,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench import report
 from memory_mesh.mirror import Mirror
 from memory_mesh.sync import MemoryMesh
 
@@ -35,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure with and without git; 1 when a limit is passed or an edit was not taken over."""
     options = _options(arguments)
     os.environ["MEMORY_MESH_EMBEDDER"] = "none"
-    figures: dict[str, object] = {"files": options.files, "changes": CHANGES, "limit": LIMIT}
+    figures: dict[str, object] = {**report.stamp(), "files": options.files}
+    figures |= {"changes": CHANGES, "limit": LIMIT}
     good = True
     for name in ("plain", "git"):
         with tempfile.TemporaryDirectory(prefix="memory-mesh-bench-") as folder:

@@ -50,7 +50,7 @@ BARS = (
 )
 
 
-def code() -> dict[str, object]:
+def code() -> Provenance:
     """Which code runs; to be asked at the start, for a checkout can move on during a long run."""
     return {
         "commit": _git("rev-parse", "HEAD"),
@@ -58,24 +58,27 @@ def code() -> dict[str, object]:
     }
 
 
-def provenance_of(paths: Sequence[str], measured: dict[str, object] | None = None) -> Provenance:
-    """Date, commit and the paths that figures depend on; `tools/bench_ages.py` reads them."""
+def stamp(measured: Provenance | None = None, paths: Sequence[str] = ()) -> Provenance:
+    """Date, commit, and the paths that figures depend on; `tools/bench_ages.py` reads them.
+
+    Without paths those of docs/benchmarks/paths.toml count.
+    """
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         **(code() if measured is None else measured),
-        "paths": list(paths),
+        **({"paths": list(paths)} if paths else {}),
     }
 
 
 def stamped(
     figures: Figures,
     sizes: dict[str, int],
-    measured: dict[str, object],
-    paths: Sequence[str] = ("src/memory_mesh",),
+    measured: Provenance,
+    paths: Sequence[str] = (),
 ) -> dict[str, object]:
     """A part's figures with what was measured, when and on what."""
     return {
-        **provenance_of(paths, measured),
+        **stamp(measured, paths),
         "seed": corpus.SEED,
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,

@@ -4,10 +4,10 @@
     python -m bench.run --parts add,search      some parts; the figures of the others stay
     python -m bench.run --bars [NAME ...]       all bars (bench/bars.py), or those named
     python -m bench.run --stages                the share of each stage (bench/stages.py)
-    python -m bench.run --small 2000 --large 8000 --namespaces 50 --size 2000 --out DIR   a rehearsal
+    python -m bench.run --small 2000 --large 8000 --namespaces 50 --size 2000 --out DIR    rehearse
 
-Stores are kept under --work-dir, so that an interrupted load goes on where it stopped; with --resume
-what was measured on this very commit is not measured again.
+Stores are kept under --work-dir, so that an interrupted load goes on where it stopped; with
+--resume, what was measured on this very commit is not measured again.
 """
 
 import argparse

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import report
 from memory_mesh.engines.embedders import static, windows
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.engines.model_files import find_static
@@ -97,6 +98,7 @@ def main() -> int:
     if folder:
         variants[Path(folder).name] = partial(of_model, Path(folder))
     figures: Figures = {
+        **report.stamp(),
         "questions": {name: len(questions) for name, (_, questions) in sets.items()},
         "variants": {
             name: {set_: ranked(make(), *found) for set_, found in sets.items()}

@@ -15,12 +15,12 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 from unittest import mock
 
+from bench import report as report_of
 from memory_mesh.errors import MeshError
 from memory_mesh.fastdataclass import replace
 from memory_mesh.policy.learning import trace_groups
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sweep", action="store_true", help="try other thresholds, on dev only")
     parser.add_argument("--dry", action="store_true", help="write no report")
     options = parser.parse_args(arguments)
-    report: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat(), "half": options.half}
+    report: dict[str, Any] = {**report_of.stamp(), "half": options.half}
     for embedder in EMBEDDERS:
         projects, model = read(options.half, embedder)
         if projects is None:

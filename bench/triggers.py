@@ -15,10 +15,10 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench import report
 from memory_mesh.model.trigger import MatchContext, Triggered
 from memory_mesh.policy.ranking import profiles
 from memory_mesh.policy.triggers import matching, selecting
@@ -42,7 +42,7 @@ def main() -> int:
     if not os.environ.get("MEMORY_MESH_MODEL_DIR"):
         parser.error("set MEMORY_MESH_MODEL_DIR to a model's folder; see memory-mesh models")
     measured = measure(options.half)
-    text = json.dumps(measured, indent=2)
+    text = json.dumps(report.stamp() | measured, indent=2)
     print(text)
     if options.write:
         (OUT / f"triggers-{options.half}.json").write_text(text + "\n", encoding="utf-8")
@@ -55,7 +55,6 @@ def measure(half: str) -> Figures:
     rows: Rows = [json.loads(line) for line in lines]
     return {
         "command": f"python -m bench.triggers --half {half}",
-        "date": datetime.now(UTC).date().isoformat(),
         "memories": len(rows),
         "matching": _matching(rows),
         "searching": _searching(rows),

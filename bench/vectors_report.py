@@ -7,10 +7,11 @@ import platform
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeAlias
+
+from bench import report
 
 Figures: TypeAlias = dict[str, float | int | str | None]
 _PACKAGES = ("lancedb", "numpy", "pyarrow", "pylance")
@@ -41,7 +42,7 @@ def write(path: Path, results: Mapping[str, object]) -> None:
     """The results with date, command and versions; no path of this machine."""
     path.parent.mkdir(parents=True, exist_ok=True)
     told = {
-        "date": datetime.now(UTC).date().isoformat(),
+        **report.stamp(),
         "command": _command(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
