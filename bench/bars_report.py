@@ -116,7 +116,7 @@ def _row(bar: Bar, record: Record | None) -> str:
         sizes, cpu, wall = record["sizes"], figures["cpu_ratio"], figures["wall_ratio"]
         state = "aim reached" if record["aim_reached"] else "met" if record["met"] else "missed"
         state += ", rehearsal" if record["rehearsal"] else ""
-    shown = " / ".join(f"{size:,}" for size in sizes) or "1,000"
+    shown = " / ".join(f"{size:,}" for size in sizes) or "few"
     return f"| {bar.text} | {shown} | {cpu} | {wall} | ≤ {bar.must:g} | {bar.aim:g} | {state} |"
 
 
