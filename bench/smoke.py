@@ -1,4 +1,4 @@
-"""A quick guard for CI: counts that cannot flicker, then ratios to bare SQLite; some 10 to 20 CPU-s.
+"""A quick guard for CI: counts that cannot flicker, then ratios to bare SQLite; 10 to 20 CPU-s.
 
     python -m bench.smoke             compare with bench/smoke.json; 1 if something became dearer
     python -m bench.smoke --record    write bench/smoke.json anew, after a change that is meant
