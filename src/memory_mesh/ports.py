@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 
-from memory_mesh.keyword_port import Keywords
+from memory_mesh.keyword_ports import Keywords
 from memory_mesh.model import (
     Block,
     Body,

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,7 +106,7 @@ def drafts() -> Iterator[dict[str, object]]:
 
 ALL = {"across": ["project", "agent", "session"]}
 MINE = {"scope": Scope("p1", None, "s1")}
-QUESTIONS = {
+QUESTIONS: dict[str, tuple[str, dict[str, Any], int]] = {
     "rare words": ("mark17 mark23", ALL, 15),
     "common words": ("note harbour lamp mark41", ALL, 17),
     "a misspelt word": ("umbrela in the harbour", ALL, 20),
@@ -186,7 +187,7 @@ def calls_of(function) -> Iterator[list[object]]:
         sys.setprofile(None)
 
 
-ASKED = [
+ASKED: list[tuple[str, dict[str, Any]]] = [
     ("mark17 mark23", ALL),
     ("the harbour", ALL),
     ("the harbour", MINE),

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.keyword_port import Keywords
+from memory_mesh.keyword_ports import Keywords
 from memory_mesh.model import Lens, Match, Matches
 from memory_mesh.model.query import AllOf, AnyOf, Expression, Name, Postings
 from memory_mesh.policy.ranking import term_budget

@@ -105,8 +105,7 @@ class SearchVerbs(View):
             if also:
                 hits = self._of_several(also, question, filter, use_cache=use_cache, rerank=rerank)
             else:
-                reranking = self._reranking(rerank)
-                hits = self._recall(question, use_cache=use_cache, reranking=reranking)
+                hits = self._recall(question, use_cache=use_cache, rerank=rerank)
             span.answered(hits)
         return hits
 
@@ -173,9 +172,10 @@ class SearchVerbs(View):
         *,
         use_cache: bool = True,
         recorded: bool = True,
-        reranking: "Reranking | None" = None,
+        rerank: bool | Reranker | None = False,
     ) -> Hits:
         """Runs a ready query; if it is not recorded, it leaves no recall block."""
+        reranking = self._reranking(rerank)
         access = self._access()
         if not recorded:
             access = replace(access, yamo=False)

@@ -251,7 +251,7 @@ def _transaction(db: Connection, path: Path, end: float) -> Iterator[None]:
     """A read transaction over a store that we may read."""
     db.execute("BEGIN")
     try:
-        patiently(path, lambda: opening.check_reader(db), end)
+        patiently(path, lambda: opening.begin_reading(db), end)
         yield
     finally:
         if db.in_transaction:

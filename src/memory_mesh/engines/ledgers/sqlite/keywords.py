@@ -21,7 +21,7 @@ _CLOSE = 4  # words that may stand between the words of one name
 
 
 class SqliteKeywords:
-    """Implements `keyword_port.Keywords` for one lens.
+    """Implements `keyword_ports.Keywords` for one lens.
 
     `few` are all texts that the lens sees, with their versions, where a filter leaves few.
     """

@@ -117,8 +117,13 @@ def migrated(db: Connection) -> int:
     return found
 
 
-def check_reader(db: Connection) -> None:
-    """Refuse to read what a newer version says we would misread; the head is read with it."""
+def check_reader(db: sqlite3.Connection) -> None:
+    """Refuse to read what a newer version says we would misread."""
+    _checked(db, "min_reader")
+
+
+def begin_reading(db: Connection) -> None:
+    """Checks a reader of today's schema, and reads the head with it."""
     db.stands = _checked(db, f"min_reader, {rows.HEAD}")[1:]
 
 

@@ -42,7 +42,7 @@ from memory_mesh.model import (
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memory_mesh.keyword_port import Keywords
+    from memory_mesh.keyword_ports import Keywords
     from memory_mesh.model.query import Similar, Vectored
 
 _MOST_SORTED = 1_000  # memories that a listing sorts rather than walk all to find them in order
