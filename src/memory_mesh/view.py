@@ -7,6 +7,7 @@ verbs (verbs/) are methods of a view; each asks it for an `Access` and calls one
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
+from operator import is_
 
 from memory_mesh import flows, telemetry
 from memory_mesh.config import Config
@@ -27,7 +28,7 @@ from memory_mesh.policy.arguments import check_text, member
 from memory_mesh.policy.audience import AUDIENCE, lens_of, parsed_filter
 from memory_mesh.policy.calls import checked
 from memory_mesh.policy.writing.trust import ceiling, is_authoritative
-from memory_mesh.ports import Redactor, Snapshot
+from memory_mesh.ports import Embedder, Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
 from memory_mesh.typed import TYPE_CHECKING, Self
 
@@ -68,6 +69,7 @@ class View:
         self._channel = member("channel", Channel, channel)
         self._owner, self._closed = owner, False
         self._kind = ceiling(self._channel)  # of what this view learns
+        self._kept: tuple[tuple[object, ...], Access] | None = None  # and what it was made of
 
     def _of_same_store(
         self,
@@ -143,6 +145,27 @@ class View:
     def _access_to(self, opened: OpenStore) -> Access:
         config = self._config
         namespace, redactor = config.namespace, opened.redactor(config.namespace)
+        traced = opened.redactor(namespace, of_traces=True)
+        embedder = opened.embedder() if self._meaning else None
+        made_of = (opened, config, redactor, traced, embedder)
+        if self._kept is not None and all(map(is_, made_of, self._kept[0])):
+            return self._kept[1]
+        access = self._new_access(opened, redactor, traced, embedder)
+        stated = Scope(None, config.agent_id, config.session)
+        if (
+            access.reader == stated
+        ):  # a project may get further names, and a placeholder another key
+            self._kept = made_of, access
+        return access
+
+    def _new_access(
+        self,
+        opened: OpenStore,
+        redactor: Redactor | None,
+        traced: Redactor | None,
+        embedder: Embedder | None,
+    ) -> Access:
+        config, namespace = self._config, self._config.namespace
         agent = prepare.redact_identity(redactor, config.agent_id)
         stored = prepare.redact_scope(redactor, Scope(config.project, None, config.session))
         return Access(
@@ -154,9 +177,9 @@ class View:
             reader=self._named(opened, Scope(stored.project, agent, stored.session)),
             kind=self._kind,
             yamo=config.enable_yamo,
-            embedder=opened.embedder() if self._meaning else None,
+            embedder=embedder,
             redactor=redactor,
-            trace_redactor=opened.redactor(namespace, of_traces=True),
+            trace_redactor=traced,
             raw_input=config.raw_input,
             index=opened.existing_index,
             seal=opened.sealer(namespace),

@@ -18,8 +18,13 @@ ASCII = st.text(st.characters(min_codepoint=0, max_codepoint=127))
 
 
 def test_a_word_is_worked_out_once():
-    asked = []
-    table = KnownWords(lambda word: asked.append(word) or len(word))
+    asked: list[str] = []
+
+    def length(word: str) -> int:
+        asked.append(word)
+        return len(word)
+
+    table = KnownWords(length)
     assert [table[word] for word in ("one", "three", "one")] == [3, 5, 3]
     assert asked == ["one", "three"]
 
