@@ -19,6 +19,7 @@ COMMITTING = ("flows/", "engines/", "testing/")
 REDACTING = (
     "flows/prepare.py",
     "flows/redact_parts.py",  # of prepare alone
+    "flows/redact_filter.py",  # the same
     "process/redactor.py",
     "policy/privacy/",
 )

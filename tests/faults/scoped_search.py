@@ -37,7 +37,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.audience import seen_through
 from memory_mesh.testing.clock import FrozenClock
-from memory_mesh.testing.ledger_contract import entry, made, word
+from memory_mesh.testing.ledger_values import entry, made, word
 from tests.faults.report import Progress, Report, Ticker, silent
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

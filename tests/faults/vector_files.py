@@ -21,6 +21,7 @@ import numpy as np
 from memory_mesh import safekeeping
 from memory_mesh.engines.ledgers.sqlite import exact_scan, file_scan, vector_file
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
+from memory_mesh.flows import nearest as plan
 from memory_mesh.model import Embedding, Lens, Question, Space
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -90,7 +91,7 @@ def near(ledger: SqliteLedger, asked: bytes, limit: int = LIMIT) -> Found:
     """The nearest versions and their cosines."""
     with ledger.read(NAMESPACE) as snapshot:
         lens = Lens(datetime(2100, 1, 1, tzinfo=UTC))
-        found = snapshot.near(Question(Hashed.space, asked, limit), lens).found
+        found = plan.nearest(snapshot, Question(Hashed.space, asked, limit), lens).found
     return [(each.version, each.cosine) for each in found]
 
 

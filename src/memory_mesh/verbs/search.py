@@ -80,14 +80,9 @@ class SearchVerbs(View):
             rerank: False: without a reranker; or an object with rank(query, texts) to use once.
         """
         lens = self._lens(
-            scope,
-            filter=filter,
-            across=across,
-            include=include,
-            as_of=as_of,
-            valid_at=valid_at,
+            scope, filter=filter, across=across, include=include, as_of=as_of, valid_at=valid_at,
             named=False,
-        )
+        )  # fmt: skip
         question = Query(
             check_text(query, "query"),
             lens,
