@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Set as AbstractSet
 from functools import cache
 
-from memory_mesh.policy.text.known_words import LONGEST, KnownWords
+from memory_mesh.policy.text import LONGEST, KnownWords
 
 ENOUGH_DIGITS = 6  # the fewest in any number a rule knows
 LONG_WORD = 50  # the shortest token that has neither prefix nor hint

@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from memory_mesh.errors import InvalidInput
-from memory_mesh.policy.scrub import chunking, normalising, structure, tokens
+from memory_mesh.policy.scrub import normalising, tokens
 from memory_mesh.policy.scrub.annotating import annotated
 from memory_mesh.policy.scrub.forms import Form, form_of
 from memory_mesh.policy.scrub.parts import Chunk, Piece, Scrubbed, Unit
@@ -66,6 +66,8 @@ def scrub(
 
 def chunks_of(content: str) -> tuple[Chunk, ...]:
     """Returns the chunks of a stored content, the same as `scrub` returned."""
+    from memory_mesh.policy.scrub import chunking
+
     chunks, _ = validated(annotated(chunking.pieces_of(content, IN_MESH)), IN_MESH)
     return chunks
 
@@ -91,6 +93,8 @@ def _cleaned(text: str, settings: Settings, form: Form | None, removed: list[str
     """Runs stages 1 to 3 until they change nothing more."""
     if not settings.enabled:
         return text if text.strip() else ""
+    from memory_mesh.policy.scrub import structure  # a plain line needs no stage
+
     for _ in range(_PASSES):
         seen = form or form_of(text)
         before, (text, gone) = text, structure.cleaned(text, seen)
@@ -110,6 +114,8 @@ def _hidden(
     content: str, settings: Settings, form: Form | None, hide: Redact
 ) -> tuple[str, list[Piece]]:
     """Returns content and pieces in which no private value shows, with or without markup."""
+    from memory_mesh.policy.scrub import chunking
+
     for _ in range(_PASSES):
         pieces = chunking.pieces_of(content, settings)
         private = _private(content, pieces, hide)

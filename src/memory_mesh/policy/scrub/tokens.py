@@ -13,7 +13,7 @@ from functools import cache
 from itertools import accumulate
 
 from memory_mesh.policy.scrub.parts import Span
-from memory_mesh.policy.text.known_words import KnownWords
+from memory_mesh.policy.text import KnownWords
 
 _LONGEST_WORD = 16
 _SLICE = 8  # a longer run is cut into such parts

@@ -20,7 +20,7 @@ from itertools import groupby, islice, pairwise
 
 import Stemmer
 
-from memory_mesh.policy.text.known_words import KnownWords
+from memory_mesh.policy.text import KnownWords
 from memory_mesh.typed import Literal
 
 ANALYZER = 2  # raise it when a text gives other terms: upkeep then writes those of stores anew

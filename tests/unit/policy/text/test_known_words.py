@@ -6,11 +6,11 @@ import re
 from hypothesis import given, settings, strategies as st
 
 from bench import corpus
+from memory_mesh.policy import text as known_words
 from memory_mesh.policy.privacy import gate
 from memory_mesh.policy.privacy.gate import Hints
 from memory_mesh.policy.scrub import tokens
-from memory_mesh.policy.text import analyze, known_words
-from memory_mesh.policy.text.known_words import KnownWords
+from memory_mesh.policy.text import KnownWords, analyze
 
 HINTS = (*gate.HINTS, *gate.DIGITS_HINTS, "a", " ", "ab c", "c  d")
 TABLE = Hints(HINTS)

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 
 from memory_mesh.engines.ledgers.sqlite import (
     conflicts,
-    marks,
     projects,
     rows,
     schema,
@@ -16,8 +15,6 @@ from memory_mesh.engines.ledgers.sqlite import (
     visibility,
 )
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
-from memory_mesh.engines.ledgers.sqlite.keeping.packing import packed
-from memory_mesh.engines.ledgers.sqlite.new_rows import NewRows, lives
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Commit,
@@ -243,11 +240,15 @@ def _put_all(
     """New versions, and their memories' numbers; earlier versions are closed, never changed."""
     if not puts:
         return {}
+    from memory_mesh.engines.ledgers.sqlite import marks
+    from memory_mesh.engines.ledgers.sqlite.new_rows import NewRows  # a search writes none
+
     seq, audiences = under
     new, numbers = NewRows(db, seq), dict[str, int]()
     marking: list[tuple[int, Memory, set[int]]] = []
     for put in puts:
         audience, marked = audiences.number(put.memory.scope), set[int]()
+        live = put.memory.status is Status.ACTIVE
         if put.memory.id in known:
             new.write()  # in the order of the puts
             number, text, before, marked = _close(db, put, audiences)
@@ -256,9 +257,9 @@ def _put_all(
         else:
             number, text = new.begin(put.memory), 0
         numbers[put.memory.id] = number
-        audiences.count(audience, int(lives(put.memory)))
+        audiences.count(audience, int(live))
         if put.wording is not None:
-            text = new.word(number, put.wording, live=lives(put.memory))
+            text = new.word(number, put.wording, live=live)
         new.open(put, number, text, audience)
         marking.append((number, put.memory, marked))
     new.write()
@@ -271,6 +272,8 @@ def _close(
     db: sqlite3.Connection, put: Put, audiences: visibility.Audiences
 ) -> tuple[int, int, int, set[int]]:
     """End a memory's open version; its number, and the text, audience and marks it had."""
+    from memory_mesh.engines.ledgers.sqlite import marks
+
     memory = put.memory
     number, today, version, text, was, audience, *said = db.execute(
         "SELECT m.number, m.status, v.number, v.text, v.status, v.audience, v.extra, v.tags "
@@ -284,7 +287,9 @@ def _close(
     if today != memory.status:
         with sums.renewed(db, "memory", number):
             db.execute("UPDATE memory SET status = ? WHERE number = ?", (memory.status, number))
-    _settle(db, text, was=was == Status.ACTIVE, live=not put.wording and lives(memory))
+    _settle(
+        db, text, was=was == Status.ACTIVE, live=not put.wording and memory.status is Status.ACTIVE
+    )
     audiences.count(audience, -int(was == Status.ACTIVE))
     return number, text, audience, marks.stored(*said)
 
@@ -334,6 +339,8 @@ def chain(
     db: sqlite3.Connection, head: Head, seq: int, entries: Sequence[Entry]
 ) -> tuple[int, bytes]:
     """Seal the entries one after another; the new end of the chain."""
+    from memory_mesh.engines.ledgers.sqlite.keeping.packing import packed  # a search seals none
+
     position, hashed = head.position, head.hash
     salts, sealed = os.urandom(audit.SALT * len(entries)), list[tuple[object, ...]]()
     for number, entry in enumerate(entries):

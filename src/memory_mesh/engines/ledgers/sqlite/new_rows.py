@@ -12,7 +12,7 @@ import sqlite3
 
 from memory_mesh.engines.ledgers.sqlite import rows, vectors
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
-from memory_mesh.model import Memory, Put, Status, TextVectors, Wording
+from memory_mesh.model import Memory, Put, TextVectors, Wording
 from memory_mesh.typed import TypeAlias
 
 Row: TypeAlias = tuple[object, ...]
@@ -95,8 +95,3 @@ class NewRows:
         for made in self._vectors:
             vectors.add(self._db, made, self._seq)
         self._vectors.clear()
-
-
-def lives(memory: Memory) -> bool:
-    """Whether a default read could return it."""
-    return memory.status is Status.ACTIVE

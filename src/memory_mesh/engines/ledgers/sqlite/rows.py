@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 from memory_mesh.engines.ledgers.sqlite.faults import of_rows
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
-from memory_mesh.engines.ledgers.sqlite.keeping.packing import unpacked
 from memory_mesh.fastdataclass import fields
 from memory_mesh.formats.compact_json import writer
 from memory_mesh.model import (
@@ -280,8 +279,11 @@ def block(row: Row) -> Block:
 @of_rows
 def entry(row: Row) -> Entry:
     """The part a chained and a recall block share."""
+    from memory_mesh.engines.ledgers.sqlite.keeping.packing import unpacked  # of blocks
+
     id_, operation, agent, at, memories, wire, metadata = row
     said = unpacked(metadata, memories, at)
+
     return Entry(
         id=id_,
         operation=Operation(operation),

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.engines.ledgers import migrations
-from memory_mesh.engines.ledgers.sqlite.keeping import packing, sums
+from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import StoreError, StoreIsDamaged
 from memory_mesh.policy.writing import audit
 from memory_mesh.process.private import make_file
@@ -149,6 +149,8 @@ def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
 
 def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> None:
     """One step is one transaction, together with its number."""
+    from memory_mesh.engines.ledgers.sqlite.keeping import packing
+
     for name, function in _FUNCTIONS.items():
         db.create_function(name, 1, function, deterministic=True)
     db.create_function("packed", 3, packing.packed, deterministic=True)
