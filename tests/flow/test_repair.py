@@ -41,7 +41,7 @@ def test_keyword_tables_that_were_emptied_are_filled_again(tmp_path: Path) -> No
     assert _found(tmp_path) == 30
 
 
-@pytest.mark.parametrize("table", ["live_data", "live_idx", "live_docsize"])
+@pytest.mark.parametrize("table", ["live_data", "live_idx", "live_docsize", "metadata_mark"])
 def test_pages_of_keyword_tables_and_indexes_that_cannot_be_read_are_made_anew(
     tmp_path: Path, table: str
 ) -> None:

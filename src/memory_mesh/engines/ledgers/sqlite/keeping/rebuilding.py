@@ -22,6 +22,7 @@ _SALVAGE = (
     "a new store: memory-mesh salvage --to FOLDER"
 )
 _KEYWORDS = ("live", "rest", "skill_live")
+_MARKS = "metadata_mark"
 _PARTS = ("", "_data", "_idx", "_content", "_docsize", "_config")
 _OPEN = "SELECT text FROM version WHERE recorded_until IS NULL AND status = 'active'"
 
@@ -100,14 +101,14 @@ def _derived(db: sqlite3.Connection) -> list[str]:
 
 
 def _anew(db: sqlite3.Connection) -> list[str]:
-    """Makes the keyword tables anew where their own pages cannot even be emptied.
+    """Makes the keyword tables and the marks anew where their pages cannot even be emptied.
 
     Their entries are taken out of the schema, so that SQLite does not walk them; the rewrite that
     follows leaves their pages out.
     """
     with schema.empty("") as blank:  # the file's own statements may be damaged
         made = dict(blank.execute("SELECT name, sql FROM sqlite_master").fetchall())
-    names = [table + part for table in _KEYWORDS for part in _PARTS]
+    names = [*(table + part for table in _KEYWORDS for part in _PARTS), _MARKS]
     marks = ", ".join("?" * len(names))
     db.execute("PRAGMA writable_schema = ON")
     try:
@@ -118,7 +119,7 @@ def _anew(db: sqlite3.Connection) -> list[str]:
     finally:
         db.execute("PRAGMA writable_schema = RESET")
     with _transaction(db):
-        for table in _KEYWORDS:
+        for table in (*_KEYWORDS, _MARKS):
             db.execute(made[table])
         done = _counted(db)
         fill_keywords(db)
