@@ -8,6 +8,7 @@ from memory_mesh.evaluation.storing import Held, projects
 from memory_mesh.evaluation.suite import SESSION
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Hit, Hits, Scope
+from memory_mesh.policy.filters import canonical, parse
 from memory_mesh.policy.scrub import tokens
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any
@@ -126,7 +127,8 @@ def search_options(options: Mapping[str, object], scopes: Sequence[str] = ()) ->
         listed = ", ".join("'" + name.replace("'", "''") + "'" for name in named)
         either = f"(project IN ({listed}) OR project IS NULL)"
         told["across"] = (*_across(told), "project")
-        told["filter"] = f"({told['filter']}) AND {either}" if told.get("filter") else either
+        given = canonical(parse(told["filter"])) if told.get("filter") else None
+        told["filter"] = f"({given}) AND {either}" if given else either
     return told
 
 

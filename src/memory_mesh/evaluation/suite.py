@@ -248,7 +248,7 @@ class _Reading:
         if type(limit) is not int or not 1 <= limit <= 10 * DEPTH:
             raise self._wrong(where, f"limit must be a whole number from 1 to {10 * DEPTH}")
         try:
-            parse_filter(str(found.get("filter") or "pinned"))
+            parse_filter(found.get("filter") or "pinned")
         except FilterError as error:
             raise self._wrong(where, str(error)) from None
         across = found.get("across", [])
