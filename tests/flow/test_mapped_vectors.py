@@ -139,6 +139,18 @@ def test_the_file_is_filled_up_when_it_is_far_behind(store, monkeypatch):
     assert right(store)
 
 
+def test_a_process_that_asks_often_holds_a_matrix_and_answers_the_same(store):
+    ledger = SqliteLedger(store, FrozenClock())
+    for number in range(exact_scan.HELD_AFTER + 5):
+        asked = vector(f"question {number}")
+        assert agree(near(ledger, asked), compared(store, asked))
+    assert [tail.rows for tail in ledger._tails._held.values()] == [TEXTS]
+    with opened(store) as mesh:
+        mesh.add("written after the matrix was loaded")
+    assert near(ledger, vector("written after the matrix was loaded"), 1)[0][1] > 0.999
+    ledger.close()
+
+
 def test_two_spaces_have_two_files_and_do_not_mix(store):
     altered(
         store,

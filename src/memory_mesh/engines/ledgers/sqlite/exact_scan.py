@@ -2,7 +2,8 @@
 
 Few are held in one matrix per namespace and space: a process loads each once and then only what is
 new (`number > last`). Of many the vector file beside the database holds all but the newest (see
-`file_scan`), so that a new process need not load them. All matrices of a process together stay
+`file_scan`), so that a new process need not load them; one that asks often loads up to HELD_BYTES,
+which is twice as fast. All matrices of a process together stay
 under CAP_BYTES: the least recently used go first. What alone is larger and in no file, in a folder
 that cannot be written for one, is streamed from the ledger in blocks at every search.
 """
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 Best: TypeAlias = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
 Key: TypeAlias = tuple[str, int]  # which file in which of its lives, and the space in it
 CAP_BYTES = 256 * 1024 * 1024  # all matrices of a process
+HELD_BYTES = 32 * 1024 * 1024  # a matrix that is loaded though there is a file
+HELD_AFTER = 32  # searches of a process: then it has paid for the loading of such a matrix
 FILE_FROM = 2_048  # vectors of which a file is made; below that a matrix is as fast
 FEW = 512  # vectors that are read from the ledger one by one
 ALONE = 400_000  # values: OpenBLAS starts its threads for a product of more than 460,800
@@ -95,6 +98,7 @@ class Tails:
     def __init__(self) -> None:
         self._held: OrderedDict[Key, Tail] = OrderedDict()
         self._files: VectorFiles | None = None
+        self._asked: dict[Key, int] = {}  # searches of a file
         self._mutex = threading.Lock()
 
     def against(
@@ -106,6 +110,9 @@ class Tails:
         """
         database = getattr(db, "path", None)
         if floor or highest <= FILE_FROM or database is None:
+            return self._from_ledger(db, key, vector, floor, highest)
+        asked = self._asked[key] = self._asked.get(key, 0) + 1
+        if asked > HELD_AFTER and highest * vector.nbytes <= HELD_BYTES:
             return self._from_ledger(db, key, vector, floor, highest)
         return self._from_file(db, key, vector, highest, database)
 
@@ -167,7 +174,7 @@ class Tails:
     def after_fork(self) -> None:
         """A child loads its own."""
         self._mutex = threading.Lock()
-        self._held, self._files = OrderedDict(), None
+        self._held, self._files, self._asked = OrderedDict(), None, {}
 
     def _from_ledger(
         self, db: sqlite3.Connection, key: Key, vector: "Floats", floor: int, highest: int
