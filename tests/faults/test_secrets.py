@@ -80,7 +80,15 @@ def test_every_field_of_a_draft_is_planted_or_holds_no_text():
 
 
 def test_every_field_of_a_query_and_of_a_skill_is_known_here():
-    lens_and_numbers = {"lens", "limit", "profile", "keyword_only", "weights", "rules"}
+    lens_and_numbers = {
+        "lens",
+        "limit",
+        "profile",
+        "keyword_only",
+        "weights",
+        "rules",
+        "read_names",
+    }
     thresholds = {"min_similarity", "min_relevance"}
     assert {field.name for field in fields(Query)} == {"text"} | lens_and_numbers | thresholds
     known = {"text", "metadata", "scope", "source", "sources", "staged", "watched", "origin"}
