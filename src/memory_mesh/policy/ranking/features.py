@@ -141,7 +141,7 @@ def _by_meaning(cosine: Column | None, before: Places, after: Places) -> dict[st
 
 
 def _share(value: float) -> float:
-    return min(1.0, max(0.0, value))
+    return value if 0.0 < value < 1.0 else min(1.0, max(0.0, value))
 
 
 def _below_best(values: Column) -> Column:
@@ -157,14 +157,16 @@ def _spread(values: Column) -> Column:
 
 
 def _by_people(reading: Reading, rows: Sequence[Placed]) -> dict[str, Column]:
-    speaks = [float(names_speaker(reading.names, row.speaker)) for row in rows]
     named = bool(reading.names)
+    called = {row.speaker for row in rows} if named else ()
+    speaking = {name: float(names_speaker(reading.names, name)) for name in called}
+    speaks = [speaking.get(row.speaker, 0.0) for row in rows]
     return {
         "speaker": speaks,
         "other_speaker": [
             float(named and bool(row.speaker)) - speaks[at] for at, row in enumerate(rows)
         ],
-        "role": [_ROLES.get((row.role or "").lower(), 0.0) for row in rows],
+        "role": [_ROLES.get(row.role.lower(), 0.0) if row.role else 0.0 for row in rows],
     }
 
 

@@ -8,6 +8,7 @@ nothing, but it can be compared between questions: a threshold means something.
 
 import heapq
 import math
+import sys
 from collections.abc import Callable, Sequence
 
 from memory_mesh.model import Fused
@@ -75,8 +76,8 @@ def margins_alone(table: Table, order: str) -> list[float]:
 def _sums(table: Table, order: str) -> list[float]:
     """The sum of the trees and of the line for each candidate."""
     line = [_COLUMNS[name] for name in lines(order)]
-    if order != WORDS and len(table.rows) >= _MANY_ROWS:
-        from memory_mesh.policy.ranking import tree_arrays  # loads numpy, as the cosines did
+    if len(table.rows) >= _MANY_ROWS and "numpy" in sys.modules:  # the same sums, but sooner
+        from memory_mesh.policy.ranking import tree_arrays
 
         return tree_arrays.margins(table.rows, order, line)
     margin_of = _trees(order)[0]

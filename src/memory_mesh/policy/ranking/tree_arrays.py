@@ -1,14 +1,14 @@
 """Adds up the trees of the order for all candidates at once, with numpy.
 
 Every candidate gets the same additions in the same order as in `_forest_by_…`, so the same sum to
-the last bit. Only orders that look at cosines come here: numpy is loaded then.
+the last bit. Nobody comes here before numpy is loaded: a search by words alone has no need of it.
 """
 
 from collections.abc import Sequence
 from functools import cache
 
 from memory_mesh.fastdataclass import dataclass
-from memory_mesh.policy.ranking.models import STATIC
+from memory_mesh.policy.ranking.models import STATIC, WORDS
 from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -55,19 +55,30 @@ class _Trees:
 def _trees(order: str) -> _Trees:
     import numpy as np
 
-    if order == STATIC:
-        from memory_mesh.policy.ranking._trees_by_static import TREES
-    else:
-        from memory_mesh.policy.ranking._trees_by_meaning import TREES
+    written = _written(order)
     numbers: dict[tuple[float, float], int] = {}
     asked = [
-        [numbers.setdefault((tree[at], tree[at + 1]), len(numbers)) for tree in TREES]
+        [numbers.setdefault((tree[at], tree[at + 1]), len(numbers)) for tree in written]
         for at in range(0, 2 * _QUESTIONS, 2)
     ]
     return _Trees(
         np.array([feature for feature, _ in numbers], np.intp),
         np.array([[limit] for _, limit in numbers], np.float64),
         np.array(asked, np.intp),
-        np.array([said for tree in TREES for said in tree[2 * _QUESTIONS :]], np.float64),
-        (np.arange(len(TREES)) * _ANSWERS)[:, None],
+        np.array([said for tree in written for said in tree[2 * _QUESTIONS :]], np.float64),
+        (np.arange(len(written)) * _ANSWERS)[:, None],
     )
+
+
+def _written(order: str) -> tuple[tuple[float, ...], ...]:
+    if order == STATIC:
+        from memory_mesh.policy.ranking import _trees_by_static as by_static
+
+        return by_static.TREES
+    if order == WORDS:
+        from memory_mesh.policy.ranking import _trees_by_words as by_words
+
+        return by_words.TREES
+    from memory_mesh.policy.ranking import _trees_by_meaning as by_meaning
+
+    return by_meaning.TREES

@@ -4,7 +4,7 @@ Each word counts by how rare it is: in this store, mixed with how rare it is in 
 that a store of twenty memories weighs words as a store of thousands does.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking.question import Reading
@@ -23,6 +23,7 @@ MAX_TERMS = 600  # a longer text is judged as if it had so many
 GUARD = 64  # terms: a longer turn before adds nothing but noise
 PASSAGE, SECTION = 320, 960  # characters of terms: about 48 and 144 terms
 _PAIRS = 3
+_MANY_WORDS = 10  # of a question: from here a text is taken apart instead of searched for each
 
 
 def by_words(
@@ -34,9 +35,11 @@ def by_words(
     near = [b if b >= 0 and lengths[b] <= GUARD else -1 for b in before]
     sums = _Sums(lengths, near, before, after)
     weights: list[float] = []
+    others = (form for forms in reading.forms.values() for form, _ in forms)
+    counts = _occurrences(texts, {*reading.terms, *others})
     for number, term in enumerate(reading.terms):
         weights.append(weight(term, matches.postings.get(term, 0), matches.rows))
-        own, guessed = _counts(texts, term, reading.forms.get(term, ()))
+        own, guessed = _counts(counts, term, reading.forms.get(term, ()))
         sums.add(number, own, guessed, weights[number])
     whole = sums.whole or 1.0
     covered = [share / whole for share in sums.covered]
@@ -94,27 +97,35 @@ class _Sums:
         gain = weight * (K1 + 1)
         for at, own in held.items():
             self.own[at] += gain * own / (own + self._norm[at])
-            self.covered[at] += weight * min(own, 1)
-            self.pairs[at] += 1 if at in self._last else 0
-            self.held.setdefault(at, []).append(number)
+            self.covered[at] += weight if own >= 1 else weight * own
+            if at in self._last:
+                self.pairs[at] += 1
+            if at in self.held:
+                self.held[at].append(number)
+            else:
+                self.held[at] = [number]
         with_before = _beside(held, self._followers)
-        for at in with_before:
-            self._add_joined(at, held, weight, gain)
+        self._add_joined(with_before, held, weight)
         for at in _beside(held, self._leaders).difference(with_before):
             self.covered_around[at] += weight * min(held[self._after[at]], 1)
         for at, share in guessed.items():
             self.guessed[at] += weight * min(share, 1)
         self._last = held
 
-    def _add_joined(self, at: int, held: Counts, weight: float, gain: float) -> None:
-        """Adds a term to a text that holds it, or whose turn before does."""
-        own, earlier = held.get(at, 0), held.get(self._before[at], 0)
-        share = weight * min(max(own, earlier), 1)
-        self.covered_before[at] += share
-        self.covered_around[at] += share
-        both = own + (earlier if self._near[at] >= 0 else 0)
-        self.joined[at] += gain * both / (both + self._joined_norm[at])
-        self.joined_share[at] += gain * both / (both + self._share_norm[at])
+    def _add_joined(self, places: Iterable[int], held: Counts, weight: float) -> None:
+        """Adds a term to the texts that hold it, or whose turn before does."""
+        gain = weight * (K1 + 1)
+        before, near, get = self._before, self._near, held.get
+        for at in places:
+            own, earlier = get(at, 0), get(before[at], 0)
+            most = max(own, earlier)
+            share = weight if most >= 1 else weight * most
+            self.covered_before[at] += share
+            self.covered_around[at] += share
+            both = own + earlier if near[at] >= 0 else own
+            if both:
+                self.joined[at] += gain * both / (both + self._joined_norm[at])
+                self.joined_share[at] += gain * both / (both + self._share_norm[at])
 
 
 def _places(beside: Places) -> dict[int, Places]:
@@ -138,23 +149,35 @@ def _relative(length: int) -> float:
     return min(length, MAX_TERMS) / USUAL_TERMS
 
 
+def _occurrences(texts: Sequence[str], words: AbstractSet[str]) -> dict[str, Counts]:
+    """Of each word or phrase the texts that hold it, and how often."""
+    if len(words) < _MANY_WORDS:
+        return {word: _counted(texts, word) for word in words}
+    single = frozenset(word for word in words if " " not in word)
+    found = {word: dict[int, float]() for word in single}
+    for at, text in enumerate(texts):
+        for word in single.intersection(text.split(" ")):
+            found[word][at] = text.count(f" {word} ")
+    return {**found, **{phrase: _counted(texts, phrase) for phrase in words - single}}
+
+
+def _counted(texts: Sequence[str], term: str) -> dict[int, float]:
+    wanted = f" {term} "
+    return {at: text.count(wanted) for at, text in enumerate(texts) if wanted in text}
+
+
 def _counts(
-    texts: Sequence[str], term: str, forms: Sequence[tuple[str, float]]
+    counts: Mapping[str, Counts], term: str, forms: Sequence[tuple[str, float]]
 ) -> tuple[Counts, Counts]:
-    """Counts a term in the texts that hold it, other words by their share, and what is a guess."""
-    own = _counted(texts, term)
+    """How often texts hold a term, other words counted by their share, and what is a guess."""
+    own = counts[term]
     if not forms:
         return own, {}
-    sure = [(_counted(texts, form), share) for form, share in forms if share >= 1]
-    doubtful = [(_counted(texts, form), share) for form, share in forms if share < 1]
+    sure = [(counts[form], share) for form, share in forms if share >= 1]
+    doubtful = [(counts[form], share) for form, share in forms if share < 1]
     held, guessed = _added(own, sure), _added({}, doubtful)
     total = {at: held.get(at, 0) + guessed.get(at, 0) for at in {*held, *guessed}}
     return total, {at: share for at, share in guessed.items() if at not in held}
-
-
-def _counted(texts: Sequence[str], term: str) -> Counts:
-    wanted = f" {term} "
-    return {at: text.count(wanted) for at, text in enumerate(texts) if wanted in text}
 
 
 def _added(own: Counts, others: Sequence[tuple[Counts, float]]) -> Counts:
@@ -181,9 +204,11 @@ def _closest(
         text = texts[at]
         if len(text) > PASSAGE:
             found = _positions(asked, text, numbers)
-            passage[at] = _within(found, PASSAGE) / whole
-            if len(text) > SECTION:
-                section[at] = _within(found, SECTION) / whole
+            passage[at] = section[at] = _within(found, SECTION) / whole
+            if len(text) <= SECTION:
+                section[at] = covered[at]
+            if found[-1][0] - found[0][0] >= PASSAGE:
+                passage[at] = _within(found, PASSAGE) / whole
     return passage, section
 
 
@@ -204,8 +229,31 @@ def _positions(
 
 def _within(found: Sequence[tuple[int, int, float]], length: int) -> float:
     """The best sum of different terms within so many characters, by a window that slides."""
-    if all(term == found[0][1] and share == found[0][2] for _, term, share in found):
-        return found[0][2] if found else 0.0  # one word of the question, as most texts hold
+    shares = {(term, share) for _, term, share in found}
+    if len(shares) == 1:  # one word of the question, as most texts hold
+        return found[0][2]
+    if len(shares) > len({term for term, _ in shares}):
+        return _within_by_forms(found, length)
+    held: dict[int, int] = {}
+    total = best = 0.0
+    first = 0
+    for place, term, share in found:
+        many = held.get(term, 0)
+        held[term] = many + 1
+        if not many:
+            total += share
+        while place - found[first][0] >= length:
+            _, left, lost = found[first]
+            held[left] -= 1
+            if not held[left]:
+                total -= lost
+            first += 1
+        best = max(best, total)
+    return best
+
+
+def _within_by_forms(found: Sequence[tuple[int, int, float]], length: int) -> float:
+    """The same where forms of one term count differently: each term by its best form."""
     held: dict[int, list[float]] = {}
     total = best = 0.0
     first = 0
