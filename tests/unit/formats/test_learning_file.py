@@ -33,11 +33,13 @@ TEXT = """\
 
 ## Anti-Patterns
 - Never deploy on Friday"""
-LINES = st.text(st.characters(exclude_categories=("C", "Z")) | st.just(" "), min_size=1).map(
-    lambda text: " ".join(text.split())
+LINES = st.text(
+    st.characters(exclude_categories=("C", "Z")) | st.just(" "), min_size=1, max_size=40
+).map(lambda text: " ".join(text.split()))
+ITEMS = st.lists(LINES.filter(lambda line: line and line != learning_file.NOTHING), max_size=4).map(
+    tuple
 )
-ITEMS = st.lists(LINES.filter(lambda line: line and line != learning_file.NOTHING)).map(tuple)
-TOOLS = st.lists(st.from_regex(r"\A[a-z][a-z0-9_.-]{0,12}\Z")).map(tuple)
+TOOLS = st.lists(st.from_regex(r"\A[a-z][a-z0-9_.-]{0,12}\Z"), max_size=4).map(tuple)
 
 
 @pytest.mark.req("R-002-050")
