@@ -360,8 +360,8 @@ class Maintenance(Protocol):
     def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
         """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
 
-    def namespaces(self) -> Iterator[str]:
-        """The names of all namespaces, sorted."""
+    def namespaces(self, after: str = "", limit: int | None = None) -> Iterator[str]:
+        """The names of namespaces, sorted as people see them: those after one, at most so many."""
 
     def close(self) -> None:
         """Write what waits and release every file."""

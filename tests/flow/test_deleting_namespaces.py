@@ -12,7 +12,7 @@ import pytest
 from memory_mesh import safekeeping
 from memory_mesh.agents.sessions import Session
 from memory_mesh.engines.indexes.lance.index_folders import Place
-from memory_mesh.engines.ledgers.sqlite.keeping import erasing
+from memory_mesh.engines.ledgers.sqlite.keeping import copying, erasing
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.model import Entry, Outcome
@@ -51,7 +51,7 @@ def holding(store: Path) -> list[str]:
 
 
 def identity_of(store: Path, name: str) -> str:
-    found = erasing.last_look(erasing.database(store / "namespaces", name)).identity
+    found = erasing.last_look(copying.place(store, name)).identity
     assert found is not None
     return found
 

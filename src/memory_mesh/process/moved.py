@@ -7,12 +7,21 @@
 
 A process, a line of cron or a hook that still names the old folder is told the new one. A move, a
 restore or an import back to the old place removes the marker, and so may a person.
+
+A store with namespaces in folders has a file of the same name with another first word:
+
+    <store>/moved
+        folders 1
+        one line for people: what to do
+
+It was not moved. Versions that do not know such folders take the file for a marker and open
+nothing, where they would see some namespaces and make others twice.
 """
 
 import os
 from pathlib import Path
 
-from memory_mesh.errors import StoreWasMoved
+from memory_mesh.errors import StoreIsNewer, StoreWasMoved
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.policy.users import shown_namespace
 
@@ -22,6 +31,11 @@ _FORM, _WORDS = "v1", 3
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _BYTES = 16_384  # of a marker that are read: a path is shorter
 _FOR_PEOPLE = "It was moved to that folder. Use it there, or remove this file to begin anew here."
+_FOLDERS, _NEWEST_FOLDERS = "folders", 1
+_FOR_OLDER = (
+    "This store was not moved. Its namespaces lie in folders, which this version of memory-mesh "
+    "reads; an earlier one does not. Upgrade: pip install -U memory-mesh. Keep this file."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +62,32 @@ def of_namespace(database: Path) -> Path:
 def read(marker: Path) -> Marker | None:
     """What a marker says; None if there is none."""
     try:
-        descriptor = os.open(marker, _FLAGS)
+        data = _data(marker)
     except OSError:
         return Marker() if marker.is_file() else None  # one that this user may not read
+    return None if data is None or _is_of_folders(data) else _parsed(data)
+
+
+def has_folders(store: Path) -> bool:
+    """Whether a store is marked as one whose namespaces may lie in folders."""
     try:
-        return _parsed(os.read(descriptor, _BYTES))
-    except IsADirectoryError:  # somebody else's
-        return None
-    finally:
-        os.close(descriptor)
+        data = _data(of_store(store))
+    except OSError:
+        return False
+    return data is not None and _is_of_folders(data)
+
+
+def mark_folders(store: Path) -> None:
+    """Marks a store as one whose namespaces may lie in folders; on the disk when it returns.
+
+    The marker of a move goes: whoever writes this brings the store back, or makes a namespace.
+    """
+    if has_folders(store):
+        return
+    from memory_mesh.process.durable_files import write_atomically
+
+    text = f"{_FOLDERS} {_NEWEST_FOLDERS}\n{_FOR_OLDER}\n"
+    write_atomically(of_store(store), text.encode(), private=True)
 
 
 def write(marker: Path, to: Path, at: str) -> None:
@@ -73,7 +104,7 @@ def remove(marker: Path) -> None:
     """Takes a marker away: what it tells of is back."""
     from memory_mesh.process.durable_files import sync_folder
 
-    if marker.is_file():
+    if read(marker) is not None:
         marker.unlink(missing_ok=True)
         sync_folder(marker.parent)
 
@@ -99,6 +130,27 @@ def refuse_namespace(database: Path, namespace: str) -> None:
             f"{found.to or 'FOLDER'}. To begin a new namespace of this name here instead, remove "
             f"the file {of_namespace(database)}"
         )
+
+
+def _data(marker: Path) -> bytes | None:
+    """The beginning of a marker; None for a folder of that name."""
+    descriptor = os.open(marker, _FLAGS)
+    try:
+        return os.read(descriptor, _BYTES)
+    except IsADirectoryError:  # somebody else's
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _is_of_folders(data: bytes) -> bool:
+    """Whether it is no marker of a move; raises StoreIsNewer for folders of a later form."""
+    words = data.partition(b"\n")[0].decode("utf-8", "replace").split(" ")
+    if words[0] != _FOLDERS:
+        return False
+    if len(words) > 1 and words[1].isdecimal() and int(words[1]) > _NEWEST_FOLDERS:
+        raise StoreIsNewer
+    return True
 
 
 def _parsed(data: bytes) -> Marker:

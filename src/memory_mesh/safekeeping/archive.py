@@ -14,15 +14,15 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.engines.ledgers.sqlite import file_names, vector_file
+from memory_mesh.engines.ledgers.sqlite import namespace_places, vector_file
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.faults import command
-from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping
+from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping, head_file
 from memory_mesh.engines.ledgers.sqlite.keeping.dumping import Layout, Mark, NewFile
 from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.formats.archive import Manifest, Table, row_line, row_values, written
@@ -31,8 +31,8 @@ from memory_mesh.model.safekeeping import Exported, Imported
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process import moved, private
 from memory_mesh.process.durable_files import sync_folder
-from memory_mesh.process.locks import FairLock, locked
-from memory_mesh.safekeeping import erasures
+from memory_mesh.process.locks import locked
+from memory_mesh.safekeeping import erasures, placing
 from memory_mesh.safekeeping.archive_file import (
     MANIFEST,
     ArchiveReader,
@@ -124,17 +124,17 @@ def import_archive(
     with reading(Path(archive)) as reader:
         manifest = reader.manifest
         namespace = manifest.namespace if into is None else into
-        path = places / file_names.file_name(namespace)
         _refuse_erased(store, manifest)
-        _refuse_filled(path, namespace)
+        _refuse_filled(copying.place(store, namespace), namespace)
         refuse_read_only(places)
         private.make_folder(places)
         with locked(places / IMPORT_LOCK):
             _sweep(places)
-            new = path.with_suffix(f".{os.urandom(6).hex()}{PARTIAL}")
+            named = places / namespace_places.file_name(namespace)
+            new = named.with_suffix(f".{os.urandom(6).hex()}{PARTIAL}")
             try:
                 mark = _filled(new, reader, namespace, places, _Told(progress))
-                with closing(FairLock(path.with_suffix(".lock"))) as lock, lock.held():
+                with placing.place_held(places, namespace) as path:
                     _refuse_filled(path, namespace)
                     publish(new, path)
             finally:
@@ -263,10 +263,16 @@ def _filled(new: Path, reader: ArchiveReader, namespace: str, places: Path, tell
 
 def _own_identity(places: Path, identities: Sequence[str]) -> str | None:
     """A new identity for a copy of a namespace that is in the store; None for any other."""
-    there = places.glob(f"*{file_names.SUFFIX}")
-    if any(dumping.identity_of(path) == identities[0] for path in there):
+    there = namespace_places.holding(places, namespace_places.SUFFIX)
+    if any(_identity(path) == identities[0] for _, path in there):
         return os.urandom(16).hex()
     return None
+
+
+def _identity(path: Path) -> str | None:
+    """The identity of a namespace, by its head file if it has one: the database stays closed."""
+    mark = head_file.read(path)
+    return dumping.identity_of(path) if mark is None else mark.identity
 
 
 def _remarks(store: Path, manifest: Manifest, mark: Mark) -> Iterator[str]:

@@ -5,6 +5,7 @@
     <to>/20261116T203000Z/
         manifest.json                written last: what is here, a hash of each file
         namespaces/<name>.db         each as it was at one moment, checked
+        namespaces/<xx>/<name>.db    those that lie so in the store
         system/memory_log.*          the archives of the system memory
         identity, key-record, erasures
 
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sqlite import namespace_places
 from memory_mesh.engines.ledgers.sqlite.keeping import copying
 from memory_mesh.errors import InvalidInput, MeshError, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.fastdataclass import replace
@@ -73,7 +75,7 @@ def _check(store: Path, target: Path, keep: int | None) -> None:
         raise InvalidInput(f"keep is the number of backups that stay, 1 or more, not {keep}")
     moved.refuse_store(store)
     erasures.hashes(store)  # with a damaged one the backup could not be restored
-    if not copying.files(store):
+    if not copying.is_store(store):
         for wrong in copying.gone(store).values():
             raise StoreIsDamaged(wrong)
         raise NotFound(f"there is no store in {store}, so nothing to back up. Check --db-dir")
@@ -98,7 +100,7 @@ def _filled(partial: Path, store: Path, made: datetime, tell: Tell) -> manifests
     names = sorted(
         path.relative_to(partial).as_posix()
         for path in partial.rglob("*")
-        if path.is_file() and path.name != staging.MARK
+        if path.is_file() and path.name != staging.MARK and path != moved.of_store(partial)
     )
     manifest = manifests.Manifest(
         made=made.isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -119,8 +121,10 @@ def _namespaces(partial: Path, store: Path, tell: Tell) -> tuple[list[Kept], lis
     found = copying.files(store)
     for number, (namespace, source) in enumerate(found.items(), 1):
         line = f"{number} of {len(found)}: {shown_namespace(namespace)}"
-        target = copying.place(partial, namespace)
+        target = partial / source.relative_to(store)
         try:
+            _refuse_twin(store, source)
+            namespace_places.make_room(target)
             copy = copying.copied(source, target, _steps(line, tell))
         except StoreError as error:
             target.unlink(missing_ok=True)
@@ -135,6 +139,11 @@ def _namespaces(partial: Path, store: Path, tell: Tell) -> tuple[list[Kept], lis
         kept.append(replace(copy, namespace=namespace, findings=(*copy.findings, *wrong)))
     tell("")
     return kept, missing
+
+
+def _refuse_twin(store: Path, source: Path) -> None:
+    if (other := namespace_places.twin(store / "namespaces", source)) is not None:
+        namespace_places.refuse_twin(source, other)
 
 
 def _steps(line: str, tell: Tell) -> copying.Progress:

@@ -77,7 +77,7 @@ def _has_key(store: Path) -> bool:
 def _refuse_absent(store: Path) -> None:
     """Refuses to give a key to a store that is not there, or that cannot be written."""
     moved.refuse_store(store)
-    if not _has_key(store) and not copying.files(store):
+    if not _has_key(store) and not copying.is_store(store):
         raise NotFound(f"there is no store in {store}, so there is no key of it. Check --db-dir")
     refuse_read_only(store)
 
@@ -88,7 +88,7 @@ def _counted(store: Path) -> tuple[int, int, list[str]]:
     unread: list[str] = []
     files = Files(store / "namespaces")
     try:
-        for name in list(files.names()):
+        for name in files.names():
             try:
                 with files.reading(name) as db:
                     found = under_keys.counts(db)

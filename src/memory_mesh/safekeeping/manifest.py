@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh._version import __version__
+from memory_mesh.engines.ledgers.sqlite import namespace_places
 from memory_mesh.errors import BackupIsDamaged, NotFound
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json
@@ -19,7 +20,8 @@ from memory_mesh.process.durable_files import write_atomically
 from memory_mesh.typed import Any
 
 FILE = "manifest.json"
-FORMAT = 1
+FORMAT = 2
+_FLAT_FORMAT = 1  # of a backup without folders in `namespaces`, which earlier versions read
 _PART = 1 << 20  # bytes read at once
 _LOOKED_AT = 100  # backups at most whose manifests are read to name one
 _ANOTHER = "Nothing was restored: restore another backup"
@@ -68,7 +70,7 @@ def read(folder: Path) -> Manifest:
     try:
         plain = json.loads(data)
         stated = plain.pop("sum")
-        if plain.get("format") != FORMAT:
+        if plain.get("format") not in {_FLAT_FORMAT, FORMAT}:
             raise BackupIsDamaged(
                 f"{path} has the format {plain.get('format')!r}, and this version reads {FORMAT}: "
                 "restore it with the version that made it, or a newer one"
@@ -126,7 +128,7 @@ def _no_backup(folder: Path) -> Exception:
             newest += ", which holds damage"
         return NotFound(f"{folder} holds backups; give one of them, {newest}")
     named = shlex.quote(str(folder))
-    if (folder / "namespaces").is_dir() and any((folder / "namespaces").glob("*.head")):
+    if any(namespace_places.holding(folder / "namespaces", ".head")):
         return NotFound(
             f"{folder} is a store and no backup. Use it as it is: --db-dir {named}; or make a "
             f"backup of it, which restore takes: memory-mesh backup --db-dir {named} --to FOLDER"
@@ -149,8 +151,9 @@ def _sum(plain: Mapping[str, Json]) -> str:
 
 
 def _plain(manifest: Manifest) -> dict[str, Json]:
+    is_flat = all(one.name.count("/") <= 1 for one in manifest.files)
     return {
-        "format": FORMAT,
+        "format": _FLAT_FORMAT if is_flat else FORMAT,
         "memory_mesh": __version__,
         "made": manifest.made,
         "store": manifest.store,
@@ -197,6 +200,7 @@ def _kept(plain: Mapping[str, Any]) -> Kept:
 def _inside(name: str) -> str:
     """A name that leads to a file of the backup and nowhere else."""
     parts = name.split("/")
-    if not name or len(parts) > 2 or any(part in {"", ".", ".."} for part in parts):  # noqa: PLR2004
+    most = 3 if parts[0] == "namespaces" else 2
+    if not name or len(parts) > most or any(part in {"", ".", ".."} for part in parts):
         raise ValueError(name)
     return name

@@ -15,13 +15,13 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import vector_file
+from memory_mesh.engines.ledgers.sqlite import namespace_places, vector_file
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.faults import command
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, dumping
@@ -49,7 +49,7 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
     """Moves a whole store to a folder that holds no store; its key stays where it is found."""
     source, target = _apart(Path(folder), Path(to))
     _refuse_moved(source, target)
-    if not copying.files(source):
+    if not copying.is_store(source):
         moved.refuse_store(source)
         raise NotFound(f"there is no store in {source}. Check --db-dir")
     refuse_read_only(source / "namespaces")
@@ -65,8 +65,9 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
                     _copied(source, partial, namespace)
                 _copy_rest(source, partial)
                 staging.sync_tree(partial)
+                placing.mark_folders(partial, target)
                 _put(partial, target)
-        moved.remove(moved.of_store(target))
+        placing.unmark_move(target)
         unmarked = _marked(moved.of_store(source), target)
         kept = _set_aside(source)
     named = shlex.quote(str(target))
@@ -88,7 +89,7 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
     path, place = copying.place(source, namespace), copying.place(target, namespace)
     for store in (source, target):
         moved.refuse_store(store)
-    if namespace not in copying.files(source):
+    if not path.exists() or not path.stat().st_size:
         moved.refuse_namespace(path, namespace)
         raise NotFound(
             f"there is no namespace {shown_namespace(namespace)!r} in {source}. "
@@ -96,9 +97,14 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
         )
     refuse_read_only(path.parent)
     with files.disk_faults(target):
-        make_folder(place.parent)
+        make_folder(target / "namespaces")
     remarks: list[str] = []
-    with files.disk_faults(target), _locked([path]), locked(place.parent / IMPORT_LOCK):
+    databases = target / "namespaces"
+    with (
+        files.disk_faults(target),
+        locked(path.with_suffix(".lock")),
+        locked(databases / IMPORT_LOCK),
+    ):
         staging.sweep(target, _STAGE.__eq__)
         stands = copying.standing(path)
         if erasures.is_erased(target, stands.identity):
@@ -109,7 +115,10 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
         remarks += carry_keys(source, target)
         if not _is_same(stands, place):
             _refuse_filled(place, target, namespace)
-            with staging.staged(target, _STAGE) as partial, _locked([place]):
+            with (
+                staging.staged(target, _STAGE) as partial,
+                placing.place_held(databases, namespace) as place,
+            ):
                 _copied(source, partial, namespace)
                 staging.sync_tree(partial)
                 _refuse_filled(place, target, namespace)
@@ -180,9 +189,12 @@ def _refuse_filled(place: Path, target: Path, namespace: str) -> None:
 
 def _copied(source: Path, partial: Path, namespace: str) -> None:
     """Copies a namespace and verifies the copy."""
-    place = copying.place(partial, namespace)
-    make_folder(place.parent)
-    stands = copying.copied(copying.place(source, namespace), place)
+    path = copying.place(source, namespace)
+    if (other := namespace_places.twin(source / "namespaces", path)) is not None:
+        namespace_places.refuse_twin(path, other)
+    place = partial / path.relative_to(source)
+    namespace_places.make_room(place)
+    stands = copying.copied(path, place)
     wrong = [*stands.findings, *findings(partial, namespace, stands.schema)]
     if replace(copying.standing(place), findings=stands.findings) != stands:
         wrong.append("the copy is not as of the same write")
@@ -197,9 +209,11 @@ def _copied(source: Path, partial: Path, namespace: str) -> None:
 
 def _copy_rest(source: Path, partial: Path) -> None:
     """Copies the small files beside the databases, and those of the store."""
-    for path in sorted((source / "namespaces").iterdir()):
-        if path.is_file() and not _NOT_COPIED.fullmatch(path.name):
-            files.copy_file(path, partial / "namespaces" / path.name)
+    for entry in namespace_places.entries(source / "namespaces"):
+        if entry.is_file() and not _NOT_COPIED.fullmatch(entry.name):
+            target = partial / Path(entry).relative_to(source)
+            namespace_places.make_room(target)
+            files.copy_file(Path(entry), target)
     for name in _BESIDE:
         if (source / name).is_dir():
             shutil.copytree(source / name, partial / name)
@@ -248,6 +262,7 @@ def _set_aside(source: Path) -> Path:
     )
     aside = place / f"{name}.moved-{_stamp()}"
     make_folder(aside)
+    placing.mark_folders(source, aside)
     for each in ("namespaces", "index", *_BESIDE):
         if (source / each).exists():
             (source / each).rename(aside / each)
@@ -276,15 +291,6 @@ def _set_file_aside(path: Path) -> Path:
             path.with_name(path.name + end).rename(kept.with_name(kept.name + end))
     sync_folder(path.parent)
     return kept
-
-
-@contextmanager
-def _locked(paths: Iterable[Path]) -> Iterator[None]:
-    """Keeps every process from writing to these namespaces."""
-    with ExitStack() as stack:
-        for path in paths:
-            stack.enter_context(locked(path.with_suffix(".lock")))
-        yield
 
 
 def _stamp() -> str:

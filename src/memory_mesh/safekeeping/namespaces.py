@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory_mesh.engines.indexes.lance.index_folders import drop_all
+from memory_mesh.engines.ledgers.sqlite import namespace_places
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.keeping import erasing
 from memory_mesh.errors import InvalidInput, NotFound, StoreError
@@ -27,6 +28,7 @@ from memory_mesh.process.locks import locked
 from memory_mesh.safekeeping import erasures
 
 _ID = re.compile(rb"[a-z]+_[0-9]+_[0-9a-f]+")
+_SHOWN = 10  # names that a message lists
 _PER_AGENTS = (("agents/sessions", "*.jsonl"), ("mirrors", "*.sqlite"))
 
 
@@ -56,18 +58,15 @@ def delete_namespace(
         ) from error
 
 
-def found_namespaces(folder: Path) -> list[str]:
-    """The names of the namespaces in a store's folder, as people know them."""
-    from memory_mesh.engines.ledgers.sqlite import file_names
-
-    databases = folder / "namespaces"
-    names = [entry.name for entry in databases.iterdir()] if databases.is_dir() else []
-    return sorted(shown_namespace(found) for name in names if (found := file_names.namespace(name)))
+def found_namespaces(folder: Path, most: int) -> list[str]:
+    """The names of the first namespaces in a store's folder, as people know them."""
+    found = namespace_places.names(folder / "namespaces", limit=most)
+    return [shown_namespace(name) for name in found]
 
 
 def _deleted(store: Path, name: str) -> DeletedNamespace:
     databases = store / "namespaces"
-    path = erasing.database(databases, name)
+    path = namespace_places.database(databases, name)
     with locked(path.with_suffix(".lock")):
         known = erasing.last_look(path)
         if known.identity is not None:
@@ -120,7 +119,7 @@ def _index(store: Path, name: str) -> int:
 
 
 def _unknown(store: Path, name: str) -> str:
-    names = found_namespaces(store)
-    listed = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")  # noqa: PLR2004
+    names = found_namespaces(store, _SHOWN + 1)
+    listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
     known = f"Its namespaces are: {listed}" if names else "It has none"
     return f"there is no namespace {shown_namespace(name)} in {store}. {known}"

@@ -19,8 +19,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sqlite import namespace_places
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, head_file
+from memory_mesh.engines.ledgers.sqlite.namespace_places import SUFFIX
 from memory_mesh.errors import StoreError
 from memory_mesh.process import moved
 from memory_mesh.process.durable_files import exchanged, sync_folder, write_atomically
@@ -42,7 +44,7 @@ def beside(to: Path) -> tuple[Path, str]:
 
 def check(to: Path, manifest: Manifest, *, replace: bool) -> None:
     """Refuses to overwrite a store that is there, or to mix two stores."""
-    if not copying.files(to):
+    if not copying.is_store(to):
         return
     if not replace:
         raise StoreError(
@@ -77,13 +79,15 @@ def put(partial: Path, to: Path, stamp: str) -> Path | None:
     partial.rename(aside)
     with locked_store(to), copying.kept_open(copying.files(to).values()):
         _own(aside, to)
+        mark_folders(aside, to)
+        mark_folders(to, aside)
         _exchange(aside, to)
-    moved.remove(moved.of_store(to))
+        unmark_move(to)
     for name in files.OWN:
         if (to / name).is_file():
             write_atomically(aside / name, (to / name).read_bytes(), private=True)
     staging.unmark(aside)
-    if copying.files(aside) or files.system_files(aside):
+    if copying.is_store(aside) or files.system_files(aside):
         return aside
     shutil.rmtree(aside, ignore_errors=True)
     return None
@@ -99,7 +103,7 @@ def _aside(to: Path, stamp: str) -> Path:
 
 def _own(aside: Path, to: Path) -> None:
     """Gives an empty store the identity of the restored one; the key record only ever grows."""
-    empty = not copying.files(to)
+    empty = not copying.is_store(to)
     for name in files.OWN:
         source, target = aside / name, to / name
         if source.is_file() and (empty or not target.exists()):
@@ -134,20 +138,63 @@ def _exchange(aside: Path, to: Path) -> None:
 
 def _keep_locks(old: Path, new: Path) -> None:
     """The restored namespaces are locked by the files that open processes have open."""
-    for lock in old.glob("*.lock"):
+    for entry in namespace_places.entries(old):
+        if not entry.name.endswith(".lock"):
+            continue
+        namespace = namespace_places.namespace(entry.name.removesuffix(".lock") + SUFFIX)
+        there = None if namespace is None else namespace_places.found(new, namespace)
+        lock = (new / Path(entry).relative_to(old)) if there is None else there
+        lock = lock.with_suffix(".lock")
         with suppress(OSError):  # a file system without links: SQLite's own locks are left
-            (new / lock.name).unlink(missing_ok=True)
-            os.link(lock, new / lock.name)
+            lock.unlink(missing_ok=True)
+            os.link(entry, lock)
 
 
 def _keep_markers(old: Path, new: Path) -> None:
     """A namespace that was moved away and is not restored is still where its marker says."""
-    for marker in old.glob(f"*{moved.SUFFIX}"):
+    for namespace, place in namespace_places.holding(old, moved.SUFFIX):
         if (
-            not marker.with_suffix(".db").exists()
-            and not (new / marker.name).with_suffix(".db").exists()
+            not namespace_places.database(old, namespace).exists()
+            and not namespace_places.database(new, namespace).exists()
         ):
-            write_atomically(new / marker.name, marker.read_bytes(), private=True)
+            kept = new / place.relative_to(old)
+            namespace_places.make_room(kept)
+            data = moved.of_namespace(place).read_bytes()
+            write_atomically(moved.of_namespace(kept), data, private=True)
+
+
+def mark_folders(source: Path, to: Path) -> None:
+    """Marks a folder before namespaces in folders come there from another, unless it is marked.
+
+    The marker of a move stays: until it goes, nobody opens the store.
+    """
+    if namespace_places.has_folders(source / "namespaces") and (
+        moved.read(moved.of_store(to)) is None
+    ):
+        moved.mark_folders(to)
+
+
+def unmark_move(store: Path) -> None:
+    """Takes the marker of a move away from a store that is back, or changes it into its mark."""
+    if namespace_places.has_folders(store / "namespaces"):
+        moved.mark_folders(store)
+    else:
+        moved.remove(moved.of_store(store))
+
+
+@contextmanager
+def place_held(folder: Path, namespace: str) -> Iterator[Path]:
+    """Holds the lock of the database of a namespace, which nobody makes anywhere meanwhile."""
+    while True:
+        path = namespace_places.new_place(folder, namespace)
+        namespace_places.make_room(path)
+        with ExitStack() as held:
+            held.enter_context(locked(path.with_suffix(".lock")))
+            if not path.exists():
+                held.enter_context(folder_held(folder))
+            if namespace_places.found(folder, namespace) in {None, path}:
+                yield path
+                return
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.engines.indexes.lance.index_folders import folder_name
-from memory_mesh.engines.ledgers.sqlite import file_names, opening, schema, vector_file
+from memory_mesh.engines.ledgers.sqlite import namespace_places, opening, schema, vector_file
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file, rebuilding
@@ -26,7 +26,7 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     Writes that the head file knows and the database lacks stay an error unless the loss is
     accepted. A kill at any point leaves a store that the next run repairs.
     """
-    path = Path(folder) / "namespaces" / file_names.file_name(namespace)
+    path = namespace_places.database(Path(folder) / "namespaces", namespace)
     moved.refuse_store(Path(folder))
     if not path.exists() and head_file.read(path) is None:
         moved.refuse_namespace(path, namespace)
@@ -73,8 +73,9 @@ def _repaired(db: Connection, path: Path, namespace: str, *, accept_loss: bool) 
         schema.ensure(db, path, namespace)
     done = rebuilding.repair(db)
     if rebuilding.forget_index(db):
-        index = path.parent.parent / "index" / folder_name(namespace)
-        shutil.rmtree(index, ignore_errors=True)
+        store = namespace_places.store_of(path)
+        if store is not None:
+            shutil.rmtree(store / "index" / folder_name(namespace), ignore_errors=True)
         done.append("the index is not used any more; memory-mesh upkeep builds it anew")
     if vector_file.remove(path):
         done.append("the vector files were removed; the next search makes them anew")

@@ -6,10 +6,11 @@ what was erased since is left out. Only then does anything appear in its place.
 
 import os
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sqlite import namespace_places
 from memory_mesh.engines.ledgers.sqlite.keeping import copying
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.errors import BackupIsDamaged, InvalidInput, StoreError, StoreIsDamaged
@@ -77,9 +78,10 @@ def _restored(
         _carry_own(source, manifest, partial)
         _carry_erasures(erasers, manifest.store, partial)
         kept, erased = _sorted_out(partial, manifest)
+        held = {entry.name: entry for entry in manifest.files}
         for number, one in enumerate(kept, 1):
             tell(f"{number} of {len(kept)}: {shown_namespace(one.namespace)}")
-            _carry_namespace(source, manifest, one, partial)
+            _carry_namespace(source, held, one, partial)
         tell("")
         there = set(copying.files(to)) if replace else set[str]()
         before = placing.put(partial, to, stamp)
@@ -129,14 +131,19 @@ def _sorted_out(partial: Path, manifest: manifests.Manifest) -> tuple[list[Kept]
     return kept, erased
 
 
-def _carry_namespace(source: Path, manifest: manifests.Manifest, kept: Kept, partial: Path) -> None:
+def _carry_namespace(
+    source: Path, held: Mapping[str, manifests.Held], kept: Kept, partial: Path
+) -> None:
     """Copies a namespace and checks that it is sound and the one that the manifest tells of."""
-    target = copying.place(partial, kept.namespace)
-    name = target.relative_to(partial).as_posix()
-    entry = next((entry for entry in manifest.files if entry.name == name), None)
-    if entry is None:
-        raise BackupIsDamaged(f"the manifest of {source} names no file {name}")
-    _carry(source, entry, target)
+    file = namespace_places.file_name(kept.namespace)
+    folders = namespace_places.both_folders(Path("namespaces"), kept.namespace)
+    names = [(folder / file).as_posix() for folder in folders]
+    name = next((name for name in names if name in held), None)
+    if name is None:
+        raise BackupIsDamaged(f"the manifest of {source} names no file {names[0]}")
+    target = partial / name
+    namespace_places.make_room(target)
+    _carry(source, held[name], target)
     there = copying.standing(target)
     if changed(there, namespace=kept.namespace, findings=kept.findings) != kept:
         raise BackupIsDamaged(f"{source / name} does not stand where the manifest says")
@@ -169,9 +176,9 @@ def _more(count: int) -> str:
 
 def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) -> Restored:
     """Restores one namespace from its file into a store of its own."""
-    if copying.files(to):
+    if copying.is_store(to):
         raise StoreError(f"there is a store in {to}: restore a single file into a new folder")
-    origin = source.parent.parent if source.parent.name == "namespaces" else source.parent
+    origin = namespace_places.store_of(source) or source.parent
     erasures.hashes(origin)  # a damaged one is named by its own path
     place, name = placing.beside(to)
     swept = staging.sweep(place, name.__eq__)

@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite import namespace_places
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, head_file
+from memory_mesh.engines.ledgers.sqlite.namespace_places import SUFFIX
 from memory_mesh.errors import InvalidInput, MeshError, NotFound, StoreError
 from memory_mesh.flows.prepare import terms_of
 from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace
@@ -70,9 +71,8 @@ def _gone(source: Path) -> dict[str, str]:
 
 def _names(folder: Path, gone: Mapping[str, str]) -> list[str]:
     """The namespaces of a store, also those of which only the log is left."""
-    entries = sorted(os.listdir(folder)) if folder.is_dir() else []  # noqa: PTH208  # names only
-    files = [entry.removesuffix("-wal") for entry in entries]
-    names = {name for entry in files if (name := file_names.namespace(entry)) is not None}
+    databases = namespace_places.holding(folder, SUFFIX, f"{SUFFIX}-wal")
+    names = {name for name, _ in databases}
     if not names and gone:
         raise StoreError("; ".join(gone.values()))
     if not names:
@@ -90,8 +90,9 @@ def _each(
     means = salvaging.Means(clock.now(), MonotonicIds(clock).draw, terms_of)
     done, failed = [], {}
     for name in names:
-        path = source / "namespaces" / file_names.file_name(name)
-        made = staged / "namespaces" / path.name
+        path = copying.place(source, name)
+        made = staged / path.relative_to(source)
+        namespace_places.make_room(made)
         try:
             with ExitStack() as held, translated(path, name):
                 if os.access(path.parent, os.W_OK):

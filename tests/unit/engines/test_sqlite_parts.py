@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh.engines.ledgers import migrations
-from memory_mesh.engines.ledgers.sqlite import file_names, mounts, schema
+from memory_mesh.engines.ledgers.sqlite import namespace_places, mounts, schema
 from memory_mesh.errors import InvalidInput, StoreIsNewer, UnsafeFolder
 from memory_mesh.model import Hits, Scope
 from memory_mesh.policy import audience
@@ -25,8 +25,8 @@ PRINTABLE = st.text(min_size=1, max_size=18).filter(str.isprintable)
 
 @given(PRINTABLE)
 def test_a_namespace_finds_its_file_again(namespace):
-    name = file_names.file_name(namespace)
-    assert file_names.namespace(name) == namespace
+    name = namespace_places.file_name(namespace)
+    assert namespace_places.namespace(name) == namespace
     assert "/" not in name
     assert "\\" not in name
     assert name == name.lower()
@@ -35,27 +35,27 @@ def test_a_namespace_finds_its_file_again(namespace):
 
 @given(PRINTABLE, PRINTABLE)
 def test_two_namespaces_never_share_a_file(one, two):
-    assert (one == two) == (file_names.file_name(one) == file_names.file_name(two))
+    assert (one == two) == (namespace_places.file_name(one) == namespace_places.file_name(two))
 
 
 @pytest.mark.parametrize("namespace", ["", "x" * 81, "a\nb", "a\0b", "\u202e"])
 def test_what_cannot_be_a_namespace_is_refused(namespace):
     with pytest.raises(InvalidInput):
-        file_names.file_name(namespace)
+        namespace_places.file_name(namespace)
 
 
 @pytest.mark.parametrize(
     "namespace", ["con", "aux", "com1", "..", ".hidden", "../../etc/passwd", "NUL"]
 )
 def test_names_a_file_system_would_misread_are_encoded(namespace):
-    name = file_names.file_name(namespace)
+    name = namespace_places.file_name(namespace)
     assert "%" in name
-    assert file_names.namespace(name) == namespace
+    assert namespace_places.namespace(name) == namespace
 
 
 def test_other_files_are_no_namespaces():
-    assert file_names.namespace("default.lock") is None
-    assert file_names.namespace("default.db-wal") is None
+    assert namespace_places.namespace("default.lock") is None
+    assert namespace_places.namespace("default.db-wal") is None
 
 
 MOUNTS = """\

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite import namespace_places
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.users import (
     MAX_USER_BYTES,
@@ -29,17 +29,17 @@ ODD = [
 @pytest.mark.parametrize("user_id", ODD)
 def test_an_odd_id_has_a_file_and_is_read_back(user_id):
     namespace = user_namespace(user_id)
-    file = file_names.file_name(namespace)
+    file = namespace_places.file_name(namespace)
     assert user_of(namespace) == user_id
     assert shown_namespace(namespace) == f"user.{user_id}"
     assert file == f"{namespace}.db"
-    assert file_names.namespace(file) == namespace
+    assert namespace_places.namespace(file) == namespace
     assert file.startswith("user.")
     assert len(file) <= 240
 
 
 def test_odd_ids_have_different_files_where_case_is_ignored():
-    files = {file_names.file_name(user_namespace(user_id)).casefold() for user_id in ODD}
+    files = {namespace_places.file_name(user_namespace(user_id)).casefold() for user_id in ODD}
     assert len(files) == len(ODD)
 
 

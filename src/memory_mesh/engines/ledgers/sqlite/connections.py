@@ -1,7 +1,8 @@
 """The open namespace files of a store: reading and writing transactions, and when one is closed.
 
-The folder is the catalog: `namespaces/<name>.db`, with a lock file and a head file beside it. At
-most 64 files stay open. A connection serves one thread at a time, and no other after an error.
+The folder is the catalog: `namespaces/<name>.db`, with a lock file and a head file beside it, or
+above 10,000 of them `namespaces/<xx>/<name>.db`. At most 64 files stay open. A connection serves
+one thread at a time, and no other after an error.
 """
 
 import os
@@ -10,11 +11,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names, opening, schema
+from memory_mesh.engines.ledgers.sqlite import namespace_places, opening, schema
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.engines.ledgers.sqlite.namespace_file import CLOSING_SECONDS, NamespaceFile
@@ -22,14 +23,16 @@ from memory_mesh.engines.ledgers.sqlite.opening import Connection, patiently
 from memory_mesh.errors import (
     Closed,
     StoreError,
+    StoreIsBusy,
     StoreIsDamaged,
     StoreIsReadOnly,
     StoreWasReplaced,
     WritesAreMissing,
 )
-from memory_mesh.process import forks, locks, moved, private, waits
+from memory_mesh.process import forks, locks, moved, waits
 
 OPEN_FILES = 64
+_TRIES = 4  # to take the lock of a file that another process makes in its other place
 READING_SECONDS = 1.0  # that a read waits for a file which SQLite locks: its log is made or removed
 _FORKED = (
     "this process was forked while its parent was inside a long statement on this namespace, so "
@@ -40,8 +43,13 @@ _FORKED = (
 class Files:
     """All files of a store folder; the least recently used unused one is closed first."""
 
-    def __init__(self, folder: Path, lock_wait: float = waits.USUAL_SECONDS) -> None:
-        self.folder, self._lock_wait = folder, lock_wait
+    def __init__(
+        self,
+        folder: Path,
+        lock_wait: float = waits.USUAL_SECONDS,
+        flat_namespaces: int = namespace_places.FLAT_NAMESPACES,
+    ) -> None:
+        self.folder, self._lock_wait, self._flat = folder, lock_wait, flat_namespaces
         self._open: OrderedDict[str, NamespaceFile] = OrderedDict()
         self._mutex = threading.Lock()
         self._closed = False
@@ -92,7 +100,7 @@ class Files:
             translated(file.path, namespace),
             forks.inside_sqlite(),
         ):
-            there, flaw = _looked_for(file)
+            there, flaw = self._looked_for(file)
             with file.looked_at(end) if there else nullcontext() as db:
                 if db is not None:
                     flaw = db.flaw
@@ -123,10 +131,8 @@ class Files:
         end = waits.until(seconds)
         with self._used(namespace) as file, translated(file.path, namespace):
             refuse_read_only(self.folder)
-            if not self._look(file):
-                private.make_folder(self.folder)
-            with file.lock.held(seconds):
-                self._begin(file, end)
+            with ExitStack() as held:
+                self._begun(file, held, end)
                 with forks.inside_sqlite():
                     file.enlarge(end)
                     with file.connection(end) as db:
@@ -136,22 +142,25 @@ class Files:
                         with _committed(db, file, end):
                             yield db
 
-    def names(self) -> Iterator[str]:
-        """Every namespace in the folder, sorted; one too whose database should be there."""
+    def names(self, after: str = "", limit: int | None = None) -> Iterator[str]:
+        """Every namespace in the folder, sorted; one too whose database should be there.
+
+        Only those after a name, and at most so many; see `namespace_places.names`.
+        """
         if self.folder.is_dir():
-            entries = (entry.name for entry in os.scandir(self.folder))
-            found = {file_names.namespace(head_file.database_name(name)) for name in entries}
-            yield from sorted(name for name in found if name is not None)
+            yield from namespace_places.names(self.folder, after, limit)
         else:
             moved.refuse_store(self.folder.parent)
 
     def exists(self, namespace: str) -> bool:
         """True once something was written to the namespace."""
-        return (self.folder / file_names.file_name(namespace)).exists()
+        return namespace_places.database(self.folder, namespace).exists()
 
     def spool(self, namespace: str) -> Path:
         """Where processes leave records of reads that they could not write."""
-        return _spool(self.folder, namespace)
+        file = self._open.get(namespace)
+        path = namespace_places.database(self.folder, namespace) if file is None else file.path
+        return _spool(path)
 
     def close(self) -> None:
         """Close every file."""
@@ -177,8 +186,33 @@ class Files:
         self._mutex = threading.Lock()
         self._torn |= {name for name, file in self._open.items() if file.after_fork()}
 
+    def _begun(self, file: NamespaceFile, held: ExitStack, end: float) -> None:
+        """Takes the lock of a database that is there, or makes it under its lock.
+
+        A namespace that is not there yet may be made in its other place while we wait for the lock
+        of the first, and a restored store may have it there: then that one's lock is taken.
+        """
+        for _ in range(_TRIES):
+            if not self._look(file):
+                file.settle(namespace_places.new_place(self.folder, file.namespace, self._flat))
+                namespace_places.make_room(file.path, end - time.monotonic())
+            lock = file.lock
+            try:
+                held.enter_context(lock.held(end - time.monotonic()))
+                self._begin(file, end)
+            except FileNotFoundError:
+                self._look(file)  # says where the store was moved
+                if not self.folder.is_dir():
+                    raise
+                held.close()  # it was exchanged for one without that folder
+                continue
+            if file.lock is lock:
+                return
+            held.close()
+        raise StoreIsBusy(f"{file.path} came to another place while it was opened. Retry.")
+
     def _begin(self, file: NamespaceFile, end: float) -> None:
-        """Makes the database if there is none; the caller holds its lock.
+        """Makes the database if there is none in either place; the caller holds its lock.
 
         Whoever exchanges or moves the whole folder locks the databases that are there, and the
         folder so that no other is made meanwhile.
@@ -186,21 +220,17 @@ class Files:
         if self._look(file):
             return
         rest = end - time.monotonic()
-        try:
-            with nullcontext() if file.path.exists() else locks.folder_held(self.folder, rest):
-                if not self._look(file):
-                    opening.create(file.path)
-                    self._was_there = True
-        except FileNotFoundError:
-            self._look(file)  # says where the store was moved
-            raise
+        with nullcontext() if file.path.exists() else locks.folder_held(self.folder, rest):
+            if not self._look(file):
+                opening.create(file.path)
+                self._was_there = True
 
     def _look(self, file: NamespaceFile) -> bool:
-        """Whether there is a database; raises StoreWasReplaced if the whole folder went away.
+        """Whether there is a database in either place; raises StoreWasReplaced if the folder went.
 
         A process that had a store open when it was removed would begin another one in its place.
         """
-        if _is_there(file):
+        if _is_there(file) or self._is_elsewhere(file):
             self._was_there = True
         elif self._was_there and not self.folder.is_dir():
             raise StoreWasReplaced(
@@ -211,6 +241,21 @@ class Files:
         else:
             return False
         return True
+
+    def _is_elsewhere(self, file: NamespaceFile) -> bool:
+        """Whether the database lies in its other place; then it is this file from now on."""
+        found = namespace_places.found(self.folder, file.namespace)
+        if found is None or found == file.path:
+            return False
+        file.settle(found)
+        return _is_there(file)
+
+    def _looked_for(self, file: NamespaceFile) -> tuple[bool, StoreIsDamaged | None]:
+        """Whether there is a database, and what is wrong where one should be there."""
+        try:
+            return _is_there(file) or self._is_elsewhere(file), None
+        except WritesAreMissing as error:
+            return False, error
 
     @contextmanager
     def _used(self, namespace: str) -> Iterator[NamespaceFile]:
@@ -277,8 +322,8 @@ def _committed(db: Connection, file: NamespaceFile, end: float) -> Iterator[None
 
 
 @lru_cache(maxsize=256)
-def _spool(folder: Path, namespace: str) -> Path:
-    return (folder / file_names.file_name(namespace)).with_suffix(".spool")
+def _spool(database: Path) -> Path:
+    return database.with_suffix(".spool")
 
 
 def refuse_read_only(folder: Path) -> None:
@@ -293,18 +338,10 @@ def refuse_read_only(folder: Path) -> None:
         )
 
 
-def _looked_for(file: NamespaceFile) -> tuple[bool, StoreIsDamaged | None]:
-    """Whether there is a database, and what is wrong where one should be there."""
-    try:
-        return _is_there(file), None
-    except WritesAreMissing as error:
-        return False, error
-
-
 def _is_there(file: NamespaceFile) -> bool:
     """Whether there is a database; raises StoreWasMoved if it was moved to another folder."""
     if file.look():
         return True
-    moved.refuse_store(file.path.parent.parent)
+    moved.refuse_store(file.folder.parent)
     moved.refuse_namespace(file.path, file.namespace)
     return False

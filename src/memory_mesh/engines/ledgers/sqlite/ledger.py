@@ -19,6 +19,7 @@ from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
+from memory_mesh.engines.ledgers.sqlite.namespace_places import FLAT_NAMESPACES
 from memory_mesh.engines.ledgers.sqlite.noted import Noted, NotedBuffer, tell_lost, uses
 from memory_mesh.engines.ledgers.sqlite.opening import Connection
 from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
@@ -54,13 +55,14 @@ class SqliteLedger(SqliteAudit):
         allow_network: bool = False,
         recall_days: int = 0,
         lock_wait: float = waits.USUAL_SECONDS,
+        flat_namespaces: int = FLAT_NAMESPACES,
     ) -> None:
         schema.check_sqlite()
         moved.refuse_store(folder)
         if not allow_network:
             refuse_network_folder(folder)
         self._clock, self._recall_days = clock, recall_days
-        self._files = Files(folder / "namespaces", lock_wait)
+        self._files = Files(folder / "namespaces", lock_wait, flat_namespaces)
         self._closing = min(lock_wait, CLOSING_SECONDS)
         self._waiting = NotedBuffer()
         self._left: set[str] = set()  # namespaces of records that this process left in the spool
@@ -157,9 +159,9 @@ class SqliteLedger(SqliteAudit):
         with self._files.writing(namespace) as db:
             return sqlite_commit.prune_recalls(db, before, limit)
 
-    def namespaces(self) -> Iterator[str]:
-        """The names of all namespaces, sorted."""
-        return self._files.names()
+    def namespaces(self, after: str = "", limit: int | None = None) -> Iterator[str]:
+        """The names of namespaces, sorted as people see them: those after one, at most so many."""
+        return self._files.names(after, limit)
 
     def close(self) -> None:
         """Write what waits, or leave it in the spool, and release every file: within a second."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names, schema
+from memory_mesh.engines.ledgers.sqlite import namespace_places, schema
 from memory_mesh.engines.ledgers.sqlite.faults import PRIMARY
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.engines.ledgers.sqlite.keeping.head_file import Mark
@@ -34,8 +34,10 @@ class NamespaceFile:
 
     def __init__(self, folder: Path, namespace: str) -> None:
         self.namespace = namespace
-        self.path = folder / file_names.file_name(namespace)
-        self.lock = FairLock(self.path.with_suffix(".lock"))
+        self.folder = folder
+        self._twin: Path | None = None  # a second database of the namespace
+        self._left: list[FairLock] = []  # those of places where it no longer lies
+        self._lie_at(namespace_places.database(folder, namespace))
         self.users = 0
         self._idle: list[Connection] = []
         self._known: set[Connection] = set()
@@ -48,12 +50,27 @@ class NamespaceFile:
         self._seen: Mark | None = None  # what this process saw in the database, or wrote to it
         self._mutex = threading.Lock()
 
+    def settle(self, path: Path) -> None:
+        """Takes another place for this namespace's own, with the lock there.
+
+        Whoever waits for the lock of the place before finds that it is no longer this one's.
+        """
+        with self._mutex:
+            if path != self.path:
+                self._forget()
+                self._place = self._seen = None
+                self._left.append(self.lock)
+                self._lie_at(path)
+
     def look(self) -> bool:
         """Whether there is a database; raises WritesAreMissing if one should be there.
 
         Connections to a file or a log that is no longer in its place are closed. While a
         connection is open, nobody but the disk's owner removes, empties or replaces the log.
         """
+        if self._twin is not None:
+            namespace_places.refuse_twin(self.path, self._twin)
+            self._twin = None
         found = _stat(self.path)
         if found is None or not found.st_size:
             mark = head_file.read(self.path)
@@ -156,7 +173,8 @@ class NamespaceFile:
         self.release()
         with self._mutex:
             self._known.clear()
-        self.lock.close(CLOSING_SECONDS)
+        for lock in (self.lock, *self._left):
+            lock.close(CLOSING_SECONDS)
 
     def after_fork(self) -> bool:
         """Forget the parent's connections without closing them; True when there were some."""
@@ -166,6 +184,11 @@ class NamespaceFile:
         self._idle, self._known, self.users, self._log = [], set(), 0, None
         self.lock.after_fork()
         return bool(inherited)
+
+    def _lie_at(self, path: Path) -> None:
+        self.path = path
+        self.lock = FairLock(path.with_suffix(".lock"))
+        self._twin = namespace_places.twin(self.folder, path)
 
     def _take(self, end: float) -> Connection:
         with self._mutex:

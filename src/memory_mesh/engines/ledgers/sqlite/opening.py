@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names, rows, schema
+from memory_mesh.engines.ledgers.sqlite import namespace_places, rows, schema
 from memory_mesh.engines.ledgers.sqlite.faults import PRIMARY, damaged
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import StoreIsDamaged, StoreIsNewer
@@ -36,7 +36,7 @@ class Connection(sqlite3.Connection):
 def connect(path: Path, mode: str = _WRITABLE) -> Connection:
     """A connection to an existing file that waits for its disk at every commit."""
     db = sqlite3.connect(
-        f"file:{file_names.quoted(str(path))}?{mode}",
+        f"file:{namespace_places.quoted(str(path))}?{mode}",
         uri=True,
         timeout=_BUSY_SECONDS,
         isolation_level=None,

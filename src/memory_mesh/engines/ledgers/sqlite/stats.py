@@ -1,15 +1,19 @@
 """A namespace in numbers. Counting is linear in its memories."""
 
+import os
 import sqlite3
+from collections import Counter
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import rows, sessions, vectors
-from memory_mesh.engines.ledgers.sqlite.file_names import SUFFIX
+from memory_mesh.engines.ledgers.sqlite.namespace_places import SUFFIX
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Body, Sizes, Space, SpaceState, Stats, Status
 from memory_mesh.policy.text.analyze import ANALYZER
 
+_COPY, _VECTORS = ".before-", ".vectors-"
 _SPACE = "provider, model, revision, dimension, max_tokens, normalised, query_prefix, text_prefix"
 
 
@@ -45,14 +49,27 @@ def stats(db: sqlite3.Connection, sizes: Sizes, since: datetime | None = None) -
 def sizes(spool: Path) -> Sizes:
     """Bytes of the files of a namespace, which lie beside its spool."""
     path = spool.with_suffix(SUFFIX)
-    copies = path.parent.glob(f"{path.stem}.before-[0-9][0-9][0-9][0-9]-*.bak")
+    stem = len(path.stem)
+    found: Counter[str] = Counter()
+    with suppress(FileNotFoundError), os.scandir(path.parent) as here:
+        for entry in here:  # once: the folder may hold the files of 10,000 namespaces
+            if entry.name.startswith(path.stem):
+                found[_part(entry.name[stem:])] += _bytes(Path(entry))
     return Sizes(
         database=_bytes(path),
         wal=_bytes(path.with_suffix(f"{SUFFIX}-wal")),
         spool=_bytes(spool),
-        copies=sum(map(_bytes, copies)),
-        vectors=sum(map(_bytes, path.parent.glob(f"{path.stem}.vectors-[0-9]*"))),
+        copies=found["copies"],
+        vectors=found["vectors"],
     )
+
+
+def _part(ending: str) -> str:
+    """What a file with this ending is, of those whose names differ."""
+    if ending.startswith(_COPY) and ending.endswith(".bak"):
+        return "copies"
+    is_vectors = ending.startswith(_VECTORS) and ending.removeprefix(_VECTORS).isdigit()
+    return "vectors" if is_vectors else ""
 
 
 def _bytes(path: Path) -> int:

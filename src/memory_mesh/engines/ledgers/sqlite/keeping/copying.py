@@ -10,13 +10,12 @@ did so again and again. It does not while the connection that is copied from hol
 transaction. Readers keep nobody from writing, so the steps wait for nothing.
 """
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names, opening, schema
+from memory_mesh.engines.ledgers.sqlite import namespace_places, opening, schema
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file, read_only
 from memory_mesh.engines.ledgers.sqlite.namespace_file import cannot_be_written
@@ -30,45 +29,46 @@ _STEP_PAGES = 512  # 4 MiB: often enough for a line of progress
 Progress = Callable[[int, int], None]  # pages that are copied, and all
 
 
+def is_store(store: Path) -> bool:
+    """Whether a folder has a namespace that holds anything."""
+    databases = namespace_places.holding(store / "namespaces", namespace_places.SUFFIX)
+    return any(_holds_anything(path) for _, path in databases)
+
+
 def files(store: Path) -> dict[str, Path]:
     """The files of a store's namespaces that hold anything, by namespace, sorted."""
-    found: dict[str, Path] = {}
-    for namespace, path in databases(store).items():
-        with suppress(FileNotFoundError):
-            if path.stat().st_size:
-                found[namespace] = path
-    return found
+    return {name: path for name, path in databases(store).items() if _holds_anything(path)}
 
 
 def databases(store: Path) -> dict[str, Path]:
     """The files of a store's namespaces, those too that are just made, by namespace, sorted."""
-    folder = store / "namespaces"
-    if not folder.is_dir():
-        return {}
-    entries = sorted(os.listdir(folder))  # noqa: PTH208  # names are all that is wanted
-    named = ((file_names.namespace(entry), folder / entry) for entry in entries)
-    return {namespace: path for namespace, path in named if namespace is not None}
+    found: dict[str, Path] = {}
+    for namespace, path in namespace_places.holding(store / "namespaces", namespace_places.SUFFIX):
+        found.setdefault(namespace, path)
+    return dict(sorted(found.items()))
 
 
 def gone(store: Path) -> dict[str, str]:
     """What is wrong with namespaces that were written to, by their head files, and hold nothing."""
-    folder = store / "namespaces"
-    wrong: dict[str, str] = {}
-    for path in sorted(folder.glob(f"*{head_file.SUFFIX}")):
-        namespace = file_names.namespace(head_file.database_name(path.name))
-        database = path.with_suffix(file_names.SUFFIX)
-        mark = head_file.read(database)
-        if namespace is None or mark is None or (database.exists() and database.stat().st_size):
-            continue
-        if head_file.read(database) == mark:  # else it was deleted meanwhile
-            what = "it is empty" if database.exists() else "it is gone"
-            wrong[namespace] = str(head_file.missing(database, namespace, mark, what))
-    return wrong
+    found = sorted(namespace_places.holding(store / "namespaces", head_file.SUFFIX))
+    told = ((namespace, missing(database, namespace)) for namespace, database in found)
+    return {namespace: said for namespace, said in told if said is not None}
+
+
+def missing(database: Path, namespace: str) -> str | None:
+    """What is wrong with a namespace that its head file tells of, and that holds nothing."""
+    mark = head_file.read(database)
+    if mark is None or (database.exists() and database.stat().st_size):
+        return None
+    if head_file.read(database) != mark:  # it was deleted meanwhile
+        return None
+    what = "it is empty" if database.exists() else "it is gone"
+    return str(head_file.missing(database, namespace, mark, what))
 
 
 def place(store: Path, namespace: str) -> Path:
-    """The file of a namespace."""
-    return store / "namespaces" / file_names.file_name(namespace)
+    """The file of a namespace: where it lies, or in the flat folder if there is none."""
+    return namespace_places.database(store / "namespaces", namespace)
 
 
 def copied(source: Path, target: Path, progress: Progress | None = None) -> Kept:
@@ -135,8 +135,14 @@ def _reading(path: Path) -> sqlite3.Connection:
     return opening.patiently(path, lambda: opening.connect(path), end)
 
 
+def _holds_anything(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return bool(path.stat().st_size)
+    return False
+
+
 def _namespace(path: Path) -> str:
-    return file_names.namespace(path.name) or path.name
+    return namespace_places.namespace(path.name) or path.name
 
 
 def _standing(db: sqlite3.Connection) -> Kept:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names, marks, schema, states, visibility
+from memory_mesh.engines.ledgers.sqlite import marks, namespace_places, schema, states, visibility
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import packing, sums
@@ -146,7 +146,7 @@ def identity_of(path: Path) -> str | None:
     """The identity of the namespace in a file; None if it cannot be read."""
     if not path.stat().st_size:  # SQLite would remove the log beside it, which salvage may read
         return None
-    uri = f"file:{file_names.quoted(str(path))}?mode=ro"
+    uri = f"file:{namespace_places.quoted(str(path))}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as db:
             row = db.execute("SELECT identity FROM store").fetchone()
@@ -294,7 +294,7 @@ def _adapt(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
 
 
 def _name(path: Path) -> str:
-    return file_names.namespace(path.name) or path.name
+    return namespace_places.namespace(path.name) or path.name
 
 
 def _repacked(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names
+from memory_mesh.engines.ledgers.sqlite import namespace_places
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.process.durable_files import sync_folder
 
@@ -29,22 +29,25 @@ class Doomed:
     memories: int | None
 
 
-def database(folder: Path, namespace: str) -> Path:
-    """The path of a namespace's database."""
-    return folder / file_names.file_name(namespace)
-
-
 def files(folder: Path, namespace: str) -> list[Path]:
-    """Every file of a namespace that is there, in the order in which they may go."""
-    stem = file_names.file_name(namespace).removesuffix(file_names.SUFFIX)
-    try:
-        names = [entry.name for entry in os.scandir(folder)]
-    except FileNotFoundError:
-        return []
-    endings = {name.removeprefix(stem): name for name in names if name.startswith(stem)}
-    own = [ending for ending in endings if _ENDING.fullmatch(ending)]
-    own.sort(key=lambda ending: (_LAST.index(ending) if ending in _LAST else -1, ending))
-    return [folder / endings[ending] for ending in own]
+    """Every file of a namespace that is there, in the order in which they may go.
+
+    Copies of before and a marker may lie in the flat folder and the database in one of its own.
+    """
+    stem = namespace_places.file_name(namespace).removesuffix(namespace_places.SUFFIX)
+    own: list[tuple[int, str, Path]] = []
+    for place in namespace_places.both_folders(folder, namespace):
+        try:
+            names = [entry.name for entry in os.scandir(place)]
+        except FileNotFoundError:
+            continue
+        endings = (name.removeprefix(stem) for name in names if name.startswith(stem))
+        own += (
+            (_LAST.index(ending) if ending in _LAST else -1, ending, place / f"{stem}{ending}")
+            for ending in endings
+            if _ENDING.fullmatch(ending)
+        )
+    return [path for _, _, path in sorted(own)]
 
 
 def last_look(path: Path) -> Doomed:
@@ -74,7 +77,9 @@ def remove(paths: list[Path]) -> int:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{file_names.quoted(str(path.absolute()))}?mode=rw", uri=True)
+    return sqlite3.connect(
+        f"file:{namespace_places.quoted(str(path.absolute()))}?mode=rw", uri=True
+    )
 
 
 def _ids(db: sqlite3.Connection) -> Iterator[str]:

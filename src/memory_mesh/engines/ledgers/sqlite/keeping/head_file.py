@@ -18,7 +18,6 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import file_names
 from memory_mesh.engines.ledgers.sqlite.faults import command, damaged
 from memory_mesh.engines.ledgers.sqlite.opening import Connection, connect
 from memory_mesh.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
@@ -61,12 +60,6 @@ class Mark:
 def path_of(database: Path) -> Path:
     """The head file beside a database."""
     return database.with_suffix(SUFFIX)
-
-
-def database_name(entry: str) -> str:
-    """The database that a head file belongs to; any other name as it is."""
-    stem = entry.removesuffix(SUFFIX)
-    return entry if stem == entry else stem + file_names.SUFFIX
 
 
 def stands(db: sqlite3.Connection) -> Mark:
