@@ -170,7 +170,7 @@ def test_what_is_not_there_is_an_error_that_names_what_is(store: Path) -> None:
 
 def test_a_damaged_namespace_is_deleted_too_and_says_what_is_not_noted(store: Path) -> None:
     filled(store, namespace="shop")
-    path = erasing.database(store / "namespaces", "shop")
+    path = copying.place(store, "shop")
     path.with_suffix(".head").unlink(missing_ok=True)
     path.write_bytes(b"no database, " + TEXTS[0].encode())
     gone = delete_namespace(store, "shop")

@@ -18,7 +18,7 @@ from zlib import crc32
 
 from memory_mesh.errors import InvalidInput, StoreIsDamaged, shown
 from memory_mesh.policy.users import shown_namespace, user_of
-from memory_mesh.process import moved, waits
+from memory_mesh.process import locks, moved, private, waits
 
 SUFFIX = ".db"
 FLAT_NAMESPACES = 10_000  # that are made in the flat folder; above them it fans out
@@ -91,26 +91,22 @@ def new_place(folder: Path, namespace: str, most: int = FLAT_NAMESPACES) -> Path
 
 def make_room(database: Path, seconds: float = waits.USUAL_SECONDS) -> None:
     """Makes the folder of a database; one that fans out after a mark that the store has such."""
-    from memory_mesh.process.durable_files import sync_folder  # a folder is made once
-    from memory_mesh.process.locks import folder_held
-    from memory_mesh.process.private import FOLDER, make_folder
-
     place = database.parent
     if place.name not in _FANS:
-        make_folder(place)
+        private.make_folder(place)
         return
     root = place.parent
     if place.is_dir() and moved.has_folders(root.parent):
         return
-    make_folder(root)
-    with folder_held(
-        root, seconds
-    ):  # whoever moves the store away holds it, and leaves its own mark
+    from memory_mesh.process.durable_files import sync_folder  # each folder is made once
+
+    private.make_folder(root)
+    with locks.folder_held(root, seconds):  # as who moves the store away, and leaves a marker
         moved.refuse_store(root.parent)
         moved.mark_folders(root.parent)
         with suppress(FileExistsError):
-            place.mkdir(FOLDER)
-            place.chmod(FOLDER)  # a umask may have taken even the owner's rights
+            place.mkdir(private.FOLDER)
+            place.chmod(private.FOLDER)  # a umask may have taken even the owner's rights
             sync_folder(root)
 
 
