@@ -923,9 +923,14 @@ class MemoryMesh:
         """Returns the figures of the namespace, with what it takes on disk."""
         return await self._threads.run(self._sync.stats)
 
-    async def namespaces(self) -> list[str]:
-        """Lists the names of all namespaces in the store; that of a user is `user.` and the id."""
-        return await self._threads.run(self._sync.namespaces)
+    async def namespaces(self, *, after: str | None = None, limit: int | None = None) -> list[str]:
+        """Lists the namespaces in the store, sorted; that of a user is `user.` and the id.
+
+        Options:
+            after: only those after this name: the last one of the page before.
+            limit: the largest number of results, 1 to 1,000.
+        """
+        return await self._threads.run(self._sync.namespaces, after=after, limit=limit)
 
     async def users(self) -> list[str]:
         """Lists the ids of the users who have memories in the store; `for_user` opens them."""

@@ -14,7 +14,7 @@ from memory_mesh.model import (
     Stats,
     UpkeepReport,
 )
-from memory_mesh.policy.arguments import check_whole
+from memory_mesh.policy.arguments import check_text, check_whole
 from memory_mesh.policy.users import shown_namespace, user_of
 from memory_mesh.verbs.jobs import JobVerbs
 from memory_mesh.verbs.lessons import LessonVerbs
@@ -89,9 +89,16 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
         indexed = opened.index_bytes(config.namespace)
         return replace(found, sizes=replace(found.sizes, index=indexed))
 
-    def namespaces(self) -> list[str]:
-        """Lists the names of all namespaces in the store; that of a user is `user.` and the id."""
-        return sorted(map(shown_namespace, self._opened().ledger.namespaces()))
+    def namespaces(self, *, after: str | None = None, limit: int | None = None) -> list[str]:
+        """Lists the namespaces in the store, sorted; that of a user is `user.` and the id.
+
+        Options:
+            after: only those after this name: the last one of the page before.
+            limit: the largest number of results, 1 to 1,000.
+        """
+        start = "" if after is None else check_text(after, "after")
+        most = None if limit is None else check_whole(limit, "limit", least=1)
+        return [shown_namespace(name) for name in self._opened().ledger.namespaces(start, most)]
 
     def users(self) -> list[str]:
         """Lists the ids of the users who have memories in the store; `for_user` opens them."""

@@ -25,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("name", nargs="?", metavar="NAME", help="the namespace to delete")
     parser.add_argument(
+        "--after", metavar="NAME", help="list only those after this one, the last of a page before"
+    )
+    parser.add_argument(
+        "--limit", metavar="N", type=int, help="list so many at most (default: all)"
+    )
+    parser.add_argument(
         "--yes", action="store_true", help="delete without a question, as in a pipe"
     )
 
@@ -36,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if options.name is not None:
         raise UsageError("list takes no name. See: memory-mesh namespaces --help")
     with cli_options.mesh_of(options) as mesh:
-        names = mesh.namespaces()
+        names = mesh.namespaces(after=options.after, limit=options.limit)
     lines = [safe_text(name, keep_newlines=False) for name in names]
     return output.answer(names, *lines, as_json=options.json)
 

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with mesh:
             stats, whole = mesh.stats(), folder_bytes(mesh.folder)
-            there = bool(stats.sizes.database or mesh.namespaces())
+            there = bool(stats.sizes.database or mesh.namespaces(limit=1))
     except StoreError:
         _say_down(options, path)
         raise

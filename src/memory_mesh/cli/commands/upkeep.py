@@ -3,10 +3,10 @@
 import argparse
 from collections import Counter
 
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import every_namespace, options as cli_options, output
+from memory_mesh.cli.advice import completed, option
 from memory_mesh.errors import StoreError
 from memory_mesh.model import Json, UpkeepReport
-from memory_mesh.policy.users import PREFIX
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = "memory-mesh upkeep --all"
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="work on every namespace of the store, one by one"
     )
+    every_namespace.add_after(parser)
     parser.add_argument(
         "--rebuild-index", action="store_true", help="delete and rebuild the index of large stores"
     )
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Updates terms, vectors and the index where needed; can be interrupted and run again."""
+    every_namespace.check_after(options)
     with cli_options.mesh_of(options, meaning=True) as mesh:
         if options.all:
             return _run_all(mesh, options)
@@ -49,34 +51,53 @@ def run(options: argparse.Namespace) -> int:
 def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     """Works on each namespace; one that cannot be opened is reported and passed over.
 
-    What was done stays if the command is interrupted, and the next run does what is left.
+    What was done stays if the command is interrupted, and the next run does what is left: all of
+    them once more, or only those after the last one that is done.
     """
-    plain = [name for name in mesh.namespaces() if not name.startswith(PREFIX)]
-    views = {name: mesh.view(namespace=name) for name in plain}
-    views |= {f"{PREFIX}{user}": mesh.for_user(user) for user in mesh.users()}
-    done: dict[str, Json] = {}
+    told: dict[str, Json] = {}
     total: Counter[str] = Counter()
-    for number, (name, view) in enumerate(views.items(), start=1):
-        where = f"{number} of {len(views)}, {output.one_line(name, 40)}: "
-        output.progress(where)
-        try:
-            counts = _upkeep(view, options, where)
-        except StoreError as error:
-            output.progress("")
-            output.note(f"[MemoryMesh Error] {name}: {error}")
-            continue
-        done[name] = dict(counts)
-        total.update(counts)
-        if not options.json and any(counts.values()):
-            output.progress("")
-            output.say(f"[MemoryMesh] {name}: {_said(counts)}.")
+    number = done = 0
+    last: str | None = options.after
+    try:
+        for number, (name, view) in enumerate(every_namespace.views(mesh, last), start=1):
+            counts = _tried(view, options, name, number)
+            last = name
+            if counts is None:
+                continue
+            done += 1
+            total.update(counts)
+            if options.json:
+                told[name] = dict(counts)
+            elif any(counts.values()):
+                output.progress("")
+                output.say(f"[MemoryMesh] {name}: {_said(counts)}.")
+    except KeyboardInterrupt:
+        output.progress("")
+        rest = "" if last is None else option("after", last)
+        said = completed(f"To go on from here: memory-mesh upkeep --all{rest}", options)
+        output.note(f"[MemoryMesh] {said}")
+        raise
     output.progress("")
     output.answer(
-        done,
-        f"[MemoryMesh] {len(done)} of {len(views)} namespaces: {_said(total)}.",
+        told,
+        f"[MemoryMesh] {done} of {number} namespaces: {_said(total)}.",
         as_json=options.json,
     )
-    return 0 if len(done) == len(views) else 1
+    return 0 if done == number else 1
+
+
+def _tried(
+    mesh: MemoryMesh, options: argparse.Namespace, name: str, number: int
+) -> dict[str, int] | None:
+    """Works on one of several namespaces; None if it cannot be opened."""
+    where = f"{number}, {output.one_line(name, 40)}: "
+    output.progress(where)
+    try:
+        return _upkeep(mesh, options, where)
+    except StoreError as error:
+        output.progress("")
+        output.note(f"[MemoryMesh Error] {name}: {error}")
+        return None
 
 
 def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> dict[str, int]:

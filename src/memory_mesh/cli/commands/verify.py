@@ -2,14 +2,14 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli import every_namespace, options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Verification
 from memory_mesh.policy.privacy import masked
-from memory_mesh.policy.users import shown_namespace, user_namespace
+from memory_mesh.policy.users import PREFIX, shown_namespace
 from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = "memory-mesh verify --checkpoint today.json"
@@ -31,10 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--against", metavar="FILE", help="compare the chain with an earlier checkpoint"
     )
     parser.add_argument("--all", action="store_true", help="check every namespace of the store")
+    every_namespace.add_after(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints what was checked and what is wrong; the exit code is 1 if anything is wrong."""
+    every_namespace.check_after(options)
     if options.all:
         return _all(options)
     with cli_options.mesh_of(options) as mesh:
@@ -46,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
                 f"there is no namespace {name} in {mesh.config.db_dir}; {which}. Check --db-dir"
             )
         found = mesh.verify(checkpoint=options.checkpoint, against=options.against)
-        if found.ok and not mesh.namespaces():
+        if found.ok and not mesh.namespaces(limit=1):
             raise _no_store(mesh)
     if options.json:
         output.say_json(_plain(name, found))
@@ -64,29 +66,36 @@ def _all(options: argparse.Namespace) -> int:
     store_folder.refuse_one(options, "leave --all out")
     with cli_options.mesh_of(options) as mesh:
         usual = shown_namespace(mesh.config.namespace)
-        users = {shown_namespace(user_namespace(user)): user for user in mesh.users()}
-        each = {
-            name: (
-                mesh.for_user(users[name]) if name in users else mesh.view(namespace=name)
-            ).verify()
-            for name in mesh.namespaces()
-        }
-        if not each:
+        told: list[Json] = []
+        wrong: list[str] = []
+        count = 0
+        for name, view in every_namespace.views(mesh, options.after):
+            found = view.verify()
+            count += 1
+            wrong += [] if found.ok else [name]
+            if options.json:
+                told.append(_plain(name, found))
+            else:
+                part = "" if name == usual else _option_of(name)
+                _show(name, found, options, part, counts=False)
+        if not count and options.after is None:
             raise _no_store(mesh)
     if options.json:
-        output.say_json([_plain(name, found) for name, found in each.items()])
-    else:
-        for name, found in each.items():
-            part = option("user", users[name]) if name in users else option("namespace", name)
-            _show(name, found, options, "" if name == usual else part, counts=False)
-    wrong = [name for name, found in each.items() if not found.ok]
+        output.say_json(told)
     if not wrong:
         return 0
-    are = "namespace is" if len(each) == 1 else "namespaces are"
+    are = "namespace is" if count == 1 else "namespaces are"
     raise MeshError(
-        f"{len(wrong)} of {len(each)} {are} damaged: {output.some(wrong)}. "
+        f"{len(wrong)} of {count} {are} damaged: {output.some(wrong)}. "
         f"{_NEXT.format(of=' --namespace NAME')}"
     )
+
+
+def _option_of(name: str) -> str:
+    """The option that names a namespace, or its user."""
+    if name.startswith(PREFIX):
+        return option("user", name.removeprefix(PREFIX))
+    return option("namespace", name)
 
 
 def _no_store(mesh: MemoryMesh) -> NotFound:
