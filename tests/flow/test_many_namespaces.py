@@ -3,6 +3,7 @@
 The bound is an argument of the ledger, lowered here; real files, real processes.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -348,10 +349,10 @@ def test_two_databases_of_one_namespace_are_an_error_that_names_both(store: Path
 def test_a_version_that_knows_no_folders_takes_the_mark_for_that_of_a_moved_store(
     store: Path,
 ) -> None:
-    first, people = moved.of_store(store).read_text().splitlines()
-    assert not first.startswith("v1")  # the form of a marker, by which such a version is told where
-    assert "Upgrade" in people
-    moved.of_store(store).write_text("folders 2\nof a later version\n")
+    form, at, to = moved.of_store(store).read_text().splitlines()[0].split(" ", 2)
+    assert (form, at) == ("v1", "folders-1")
+    assert "upgrade: pip install -U memory-mesh" in json.loads(to)
+    moved.of_store(store).write_text('v1 folders-2 "of a later version"\n')
     with pytest.raises(StoreIsNewer):
         held(store)
 

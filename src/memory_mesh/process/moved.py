@@ -8,14 +8,14 @@
 A process, a line of cron or a hook that still names the old folder is told the new one. A move, a
 restore or an import back to the old place removes the marker, and so may a person.
 
-A store with namespaces in folders has a file of the same name with another first word:
+A store with namespaces in folders has a file of the same name, with a word in place of the time:
 
     <store>/moved
-        folders 1
-        one line for people: what to do
+        v1 folders-1 "<what to do>"
+        one line for people
 
-It was not moved. Versions that do not know such folders take the file for a marker and open
-nothing, where they would see some namespaces and make others twice.
+It was not moved. Versions that do not know such folders take the file for a marker, say what it
+says and open nothing, where they would see some namespaces and make others twice.
 """
 
 import os
@@ -31,10 +31,11 @@ _FORM, _WORDS = "v1", 3
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _BYTES = 16_384  # of a marker that are read: a path is shorter
 _FOR_PEOPLE = "It was moved to that folder. Use it there, or remove this file to begin anew here."
-_FOLDERS, _NEWEST_FOLDERS = "folders", 1
-_FOR_OLDER = (
-    "This store was not moved. Its namespaces lie in folders, which this version of memory-mesh "
-    "reads; an earlier one does not. Upgrade: pip install -U memory-mesh. Keep this file."
+_FOLDERS, _NEWEST_FOLDERS = "folders-", 1
+_FOR_OLDER = (  # who say that it was moved to …
+    '"a form that this version cannot read; upgrade: pip install -U memory-mesh"\n'
+    "This store was not moved: its namespaces lie in folders, which earlier versions do not read. "
+    "Keep this file.\n"
 )
 
 
@@ -86,7 +87,7 @@ def mark_folders(store: Path) -> None:
         return
     from memory_mesh.process.durable_files import write_atomically
 
-    text = f"{_FOLDERS} {_NEWEST_FOLDERS}\n{_FOR_OLDER}\n"
+    text = f"{_FORM} {_FOLDERS}{_NEWEST_FOLDERS} {_FOR_OLDER}"
     write_atomically(of_store(store), text.encode(), private=True)
 
 
@@ -145,10 +146,11 @@ def _data(marker: Path) -> bytes | None:
 
 def _is_of_folders(data: bytes) -> bool:
     """Whether it is no marker of a move; raises StoreIsNewer for folders of a later form."""
-    words = data.partition(b"\n")[0].decode("utf-8", "replace").split(" ")
-    if words[0] != _FOLDERS:
+    words = data.decode("utf-8", "replace").split(" ", _WORDS - 1)
+    if len(words) < _WORDS or not words[1].startswith(_FOLDERS):
         return False
-    if len(words) > 1 and words[1].isdecimal() and int(words[1]) > _NEWEST_FOLDERS:
+    form = words[1].removeprefix(_FOLDERS)
+    if words[0] != _FORM or not form.isdecimal() or int(form) > _NEWEST_FOLDERS:
         raise StoreIsNewer
     return True
 
