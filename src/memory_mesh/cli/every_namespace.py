@@ -7,7 +7,7 @@ from memory_mesh.cli.parsing import UsageError
 from memory_mesh.policy.users import PREFIX
 from memory_mesh.sync import MemoryMesh
 
-_PAGE = 10_000  # names in memory at once
+_PAGE = 50_000  # names in memory at once
 
 
 def add_after(parser: argparse.ArgumentParser) -> None:

@@ -22,11 +22,11 @@ from memory_mesh.process import locks, moved, private, waits
 
 SUFFIX = ".db"
 FLAT_NAMESPACES = 10_000  # that are made in the flat folder; above them it fans out
-PAGE_NAMES = 10_000  # of which a listing holds at most twice as many in memory
+PAGE_NAMES = 50_000  # that a listing reads at once: at most twice as many are in memory, 10 MB
 _COUNTS_PER_BOUND = 100  # how often the flat folder is counted until it is full
 _FANS = frozenset(f"{number:02x}" for number in range(256))
 _TRACES = (".head", ".moved", f"{SUFFIX}-wal")  # of a namespace without a database
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+_PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789-_."
 _RESERVED = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 )
@@ -141,33 +141,25 @@ def holding(folder: Path, *endings: str) -> Iterator[tuple[str, Path]]:
 
     One with two of the files comes twice. A file in a folder of other names is none of ours.
     """
-    top = str(folder)
-    for entry in entries(folder):
-        for ending in endings:
-            if not entry.name.endswith(ending):
-                continue
-            stored = entry.name.removesuffix(ending) + SUFFIX
-            name = namespace(stored)
-            place = entry.path[: -len(entry.name) - 1]
-            if name is not None and place in {top, os.path.join(top, _fan(stored))}:  # noqa: PTH118
-                yield name, Path(place, stored)
-                break
+    for name, place, stored in _named(folder, endings):
+        yield name, Path(place, stored)
 
 
 def names(folder: Path, after: str = "", limit: int | None = None) -> Iterator[str]:
     """Namespaces with a database, or which should have one, sorted as people see their names.
 
-    Those after a name, at most so many. Each page reads the folders once and holds no more than a
-    page's names in memory; what is made or deleted meanwhile is seen from the next page on.
+    Those after a name, at most so many. Each page reads the folders once and holds no more than
+    twice a page's names in memory; what is made or deleted meanwhile is seen from the next page on.
     """
     while limit is None or limit > 0:
         asked = PAGE_NAMES if limit is None else min(limit, PAGE_NAMES)
-        page = _smallest((name for name, _ in holding(folder, SUFFIX, ".head")), after, asked)
-        yield from page
-        if len(page) < asked:
+        there = (name for name, _, _ in _named(folder, (SUFFIX, ".head")))
+        page = _smallest(there, after, asked + 1)
+        yield from page[:asked]
+        if len(page) <= asked:
             return
-        after = shown_namespace(page[-1])
-        limit = None if limit is None else limit - len(page)
+        after = shown_namespace(page[asked - 1])
+        limit = None if limit is None else limit - asked
 
 
 def file_name(namespace: str) -> str:
@@ -200,12 +192,27 @@ def namespace(entry: str) -> str | None:
 
 def quoted(path: str) -> str:
     """A path for SQLite's file: URI."""
-    return _percent(path, _PLAIN | {"/"})
+    return _percent(path, _PLAIN + "/")
 
 
 def _fan(name: str) -> str:
     """The folder of a file name, if it lies in one: 256 of them, evenly filled."""
     return f"{crc32(name.encode()) & 0xFF:02x}"
+
+
+def _named(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Namespaces that have a file with one of these endings, its folder and its database's name."""
+    top = str(folder)
+    for entry in entries(folder):
+        for ending in endings:
+            if not entry.name.endswith(ending):
+                continue
+            stored = entry.name.removesuffix(ending) + SUFFIX
+            place = entry.path[: -len(entry.name) - 1]
+            name = namespace(stored)
+            if name is not None and (place == top or place.endswith(os.sep + _fan(stored))):
+                yield name, place, stored
+                break
 
 
 def _is_full(folder: Path, name: str, most: int) -> bool:
@@ -233,6 +240,8 @@ def _smallest(found: Iterable[str], after: str, limit: int) -> list[str]:
 
 def _plain_name(raw: str) -> str:
     """Percent signs and two digits as the bytes they stand for."""
+    if "%" not in raw:
+        return raw
     out = bytearray()
     while raw:
         head, _, raw = raw.partition("%")
@@ -243,5 +252,7 @@ def _plain_name(raw: str) -> str:
     return out.decode()
 
 
-def _percent(text: str, plain: frozenset[str]) -> str:
+def _percent(text: str, plain: str) -> str:
+    if not text.strip(plain):  # most names: each of its characters is a plain one
+        return text
     return "".join(chr(byte) if chr(byte) in plain else f"%{byte:02x}" for byte in text.encode())

@@ -49,12 +49,11 @@ def stats(db: sqlite3.Connection, sizes: Sizes, since: datetime | None = None) -
 def sizes(spool: Path) -> Sizes:
     """Bytes of the files of a namespace, which lie beside its spool."""
     path = spool.with_suffix(SUFFIX)
-    stem = len(path.stem)
-    found: Counter[str] = Counter()
-    with suppress(FileNotFoundError), os.scandir(path.parent) as here:
-        for entry in here:  # once: the folder may hold the files of 10,000 namespaces
-            if entry.name.startswith(path.stem):
-                found[_part(entry.name[stem:])] += _bytes(Path(entry))
+    stem, found = path.stem, Counter[str]()
+    with suppress(FileNotFoundError):
+        names = os.listdir(path.parent)  # noqa: PTH208  # once: there may be 10,000 namespaces
+        for name in (name for name in names if name.startswith(stem)):
+            found[_part(name.removeprefix(stem))] += _bytes(path.with_name(name))
     return Sizes(
         database=_bytes(path),
         wal=_bytes(path.with_suffix(f"{SUFFIX}-wal")),
