@@ -1,6 +1,7 @@
 """The situations of docs/operating.md, each brought about for real; what was then printed."""
 
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -16,6 +17,7 @@ import pytest
 
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.errors import UnsafeFolder
+from memory_mesh.process import moved
 from tests.surface.command import CommandLine
 from tests.surface.situations import (
     READ_ONLY,
@@ -173,6 +175,15 @@ def namespace_moved(cli: CommandLine) -> str:
     cli.stored(TEXT)
     assert cli("move", "--only", "--to", str(cli.home / "elsewhere")).code == 0
     return failed(cli("store", "--content", "another"))
+
+
+def two_databases(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    moved.mark_folders(cli.store)
+    cli.stored("in a folder", "--namespace", "work")
+    (path,) = (cli.store / "namespaces").glob("??/work.db")
+    shutil.copy(path, cli.store / "namespaces")
+    return failed(cli("list", "--namespace", "work"))
 
 
 def erasures_damaged(cli: CommandLine) -> str:
