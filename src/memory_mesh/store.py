@@ -307,6 +307,8 @@ def configured_embedder(config: Config, clock: Clock) -> Embedder | None:
 def _checked(embedder: Embedder | None) -> Embedder | None:
     if embedder is None:
         return None
+    from memory_mesh.engines.embedders import need_numpy
     from memory_mesh.engines.embedders.checked import Checked
 
+    need_numpy("an embedder")
     return Checked(embedder)

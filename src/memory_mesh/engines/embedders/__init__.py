@@ -59,6 +59,14 @@ def embedder_of(settings: Settings, clock: Clock) -> "Chain | None":
     return Chain(found, clock)
 
 
+def need_numpy(purpose: str) -> None:
+    """Raises MissingExtra where vectors cannot be compared; says so before one is computed."""
+    from importlib.util import find_spec
+
+    if find_spec("numpy") is None:
+        raise MissingExtra.of("api", purpose)
+
+
 def _local(settings: Settings) -> dict[str, Embedder]:
     folder = model_files.find_model(settings)
     if folder is None:
@@ -88,6 +96,7 @@ def _service(settings: Settings) -> dict[str, Embedder]:
     from memory_mesh.engines.embedders.services import WIRES, HttpEmbedder
 
     provider = settings.embedder or ""
+    need_numpy(f"the embedder {provider!r}")
     model = settings.embedder_model or WIRES[provider].model
     embedder = HttpEmbedder(
         provider,

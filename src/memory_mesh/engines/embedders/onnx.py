@@ -178,8 +178,8 @@ def _trouble(folder: Path) -> Iterator[None]:
         raise EmbeddingError(str(error)) from None
     except ImportError as error:
         raise EmbeddingError(
-            f"the local embedder needs {error.name or 'a library'}, which cannot be loaded here: "
-            "pip install --force-reinstall memory-mesh"
+            f"the model in {folder} needs {error.name or 'a library'}, which cannot be loaded "
+            "here: pip install 'memory-mesh[onnx]'"
         ) from error
     except Exception as error:  # tokenizers and onnxruntime raise nothing narrower
         raise EmbeddingError(
