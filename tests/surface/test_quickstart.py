@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 README = ROOT / "README.md"
 ANSWER = "The user prefers dark themes"
 INSTALL, PULL = "pip install '.[local]'", "memory-mesh models pull"
+INSTALL_ONNX = "pip install '.[onnx]'"
 NO_SOCKETS = """\
 import socket
 def refuse(*args, **options): raise OSError("no network here")
@@ -47,12 +48,12 @@ def test_every_block_of_the_readme_is_run_by_a_test() -> None:
     languages = re.findall(r"(?m)^```(\w*)$", README.read_text(encoding="utf-8"))
     assert set(languages) == {"", "python", "console"}  # "" ends a block
     assert languages.count("") == len(blocks("python")) + len(blocks("console"))
-    assert INSTALL in commands()
+    assert {INSTALL, INSTALL_ONNX} < set(commands())
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` folder of a new environment, filled by the README's line that installs."""
+    """The `bin` folder of a new environment, filled by the README's lines that install."""
     place = tmp_path_factory.mktemp("quickstart") / "env/bin"
     venv.create(place.parent, with_pip=True)
     variables = {
@@ -63,7 +64,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
         variables.pop(name, None)
-    subprocess.run(["sh", "-c", INSTALL], cwd=ROOT, env=variables, check=True)
+    for line in (INSTALL, INSTALL_ONNX):
+        subprocess.run(["sh", "-c", line], cwd=ROOT, env=variables, check=True)
     return place
 
 
@@ -107,7 +109,7 @@ def test_every_command_runs_as_shown(installed: Path, tmp_path: Path, model_fold
     home.mkdir()
     shell = isolated(installed, home, shutil.which("sh") or "/bin/sh", "-c")
     for line in commands():
-        if line == INSTALL:
+        if line in {INSTALL, INSTALL_ONNX}:
             continue  # the fixture ran it, with a network
         done = shell(line, cwd=ROOT)
         if line == PULL:  # it asks the hub, and there is no network here: install a folder

@@ -7,8 +7,8 @@ from memory_mesh.agents.doctor.store import is_broken
 from memory_mesh.model.health import Health
 
 _GET = (
-    "memory-mesh models pull; offline: memory-mesh models install FOLDER, or "
-    "pip install 'memory-mesh[local]'"
+    "pip install 'memory-mesh[local]' (works at once), or pip install 'memory-mesh[onnx]' and "
+    "memory-mesh models pull; offline: memory-mesh models install FOLDER"
 )
 _UPKEEP = "memory-mesh upkeep (it makes what is missing; search finds less until then)"
 

@@ -1,6 +1,7 @@
 """`memory-mesh models`."""
 
 import argparse
+import importlib.util
 import sys
 import time
 from pathlib import Path
@@ -53,7 +54,13 @@ def run(options: argparse.Namespace) -> int:
         source = Path(options.what).expanduser()
         done = model_files.install(source, folder, name=options.name, progress=_Progress())
     told = f"{done.name} is installed in {done}"
-    return output.answer({"name": done.name, "folder": str(done)}, told, as_json=options.json)
+    runs = importlib.util.find_spec("onnxruntime") is not None
+    return output.answer(
+        {"name": done.name, "folder": str(done)},
+        told,
+        as_json=options.json,
+        remark="" if runs else "To use it: pip install 'memory-mesh[onnx]'",
+    )
 
 
 def _list(config: Config, *, as_json: bool) -> int:

@@ -1,0 +1,69 @@
+"""A base installation has no numpy, onnxruntime or tokenizers: what works, and what it says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MISSING = ("numpy", "onnxruntime", "safetensors", "tokenizers", "wordllama")
+WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({MISSING}))\n"
+EVERYDAY = """
+from memory_mesh.sync import MemoryMesh
+with MemoryMesh(db_dir={folder!r}) as mesh:
+    first = mesh.add("The user prefers dark themes").id
+    mesh.add("Deploys run on Fridays", tags=["ops"])
+    mesh.update(first, "The user prefers light themes")
+    assert mesh.search("themes")[0].content == "The user prefers light themes"
+    assert mesh.context("Which themes does the user prefer?", max_tokens=200).items
+    assert mesh.explain(first, query="themes").sentences
+    mesh.reflect(topic="deploys")
+    mesh.upkeep()
+    assert mesh.verify().ok
+"""
+
+
+def run(code: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    home = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONWARNINGS": "ignore", **variables}
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT + code],
+        env=home, cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_everyday_work_needs_no_numpy(tmp_path: Path) -> None:
+    done = run(EVERYDAY.format(folder=str(tmp_path / "store")), tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("code", "extra"),
+    [
+        ("MemoryMesh(embedder='openai', db_dir={0!r}).add('tea')", "api"),
+        ("MemoryMesh(custom_embedder=Own(), db_dir={0!r}).add('tea')", "api"),
+    ],
+)
+def test_an_embedder_without_its_extra_names_the_command(
+    tmp_path: Path, code: str, extra: str
+) -> None:
+    start = "from memory_mesh.sync import MemoryMesh\nclass Own:\n    pass\n"
+    done = run(start + code.format(str(tmp_path / "store")), tmp_path)
+    last = done.stderr.strip().splitlines()[-1]
+    assert "MissingExtra" in last
+    assert f"pip install 'memory-mesh[{extra}]'" in last
+
+
+def test_a_model_without_its_extra_leaves_keyword_search_and_says_so(
+    tmp_path: Path, model_folder: Path
+) -> None:
+    code = f"""
+from memory_mesh.sync import MemoryMesh
+with MemoryMesh(db_dir={str(tmp_path / "store")!r}, model_dir={str(model_folder)!r}) as mesh:
+    mesh.add("The user prefers dark themes")
+    hits = mesh.search("dark themes")
+    print(hits[0].content, "|", hits.explanation.note)
+"""
+    done = run(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "dark themes |" in done.stdout
+    assert "pip install 'memory-mesh[onnx]'" in done.stdout
