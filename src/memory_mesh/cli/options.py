@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,11 +50,33 @@ def add_details(parser: argparse.ArgumentParser) -> None:
     add("--valid-until", metavar="TIME", help="end of the time in which it is true")
 
 
+def add_text(parser: argparse.ArgumentParser, what: str) -> None:
+    """Adds a text, which can be given with or without `--content`."""
+    parser.add_argument("text", nargs="*", metavar="TEXT", help=f"{what}; - reads standard input")
+    parser.add_argument("--content", metavar="TEXT", help="the same, as an option")
+
+
 def content_of(options: argparse.Namespace) -> str | None:
-    """Returns the given text, or standard input for `-`."""
-    content: str | None = options.content
+    """Returns the given text, or standard input for `-`; None if there is none."""
+    if options.text and options.content is not None:
+        raise UsageError("give the text once: as TEXT or with --content")
+    content: str | None = " ".join(options.text) if options.text else options.content
     if content != "-":
         return content
+    return standard_input()
+
+
+def piped() -> bool:
+    """Whether standard input comes from a pipe or a file."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):  # there is none
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+
+
+def standard_input() -> str:
+    """Returns all of standard input without its last line end."""
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:
@@ -124,12 +147,13 @@ def add_as_owner(parser: argparse.ArgumentParser) -> None:
 
 
 def add_id(parser: argparse.ArgumentParser) -> None:
-    """Adds the option `--id`."""
-    parser.add_argument("--id", required=True, metavar="ID", help="the memory's id")
+    """Adds the id of a memory, which can be given with or without `--id`."""
+    add_any_id(parser)
+    parser.set_defaults(needs_id=True)
 
 
 def add_any_id(parser: argparse.ArgumentParser) -> None:
-    """Adds an id that can be given with or without `--id`."""
+    """Adds an id that can be left out in some uses of a command; see `any_id`."""
     parser.add_argument("named", nargs="?", metavar="ID", help="the memory's id")
     parser.add_argument("--id", metavar="ID", help="the same, as an option")
 

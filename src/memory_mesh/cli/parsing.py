@@ -12,66 +12,103 @@ from memory_mesh._version import __version__
 from memory_mesh.typed import NoReturn, Protocol
 
 PROGRAM = "memory-mesh"
+GROUPS = {
+    "start": {
+        "init": "give Claude Code this memory, or take it away again",
+        "doctor": "check every link from the store to the agent, each with its fix",
+        "help": "show how a command is used",
+        "version": "print the version",
+    },
+    "remember and find": {
+        "store": "store a memory",
+        "search": "find memories",
+        "context": "print the memories for a prompt, under a budget of tokens",
+        "get": "show one memory",
+        "list": "list memories, newest first",
+        "update": "change a memory; its earlier versions are kept",
+        "pin": "pin or unpin a memory",
+        "delete": "hide a memory; it can be restored for 30 days",
+        "restore": "restore a deleted memory, or a store from a backup",
+    },
+    "judge": {
+        "rate": "vote whether a memory was helpful",
+        "reinforce": "vote that a memory is true",
+        "dispute": "vote that a memory is false",
+        "review": "list, approve or reject what waits for review",
+        "conflicts": "list and resolve contradictions",
+        "explain": "say why a memory is as it is, or why a search found it or not",
+        "history": "show every recorded version of a memory",
+    },
+    "learn": {
+        "reflect": "summarise what memories agree on",
+        "distill": "turn recent failures into lessons",
+        "lessons": "show the rules learned from failures",
+        "synthesize": "stage a skill from steps that recur in memories",
+        "ingest-skill": "store a skill from a file",
+        "search-skills": "find skills",
+        "list-skills": "list skills, newest first",
+        "skill-feedback": "record whether a skill worked",
+        "skill-prune": "archive skills with a low reliability",
+        "trace": "record executions, and ask them about the next task",
+        "trigger": "test triggers, list them, and show what a task calls up",
+    },
+    "connect": {
+        "links": "show the links of a memory, what they lead to, and ways between memories",
+        "clusters": "show groups of memories that links hold together",
+        "graph": "draw what a memory is linked to, or what superseded what",
+        "episode": "group memories into episodes, and summarise them",
+        "project": "show, name, merge or split the project of this folder",
+    },
+    "bring in and take out": {
+        "ingest-dir": "store the text files of a folder",
+        "mirror": "keep memories as Markdown files in a folder, in both directions",
+        "export": "write the namespace to one portable file, an archive",
+        "import": "bring a namespace from an archive",
+        "import-tables": "import a store of @yamo/memory-mesh",
+        "export-tables": "write the namespace as tables of @yamo/memory-mesh",
+        "migrate-tables": "migrate such tables from schema V1 to V2, or back",
+        "import-lane": "import a SQLite file of Memory Lane",
+        "memory-log": "show, archive or erase the log shared by all projects",
+    },
+    "keep safe": {
+        "stats": "show counts, sizes, the path and the status of the store",
+        "verify": "check the audit chain and the store's invariants",
+        "backup": "copy the whole store while others use it, and keep so many copies",
+        "repair": "rebuild what is derived: keyword tables, indexes, counters, head file",
+        "salvage": "copy what can be read of a damaged store into a new one",
+        "move": "move the store, or one namespace, to another folder with its key",
+        "namespaces": "list the namespaces of the store, or delete one for good",
+        "keys": "show, rotate or replace the key of the store",
+    },
+    "run": {
+        "upkeep": "update keyword terms, embed texts and build the index",
+        "jobs": "list and run maintenance: consolidation of traces, retention",
+        "daemon": "show, start or stop the background process of hooks and MCP",
+        "mcp": "say how agents reach the memory by MCP, or serve it over HTTP",
+        "models": "list, download or install models for search by meaning",
+        "config": "show every setting: its value, where it comes from, what it does",
+        "eval": "measure how well search finds memories",
+        "completion": "print a completion script for a shell",
+    },
+}
+_SHOWN = ("help", "version")  # they have no module: `--help` and `--version` do it
 COMMANDS = {
-    "init": "give Claude Code this memory, or take it away again",
-    "doctor": "check every link from the store to the agent, each with its fix",
-    "store": "store a memory",
-    "search": "find memories",
-    "context": "print the memories for a prompt, under a budget of tokens",
-    "get": "show one memory",
-    "list": "list memories, newest first",
-    "update": "change a memory; its earlier versions are kept",
-    "pin": "pin or unpin a memory",
-    "rate": "vote whether a memory was helpful",
-    "reinforce": "vote that a memory is true",
-    "dispute": "vote that a memory is false",
-    "delete": "hide a memory; it can be restored for 30 days",
-    "restore": "restore a deleted memory, or a store from a backup",
-    "trigger": "test triggers, list them, and show what a task calls up",
-    "ingest-dir": "store the text files of a folder",
-    "mirror": "keep memories as Markdown files in a folder, in both directions",
-    "reflect": "summarise what memories agree on",
-    "synthesize": "stage a skill from steps that recur in memories",
-    "ingest-skill": "store a skill from a file",
-    "search-skills": "find skills",
-    "list-skills": "list skills, newest first",
-    "skill-feedback": "record whether a skill worked",
-    "skill-prune": "archive skills with a low reliability",
-    "lessons": "show the rules learned from failures",
-    "distill": "turn recent failures into lessons",
-    "review": "list, approve or reject what waits for review",
-    "conflicts": "list and resolve contradictions",
-    "history": "show every recorded version of a memory",
-    "links": "show the links of a memory, what they lead to, and ways between memories",
-    "clusters": "show groups of memories that links hold together",
-    "graph": "draw what a memory is linked to, or what superseded what",
-    "episode": "group memories into episodes, and summarise them",
-    "explain": "say why a memory is as it is, or why a search found it or not",
-    "trace": "record executions, and ask them about the next task",
-    "memory-log": "show, archive or erase the log shared by all projects",
-    "export": "write the namespace to one portable file, an archive",
-    "import": "bring a namespace from an archive",
-    "move": "move the store, or one namespace, to another folder with its key",
-    "import-tables": "import a store of @yamo/memory-mesh",
-    "export-tables": "write the namespace as tables of @yamo/memory-mesh",
-    "migrate-tables": "migrate such tables from schema V1 to V2, or back",
-    "import-lane": "import a SQLite file of Memory Lane",
-    "stats": "show counts, sizes, the path and the status of the store",
-    "verify": "check the audit chain and the store's invariants",
-    "backup": "copy the whole store while others use it, and keep so many copies",
-    "repair": "rebuild what is derived: keyword tables, indexes, counters, head file",
-    "salvage": "copy what can be read of a damaged store into a new one",
-    "project": "show, name, merge or split the project of this folder",
-    "jobs": "list and run maintenance: consolidation of traces, retention",
-    "upkeep": "update keyword terms, embed texts and build the index",
-    "daemon": "show, start or stop the background process of hooks and MCP",
-    "mcp": "say how agents reach the memory by MCP, or serve it over HTTP",
-    "namespaces": "list the namespaces of the store, or delete one for good",
-    "keys": "show, rotate or replace the key of the store",
-    "eval": "measure how well search finds memories",
-    "models": "list, download or install models for search by meaning",
-    "config": "show every setting: its value, where it comes from, what it does",
-    "completion": "print a completion script for a shell",
+    name: summary
+    for group in GROUPS.values()
+    for name, summary in group.items()
+    if name not in _SHOWN
+}
+ALIASES = {
+    "add": "store",
+    "remember": "store",
+    "find": "search",
+    "recall": "search",
+    "show": "get",
+    "ls": "list",
+    "edit": "update",
+    "rm": "delete",
+    "forget": "delete",
+    "why": "explain",
 }
 _VALUED = {"--db-dir", "--namespace", "--user", "--project", "--session", "--agent"}
 _FLAGS = {"--json", "--version", "--help", "-h", "--verbose", "-v", "-vv"}
@@ -99,6 +136,9 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     name, words = _split(argv)
     if name is None:
         _without_command(words)
+    name = ALIASES.get(name, name)
+    if name in _SHOWN:
+        name, words = _shown(name, words)
     if name not in COMMANDS:
         raise UsageError(_unknown(name))
     _refuse_positional_json(name, words)
@@ -115,6 +155,12 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> ar
         given = getattr(options, action.dest, None)
         if action.nargs is None and given == [] != action.default:
             parser.error(f"{'/'.join(action.option_strings) or action.dest} needs a value")
+    if "needs_id" in options:  # as ID or as --id ID
+        if options.id is not None and options.named is not None and "text" in options:
+            options.text, options.named = [options.named, *options.text], None
+        if (options.named is None) == (options.id is None):
+            parser.error("give one ID" if options.named is None else "give the ID once")
+        options.id = options.named or options.id
     return options
 
 
@@ -202,6 +248,16 @@ def _split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
     return None, list(argv)
 
 
+def _shown(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
+    """What `help [COMMAND]` and `version` ask for, as options ask for it."""
+    if name == "version":
+        _without_command(["--version", *words])
+    command, _ = _split(words)
+    if command is None or command in _SHOWN:
+        _without_command(["--help"])
+    return ALIASES.get(command, command), ["--help"]
+
+
 def _without_command(words: Sequence[str]) -> NoReturn:
     parser = Parser(
         prog=PROGRAM,
@@ -216,10 +272,14 @@ def _without_command(words: Sequence[str]) -> NoReturn:
 
 def _overview() -> str:
     width = max(map(len, COMMANDS))
-    lines = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
-    example = f'example:\n  {PROGRAM} store --content "The user prefers dark themes"'
-    more = f"See {PROGRAM} <command> --help for the options of a command."
-    return "\n".join(["commands:", *lines, "", example, "", more])
+    lines: list[str] = []
+    for group, commands in GROUPS.items():
+        lines += [f"{group}:", *(f"  {name:<{width}}  {told}" for name, told in commands.items())]
+        lines.append("")
+    also = ", ".join(f"{short} ({name})" for short, name in ALIASES.items())
+    example = f'example:\n  {PROGRAM} store "The user prefers dark themes"'
+    more = f"See {PROGRAM} help <command> for the options of a command."
+    return "\n".join([*lines, f"also: {also}", "", example, "", more])
 
 
 def _sentence(name: str) -> str:
@@ -230,8 +290,9 @@ def _sentence(name: str) -> str:
 def _unknown(name: str) -> str:
     import difflib
 
-    near = difflib.get_close_matches(name, COMMANDS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"the commands are: {', '.join(COMMANDS)}."
+    near = difflib.get_close_matches(name, [*COMMANDS, *ALIASES], n=1)
+    meant = [ALIASES.get(each, each) for each in near]
+    hint = f"did you mean {meant[0]}?" if meant else f"see: {PROGRAM} help"
     return f"unknown command {name!r}; {hint}"
 
 
@@ -251,7 +312,7 @@ def _refuse_positional_json(name: str, words: Sequence[str]) -> None:
         if (not before.startswith("--") or before in _FLAGS) and _is_json(word):
             hint = f'{name} "the words"' if name == "search" else f"{name} --help"
             if name == "store":
-                hint = 'store --content "..."'
+                hint = 'store "..."'
             raise UsageError(f"JSON is not accepted as an argument; use {PROGRAM} {hint}")
         before = word
 

@@ -5,7 +5,7 @@ import argparse
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Proposal
 
-EXAMPLE = "memory-mesh delete --id mem_1767225600000_0a1b2c"
+EXAMPLE = "memory-mesh delete mem_1767225600000_0a1b2c"
 _IN_AN_AGENTS_SHELL = """\
 In an agent's shell, what the user stored is not deleted: the delete is proposed,
 and the memory stays until a person decides (memory-mesh review --id ID --approve).

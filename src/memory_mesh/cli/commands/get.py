@@ -7,7 +7,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import NotFound
 from memory_mesh.model import Memory, Status
 
-EXAMPLE = "memory-mesh get --id mem_1767225600000_0a1b2c"
+EXAMPLE = "memory-mesh get mem_1767225600000_0a1b2c"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ import argparse
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.model import Json, Memory, record
 
-EXAMPLE = "memory-mesh history --id mem_1767225600000_0a1b2c"
+EXAMPLE = "memory-mesh history mem_1767225600000_0a1b2c"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 
-EXAMPLE = "memory-mesh pin --id mem_1767225600000_0a1b2c"
+EXAMPLE = "memory-mesh pin mem_1767225600000_0a1b2c"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ EXAMPLE = "memory-mesh rate mem_1767225600000_0a1b2c --helpful"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    cli_options.add_any_id(parser)
+    cli_options.add_id(parser)
     vote = parser.add_mutually_exclusive_group(required=True)
     vote.add_argument("--helpful", action="store_true", help="it helped: rank it higher")
     vote.add_argument("--not-helpful", action="store_true", help="it did not: rank it lower")
@@ -17,9 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Counts one vote; it changes the rank of the memory and nothing else."""
-    id_ = cli_options.any_id(options, "rate")
-    with cli_options.opened(options) as (mesh, reader), cli_options.looked_up(id_, reader):
-        memory = mesh.rate(id_, helpful=options.helpful, scope=reader)
+    with cli_options.opened(options) as (mesh, reader), cli_options.looked_up(options.id, reader):
+        memory = mesh.rate(options.id, helpful=options.helpful, scope=reader)
     return output.answer(
         {
             "id": memory.id,

@@ -1,6 +1,7 @@
 """`memory-mesh search`."""
 
 import argparse
+from datetime import UTC, datetime
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.formats import rfc11
@@ -31,10 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="order the best hits by the configured reranker; default: if there is one",
     )
     parser.add_argument("--explain", action="store_true", help="print the parts of each score")
+    parser.add_argument(
+        "--prompt", action="store_true", help="on a terminal, too, print the text for a prompt"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the best memories in the format of RFC-0011 §9.2."""
+    """Prints the best memories: for a person, or in the format of RFC-0011 §9.2."""
     with cli_options.mesh_of(options, meaning=not options.keyword) as mesh:
         view = cli_options.view_of(options, mesh)
         hits = mesh.search(
@@ -55,18 +59,42 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         _print_json(hits, explain=options.explain)
         return 0
+    if output.on_terminal() and not options.prompt:
+        return _for_person(hits, options, view)
     output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
     output.tell(f"{hit.id} seems to be updated by {hit.newer}" for hit in hits if hit.newer)
     output.tell(_origins(hits))
     if options.explain:
         output.say(f"\n{_explanation(hits)}")
+    _hints(hits, view)
+    return 0
+
+
+def _for_person(hits: Hits, options: argparse.Namespace, view: cli_options.View) -> int:
+    """Prints the hits as a person reads them."""
+    from memory_mesh.cli import found
+
+    for line in found.lines(hits, view["scope"].project, datetime.now(UTC)):
+        print(line)
+    if not hits:
+        output.say("Nothing was found.")
+    if options.explain:
+        output.say(f"\n{_explanation(hits)}")
+    output.hint("")
+    _hints(hits, view)
+    if hits.explanation.space is None and not options.keyword:
+        output.hint("Found by words only; to search by meaning: pip install 'memory-mesh[local]'")
+    return 0
+
+
+def _hints(hits: Hits, view: cli_options.View) -> None:
+    """Prints what could help, on a terminal only."""
     if hits.explanation.to_reindex:
         output.hint(output.reindex_hint(hits.explanation.to_reindex))
     if hits and hits.explanation.below:
         output.hint(_more_below(hits.explanation))
     if not hits and view["scope"].project and not view["across"]:
         output.hint(f"Only the project {view['scope'].project} was searched; try --all-projects.")
-    return 0
 
 
 def _origins(hits: Hits) -> list[str]:

@@ -3,19 +3,18 @@
 import argparse
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Outcome, Receipt, Scope, SourceKind, record
 from memory_mesh.policy.writing.speakers import kind_said
 
 _USER = SourceKind.USER_EXPLICIT
-EXAMPLE = 'memory-mesh store --content "The user prefers dark themes" --type preference'
+EXAMPLE = 'memory-mesh store "The user prefers dark themes" --type preference'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument(
-        "--content", metavar="TEXT", required=True, help="the memory; - reads standard input"
-    )
+    cli_options.add_text(parser, "the memory")
     cli_options.add_details(parser)
     parser.add_argument(
         "--global",
@@ -35,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Stores the memory and prints its id."""
-    content = cli_options.content_of(options) or ""
+    content = _content(options)
     said, metadata = cli_options.details_of(options), cli_options.metadata_of(options) or {}
     if options.key is not None:
         said["key"] = options.key
@@ -55,6 +54,16 @@ def run(options: argparse.Namespace) -> int:
         told = [f"stored as an agent's (inference); if you are the user, run: {own}"] if own else []
         output.tell([*(reason for reason in receipt.reasons if reason != "stored"), *told])
     return output.answer(record.record(receipt), _headline(receipt), as_json=options.json)
+
+
+def _content(options: argparse.Namespace) -> str:
+    """Returns the text: as it was given, or what is piped in."""
+    given = cli_options.content_of(options)
+    if given is None and cli_options.piped():
+        given = cli_options.standard_input() or None
+    if given is None:
+        raise UsageError(f"give the text of the memory: {EXAMPLE}")
+    return given
 
 
 def _headline(receipt: Receipt) -> str:

@@ -178,8 +178,7 @@ def _import(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int
         raise UsageError("name files or folders to import. See: memory-mesh trace --help")
     scope = Scope(reader.project)
     if options.what == ["-"]:
-        given = argparse.Namespace(content="-")
-        done = import_text(mesh, "-", cli_options.content_of(given) or "", scope=scope)
+        done = import_text(mesh, "-", cli_options.standard_input(), scope=scope)
     else:
         done = import_files(mesh, [Path(each) for each in options.what], scope=scope)
     output.answer(

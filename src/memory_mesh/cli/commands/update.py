@@ -7,13 +7,13 @@ from memory_mesh.cli.parsing import UsageError
 from memory_mesh.policy.privacy import redacted
 from memory_mesh.policy.writing.receipts import redaction
 
-EXAMPLE = 'memory-mesh update --id mem_1767225600000_0a1b2c --content "Light themes, since May"'
+EXAMPLE = 'memory-mesh update mem_1767225600000_0a1b2c "Light themes, since May"'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     cli_options.add_id(parser)
-    parser.add_argument("--content", metavar="TEXT", help="the new text; - reads standard input")
+    cli_options.add_text(parser, "the new text")
     cli_options.add_details(parser)
     parser.add_argument(
         "--propose", action="store_true", help="ask a person to decide; change nothing yet"
