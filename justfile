@@ -43,12 +43,20 @@ release: check
 eval *ARGS:
     python -m bench.evaluate {{ ARGS }}
 
+# Build the documentation into site/; a warning is an error. `just docs zensical` uses the other builder
+docs BUILDER="mkdocs":
+    NO_MKDOCS_2_WARNING=1 {{ BUILDER }} build --strict --clean
+
+# Show the documentation at http://127.0.0.1:8000 and build it anew when a page changes
+docs-serve BUILDER="zensical":
+    NO_MKDOCS_2_WARNING=1 {{ BUILDER }} serve
+
 # Format the code and apply ruff's fixes
 fix:
     ruff format
     ruff check --fix
 
-# Write the generated files: options in signatures, async classes, MCP tools, golden outputs, tables, walks
+# Write the generated files: options in signatures, async classes, MCP tools, golden outputs, tables, walks, reference
 generate:
     python tools/generate_options.py
     python tools/generate_async.py
@@ -57,6 +65,7 @@ generate:
     python tools/privacy_report.py --table
     python tools/walk.py --write-docs
     python tools/write_situations.py
+    python -m tools.reference
 
 # Write docs/conformance.md from the requirement marks of the tests
 conformance *ARGS:
@@ -109,6 +118,7 @@ generated:
     python tools/conformance.py --check
     python tools/walk.py --check
     python tools/write_situations.py --check
+    python -m tools.reference --check
 
 [private]
 lock-check:

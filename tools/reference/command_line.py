@@ -1,0 +1,104 @@
+"""The page of the command line, made from the parsers that the commands build."""
+
+import argparse
+from collections.abc import Iterator
+
+from memory_mesh.cli import parsing
+
+
+def page() -> str:
+    """Every command with its options and its example, in the groups of `memory-mesh help`."""
+    parts = [
+        "# Command line",
+        "`memory-mesh COMMAND [options]`. `memory-mesh help COMMAND` prints what stands here. "
+        "Every command ends with 0 if it did what was asked, 1 if it could not, 2 if it was "
+        "called in a wrong way: [errors](errors.md#exit-codes).",
+        "## Commands\n\n" + "\n\n".join(_overview()),
+        "## Common options\n\nEvery command takes these, before or after its name.\n\n"
+        + _table(common()),
+        "## Other names\n\n| you type | it runs |\n|---|---|\n"
+        + "\n".join(f"| `{short}` | `{name}` |" for short, name in parsing.ALIASES.items()),
+    ]
+    parts += [_command(name) for name in parsing.COMMANDS]
+    return "\n\n".join(parts) + "\n"
+
+
+def common() -> list[argparse.Action]:
+    """The options that every command takes."""
+    parser = parsing.Parser(prog=parsing.PROGRAM)
+    parsing.add_common(parser)
+    return _actions(parser)
+
+
+def own(name: str) -> list[argparse.Action]:
+    """The arguments and options of one command alone."""
+    parser = parsing.Parser(prog=f"{parsing.PROGRAM} {name}")
+    parsing.load(name).add_arguments(parser)
+    return _actions(parser)
+
+
+def shown(action: argparse.Action) -> str:
+    """An argument or option as it is typed."""
+    if not action.option_strings:
+        return str(action.metavar or action.dest).upper()
+    value = "" if action.nargs == 0 else f" {_value(action)}"
+    return ", ".join(action.option_strings) + value
+
+
+def _overview() -> Iterator[str]:
+    for group, commands in parsing.GROUPS.items():
+        rows = [f"| {_link(name)} | {told} |" for name, told in commands.items()]
+        yield f"**{group}**\n\n| command | what it does |\n|---|---|\n" + "\n".join(rows)
+
+
+def _link(name: str) -> str:
+    return f"[`{name}`](#{name})" if name in parsing.COMMANDS else f"`{name}`"
+
+
+def _command(name: str) -> str:
+    command, told = parsing.load(name), parsing.COMMANDS[name]
+    actions = own(name)
+    parts = [f"## {name}", f"{told[0].upper()}{told[1:]}."]
+    if actions:
+        parts.append(_table(actions))
+    parts.append(f"```console\n{_example(command.EXAMPLE)}\n```")
+    return "\n\n".join(parts)
+
+
+def _example(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines()]
+    return "\n".join(f"$ {line}" for line in lines if line)
+
+
+def _table(actions: list[argparse.Action]) -> str:
+    rows = [f"| {_code(shown(action))} | {_about(action)} |" for action in actions]
+    return "| option | what it does |\n|---|---|\n" + "\n".join(rows)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if "|" not in text else f"<code>{text.replace('|', '&#124;')}</code>"
+
+
+def _about(action: argparse.Action) -> str:
+    values = {"prog": parsing.PROGRAM, "default": action.default, "choices": action.choices}
+    said = (action.help or "").replace("%%", "%")
+    said = said % values if "%(" in said else said
+    if action.choices and not action.option_strings:
+        said += f": {', '.join(map(str, action.choices))}" if "show" not in said else ""
+    return " ".join(said.split()).replace("|", "&#124;").replace("<", "&lt;")
+
+
+def _value(action: argparse.Action) -> str:
+    if action.metavar is not None:
+        return action.metavar if isinstance(action.metavar, str) else " ".join(action.metavar)
+    if action.choices:
+        return "{" + ",".join(map(str, action.choices)) + "}"
+    return action.dest.upper()
+
+
+def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    return [
+        action
+        for action in parser._actions  # noqa: SLF001  # argparse lists them nowhere else
+        if action.dest != "help" and action.help != argparse.SUPPRESS
+    ]
