@@ -1,4 +1,4 @@
-"""Write the generated pages of docs/reference: Python API, command line, settings, errors.
+"""Write the generated pages of docs: reference (Python, command line, settings, errors), guarantees.
 
     python -m tools.reference            write them
     python -m tools.reference --check    exit 1 when a page is not what the code makes
@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.reference import command_line, python_api, tables
+from tools.reference import command_line, guarantees, python_api, tables
 
-FOLDER = Path(__file__).resolve().parent.parent.parent / "docs/reference"
+FOLDER = Path(__file__).resolve().parent.parent.parent / "docs"
 
 
 def main() -> int:
@@ -26,23 +26,24 @@ def main() -> int:
             continue
         stale += 1
         if checking:
-            print(f"docs/reference/{name} is out of date: run `just generate`", file=sys.stderr)
+            print(f"docs/{name} is out of date: run `just generate`", file=sys.stderr)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-            print(f"wrote docs/reference/{name}")
+            print(f"wrote docs/{name}")
     if not stale:
-        print(f"the {len(made)} generated pages of docs/reference are what the code makes")
+        print(f"the {len(made)} generated pages of docs are what the code makes")
     return 1 if checking and stale else 0
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The generated pages: path under docs/reference, and text."""
-    yield "cli.md", command_line.page()
-    yield "settings.md", tables.settings_page()
-    yield "errors.md", tables.errors_page()
+    """The generated pages: path under docs, and text."""
+    yield "guarantees.md", guarantees.page()
+    yield "reference/cli.md", command_line.page()
+    yield "reference/settings.md", tables.settings_page()
+    yield "reference/errors.md", tables.errors_page()
     for name, text in python_api.pages():
-        yield f"python/{name}", text
+        yield f"reference/python/{name}", text
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 
 import memory_mesh
 import memory_mesh.model
@@ -74,7 +75,7 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # module: what it is for
             "replace_key",
         ),
     ),
-    "memory_mesh.mirror": ("memories as Markdown files", ("Mirror", "Report")),
+    "memory_mesh.mirror": ("memories as Markdown files", ("Mirror", "Report", "Author")),
     "memory_mesh.traces": ("record an agent's runs", ("recording", "recorded", "current", "Run")),
     "memory_mesh.traces.files": ("traces as files", ("import_files", "export_files")),
     "memory_mesh.traces.layout": ("a project's memory as a folder", ("write_layout",)),
@@ -83,7 +84,7 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # module: what it is for
         "memory for OpenAI-compatible clients",
         ("with_memory", "settle"),
     ),
-    "memory_mesh.evaluation": ("measure retrieval", ("run", "load", "work_folder", "Report")),
+    "memory_mesh.evaluation": ("measure retrieval", ("run", "load", "work_folder", "Report", "Suite")),
     "memory_mesh.testing": (
         "for people who write their own engine",
         (
@@ -118,6 +119,7 @@ def method_pages() -> dict[str, str]:
     } | {call.name: "mesh.md" for call in calls_of(sync.MemoryMesh)}
 
 
+@cache
 def values() -> dict[str, type]:
     """The values that public methods take and return, and those in their fields."""
     known = _model()
@@ -350,7 +352,7 @@ def _kind(kind: str) -> str:
 
 def _linked(kind: str) -> str:
     code = f"`{kind}`" if "|" not in kind else f"<code>{kind.replace('|', '&#124;')}</code>"
-    names = [name for name in _NAME.findall(kind) if name in _LINKED]
+    names = [name for name in _NAME.findall(kind) if name in values()]
     return f"[{code}](values.md#{names[0].lower()})" if names else code
 
 
@@ -417,5 +419,3 @@ def _model() -> dict[str, type]:
         and not issubclass(value, Exception) and not name.startswith("_")
     }
 
-
-_LINKED = frozenset(values())

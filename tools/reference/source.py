@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 _SECTION = re.compile(r"\n\s*Options:\n(?P<lines>.*)\Z", re.DOTALL)
 _LINE = re.compile(r"^\s+(\w+): (.+?)\.?$", re.MULTILINE)
@@ -44,6 +45,7 @@ class Field:
     about: str
 
 
+@cache
 def call_of(function: Callable[..., object] | property) -> Call:
     """What the source says of a function, a method or a property."""
     is_property = isinstance(function, property)
@@ -69,13 +71,14 @@ def calls_of(owner: type, *, inherited: bool = False) -> list[Call]:
     ]
 
 
-def fields_of(owner: type) -> list[Field]:
+@cache
+def fields_of(owner: type) -> tuple[Field, ...]:
     """The fields of a value, or the members of an enumeration, those of its bases included."""
     found: dict[str, Field] = {}
     for home in reversed(owner.__mro__):
         if home.__module__.startswith("memory_mesh"):
             found |= {field.name: field for field in _own_fields(home)}
-    return list(found.values())
+    return tuple(found.values())
 
 
 def summary(owner: object) -> str:
@@ -83,7 +86,12 @@ def summary(owner: object) -> str:
     return _documented(inspect.getdoc(owner) or "")[0]
 
 
-def _own_fields(owner: type) -> Iterator[Field]:
+@cache
+def _own_fields(owner: type) -> tuple[Field, ...]:
+    return tuple(_read_fields(owner))
+
+
+def _read_fields(owner: type) -> Iterator[Field]:
     source = textwrap.dedent(inspect.getsource(owner))
     lines, (node,) = source.splitlines(), ast.parse(source).body
     assert isinstance(node, ast.ClassDef)  # noqa: S101  # it is the source of a class
