@@ -18,12 +18,18 @@ from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
 from memory_mesh.cli import parsing
 from memory_mesh.errors import InvalidInput
 from memory_mesh.process.keys import KEY_FOLDER, KeyFile
+from memory_mesh.settings import CHOICES, ENVIRONMENT
 from tests.surface.command import CommandLine
 from tests.surface.hooking import HOOK, Host
 
 ROOT = Path(__file__).parent.parent.parent
 _NOT_OURS = {"spec", "conformance.md"}  # the requirements quote other people's settings
 OBJECTS = {"storage"}  # arguments that are no settings: no file can hold them
+FITTING = {  # variables that 1 is no value of
+    "MEMORY_MESH_PHONE_COUNTRY": "DE",
+    "MEMORY_MESH_PRIVACY_KINDS": "birth_date",
+    **{ENVIRONMENT[name]: words[-1] for name, words in CHOICES.items()},
+}
 _CALL = re.compile(r"(?:\$ )?(?:[A-Z_]+=\S* )*memory-mesh(?![\w-])")
 PAGES = [
     *sorted(ROOT.glob("*.md")),
@@ -54,9 +60,9 @@ def _typed(block: str) -> list[str]:
 
 
 def variables(text: str) -> set[tuple[str, str]]:
-    """The variables that a page names, each with the value it shows for it, else 1."""
+    """The variables that a page names, each with the value it shows, else one that fits."""
     named = re.findall(r"\b(MEMORY_MESH_[A-Z_]+)\b(?:=([^\s`]+))?", text)
-    return {(name, value.strip("'\"") or "1") for name, value in named}
+    return {(name, value.strip("'\"") or FITTING.get(name, "1")) for name, value in named}
 
 
 def calls(text: str) -> Iterator[str]:
@@ -191,7 +197,7 @@ def test_a_documented_call_takes_these_settings(call: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("line", on_every_page(commands))
 def test_a_documented_command_line_is_understood(line: str) -> None:
-    words = shlex.split(line, comments=True)
+    words = shlex.split(line.partition(" > ")[0], comments=True)
     words = words[words.index("memory-mesh") + 1 :]
     if words == ["--version"]:
         return

@@ -16,14 +16,20 @@ PAGES = [
     ),
 ]
 _LINK = re.compile(r"\]\(<?([^)\s>]+)>?(?: \"[^\"]*\")?\)")
+_OURS = re.compile(r"https://github\.com/memory-mesh/memory-mesh/(?:blob|tree)/main/(.+)")
 _CODE = re.compile(r"(?ms)^ *(```+|~~~+).*?^ *\1 *$|`[^`\n]*`")
 
 
 def broken(page: Path) -> list[str]:
     """The links of a page to files that are not there."""
     text = _CODE.sub("", page.read_text(encoding="utf-8"))
-    files = [unquote(link.partition("#")[0]) for link in _LINK.findall(text) if ":" not in link]
-    return [file for file in files if file and not (page.parent / file).exists()]
+    links = [unquote(link.partition("#")[0]) for link in _LINK.findall(text)]
+    files = [file for file in links if file and ":" not in file]
+    ours = [found[1] for link in links if (found := _OURS.fullmatch(link))]
+    return [
+        *(file for file in files if not (page.parent / file).exists()),
+        *(file for file in ours if not (ROOT / file).exists()),
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -33,8 +39,12 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("[a](page.md#x) [b](gone.md) [c](https://x.org/y) `[d](code.md)`\n")
-    assert broken(page) == ["gone.md"]
+    ours = "https://github.com/memory-mesh/memory-mesh/blob/main"
+    page.write_text(
+        "[a](page.md#x) [b](gone.md) [c](https://x.org/y) `[d](code.md)`\n"
+        f"[e]({ours}/SECURITY.md#x) [f]({ours}/lost.py)\n"
+    )
+    assert broken(page) == ["gone.md", "lost.py"]
 
 
 @pytest.mark.parametrize(

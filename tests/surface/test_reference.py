@@ -87,6 +87,15 @@ def test_every_public_method_is_described_with_every_argument() -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize(
+    "page", ["mesh", "memories", "search", "review", "learning", "graph", "upkeep", "values"]
+)
+def test_a_link_to_a_method_finds_it(page: str) -> None:
+    text = (REFERENCE / f"python/{page}.md").read_text(encoding="utf-8")
+    anchors = [heading.lower() for heading in re.findall(r"(?m)^##+ (.+)$", text)]
+    assert len(anchors) == len(set(anchors))
+
+
 def test_every_argument_is_explained() -> None:
     silent = [
         f"{name}: {line}"
@@ -95,6 +104,15 @@ def test_every_argument_is_explained() -> None:
         if line.startswith("| `") and line.endswith("|  |")
     ]
     assert silent == []
+
+
+@pytest.mark.parametrize(
+    "name", ["Receipt", "Hit", "Memory", "Scope", "Skill", "LessonBlock", "LessonContext"]
+)
+def test_every_field_of_a_public_value_is_explained(name: str) -> None:
+    table = re.findall(r"(?m)^\| `(\w+)` \|.*\| (.*) \|$", sections("python/values")[name])
+    own = {field.name for field in fields(getattr(memory_mesh, name))}
+    assert {field for field, about in table if about.strip()} == own
 
 
 @pytest.mark.parametrize(

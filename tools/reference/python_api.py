@@ -17,6 +17,7 @@ from memory_mesh.verbs import (
     projects, proposals, review, search, skills, system_memory, traces, upkeep,
 )  # fmt: skip
 from tools.reference import notes
+from tools.reference.field_notes import FIELDS
 from tools.reference.source import Argument, Call, call_of, calls_of, fields_of, summary
 
 Owners = Mapping[str, type]  # heading, and the class whose methods stand under it
@@ -28,7 +29,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
     "search": (
         "Search, context and explanations",
         {
-            "Search": search.SearchVerbs,
+            "Find memories": search.SearchVerbs,
             "Context for a prompt": context.ContextVerbs,
             "Why": explain.ExplainVerbs,
             "What a task calls up": injection.InjectionVerbs,
@@ -36,7 +37,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
     ),
     "review": (
         "Votes, conflicts and review",
-        {"Votes and review": review.ReviewVerbs, "Proposals": proposals.ProposalVerbs},
+        {"Votes and review": review.ReviewVerbs, "Propose a change": proposals.ProposalVerbs},
     ),
     "learning": (
         "Lessons, skills, traces and jobs",
@@ -44,23 +45,23 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
             "Lessons": lessons.LessonVerbs,
             "Skills": skills.SkillVerbs,
             "Reflection": learn.LearnVerbs,
-            "Traces": traces.TraceVerbs,
-            "Jobs": jobs.JobVerbs,
+            "Recorded runs": traces.TraceVerbs,
+            "Maintenance": jobs.JobVerbs,
             "System memory": system_memory.SystemMemoryVerbs,
         },
     ),
     "graph": (
         "Links, graph and episodes",
         {
-            "Links": links.LinkVerbs,
+            "Link memories": links.LinkVerbs,
             "Graph": graph.GraphVerbs,
-            "Episodes": episodes.EpisodeVerbs,
+            "Group memories": episodes.EpisodeVerbs,
         },
     ),
     "upkeep": (
         "Upkeep, audit and projects",
         {
-            "Upkeep": upkeep.UpkeepVerbs,
+            "Keep a store in order": upkeep.UpkeepVerbs,
             "Audit": audit.AuditVerbs,
             "Projects": projects.ProjectVerbs,
         },
@@ -208,16 +209,21 @@ def _modules_page() -> str:
 
 
 def _values_page() -> str:
-    parts = [
-        "What methods take and return. All of them are frozen; import them from "
-        "`memory_mesh.model`, those in `memory_mesh.__all__` also from `memory_mesh`."
-    ]
+    most = ", ".join(f"[{name}](#{name.lower()})" for name in values() if name in FIELDS)
+    parts = [f"What methods take and return. Those that you meet most: {most}."]
     for name, owner in values().items():
-        parts.append(f"## {name}\n\n{summary(owner)}")
+        parts.append(f"## {name}\n\n{summary(owner)}\n\nImport: `{_home(name, owner)}`.")
         if table := _fields(owner):
             parts.append(table)
-        parts += [_property(call) for call in calls_of(owner) if call.is_property]
+        read = [call for call in calls_of(owner, inherited=True) if call.is_property]
+        parts += ["\n".join(f"- {_property(call)}" for call in read)] if read else []
     return _page("Values", parts)
+
+
+def _home(name: str, owner: type) -> str:
+    homes = ("memory_mesh", "memory_mesh.model", "memory_mesh.compat.neolata")
+    public = [home for home in homes if name in importlib.import_module(home).__all__]
+    return f"{[*public, owner.__module__][0]}.{name}"
 
 
 def _member(found: object, name: str) -> str:
@@ -297,13 +303,13 @@ def _signature(call: Call) -> str:
             starred = True
         words.append(_short(one))
     joined = ", ".join(words)
-    return joined if len(joined) < 90 else "\n    " + ",\n    ".join(_rows(words)) + ",\n"
+    return joined if len(joined) < 64 else "\n    " + ",\n    ".join(_rows(words)) + ",\n"
 
 
 def _rows(words: list[str]) -> Iterator[str]:
     row: list[str] = []
     for word in words:
-        if row and len(", ".join([*row, word])) > 84:
+        if row and len(", ".join([*row, word])) > 68:
             yield ", ".join(row)
             row = []
         row.append(word)
@@ -329,11 +335,15 @@ def _fields(owner: type) -> str:
         return ""
     if issubclass(owner, enum.Enum):
         return "One of: " + ", ".join(f"`{field.default}`".replace("'", "") for field in found) + "."
+    told = [field.about or FIELDS.get(owner.__name__, {}).get(field.name, "") for field in found]
+    meaning = any(told)  # a column without a word says nothing
     rows = [
-        f"| `{field.name}` | {_kind(field.kind)} | {_default(field.default)} | {_cell(field.about)} |"
-        for field in found
+        f"| `{field.name}` | {_kind(field.kind)} | {_default(field.default)} |"
+        + (f" {_cell(about)} |" if meaning else "")
+        for field, about in zip(found, told, strict=True)
     ]
-    return "| field | type | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows)
+    head = "| field | type | default |" + (" meaning |" if meaning else "")
+    return f"{head}\n|---|---|---|{'---|' if meaning else ''}\n" + "\n".join(rows)
 
 
 def _about(one: Argument) -> str:
