@@ -47,9 +47,9 @@ _TAIL = (
     "without an answer, and how far a score can be trusted.\n[convmemory.md](convmemory.md): "
     "LoCoMo over all five categories, on the splits of another project.\n"
 )
-_TREE = "https://github.com/memory-mesh/memory-mesh/blob/main"
+_PEERS_PAGE = "https://github.com/memory-mesh/memory-mesh/blob/main/bench/peers/README.md"
 _PEERS = f"""\
-Peers got the same records and vectors in the same run: [bench/peers]({_TREE}/bench/peers/README.md).
+Peers got the same records and vectors in the same run: [bench/peers]({_PEERS_PAGE}).
 *As published*: each with its own defaults, on the plain text (`raw`) or on "[date] speaker: text"
 (`dated`). *Helped*: with what anybody could write around it: no speaker's name in the question, the
 turn before in the text, a filter by the speaker that the question names. The lead of mesh over the

@@ -1,4 +1,4 @@
-"""The reference names every command, option, setting, error, public name and method, and is right."""
+"""The reference names every command, option, setting, error and public name, and is right."""
 
 import inspect
 import re
@@ -183,7 +183,9 @@ def test_every_table_of_the_database_is_there(tmp_path: Path) -> None:
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
         mesh.add("The user prefers dark themes")
     with sqlite3.connect(tmp_path / "namespaces/default.db") as db:
-        found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+        found = {
+            name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        }
     found = {name for name in found if not re.search(r"^sqlite_|_(data|idx|docsize|config)$", name)}
     named = " ".join(rows(sections("file-formats")["The database"])).replace(",", "").split()
     assert found == set(named) - {"table"}
@@ -243,9 +245,22 @@ def test_methods_raise_not_allowed_where_the_reference_says_so(tmp_path: Path) -
                 called(agent, name, gone if name == "restore" else mine, target)
             except NotAllowed:
                 raised.add(name)
-            except Exception:  # noqa: BLE001, S112  # what else a strange argument raises
+            except Exception:  # noqa: BLE001  # what else a strange argument raises
                 continue
     assert raised == notes.RAISES["NotAllowed"]
+
+
+def test_methods_raise_the_other_errors_that_the_reference_names(tmp_path: Path) -> None:
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        there = _stored(mesh, "The user likes tea")
+        mesh.add("The office is in Berlin", key="first")
+        with pytest.raises(errors.NotRestorable):
+            mesh.restore(there)
+        for call in (mesh.add, mesh.ingest, mesh.evolve):
+            with pytest.raises(errors.IdempotencyConflict):
+                call("The office is in Bremen", key="first")
+    assert notes.RAISES["NotRestorable"] == {"restore"}
+    assert notes.RAISES["IdempotencyConflict"] == {"add", "ingest", "evolve"}
 
 
 def _stored(mesh: MemoryMesh, text: str) -> str:
@@ -258,7 +273,7 @@ def test_the_examples_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
         names: dict[str, object] = {"mesh": mesh}
         for line in notes.EXAMPLES.values():
-            exec(line, names)  # noqa: S102  # as the page shows it
+            exec(line, names)  # as the page shows it
         assert "The user prefers" in str(names["prompt"])
         assert len(names["hits"]) == 1  # type: ignore[arg-type]
     assert capsys.readouterr().out.splitlines()[-1] == "3"

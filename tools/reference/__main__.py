@@ -1,7 +1,7 @@
-"""Write the generated pages of docs: reference (Python, command line, settings, errors), guarantees.
+"""Write the generated pages of docs: the reference, and the guarantees with their figures.
 
-    python -m tools.reference            write them
-    python -m tools.reference --check    exit 1 when a page is not what the code makes
+python -m tools.reference            write them
+python -m tools.reference --check    exit 1 when a page is not what the code makes
 """
 
 import argparse

@@ -10,9 +10,11 @@ def page() -> str:
     """Every command with its options and its example, in the groups of `memory-mesh help`."""
     parts = [
         "# Command line",
-        "`memory-mesh COMMAND [options]`. `memory-mesh help COMMAND` prints what stands here. "
-        "Every command ends with 0 if it did what was asked, 1 if it could not, 2 if it was "
-        "called in a wrong way: [errors](errors.md#exit-codes).",
+        (
+            "`memory-mesh COMMAND [options]`. `memory-mesh help COMMAND` prints what stands here. "
+            "Every command ends with 0 if it did what was asked, 1 if it could not, 2 if it was "
+            "called in a wrong way: [errors](errors.md#exit-codes)."
+        ),
         "## Commands\n\n" + "\n\n".join(_overview()),
         "## Common options\n\nEvery command takes these, before or after its name.\n\n"
         + _table(common()),

@@ -1,4 +1,4 @@
-"""What the fields of the values mean that a user reads most; a comment behind a field comes first."""
+"""What the fields of the most read values mean; a comment behind a field comes first."""
 
 from memory_mesh.policy.writing.drafts import DETAILS
 

@@ -14,60 +14,79 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "Nothing is lost": (
         (
             "An acknowledged write is on disk; if the process is killed, it is still there.",
-            "{crash-one-writer+crash-three-writers:kills} kills of one writer and of three, "
-            "{crash-one-writer+crash-three-writers:acknowledged} acknowledged writes: "
-            "{crash-one-writer+crash-three-writers:lost} lost",
+            (
+                "{crash-one-writer+crash-three-writers:kills} kills of one writer and of three, "
+                "{crash-one-writer+crash-three-writers:acknowledged} acknowledged writes: "
+                "{crash-one-writer+crash-three-writers:lost} lost"
+            ),
             ("crash-one-writer", "crash-three-writers"),
         ),
         (
             "A write is complete or absent, together with its audit block.",
-            "a kill at each of {crash-points:points} steps of {crash-points:operations} operations "
-            "and at {crash-system-calls:points} system calls: "
-            "{crash-points+crash-system-calls:torn} half done",
+            (
+                "a kill at each of {crash-points:points} steps of {crash-points:operations} "
+                "operations and at {crash-system-calls:points} system calls: "
+                "{crash-points+crash-system-calls:torn} half done"
+            ),
             ("crash-points", "crash-system-calls"),
         ),
         (
             "A full or failing disk refuses a write and harms no other.",
-            "{disk-full:acknowledged} writes on a disk that fills up, {disk-errors:acknowledged} on "
-            "one with errors: {disk-full+disk-errors:lost} lost",
+            (
+                "{disk-full:acknowledged} writes on a disk that fills up, "
+                "{disk-errors:acknowledged} on one with errors: {disk-full+disk-errors:lost} lost"
+            ),
             ("disk-full", "disk-errors"),
         ),
         (
             "Any number of processes share a store, and each reads what was just acknowledged.",
-            "{processes:processes} processes, {processes:operations} operations: {processes:lost} "
-            "lost, {processes:duplicates} twice, {processes:counters wrong} counters wrong",
+            (
+                "{processes:processes} processes, {processes:operations} operations: "
+                "{processes:lost} lost, {processes:duplicates} twice, {processes:counters "
+                "wrong} counters wrong"
+            ),
             ("processes", "meaning-processes"),
         ),
         (
             "A fork of a process that uses a store is safe.",
-            "{fork:rounds} rounds, {fork:acknowledged} writes: {fork:deadlocks} deadlocks, "
-            "{fork:lost} lost",
+            (
+                "{fork:rounds} rounds, {fork:acknowledged} writes: {fork:deadlocks} deadlocks, "
+                "{fork:lost} lost"
+            ),
             ("fork",),
         ),
         (
             "The index can be deleted, or its builder killed; searches stay complete.",
-            "{index-kills:kills} kills while it is built: {index-kills:missing} missing, "
-            "{index-kills:doubled} doubled, {index-kills:ghosts} left over",
+            (
+                "{index-kills:kills} kills while it is built: {index-kills:missing} missing, "
+                "{index-kills:doubled} doubled, {index-kills:ghosts} left over"
+            ),
             ("index-kills", "meaning-index"),
         ),
         (
             "Agents that share a store through hooks and MCP lose nothing when the daemon dies.",
-            "{agents:agents} agents, {agents:operations} operations, {agents:daemons killed} "
-            "daemons killed: {agents:lost} lost, {agents:duplicated} doubled",
+            (
+                "{agents:agents} agents, {agents:operations} operations, {agents:daemons killed} "
+                "daemons killed: {agents:lost} lost, {agents:duplicated} doubled"
+            ),
             ("agents",),
         ),
     ),
     "What was can be read, checked and brought back": (
         (
             "A backup is one moment of each namespace, and is made while others write.",
-            "{backups:backups} backups beside {backups:writers} writers, {backups:acknowledged} "
-            "writes: {backups:lost} lost",
+            (
+                "{backups:backups} backups beside {backups:writers} writers, "
+                "{backups:acknowledged} writes: {backups:lost} lost"
+            ),
             ("backups",),
         ),
         (
             "A kill during backup, restore, move or repair leaves the old or the new store, whole.",
-            "{keeping-kills:killed} kills: {keeping-kills:half} half, {keeping-kills:rerun failed} "
-            "failed when run again",
+            (
+                "{keeping-kills:killed} kills: {keeping-kills:half} half, {keeping-kills:rerun "
+                "failed} failed when run again"
+            ),
             ("keeping-kills",),
         ),
         (
@@ -77,46 +96,66 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ),
         (
             "`as_of` shows what was recorded at that time ([time](time.md)).",
-            "{as-of:reads compared} reads of the past in {as-of:examples} random histories: "
-            "{as-of:wrong} wrong",
+            (
+                "{as-of:reads compared} reads of the past in {as-of:examples} random histories: "
+                "{as-of:wrong} wrong"
+            ),
             ("as-of",),
         ),
         (
             "Tampering is found ([audit](audit.md)).",
-            "{audit:mutations} changes of a store, and {audit:every_edit/mutations} edits of single "
-            "columns, compared with a checkpoint: {audit:undetected} not found",
+            (
+                "{audit:mutations} changes of a store, and {audit:every_edit/mutations} edits "
+                "of single columns, compared with a checkpoint: {audit:undetected} not found"
+            ),
             ("audit",),
         ),
     ),
     "Nobody reads or changes what is not theirs": (
         (
             "Users are apart: no search, merge, conflict or link crosses from one to another.",
-            "{users:statements} statements of several users: {users:returned across} returned, "
-            "{users:merged across} merged, {users:conflicts across} in conflict across",
+            (
+                "{users:statements} statements of several users: {users:returned across} returned, "
+                "{users:merged across} merged, {users:conflicts across} in conflict across"
+            ),
             ("users", "namespaces"),
         ),
         (
-            "A reader sees what is for its project, agent and session, and nothing tells of the "
-            "rest ([who sees what](audiences.md)).",
-            "{leaking:reads} reads by every method, {graph-leaks:calls} of the graph: "
-            "{leaking+graph-leaks:leaks} leaks",
+            (
+                "A reader sees what is for its project, agent and session, and nothing tells "
+                "of the rest ([who sees what](audiences.md))."
+            ),
+            (
+                "{leaking:reads} reads by every method, {graph-leaks:calls} of the graph: "
+                "{leaking+graph-leaks:leaks} leaks"
+            ),
             ("leaking", "graph-leaks"),
         ),
         (
-            "A less trusted source never takes the place of a more trusted one ([trust](trust.md)).",
-            "{poisoning:attacks} attacks that state a claim and {poisoning:unstated/attacks} that do "
-            "not: {poisoning:superseded upward} superseded, {poisoning:raised} raised themselves",
+            (
+                "A less trusted source never takes the place of a more trusted one "
+                "([trust](trust.md))."
+            ),
+            (
+                "{poisoning:attacks} attacks that state a claim and "
+                "{poisoning:unstated/attacks} that do not: {poisoning:superseded upward} "
+                "superseded, {poisoning:raised} raised themselves"
+            ),
             ("poisoning",),
         ),
         (
             "Of contradicting claims at most one is active, whoever writes at the same time.",
-            "{contradicting:writes} writes of several processes: {contradicting:several active} "
-            "times two",
+            (
+                "{contradicting:writes} writes of several processes: {contradicting:several "
+                "active} times two"
+            ),
             ("contradicting",),
         ),
         (
-            "A pack never has more tokens than its budget, and no text in it can pose as the "
-            "prompt ([context](context.md)).",
+            (
+                "A pack never has more tokens than its budget, and no text in it can pose as the "
+                "prompt ([context](context.md))."
+            ),
             "{packing:cases} packs, {packing:hostile texts} hostile texts",
             ("packing",),
         ),
@@ -129,16 +168,20 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "Files and maintenance": (
         (
             "A mirror folder loses no edit, whoever writes at the same time; killed, it goes on.",
-            "{mirror:during_runs/rounds} rounds of edits during runs: "
-            "{mirror:during_runs/lost_edits} lost; {mirror:killed/kills} kills: "
-            "{mirror:killed/different} different",
+            (
+                "{mirror:during_runs/rounds} rounds of edits during runs: "
+                "{mirror:during_runs/lost_edits} lost; {mirror:killed/kills} kills: "
+                "{mirror:killed/different} different"
+            ),
             ("mirror", "memory-files"),
         ),
         (
             "Jobs that are killed go on where they were, and do nothing twice.",
-            "a kill at each of {consolidation:points} steps of consolidation: "
-            "{consolidation:different} different; {retention:rounds} rounds of retention: "
-            "{retention:touched} touched what they must not",
+            (
+                "a kill at each of {consolidation:points} steps of consolidation: "
+                "{consolidation:different} different; {retention:rounds} rounds of retention: "
+                "{retention:touched} touched what they must not"
+            ),
             ("consolidation", "retention", "distilling"),
         ),
         (
@@ -154,11 +197,13 @@ def page() -> str:
     """Every guarantee with its figures and proof, and the suites that did not hold."""
     parts = [
         "# Guarantees, and the proof of each",
-        "Each line is shown by a suite of faults: real processes that are killed, disks that fill "
-        "up, files that are changed. `just prove NAME` runs a suite in full and writes "
-        "`docs/proof/NAME.json` with its date, commit, seed and figures; this page takes its "
-        "figures from there. `just test-all`, which CI runs, has a fixed tenth of each suite. "
-        "`just prove` needs `fiu-run` and `strace`.",
+        (
+            "Each line is shown by a suite of faults: real processes that are killed, disks "
+            "that fill up, files that are changed. `just prove NAME` runs a suite in full and "
+            "writes `docs/proof/NAME.json` with its date, commit, seed and figures; this page "
+            "takes its figures from there. `just test-all`, which CI runs, has a fixed tenth "
+            "of each suite. `just prove` needs `fiu-run` and `strace`."
+        ),
     ]
     for heading, rows in ROWS.items():
         head = "| what you can rely on | what was tried | proof |\n|---|---|---|\n"
@@ -180,11 +225,12 @@ def _limits() -> Iterator[str]:
     missing = [f"`{name}`" for name in NOT_PUBLISHED if not (PROOF / f"{name}.json").exists()]
     if missing:
         yield (
-            f"- Full runs of {', '.join(missing)} are not published yet; the sample in CI runs them."
+            f"- Full runs of {', '.join(missing)} are not published yet; the sample in CI runs "
+            f"them."
         )
     yield (
-        "- The suites run on Linux. A proof is of the commit that it names; `just check` warns when "
-        "the code below it has changed since."
+        "- The suites run on Linux. A proof is of the commit that it names; `just check` warns "
+        "when the code below it has changed since."
     )
     yield (
         "- What is not promised at all is in [SECURITY.md](https://github.com/memory-mesh/"

@@ -77,8 +77,7 @@ RAISES = {  # of MemoryMesh, beside what every method can raise and FilterError 
     "NotFound": frozenset(_BY_ID.split()),
     "NotAllowed": frozenset(_OF_THE_USER.split()),
     "NotRestorable": frozenset({"restore"}),
-    "IdempotencyConflict": frozenset({"add", "ingest", "evolve", "record_trace"}),
-    "BlockError": frozenset({"receive_lesson"}),
+    "IdempotencyConflict": frozenset({"add", "ingest", "evolve"}),
     "MissingExtra": frozenset({"rebuild_index"}),
 }
 EXAMPLES = {  # one line each; a test runs them in this order on one store
@@ -120,11 +119,14 @@ ERRORS = {  # when it comes, what to do
         "let the user do it, or use `propose_update` and `propose_delete`",
     ),
     "FilterError": (
-        "a filter does not parse, names a field that is not there, or compares what cannot be",
+        "a filter does not parse, has an unknown operator, or compares what never fits",
         "see the [grammar](../filters.md); the message shows the place",
     ),
     "BlockError": (
-        "a text that should be a [YAMO](yamo.md) block is not one",
+        (
+            "`memory_mesh.formats.yamo` is given a text that is no [YAMO](yamo.md) block; "
+            "methods of `MemoryMesh` raise `InvalidInput` for it"
+        ),
         "correct the line that the message names",
     ),
     "EmbeddingError": (

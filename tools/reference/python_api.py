@@ -13,8 +13,25 @@ import memory_mesh.model
 from memory_mesh import conversation, ports, sync
 from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.verbs import (
-    audit, context, episodes, explain, graph, injection, jobs, learn, lessons, links, memories,
-    projects, proposals, review, search, skills, system_memory, traces, upkeep,
+    audit,
+    context,
+    episodes,
+    explain,
+    graph,
+    injection,
+    jobs,
+    learn,
+    lessons,
+    links,
+    memories,
+    projects,
+    proposals,
+    review,
+    search,
+    skills,
+    system_memory,
+    traces,
+    upkeep,
 )  # fmt: skip
 from tools.reference import notes
 from tools.reference.field_notes import FIELDS
@@ -85,7 +102,10 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # module: what it is for
         "memory for OpenAI-compatible clients",
         ("with_memory", "settle"),
     ),
-    "memory_mesh.evaluation": ("measure retrieval", ("run", "load", "work_folder", "Report", "Suite")),
+    "memory_mesh.evaluation": (
+        "measure retrieval",
+        ("run", "load", "work_folder", "Report", "Suite"),
+    ),
     "memory_mesh.testing": (
         "for people who write their own engine",
         (
@@ -143,16 +163,23 @@ def _mesh_page() -> str:
         f"| [`{name}`]({page}#{name}) | {_first(told[name])} |" for name, page in methods.items()
     ]
     parts = [
-        "`memory_mesh.sync.MemoryMesh` blocks; `memory_mesh.MemoryMesh` has the same methods to "
-        "await. Both may be shared by threads; a mesh per process, views for the rest.",
-        "```python\nfrom memory_mesh.sync import MemoryMesh\n\n"
-        'with MemoryMesh(db_dir="memories") as mesh:\n'
-        '    mesh.add("The user prefers dark themes")\n```',
+        (
+            "`memory_mesh.sync.MemoryMesh` blocks; `memory_mesh.MemoryMesh` has the same "
+            "methods to await. Both may be shared by threads; a mesh per process, views for "
+            "the rest."
+        ),
+        (
+            "```python\nfrom memory_mesh.sync import MemoryMesh\n\n"
+            'with MemoryMesh(db_dir="memories") as mesh:\n'
+            '    mesh.add("The user prefers dark themes")\n```'
+        ),
         "## Every method\n\n| method | what it does |\n|---|---|\n" + "\n".join(index),
-        "## What every method can raise\n\n"
-        "[`InvalidInput`](../errors.md) for an argument that is not valid, `Closed` after "
-        "`close`, and the errors of the store, such as `StoreIsBusy`: "
-        "[errors](../errors.md). What is raised beside them is said of each method.",
+        (
+            "## What every method can raise\n\n"
+            "[`InvalidInput`](../errors.md) for an argument that is not valid, `Closed` after "
+            "`close`, and the errors of the store, such as `StoreIsBusy`: "
+            "[errors](../errors.md). What is raised beside them is said of each method."
+        ),
         "## MemoryMesh\n\n" + _constructor(sync.MemoryMesh),
         *(_method(call, "mesh") for call in calls_of(sync.MemoryMesh)),
     ]
@@ -170,8 +197,10 @@ def _conversation_page() -> str:
     return _page(
         "MemoryContextManager",
         [
-            "Memory for a chat loop. `memory_mesh.conversation.MemoryContextManager` blocks; "
-            "`memory_mesh.MemoryContextManager` is to be awaited.",
+            (
+                "Memory for a chat loop. `memory_mesh.conversation.MemoryContextManager` blocks; "
+                "`memory_mesh.MemoryContextManager` is to be awaited."
+            ),
             summary(owner),
             "## MemoryContextManager\n\n" + _constructor(owner),
             *(_method(call, "memory") for call in calls_of(owner)),
@@ -184,9 +213,12 @@ def _graph_page() -> str:
     return _page(
         "MemoryGraph",
         [
-            "The methods of neolata over a memory-mesh store: [the graph face](../../neolata.md) "
-            "says when to use it. `memory_mesh.compat.neolata.memory_graph` blocks, "
-            "`memory_mesh.compat.neolata` is to be awaited.",
+            (
+                "The methods of neolata over a memory-mesh store: [the graph "
+                "face](../../neolata.md) says when to use it. "
+                "`memory_mesh.compat.neolata.memory_graph` blocks, "
+                "`memory_mesh.compat.neolata` is to be awaited."
+            ),
             "## create_memory\n\n" + _called(call_of(memory_graph.create_memory), ""),
             "## MemoryGraph",
             *(_method(call, "graph") for call in calls_of(owner, inherited=True)),
@@ -334,7 +366,9 @@ def _fields(owner: type) -> str:
     if not found:
         return ""
     if issubclass(owner, enum.Enum):
-        return "One of: " + ", ".join(f"`{field.default}`".replace("'", "") for field in found) + "."
+        return (
+            "One of: " + ", ".join(f"`{field.default}`".replace("'", "") for field in found) + "."
+        )
     told = [field.about or FIELDS.get(owner.__name__, {}).get(field.name, "") for field in found]
     meaning = any(told)  # a column without a word says nothing
     rows = [
@@ -381,7 +415,7 @@ def _cell(text: str) -> str:
 
 
 def _first(about: str) -> str:
-    return _cell(about.split("\n\n")[0])
+    return _cell(about.split("\n\n", maxsplit=1)[0])
 
 
 def _sentence(text: str) -> str:
@@ -425,7 +459,8 @@ def _model() -> dict[str, type]:
         name: value
         for home in homes
         for name, value in vars(importlib.import_module(home)).items()
-        if inspect.isclass(value) and value.__module__.startswith("memory_mesh")
-        and not issubclass(value, Exception) and not name.startswith("_")
+        if inspect.isclass(value)
+        and value.__module__.startswith("memory_mesh")
+        and not issubclass(value, Exception)
+        and not name.startswith("_")
     }
-

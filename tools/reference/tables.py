@@ -46,14 +46,20 @@ def settings_page() -> str:
     """Every setting with its variable, its place in the file, its default and what it does."""
     parts = [
         "# Settings",
-        "A setting is an argument of `MemoryMesh`, an environment variable or a key of the "
-        "configuration file. An argument overrides the variable, which overrides the file. "
-        "`memory-mesh config` prints every value and where it comes from.",
-        "The file is `~/.config/memory-mesh/config.toml` on Linux, `config.toml` in the store's "
-        "default folder on macOS and Windows, or what `MEMORY_MESH_CONFIG` names. Its keys are "
-        "the names below:",
-        '```toml\nnamespace = "work"\nembedder = "none"\nlock_wait_seconds = 2.5\n\n'
-        '[privacy]\nkinds = ["street_address"]\n```',
+        (
+            "A setting is an argument of `MemoryMesh`, an environment variable or a key of the "
+            "configuration file. An argument overrides the variable, which overrides the file. "
+            "`memory-mesh config` prints every value and where it comes from."
+        ),
+        (
+            "The file is `~/.config/memory-mesh/config.toml` on Linux, `config.toml` in the "
+            "store's default folder on macOS and Windows, or what `MEMORY_MESH_CONFIG` names. "
+            "Its keys are the names below:"
+        ),
+        (
+            '```toml\nnamespace = "work"\nembedder = "none"\nlock_wait_seconds = 2.5\n\n'
+            '[privacy]\nkinds = ["street_address"]\n```'
+        ),
     ]
     for heading, names in grouped().items():
         rows = "\n".join(_setting(name) for name in names)
@@ -84,10 +90,12 @@ def errors_page() -> str:
     tree = textwrap_tree(inspect.getdoc(errors) or "")
     parts = [
         "# Errors",
-        "Everything that memory-mesh raises on purpose is a `MeshError`; its message says what "
-        "happened and what to do next, and holds no secret. Import the classes from "
-        "`memory_mesh`. The command line prints the message and ends with 1; [operating]"
-        "(../operating.md) lists messages that an operator meets.",
+        (
+            "Everything that memory-mesh raises on purpose is a `MeshError`; its message says what "
+            "happened and what to do next, and holds no secret. Import the classes from "
+            "`memory_mesh`. The command line prints the message and ends with 1; [operating]"
+            "(../operating.md) lists messages that an operator meets."
+        ),
         f"```text\n{tree}\n```",
         "## Exit codes\n\n| code | when |\n|---|---|\n"
         + "\n".join(f"| {code} | {when} |" for code, when in _CODES),
@@ -157,8 +165,10 @@ def _foreign() -> Iterator[tuple[str, str]]:
     yield from notes.FOREIGN.items()
     yield (
         ", ".join([*_VARIABLES, *_VALUES]),
-        "a shell in which one of them is set was started by an agent; the command line then "
-        "writes as that agent ([trust](../trust.md))",
+        (
+            "a shell in which one of them is set was started by an agent; the command line then "
+            "writes as that agent ([trust](../trust.md))"
+        ),
     )
 
 
