@@ -66,6 +66,8 @@ generate:
     python tools/walk.py --write-docs
     python tools/write_situations.py
     python -m tools.reference
+    python tools/draw_pictures.py
+    python tools/terminal_picture.py
 
 # Write docs/conformance.md from the requirement marks of the tests
 conformance *ARGS:
