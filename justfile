@@ -51,6 +51,10 @@ docs BUILDER="mkdocs":
 docs-serve BUILDER="zensical":
     NO_MKDOCS_2_WARNING=1 {{ BUILDER }} serve
 
+# Check that every public name has a known type, by the other type checker (about a minute; needs Node)
+verify-types:
+    npx --yes pyright@1.1.414 --pythonpath .venv/bin/python --verifytypes memory_mesh --ignoreexternal
+
 # Format the code and apply ruff's fixes
 fix:
     ruff format

@@ -36,7 +36,6 @@ class Face:
     target: str
     about: str
     bases: tuple[str, ...] = ()
-    exports: tuple[str, ...] = ()  # handed on as they are
 
     @property
     def module(self) -> str:
@@ -91,7 +90,6 @@ GRAPH = Face(
     "compat.neolata._async",
     "Memories of agents",
     tuple(f"compat.neolata.verbs.{name}" for name in GRAPH_VERBS),
-    exports=("compute_trust", "estimate_tokens"),
 )
 FACES = (MESH, CONVERSATION, GRAPH)
 TWINS = {face.name: face for face in FACES}
@@ -192,12 +190,9 @@ def generate(source: str, *bases: str, face: Face = MESH) -> str:
     methods = [method for each in classes for method in _public_methods(each, face)]
     made = [_constructor(blocking, face), *(_translate(method, face) for method in methods)]
     makers = list(_makers(module, face))
-    handed_on = "\n".join(f"{name} = {face.module}.{name}" for name in face.exports)
     aliases = [alias for each in classes for alias in _aliases(each, methods)]
     verbs, made_by = ("\n\n".join(map(_text, nodes)) for nodes in ([*made, *aliases], makers))
-    frame = FRAME.replace("@METHODS@", textwrap.indent(verbs, "    ")).replace(
-        "@MAKERS@", f"{made_by}\n\n{handed_on}"
-    )
+    frame = FRAME.replace("@METHODS@", textwrap.indent(verbs, "    ")).replace("@MAKERS@", made_by)
     used = set(_names([*made, *makers])) - {face.name}
     used |= {"blocking_views"} if "blocking_views(" in verbs else set()
     text = f"{HEAD}\n{_imports(module, inherited, face, used=used)}\n\n{frame}"

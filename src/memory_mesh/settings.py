@@ -42,7 +42,7 @@ ENVIRONMENT = {
     "daemon": "MEMORY_MESH_DAEMON",
     "daemon_idle_seconds": "MEMORY_MESH_DAEMON_IDLE_SECONDS",
 }
-PROVIDER_KEYS = {
+PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
     "openai": ("OPENAI_API_KEY",),
     "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
     "jina": ("JINA_API_KEY",),
@@ -67,7 +67,7 @@ COUNTS = {
     "points_per_title_word",
     "points_per_tag",
 }
-CHOICES = {
+CHOICES: dict[str, tuple[str, ...]] = {
     "own_names": ("traces", "all", "off"),
     "raw_input": ("scrub", "summarise", "drop"),
     "mirror_updates": ("append", "replace"),

@@ -109,9 +109,10 @@ class OpenStore:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._config, self._environment = config, environment
-        self.clock, self.sinks = clock, tuple(sinks)
+        self.clock: Clock = clock
+        self.sinks: tuple[Sink, ...] = tuple(sinks)
         self._temporary: weakref.finalize[[Path, int], OpenStore] | None = None
-        self.folder = config.db_dir if config.enable_memory else self._temporary_folder()
+        self.folder: Path = config.db_dir if config.enable_memory else self._temporary_folder()
         self._keys = StoreKeys(self.folder, environment)
         self.ledger: Ledger = SqliteLedger(
             self.folder,
@@ -120,8 +121,8 @@ class OpenStore:
             recall_days=config.recall_days,
             lock_wait=config.lock_wait_seconds,
         )
-        self.ids = MonotonicIds(clock)
-        self.cache = SearchCache()
+        self.ids: MonotonicIds = MonotonicIds(clock)
+        self.cache: SearchCache = SearchCache()
         self.pattern_vectors: dict[tuple[str, str], bytes] = {}
         self.registered: set[tuple[str, ...]] = set()  # namespaces, each with known predicates
         self.projects: dict[tuple[str, Repository], Project] = {}  # taken note of, by namespace

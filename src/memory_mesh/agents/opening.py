@@ -157,7 +157,7 @@ class Opened:
     def __init__(
         self, config: Config, environment: Mapping[str, str], face: type[View] | None = None
     ) -> None:
-        self.store = Store(config, environment=environment)
+        self.store: Store = Store(config, environment=environment)
         self.users = 0  # requests that use it just now
         self.used: set[str] = set()
         self._config, self._face = config, face

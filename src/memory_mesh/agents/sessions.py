@@ -44,7 +44,7 @@ class Session:
     ) -> None:
         self._store, self._name, self._environment = store, name, environment
         self._id: str | None = None
-        self.path = f"{_folder(store)}/{name}.jsonl"
+        self.path: str = f"{_folder(store)}/{name}.jsonl"
 
     @classmethod
     def of(

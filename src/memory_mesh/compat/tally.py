@@ -31,7 +31,7 @@ class Importer:
 
     def __init__(self, progress: Progress | None) -> None:
         self.refusals: list[tuple[str, str]] = []
-        self.more = ReceiptCounts()
+        self.more: ReceiptCounts = ReceiptCounts()
         self._progress = progress
         self._read = 0
 

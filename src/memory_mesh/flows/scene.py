@@ -23,7 +23,7 @@ class Scene:
         self._lessons, self._claims = dict(standing.lessons), dict(standing.claims)
         self._memories, self._echoes = dict(standing.memories), dict(standing.echoes)
         self._stored, self._made = standing.guessed, list[Conflict]()
-        self.standing = replace(
+        self.standing: Standing = replace(
             standing,
             twins=self._twins,
             keys=self._keys,

@@ -58,7 +58,7 @@ class Git:
         self._losses = 0
         self._failed: set[str] = set()
         self._ahead: dict[str, tuple[str, bytes] | None] = {}
-        self.started = 0
+        self.started: int = 0
 
     def begin(self) -> None:
         """Starts the process that reads objects, so that it is ready when it is asked."""

@@ -26,7 +26,7 @@ class Judge:
         self._folder = folder
         self._state_dir = state_dir
         self._hash_name = clone.hash_name
-        self.git = Git(clone.top)
+        self.git: Git = Git(clone.top)
         self._head: str | None = None
         self._loaded: tuple[History, Origins] | None = None
         self._hidden: set[str] | None = None

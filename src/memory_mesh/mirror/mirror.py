@@ -42,7 +42,7 @@ class Mirror:
         `updates` says what a change in the store does to a document: append, or replace.
         """
         self.mesh = mesh
-        self.folder = Path(folder or mesh.config.mirror_dir or DEFAULT_FOLDER).absolute()
+        self.folder: Path = Path(folder or mesh.config.mirror_dir or DEFAULT_FOLDER).absolute()
         self._updates = updates or mesh.config.mirror_updates
         if self._updates not in UPDATES:
             raise InvalidInput(f"updates must be one of: {', '.join(UPDATES)}")

@@ -171,7 +171,8 @@ class State(_Questions):
 
     def __init__(self, path: Path) -> None:
         make_folder(path.parent)
-        self.path, self.renewed = path, False
+        self.path: Path = path
+        self.renewed: bool = False
         try:
             self._db = _opened(path)
         except sqlite3.OperationalError as error:

@@ -171,7 +171,7 @@ class Hits(list[Hit]):
 
     def __init__(self, hits: Iterable[Hit] = (), explanation: Explanation | None = None) -> None:
         super().__init__(hits)
-        self.explanation = explanation or Explanation("mesh")
+        self.explanation: Explanation = explanation or Explanation("mesh")
 
 
 class Page(list[Memory]):

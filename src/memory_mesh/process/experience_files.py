@@ -36,8 +36,8 @@ class ExperienceFiles:
     """The files of one store's system memory."""
 
     def __init__(self, store: Path) -> None:
-        self.folder = store / "system"
-        self.log = self.folder / "memory_log.md"
+        self.folder: Path = store / "system"
+        self.log: Path = self.folder / "memory_log.md"
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -57,7 +57,8 @@ class KeyFile:
 
     def __init__(self, path: Path, folder: Path | None = None) -> None:
         """Keep the path, and the folder of the store whose keys they are, if it is known."""
-        self.path, self._folder = path, folder
+        self.path: Path = path
+        self._folder = folder
 
     @classmethod
     def of(

@@ -22,7 +22,7 @@ class Cancellation:
     """Ends the waits of one call, the present one and those that follow."""
 
     def __init__(self) -> None:
-        self.cancelled = False
+        self.cancelled: bool = False
         self._events: set[threading.Event] = set()
 
     def cancel(self) -> None:

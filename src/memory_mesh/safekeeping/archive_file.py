@@ -64,7 +64,9 @@ class ArchiveReader:
 
     def __init__(self, tar: tarfile.TarFile) -> None:
         self._tar = tar
-        self.manifest = archive.read(self._member(MANIFEST).read(_LONGEST_MANIFEST))
+        self.manifest: archive.Manifest = archive.read(
+            self._member(MANIFEST).read(_LONGEST_MANIFEST)
+        )
 
     def lines(self, table: archive.Table, between: Callable[[], None]) -> Iterator[bytes]:
         """The lines of the next table; raises InvalidInput where they are not what was written."""

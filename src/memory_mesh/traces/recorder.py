@@ -41,7 +41,7 @@ class Run:
 
     def __init__(self, goal: str, clock: Clock) -> None:
         self.goal = goal
-        self.advice = Plan(goal)  # what memory said before the run
+        self.advice: Plan = Plan(goal)  # what memory said before the run
         self.receipt: Receipt | None = None  # once the run is over and recorded
         self._clock, self._began, self._start = clock, clock.now(), clock.monotonic()
         self._status = TraceStatus.SUCCESS

@@ -267,8 +267,8 @@ class MemoryMesh:
     assert "blocking_views" not in generate_async.generate(SAMPLE)
 
 
-def test_a_second_face_has_its_own_names_and_hands_on_what_makes_it():
-    face = generate_async.Face("Graph", "small", "face", "A graph", exports=("weigh",))
+def test_a_second_face_has_its_own_names_and_what_makes_it():
+    face = generate_async.Face("Graph", "small", "face", "A graph")
     source = """
 class Graph:
     def __init__(self, *, folder: str) -> None: ...
@@ -276,15 +276,12 @@ class Graph:
 
 def make(folder: str) -> "Graph":
     return Graph(folder=folder)
-
-def weigh(text: str) -> int: return len(text)
 """
     made = generate_async.tidy(generate_async.generate(source, face=face))
     assert "from small.py: do not edit" in made
     assert "small.Graph(folder=folder)" in made
     assert "async def store(self, text: str) -> str:" in made
     assert "def make(folder: str)" in made
-    assert "weigh = small.weigh" in made
     assert "@" not in made.replace("@overload", "")
 
 

@@ -67,7 +67,8 @@ class ExchangeMemory:
 
     def __init__(self, mesh: MemoryMesh, settings: Settings) -> None:
         """Start nothing: the threads begin with the first call."""
-        self._mesh, self.settings = mesh, settings
+        self.settings: Settings = settings
+        self._mesh = mesh
         self._lock = threading.Lock()
         self._threads: _Threads | None = None
 

@@ -105,7 +105,8 @@ class BrokenFile(InvalidInput):
             f"{os.fspath(path)} cannot be changed, because it is not valid JSON: {why}. Nothing "
             "was written. Mend the file (Claude Code cannot read it either) and run this again"
         )
-        self.path, self.why = path, str(why)
+        self.path: Path = path
+        self.why: str = str(why)
 
 
 def _lines(data: bytes | None) -> list[str]:

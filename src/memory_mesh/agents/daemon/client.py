@@ -40,7 +40,8 @@ class NoDaemon(Exception):
 
     def __init__(self, reason: str, text: str = "", *, sent: bool = False) -> None:
         super().__init__(text or reason)
-        self.reason, self.sent = reason, sent
+        self.reason: str = reason
+        self.sent: bool = sent
 
     @property
     def is_worth_a_start(self) -> bool:

@@ -84,10 +84,10 @@ class Listener:
     """A listening socket that appears under its name only when it is ready."""
 
     def __init__(self, store: str) -> None:
-        self.path = place.socket_path(store)
+        self.path: str = place.socket_path(store)
         fresh = f"{self.path.removesuffix('.sock')}.new"
         _remove(fresh)
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket: socket.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.bind(fresh)
         os.chmod(fresh, 0o600)  # noqa: PTH101
         self.socket.listen(_BACKLOG)

@@ -22,11 +22,12 @@ class Desk:
     """Answers the requests about one store."""
 
     def __init__(self, store: str, stores: Stores) -> None:
-        self.store, self.stores = store, stores
-        self.ending = ""  # why, from the moment when it does
+        self.store: str = store
+        self.stores: Stores = stores
+        self.ending: str = ""  # why, from the moment when it does
         self.socket = ""
         self._since = time.time()
-        self.begun = 0
+        self.begun: int = 0
 
     def read(self, line: bytes) -> tuple[Message | None, Message | None]:
         """A request that needs work, or the reply to one that needs none."""

@@ -54,8 +54,11 @@ class Case:
         `mesh` has no embedder, and `meaning` is the same with the one that the settings name: one
         that does not load is no fault of the store. `whole_chain` checks all blocks, however many.
         """
-        self.mesh, self.environment, self.here = mesh, environment, here
-        self._meaning, self.whole_chain = meaning, whole_chain
+        self.mesh: MemoryMesh = mesh
+        self.environment: Mapping[str, str] = environment
+        self.here: Path = here
+        self.whole_chain: bool = whole_chain
+        self._meaning = meaning
 
     @property
     def store(self) -> Path:

@@ -21,8 +21,8 @@ class Asking:
     ) -> None:
         """Begin to ask until `end`; `heard` gets an answer in the thread that asks."""
         self.answer: dict[str, Any] | None = None
-        self.refusal = ""
-        self.is_worth_a_start = False
+        self.refusal: str = ""
+        self.is_worth_a_start: bool = False
         self._heard, self._done = heard, _thread.allocate_lock()
         self._done.acquire()
         _thread.start_new_thread(self._ask, (request, end))

@@ -78,7 +78,7 @@ class Hook:
         self._stores: Stores | None = None
         self._through = self._reason = self._failure = ""
         self._starts = False
-        self.output = ""
+        self.output: str = ""
 
     def read(self) -> None:
         """Reads the host's input."""

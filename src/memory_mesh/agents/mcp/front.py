@@ -300,8 +300,12 @@ class Call:
         self, id_: "Id", method: str, given: dict[str, Any], version: str, send: "Send"
     ) -> None:
         """Keep what is needed to answer it."""
-        self.id, self.method, self.given = id_, method, given
-        self.version, self.send, self.cancelled = version, send, False
+        self.id: Id = id_
+        self.method: str = method
+        self.given: dict[str, Any] = given
+        self.version: str = version
+        self.send: Send = send
+        self.cancelled: bool = False
 
 
 _TOO_LONG = f"a message has at most {messages.MAX_LINE} bytes"

@@ -44,7 +44,8 @@ class Refused(Exception):
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
-        self.code, self.data = code, data
+        self.code: int = code
+        self.data: object = data
 
     def as_json(self) -> dict[str, Any]:
         """The error object."""

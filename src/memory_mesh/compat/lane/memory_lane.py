@@ -59,7 +59,7 @@ class MemoryLane:
 
     def __init__(self, mesh: MemoryMesh, *, settings: LaneSettings | None = None) -> None:
         self._mesh = mesh
-        self.settings = settings or LaneSettings()
+        self.settings: LaneSettings = settings or LaneSettings()
 
     def store(
         self,

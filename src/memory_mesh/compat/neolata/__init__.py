@@ -3,12 +3,7 @@
 `memory_mesh.compat.neolata.memory_graph` has the blocking ones.
 """
 
-from memory_mesh.compat.neolata._async import (
-    MemoryGraph,
-    compute_trust,
-    create_memory,
-    estimate_tokens,
-)
+from memory_mesh.compat.neolata._async import MemoryGraph, create_memory
 from memory_mesh.compat.neolata.hooks import Writethrough
 from memory_mesh.compat.neolata.json_storage import json_storage
 from memory_mesh.compat.neolata.model import (
@@ -32,6 +27,7 @@ from memory_mesh.compat.neolata.model import (
     HookState,
 )
 from memory_mesh.compat.neolata.storage import GraphStorage, memory_storage
+from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
 from memory_mesh.compat.neolata.writethrough import markdown_writethrough, webhook_writethrough
 
 __all__ = [

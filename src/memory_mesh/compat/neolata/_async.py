@@ -890,7 +890,3 @@ def create_memory(
         span_content: put queries and texts into OpenTelemetry spans (default False).
     """
     return MemoryGraph(**locals())
-
-
-compute_trust = memory_graph.compute_trust
-estimate_tokens = memory_graph.estimate_tokens

@@ -35,7 +35,10 @@ class Entry:
         self, group: Group, known: Known | None, members: list[str], rank: SourceKind
     ) -> None:
         """Keeps a group as it was read; traces of the same rank are added to it."""
-        self.group, self.known, self.members, self.rank = group, known, members, rank
+        self.group: Group = group
+        self.known: Known | None = known
+        self.members: list[str] = members
+        self.rank: SourceKind = rank
 
 
 class Book:

@@ -188,7 +188,7 @@ SHARED = word_set(
 )
 
 # Behind a subject: base form -> True has one value (with the named prepositions), False has many.
-SINGLE_VERBS = {
+SINGLE_VERBS: dict[str, tuple[str, ...]] = {
     "live": ("in", "at"),
     "reside": ("in",),
     "work": ("for", "at"),

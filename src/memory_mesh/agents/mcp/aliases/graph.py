@@ -73,7 +73,7 @@ class Graph:
         self.entities: dict[str, Entity] = {}
         self.relations: dict[Ends, Relation] = {}
         rows = sorted(_rows(mesh), key=_order)
-        self.next_place = 1 + max((_place(row) for row in rows), default=0)
+        self.next_place: int = 1 + max((_place(row) for row in rows), default=0)
         for row in rows:
             self._read_node(row)
         for row in rows:

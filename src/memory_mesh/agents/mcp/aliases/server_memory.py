@@ -8,7 +8,7 @@ like an attack waits for review; and what the user said is proposed for deletion
 
 import json
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memory_mesh.agents.mcp.aliases.graph import ENTITY, OBSERVATION, RELATION, TAG, Graph
 from memory_mesh.agents.mcp.aliases.graph_tools import TOOLS
@@ -241,7 +241,7 @@ def _written(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-ANSWERS = {
+ANSWERS: dict[str, Callable[[ToolCall, Mapping[str, Any]], Answer]] = {
     "create_entities": create_entities,
     "create_relations": create_relations,
     "add_observations": add_observations,

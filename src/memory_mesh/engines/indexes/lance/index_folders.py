@@ -22,8 +22,8 @@ class Place:
     """The folder of one namespace's body in one space, and its lock."""
 
     def __init__(self, root: Path, namespace: str, space: str) -> None:
-        self.folder = root / folder_name(namespace) / f"{folder_name(space)}.lance"
-        self.uri = str(self.folder.absolute())  # a relative path may be taken for a host
+        self.folder: Path = root / folder_name(namespace) / f"{folder_name(space)}.lance"
+        self.uri: str = str(self.folder.absolute())  # a relative path may be taken for a host
 
     @contextmanager
     def owned(self, *, wait: bool) -> Iterator[bool]:

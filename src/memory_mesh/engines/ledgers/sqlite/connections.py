@@ -49,7 +49,8 @@ class Files:
         lock_wait: float = waits.USUAL_SECONDS,
         flat_namespaces: int = namespace_places.FLAT_NAMESPACES,
     ) -> None:
-        self.folder, self._lock_wait, self._flat = folder, lock_wait, flat_namespaces
+        self.folder: Path = folder
+        self._lock_wait, self._flat = lock_wait, flat_namespaces
         self._open: OrderedDict[str, NamespaceFile] = OrderedDict()
         self._mutex = threading.Lock()
         self._closed = False

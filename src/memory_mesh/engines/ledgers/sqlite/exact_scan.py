@@ -44,8 +44,9 @@ class Tail:
     def __init__(self, dimension: int, floor: int) -> None:
         import numpy as np
 
-        self.floor = self.last = floor
-        self.rows = 0
+        self.floor = floor
+        self.last: int = floor
+        self.rows: int = 0
         self._dimension = dimension
         self._matrix: Floats = np.empty((_FIRST, dimension), np.float32)
         self._texts: Numbers = np.empty(_FIRST, np.int64)

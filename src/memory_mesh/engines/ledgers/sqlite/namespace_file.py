@@ -34,11 +34,11 @@ class NamespaceFile:
 
     def __init__(self, folder: Path, namespace: str) -> None:
         self.namespace = namespace
-        self.folder = folder
+        self.folder: Path = folder
         self._twin: Path | None = None  # a second database of the namespace
         self._left: list[FairLock] = []  # those of places where it no longer lies
         self._lie_at(namespace_places.database(folder, namespace))
-        self.users = 0
+        self.users: int = 0
         self._idle: list[Connection] = []
         self._known: set[Connection] = set()
         self._place: Place | None = None

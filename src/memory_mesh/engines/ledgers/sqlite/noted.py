@@ -55,7 +55,7 @@ class NotedBuffer:
         self._mutex = threading.Lock()
         self._waiting: dict[str, list[Noted]] = {}
         self._added = 0
-        self.dropped = 0
+        self.dropped: int = 0
 
     def add(self, namespace: str, noted: Noted) -> bool:
         """Keep the record; True for every 64th, when it is time to write."""

@@ -41,7 +41,7 @@ class Telling:
         self.pairs: set[tuple[str, str]] = set()  # memory and hash
         self.of_write: dict[tuple[int, str], set[str]] = {}  # memories, by seq and hash
         self.changed: dict[str, tuple[int, int]] = {}  # seq and time of each one's last version
-        self.chain = SalvagedChain(0)
+        self.chain: SalvagedChain = SalvagedChain(0)
         self.foreign = False  # whether the file is that of another namespace
 
 

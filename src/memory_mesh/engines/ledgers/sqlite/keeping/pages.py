@@ -27,11 +27,11 @@ class Pages:
     def __init__(self, path: Path) -> None:
         self._log = _Source(Path(f"{path}-wal"))  # first: what is moved to the file stays right
         self._file = _Source(path)
-        self.size = self._page_size()
+        self.size: int = self._page_size()
         self._places: dict[int, list[int]] = {}  # of a page's copies in the log, oldest first
-        self.broken_frames = 0
+        self.broken_frames: int = 0
         length = self._read_log()
-        self.count = max(-(-self._file.length // self.size), length)
+        self.count: int = max(-(-self._file.length // self.size), length)
 
     def page(self, number: int) -> bytes:
         """The newest copy of a page; zeros where the file ends before it."""

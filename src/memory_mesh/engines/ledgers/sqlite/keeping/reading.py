@@ -25,7 +25,7 @@ class Remains:
     """One file, read without SQLite."""
 
     def __init__(self, path: Path) -> None:
-        self.pages = Pages(path)
+        self.pages: Pages = Pages(path)
         self._trees = Trees(self.pages)
         self.holes: dict[str, list[Hole]] = {}
         self._indexes: dict[str, str] = {}  # with the statement that made each
