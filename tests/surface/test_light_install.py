@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.sync import MemoryMesh
+
 MISSING = ("numpy", "onnxruntime", "safetensors", "tokenizers", "wordllama")
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({MISSING}))\n"
 EVERYDAY = """
@@ -67,3 +69,18 @@ with MemoryMesh(db_dir={str(tmp_path / "store")!r}, model_dir={str(model_folder)
     assert done.returncode == 0, done.stderr
     assert "dark themes |" in done.stdout
     assert "pip install 'memory-mesh[onnx]'" in done.stdout
+
+
+def test_a_store_with_vectors_is_kept_up_without_numpy(tmp_path: Path) -> None:
+    with MemoryMesh(db_dir=tmp_path / "store", embedder="static") as mesh:
+        mesh.add("The user prefers dark themes")
+        mesh.add("The user prefers dark themes at night")
+    code = f"""
+from memory_mesh.sync import MemoryMesh
+with MemoryMesh(db_dir={str(tmp_path / "store")!r}, link_similar=True) as mesh:
+    mesh.upkeep()
+    assert mesh.verify().ok
+    assert len(mesh.search("dark themes")) == 2
+"""
+    done = run(code, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")

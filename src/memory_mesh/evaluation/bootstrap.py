@@ -11,6 +11,7 @@ from memory_mesh.evaluation import metrics as evaluation_metrics
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.suite import PRECISION
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.process import extras
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ def differences(
     return _resampled(ours, found, seed, resamples)
 
 
+def need_numpy() -> None:
+    """Raises MissingExtra, which says what to install, where intervals cannot be computed."""
+    extras.need("numpy", extra="eval", purpose="an evaluation")
+
+
 def _counted(rows: Sequence[Row], metrics: Sequence[str]) -> list[str]:
     return [
         metric
@@ -77,6 +83,7 @@ def _counted(rows: Sequence[Row], metrics: Sequence[str]) -> list[str]:
 def _resampled(
     rows: Sequence[Row], statistics: "Mapping[str, Statistic]", seed: int, resamples: int
 ) -> dict[str, Estimate]:
+    need_numpy()
     import numpy as np
 
     if not statistics:

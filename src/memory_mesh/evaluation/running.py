@@ -11,6 +11,7 @@ from memory_mesh import config as configuration
 from memory_mesh._version import __version__
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.evaluation import (
+    bootstrap,
     longmemeval,
     own_store,
     records,
@@ -52,6 +53,7 @@ def run(
     `added` names files with other systems' rankings, `baseline` the results of an earlier run, and
     `embedder` stands for the configured one.
     """
+    bootstrap.need_numpy()  # now, not after the answers
     loaded = suite if isinstance(suite, Suite) else suites.load(suite)
     if seed < 0:
         raise InvalidInput("a seed is a whole number from 0 on")

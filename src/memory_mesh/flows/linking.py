@@ -88,10 +88,13 @@ def link_all(
 ) -> int:
     """Links memories whose vectors came since the last time; returns how many it linked anew.
 
-    It works in the space that has the most vectors. Each slice is one transaction, `between` is
-    called after it, and the next call goes on where this one stopped.
+    It works in the space that has the most vectors, and does nothing where numpy is missing. Each
+    slice is one transaction, `between` is called after it, and the next call goes on where this one
+    stopped.
     """
-    if not access.link_similar or not states:
+    from memory_mesh.process import extras  # a write does not load it
+
+    if not access.link_similar or not states or not extras.is_installed("numpy"):
         return 0
     space = max(states, key=lambda state: state.vectors).space
     start, done = log.started(), 0

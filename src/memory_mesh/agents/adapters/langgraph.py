@@ -8,20 +8,25 @@ A put that cannot be kept raises. A value that changes is a new version of the s
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-    TTLConfig,
-    validate_op_namespace,
-)
+from memory_mesh.errors import InvalidInput, MissingExtra
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+        validate_op_namespace,
+    )
+except ModuleNotFoundError:
+    raise MissingExtra.of("langgraph", "MeshStore") from None
 
 from memory_mesh.agents.adapters import addresses, item_values
 from memory_mesh.agents.adapters.addresses import Labels
@@ -35,7 +40,6 @@ from memory_mesh.agents.adapters.items import (
     stored,
 )
 from memory_mesh.agents.adapters.meshes import blocking
-from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Memory, Scope
 from memory_mesh.policy.arguments import MAX_RESULTS

@@ -1,7 +1,6 @@
 """`memory-mesh models`."""
 
 import argparse
-import importlib.util
 import sys
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ from memory_mesh.config import Config, load
 from memory_mesh.engines import model_files
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
+from memory_mesh.process import extras
 
 EXAMPLE = "memory-mesh models pull"
 _MEGABYTE = 1_000_000
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         source = Path(options.what).expanduser()
         done = model_files.install(source, folder, name=options.name, progress=_Progress())
     told = f"{done.name} is installed in {done}"
-    runs = importlib.util.find_spec("onnxruntime") is not None
+    runs = extras.is_installed("onnxruntime")
     return output.answer(
         {"name": done.name, "folder": str(done)},
         told,

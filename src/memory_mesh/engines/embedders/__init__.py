@@ -61,10 +61,9 @@ def embedder_of(settings: Settings, clock: Clock) -> "Chain | None":
 
 def need_numpy(purpose: str) -> None:
     """Raises MissingExtra where vectors cannot be compared; says so before one is computed."""
-    from importlib.util import find_spec
+    from memory_mesh.process import extras
 
-    if find_spec("numpy") is None:
-        raise MissingExtra.of("api", purpose)
+    extras.need("numpy", extra="api", purpose=purpose)
 
 
 def _local(settings: Settings) -> dict[str, Embedder]:

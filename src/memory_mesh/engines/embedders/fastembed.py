@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memory_mesh.engines.embedders import onnx_runtime, vectors, windows
-from memory_mesh.errors import EmbeddingError
+from memory_mesh.errors import EmbeddingError, MissingExtra
 from memory_mesh.model import Embedding, Space
 from memory_mesh.process import forks
 from memory_mesh.typed import TYPE_CHECKING
@@ -86,7 +86,7 @@ def _trouble(model: str) -> Iterator[None]:
         raise
     except ImportError as error:
         raise EmbeddingError(
-            "the embedder 'fastembed' is an extra: pip install 'memory-mesh[fastembed]'"
+            str(MissingExtra.of("fastembed", "the embedder 'fastembed'"))
         ) from error
     except Exception as error:  # fastembed raises nothing narrower
         raise EmbeddingError(

@@ -14,6 +14,7 @@ from memory_mesh.policy.learning import learning_record
 from memory_mesh.policy.learning.learning_record import LearningRecord
 from memory_mesh.policy.learning.trace_groups import Goal, Group, goal_of, nearest
 from memory_mesh.policy.writing.trust import standing_of
+from memory_mesh.process import extras
 
 LEARNING = "learning/"
 ALONES = 1_000  # traces left alone, the newest of an audience, that new ones are compared with
@@ -151,7 +152,7 @@ def _vectors(site: Site, memories: Sequence[Memory]) -> tuple[str, Mapping[str, 
         own, more = _embedded(site, missing)
         if own is not None and (space is None or own.name == space.name):
             space, found = own, found | more
-    if space is None or not space.normalised:
+    if space is None or not space.normalised or not extras.is_installed("numpy"):
         return "", {}
     return space.model, found
 

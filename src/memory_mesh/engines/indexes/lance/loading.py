@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from memory_mesh.engines.indexes.lance import manifests
 from memory_mesh.errors import MissingExtra, NotAfterFork, StoreError
 from memory_mesh.model import Body
+from memory_mesh.process import extras
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def body_of(dataset: "LanceDataset") -> Body:
 
 @cache
 def _installed() -> bool:
-    return find_spec("lance") is not None
+    return extras.is_installed("lance")
 
 
 def _after_fork_in_child() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from memory_mesh.engines.ledgers.sqlite import vector_file
 from memory_mesh.engines.ledgers.sqlite.vector_file import Header, Unusable
 from memory_mesh.model import Finding
+from memory_mesh.process import extras
 
 NAME = "vector files"
 _AT_ONCE = 4_096  # rows
@@ -16,7 +17,12 @@ _REBUILD = "searches may miss a memory by meaning; run `memory-mesh repair`"
 
 
 def check(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
-    """Compares every file beside the database; one that another search will make anew is passed."""
+    """Compares every file beside the database; one that another search will make anew is passed.
+
+    Without numpy no search here reads these files, and they are passed too.
+    """
+    if not extras.is_installed("numpy"):
+        return
     database: Path | None = getattr(db, "path", None)
     for path in vector_file.files(database) if database is not None else ():
         file = vector_file.opened(path)

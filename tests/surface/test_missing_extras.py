@@ -1,0 +1,118 @@
+"""A package of an extra that is not installed: the message names the extra that pyproject has."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = {
+    extra: {Requirement(text).name for text in texts}
+    for extra, texts in PROJECT["optional-dependencies"].items()
+}
+BASE = {"Stemmer", "markdown_it", "pathspec", "phonenumbers", "re2", "selectolax", "stdnum", "yaml"}
+BASE |= {"shtab", "mdurl"}
+DISTRIBUTIONS = {  # module -> distribution, where the names differ
+    "lance": "pylance",
+    "opentelemetry": "opentelemetry-api",
+    **dict.fromkeys(["anyio", "mcp_types", "pydantic", "starlette"], "mcp"),  # which requires them
+    "pyarrow": "pylance",
+}
+OPEN = "from memory_mesh.sync import MemoryMesh\nmesh = MemoryMesh(db_dir='store', {0})\n"
+RUN = "from memory_mesh.cli.main import main\nsys.argv[1:] = {0!r}\nmain()\n"
+EMBED = "mesh.add('tea'); mesh.upkeep()"
+EVALUATE = "from memory_mesh import evaluation\nevaluation.run('personal')"
+CHART = "from memory_mesh.evaluation import charts\ncharts.draw(None, [])"
+RERANK = """
+from memory_mesh.engines.rerankers.fastembed import FastembedReranker
+FastembedReranker('m').rank('a', ['b'])
+"""
+CASES = [  # what is missing, what asks for it, the extra
+    ("numpy", OPEN.format("embedder='openai'") + "mesh.add('tea')", "api"),
+    ("numpy", EVALUATE, "eval"),
+    ("matplotlib", CHART, "eval"),
+    ("wordllama", OPEN.format("embedder='static'") + "mesh.add('tea')", "local"),
+    ("safetensors", OPEN.format("embedder='static'") + EMBED, "local"),
+    ("tokenizers", OPEN.format("embedder='static'") + EMBED, "local"),
+    ("fastembed", OPEN.format("embedder='fastembed', embedder_model='m'") + EMBED, "fastembed"),
+    ("fastembed", RERANK, "fastembed"),
+    ("lance", OPEN.format("") + "mesh.rebuild_index()", "lance"),
+    ("lance", RUN.format(["import-tables", "tables"]), "lance"),
+    ("mcp", RUN.format(["mcp", "--http"]), "mcp"),
+    ("uvicorn", RUN.format(["mcp", "--http"]), "mcp"),
+    ("langgraph", "import memory_mesh.agents.adapters.langgraph", "langgraph"),
+]  # fmt: skip
+
+
+def said(module: str, code: str, folder: Path) -> str:
+    """What a new process without the module prints, on either stream."""
+    variables = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.modules[{module!r}] = None\n{code}"],
+        env=variables, cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    return (done.stdout + done.stderr).strip().rpartition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "extra"), CASES, ids=[f"{each[0]}-{each[2]}" for each in CASES]
+)
+def test_what_is_missing_is_said_with_the_command(
+    tmp_path: Path, module: str, code: str, extra: str
+) -> None:
+    (tmp_path / "tables").mkdir()
+    last = said(module, code, tmp_path)
+    found = re.search(r"pip install (?:--force-reinstall )?'memory-mesh\[(\w+)\]'", last)
+    assert found, last
+    assert found[1] == extra
+    assert DISTRIBUTIONS.get(module, module) in EXTRAS[extra]
+
+
+@pytest.mark.parametrize("module", ["onnxruntime", "tokenizers", "numpy"])
+def test_a_model_says_what_it_needs(tmp_path: Path, model_folder: Path, module: str) -> None:
+    code = OPEN.format(f"model_dir={str(model_folder)!r}") + EMBED
+    assert "pip install 'memory-mesh[onnx]'" in said(module, code, tmp_path)
+    assert module in EXTRAS["onnx"]
+
+
+def test_every_extra_that_a_text_names_is_declared() -> None:
+    named = {
+        (extra, path.relative_to(ROOT).as_posix())
+        for folder in ("src", "docs", "examples")
+        for path in sorted((ROOT / folder).rglob("*.*"))
+        if path.suffix in {".py", ".md"}
+        for extras in re.findall(r"(?:memory-mesh|\.)\[([a-z,]+)\]'", path.read_text("utf-8"))
+        for extra in extras.split(",")
+    }
+    assert len(named) > 10
+    assert {extra for extra, _ in named} - EXTRAS.keys() == set(), named
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    imported = set()
+    package = ROOT / "src/memory_mesh"
+    for path in set(package.rglob("*.py")) - set((package / "testing").rglob("*")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                imported.add(node.module.partition(".")[0])
+    foreign = imported - set(sys.stdlib_module_names) - {"_sha2", "memory_mesh"} - BASE
+    declared = set().union(*EXTRAS.values())
+    assert {name for name in foreign if DISTRIBUTIONS.get(name, name) not in declared} == set()
+    blocked = {module for module, _, _ in CASES} | {"onnxruntime", "opentelemetry"}
+    blocked |= {
+        name for name, needed_by in DISTRIBUTIONS.items() if needed_by in {"mcp", "pylance"}
+    }
+    assert foreign <= blocked  # a new package needs a case; without a tracer there are no spans
+
+
+def test_the_extra_of_all_has_all() -> None:
+    (all_of_it,) = PROJECT["optional-dependencies"]["all"]
+    assert Requirement(all_of_it).extras == EXTRAS.keys() - {"all"}
