@@ -10,8 +10,8 @@ default:
 setup:
     ./.ci/setup
 
-# Check format, lint, types, imports, sizes, house rules, generated files and lock; warn of old figures
-check: format-check lint types imports size house generated lock-check ages
+# Check format, lint, types, imports, sizes, house rules, workflows, generated files and lock; warn of old figures
+check: format-check lint types imports size house workflows generated lock-check ages
 
 # Run the quick tests
 test *ARGS:
@@ -33,11 +33,18 @@ bench *ARGS:
 smoke *ARGS:
     python -m bench.smoke {{ ARGS }}
 
-# What a release must pass: all checks, no published figure older than its code, the smoke bench, all tests
+# What a release must pass: all checks, no published figure older than its code, the smoke bench, all tests; then build
 release: check
     python tools/bench_ages.py --strict
     python -m bench.smoke
     python -m pytest -n 2 --dist loadfile
+    just build
+
+# Build dist/: the same bytes for the same commit, checked as PyPI checks them
+build:
+    rm -rf dist
+    SOURCE_DATE_EPOCH="$(git log -1 --format=%ct)" hatchling build
+    twine check --strict dist/*
 
 # Measure retrieval: `just eval --data SETS --vectors FILE --work DIR`; docs/evaluation.md says where SETS come from
 eval *ARGS:
@@ -113,6 +120,17 @@ size:
 house:
     @echo "== house rules"
     python tools/house_check.py
+
+[private]
+workflows:
+    @echo "== workflows, forms and hooks"
+    zizmor --offline --pedantic --quiet .github
+    check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+    check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+    check-jsonschema --quiet --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+    check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
+    check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+    pre-commit validate-config
 
 [private]
 generated:
