@@ -67,7 +67,7 @@ fix:
     ruff format
     ruff check --fix
 
-# Write the generated files: options in signatures, async classes, MCP tools, golden outputs, tables, walks, reference
+# Write the generated files: options in signatures, async classes, MCP tools, golden outputs, tables, walks, reference, schemas
 generate:
     python tools/generate_options.py
     python tools/generate_async.py
@@ -79,6 +79,7 @@ generate:
     python -m tools.reference
     python tools/draw_pictures.py
     python tools/terminal_picture.py
+    python tools/schemas.py
 
 # Write docs/conformance.md from the requirement marks of the tests
 conformance *ARGS:
@@ -143,6 +144,7 @@ generated:
     python tools/walk.py --check
     python tools/write_situations.py --check
     python -m tools.reference --check
+    python tools/schemas.py --check
 
 [private]
 lock-check:

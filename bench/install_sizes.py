@@ -127,9 +127,9 @@ counted. pip also compiles the modules that it installs: the last column.
 |---|---|---|---|---|
 {chr(10).join(map(_row, found))}
 
-Bars: `{OWN}` at most 14 distributions and 45 MB, `{OWN}[local]` at most 40 and 190 MB.
-`{OWN}[local]` searches by meaning without a download. The others need a model, a service or
-both for that, on top of what is counted here.
+Bars, for the files that are installed (column MB): `{OWN}` at most 14 distributions and
+45 MB, `{OWN}[local]` at most 40 and 190 MB. `{OWN}[local]` searches by meaning without a
+download. The others need a model, a service or both for that, on top of what is counted here.
 """
 
 
