@@ -186,8 +186,8 @@ class NamespaceFile:
         return bool(inherited)
 
     def _lie_at(self, path: Path) -> None:
-        self.path = path
-        self.lock = FairLock(path.with_suffix(".lock"))
+        self.path: Path = path
+        self.lock: FairLock = FairLock(path.with_suffix(".lock"))
         self._twin = namespace_places.twin(self.folder, path)
 
     def _take(self, end: float) -> Connection:
