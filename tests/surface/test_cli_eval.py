@@ -1,6 +1,8 @@
 """`memory-mesh eval` in a real process."""
 
 import json
+import re
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -32,13 +34,18 @@ def test_a_run_writes_its_report_and_says_the_figure(cli: CommandLine) -> None:
     done = cli("eval", "run", "people.yaml", "--data", "set", "--out", "out")
     assert (done.code, done.err) == (0, "")
     assert done.out == (
-        "mesh         all    R@1 0.7500\n[MemoryMesh] The report is in out/people.md\n"
+        "mesh         all    R@1 0.7500\n"
+        "[MemoryMesh] 1 of 4 questions failed.\n"
+        "q3   Who likes zebras?\n"
+        "     expected  Dan grows tomatoes (not among the hits)\n"
+        "     why       r3 is not among the 0 hits (at most 100).\n"
+        "[MemoryMesh] The report is in out/people.md\n"
     )
     report = json.loads((cli.home / "out/people.json").read_text())
     assert report["command"] == "memory-mesh eval run people.yaml --data set"
     assert report["systems"]["mesh"]["all"]["R@1"] == 0.75
     assert {file.suffix for file in (cli.home / "out").iterdir()} == {
-        ".json", ".md", ".xml", ".svg", ".png",
+        ".json", ".jsonl", ".md", ".xml", ".svg", ".png",
     }  # fmt: skip
     kept = list((cli.home / ".cache/memory-mesh/eval/people").glob("*.results.jsonl.gz"))
     assert [file.name for file in kept] == [report["results"]]
@@ -72,6 +79,43 @@ def test_a_figure_that_no_question_has_a_part_in_fails_its_bound(cli: CommandLin
     [suite] = ET.parse(cli.home / "out/people.junit.xml").getroot()
     assert suite.get("failures") == "1"
     assert (cli.home / "out/people.md").is_file()
+
+
+def test_python_writes_the_files_that_the_command_writes(cli: CommandLine) -> None:
+    options = ("--data", "set", "--fail-below", "R@1=0.8", "--work", "work", "--out", "a")
+    assert cli("eval", "run", "people.yaml", *options).code == 1
+    code = (
+        "from memory_mesh import evaluation\n"
+        "bounds = {'R@1': 0.8}\n"
+        "report = evaluation.run('people.yaml', data='set', fail_below=bounds, work='work',"
+        " out='b', command=open('a/people.md').readlines()[2].strip(' `\\n'))\n"
+        "print(*report.misses(bounds), *(each.question for each in report.failures), sep='; ')\n"
+    )
+    done = CommandLine(cli.home, (sys.executable,), cli.variables)("-c", code)
+    assert (done.out, done.err) == ("all R@1: 0.7500, below 0.8; Who likes zebras?\n", "")
+    for name in ("json", "md", "failures.jsonl", "junit.xml", "svg"):
+        ours, theirs = (
+            _undated((cli.home / f"{folder}/people.{name}").read_text()) for folder in "ab"
+        )
+        assert ours == theirs
+
+
+def _undated(text: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+", "", text)
+
+
+def test_a_mistake_in_a_suite_is_named_with_its_line(cli: CommandLine) -> None:
+    for fact in FACTS:
+        cli.stored(fact)
+    text = f"store: {cli.store}\nk: 1\nquestions:\n  - ask: Who drinks tea?\n    expect: [tea]\n"
+    for wrong, said in (
+        (text.replace("expect:", "expects:"), "line 5: there is no 'expects' in a question; did"),
+        (text.replace("[tea]", "[teapot]"), "line 5: expect 'teapot' is neither the id nor a part"),
+    ):
+        (cli.home / "mine.yaml").write_text(wrong)
+        done = cli("eval", "run", "mine.yaml")
+        assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+        assert f"mine.yaml, {said}" in done.err
 
 
 def test_no_path_of_the_machine_is_in_a_report(cli: CommandLine) -> None:

@@ -1,14 +1,31 @@
-"""Asks questions of a user's own store without writing to it."""
+"""Asks questions of a user's own store without writing to it.
 
-from collections.abc import Mapping, Sequence
+::
+
+    expect ── an id, or a part of a text ──▶ the memories that match; none is an error
+    question ── search ──▶ a row; of one that failed, `explain` says why
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.errors import EmbeddingError, InvalidInput, NotFound
+from memory_mesh.evaluation import failures
 from memory_mesh.evaluation.answering import Answers, Progress, Rows, opened_mesh
 from memory_mesh.evaluation.asking import Row, injected, search_options, timed
+from memory_mesh.evaluation.failures import Words
 from memory_mesh.evaluation.suite import OwnQuestion, Suite
-from memory_mesh.model import Embedding, Hit
+from memory_mesh.model import Embedding, Hits, Memory, Status
 from memory_mesh.ports import Embedder
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.typed import Any
+
+_PAGE = 1_000
+_EVERYWHERE = ("project", "agent", "session")
+_EXPLAINED = {  # options of `search` that `explain` takes, too
+    "filter", "include", "across", "as_of", "valid_at", "profile", "keyword_only",
+    "min_similarity", "min_relevance", "scope",
+}  # fmt: skip
+_LEFT_OUT = ("For it:", "What it could", "A limit of")  # sentences about the order in detail
 
 
 class QuestionsOnly:
@@ -32,8 +49,8 @@ def answer(
     systems: Mapping[str, Mapping[str, object]],
     embedder: Embedder | None,
     progress: Progress,
-) -> Answers:
-    """Asks every question of the suite."""
+) -> tuple[Answers, Words]:
+    """Asks every question of the suite; the words are those of the first system's failures."""
     folder = suite.store
     if folder is None or not folder.is_dir():
         raise NotFound(f"there is no store {folder}")
@@ -48,35 +65,127 @@ def answer(
                 f"the store has {pool} memories: with k = {max(suite.ks)} everything would be "
                 "found. State a smaller k in the suite"
             )
+        asking = _Asking(mesh, suite, pool)
         for number, question in enumerate(suite.questions, start=1):
-            for system, options in systems.items():
-                rows[system].append(_row(mesh, f"q{number}", question, options, pool))
+            for place, (system, options) in enumerate(systems.items()):
+                told = search_options(options)
+                row, hits = asking.row(f"q{number}", question, told)
+                rows[system].append(row)
+                if place == 0:
+                    asking.keep_words(row, question, told, hits)
             progress(f"asking {suite.name}", number, len(suite.questions))
-    return Answers(rows, {})
+    return Answers(rows, {}), asking.words
 
 
-def _row(
-    mesh: MemoryMesh, id_: str, question: OwnQuestion, options: Mapping[str, object], pool: int
-) -> Row:
-    told = search_options(options)
-    hits, spent = timed(mesh, question.text, told)
-    return Row(
-        id=id_,
-        tenant=id_,  # each stands alone: there are no conversations to resample
-        category=question.category,
-        gold=tuple(_found(expected, hits) for expected in question.expect),
-        ranked=tuple(hit.id for hit in hits),
-        scores=tuple(round(hit.score, 6) for hit in hits),
-        pool=pool,
-        limit=told["limit"],
-        ms=spent,
-        tokens=injected(hits),
-    )
+class _Asking:
+    """A store, and the memories that its suite expects."""
+
+    def __init__(self, mesh: MemoryMesh, suite: Suite, pool: int) -> None:
+        self._mesh, self._suite, self._pool = mesh, suite, pool
+        self._questions: dict[str, str] = {}
+        self._texts: dict[tuple[str, str], str] = {}
+        self._why: dict[str, str] = {}
+        self._matching = _matching(mesh, suite.questions)
+
+    @property
+    def words(self) -> Words:
+        """What a person needs to read the failures."""
+        return Words(self._questions, self._texts, self._why)
+
+    def row(self, id_: str, question: OwnQuestion, told: Mapping[str, Any]) -> tuple[Row, Hits]:
+        """Asks the question."""
+        hits, spent = timed(self._mesh, question.text, told)
+        found = Row(
+            id=id_,
+            tenant=id_,  # each stands alone: there are no conversations to resample
+            category=question.category,
+            gold=tuple(self._gold(expected, hits) for expected in question.expect),
+            ranked=tuple(hit.id for hit in hits),
+            scores=tuple(round(hit.score, 6) for hit in hits),
+            pool=self._pool,
+            limit=told["limit"],
+            ms=spent,
+            tokens=injected(hits),
+        )
+        return found, hits
+
+    def keep_words(
+        self, row: Row, question: OwnQuestion, told: Mapping[str, Any], hits: Hits
+    ) -> None:
+        """Keeps the texts of a row that failed, and why it did."""
+        if not failures.failed(row, self._suite):
+            return
+        self._questions[row.id] = question.text
+        for name, expected in zip(row.gold, question.expect, strict=True):
+            self._texts[row.tenant, name] = self._matching[expected][name].text
+        for hit in hits[:1]:
+            self._texts[row.tenant, hit.id] = hit.content
+        depth = failures.depth(self._suite)
+        missed = [name for name in row.gold if name not in row.ranked[:depth]]
+        if missed:
+            self._why[row.id] = self._reason(missed[0], question.text, told, depth)
+
+    def _gold(self, expected: str, hits: Hits) -> str:
+        """The best hit among the memories that match, or the newest active one of them."""
+        matching = self._matching[expected]
+        return next((hit.id for hit in hits if hit.id in matching), next(iter(matching)))
+
+    def _reason(self, name: str, asked: str, told: Mapping[str, Any], depth: int) -> str:
+        options = {key: value for key, value in told.items() if key in _EXPLAINED}
+        why = self._mesh.explain(name, query=asked, limit=depth, see_across=_EVERYWHERE, **options)
+        told_of = [line for line in why.sentences if not line.startswith(_LEFT_OUT)]
+        return " ".join(told_of).replace(name, "The expected memory", 1)
 
 
-def _found(expected: str, hits: Sequence[Hit]) -> str:
-    """Returns the first hit that matches the expected text, or the text itself."""
-    part = expected.casefold()
-    return next(
-        (hit.id for hit in hits if hit.id == expected or part in hit.content.casefold()), expected
+def _matching(
+    mesh: MemoryMesh, questions: Sequence[OwnQuestion]
+) -> Mapping[str, Mapping[str, Memory]]:
+    """Returns the memories that match each expected text: active ones first, then newest first."""
+    parts = {expected: expected.casefold() for each in questions for expected in each.expect}
+    found: dict[str, list[Memory]] = {expected: [] for expected in parts}
+    for memory in _memories(mesh) if parts else ():
+        text = memory.text.casefold()
+        for expected, part in parts.items():
+            if part in text or expected == memory.id:
+                found[expected].append(memory)
+    _refuse_unmatched(mesh, questions, found)
+    return {
+        expected: {each.id: each for each in sorted(listed, key=_inactive)}
+        for expected, listed in found.items()
+    }
+
+
+def _inactive(memory: Memory) -> bool:
+    return memory.status is not Status.ACTIVE
+
+
+def _memories(mesh: MemoryMesh) -> Iterator[Memory]:
+    """Every memory; a superseded one, too: then `explain` says why it is not found."""
+    cursor: str | None = None
+    while True:
+        page = mesh.get_all(limit=_PAGE, cursor=cursor, across=_EVERYWHERE, include=Status)
+        yield from page
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _refuse_unmatched(
+    mesh: MemoryMesh, questions: Sequence[OwnQuestion], found: Mapping[str, Sequence[Memory]]
+) -> None:
+    lost = [
+        (place, expected)
+        for each in questions
+        for place, expected in zip(each.places, each.expect, strict=True)
+        if not found[expected]
+    ]
+    if not lost:
+        return
+    place, expected = lost[0]
+    near = mesh.search(expected, limit=1, across=_EVERYWHERE, use_cache=False)
+    hint = f" The nearest is: {' '.join(near[0].content.split())[:100]}" if near else ""
+    more = f" ({len(lost) - 1} more like this.)" if len(lost) > 1 else ""
+    raise InvalidInput(
+        f"{place}: expect {expected!r} is neither the id nor a part of the text of any memory "
+        f"in this namespace.{hint}{more}"
     )

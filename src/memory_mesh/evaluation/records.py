@@ -4,6 +4,8 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput, NotFound
@@ -25,6 +27,11 @@ FIELDS: Mapping[str, str] = {
     "superseded_by": "superseded_by",
     "status": "status",
 }
+_ASKED = (  # fields of a question
+    "id", "text", "tenant", "category", "gold", "gold_sessions", "stale", "as_of_ord",
+    "question_date", "scope",
+)  # fmt: skip
+_MISSPELT = 0.8  # how much of a key is that of another: "golds" and "gold", not "topic" and "scope"
 ONE_TENANT = "all"  # of a set that names none
 
 
@@ -114,6 +121,15 @@ class Fields:
         """The value as it came."""
         return self._values.get(name)
 
+    def refuse_misspelt(self, known: tuple[str, ...]) -> None:
+        """Refuse a key that nearly is one of ours; others are allowed, and not read."""
+        for name in self._values:
+            meant = None if name in known else _meant(name, known)
+            if meant is not None and meant not in self._values:
+                raise self.wrong(
+                    f"there is no {name!r}; did you mean {meant}? Read: {', '.join(known)}"
+                )
+
     def text(self, name: str) -> str:
         """A text that must be there."""
         value = self.get(name)
@@ -200,6 +216,7 @@ def _tenants(
 
 
 def _record(line: Fields, called: Mapping[str, str], tenant: str) -> Record:
+    line.refuse_misspelt(tuple(called.values()))
     return Record(
         id=line.text(called["id"]),
         text=line.text(called["text"]),
@@ -219,6 +236,7 @@ def _record(line: Fields, called: Mapping[str, str], tenant: str) -> Record:
 
 def _questions(file: Path) -> Iterator[tuple[Question, Fields]]:
     for line in lines(file):
+        line.refuse_misspelt(_ASKED)
         question = Question(
             id=line.text("id"),
             text=line.text("text"),
@@ -243,6 +261,11 @@ def _unique(found: Iterator[tuple[Question, Fields]], file: Path) -> Iterator[Qu
         yield question
     if not seen:
         raise InvalidInput(f"{file.name} holds no question")
+
+
+@cache
+def _meant(name: str, known: tuple[str, ...]) -> str | None:
+    return next(iter(get_close_matches(name.casefold(), known, 1, _MISSPELT)), None)
 
 
 def _shown(value: object) -> str:

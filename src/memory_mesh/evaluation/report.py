@@ -8,6 +8,7 @@ from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.evaluation import bootstrap, metrics as evaluation_metrics
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.bootstrap import Estimate
+from memory_mesh.evaluation.failures import Failure
 from memory_mesh.evaluation.suite import PRECISION, Suite
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json
@@ -53,9 +54,15 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that was measured; `values` is what the JSON file holds."""
+    """Everything that was measured; `values` is what the JSON file holds: figures, no texts.
+
+    `failures` are the questions that the first system failed at; a report that was read from a file
+    has none. `lacking` says which files could not be written.
+    """
 
     values: Mapping[str, Json]
+    failures: tuple[Failure, ...] = ()
+    lacking: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, file: Path) -> "Report":
@@ -103,12 +110,17 @@ class Report:
         """One figure, if it was measured."""
         return evaluation_metrics.shares(self.systems.get(system, {}).get(split, {}), metric)
 
-    def misses(self, bounds: Mapping[str, float], split: str) -> list[Miss]:
+    @property
+    def last_split(self) -> str:
+        """The split that bounds and failures are about: all, or the one that was asked for."""
+        return next(reversed(next(iter(self.systems.values()))))
+
+    def misses(self, bounds: Mapping[str, float], split: str | None = None) -> list[Miss]:
         """The bounds that the first system does not reach; what was not measured reaches none."""
-        system = next(iter(self.systems))
-        found = {metric: self.figure(system, split, metric) for metric in bounds}
+        system, chosen = next(iter(self.systems)), split or self.last_split
+        found = {metric: self.figure(system, chosen, metric) for metric in bounds}
         return [
-            Miss(split, metric, bound, found[metric])
+            Miss(chosen, metric, bound, found[metric])
             for metric, bound in bounds.items()
             if (value := found[metric]) is None or not value >= bound
         ]

@@ -1,4 +1,4 @@
-"""A report as files: JSON, Markdown, JUnit and, where it can be drawn, a chart."""
+"""A report as files: JSON, Markdown, JUnit, failed questions and, if it can be drawn, a chart."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,11 +6,15 @@ from pathlib import Path
 
 from memory_mesh.errors import MissingExtra
 from memory_mesh.evaluation import charts, junit
+from memory_mesh.evaluation.failures import Expected, Failure
 from memory_mesh.evaluation.report import Report
 from memory_mesh.model import Json
 
 _ELSEWHERE = {"threshold", "tokens", "with_stale"}
 _SHOWN_LAST = ("latency_ms", "tokens")
+_SHOWN_FAILURES = 20  # of a page; the JSON lines have all
+_SHOWN_CHARS = 160  # of a text in a page
+_MARKUP = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>|#~&"})
 
 
 def write(report: Report, folder: Path, bounds: Mapping[str, float], split: str) -> list[str]:
@@ -20,6 +24,7 @@ def write(report: Report, folder: Path, bounds: Mapping[str, float], split: str)
     text = json.dumps(report.values, indent=2, ensure_ascii=False) + "\n"
     base.with_suffix(".json").write_text(text, encoding="utf-8")
     junit.write(report, base.with_suffix(".junit.xml"), bounds, split)
+    _write_failures(report.failures, base.with_suffix(".failures.jsonl"))
     try:
         charts.draw(report, [base.with_suffix(".svg"), base.with_suffix(".png")])
         lacking = []
@@ -33,7 +38,21 @@ def write(report: Report, folder: Path, bounds: Mapping[str, float], split: str)
 def markdown(report: Report, chart: str | None = None) -> str:
     """The report as a page."""
     image = [f"![{report.counts}]({chart})", ""] if chart else []
-    return "\n".join([*_head(report), *image, *_tables(report), *_differences(report)])
+    return "\n".join(
+        [*_head(report), *image, *_failed(report), *_tables(report), *_differences(report)]
+    )
+
+
+def expected_line(each: Expected) -> str:
+    """One line: an expected memory, and where it came."""
+    rank = "not among the hits" if each.rank is None else f"rank {each.rank}"
+    return f"{brief(each.text or each.id)} ({rank})"
+
+
+def brief(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]} …"
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -75,6 +94,44 @@ def _head(report: Report) -> Iterator[str]:
     if values.get("sample"):
         yield f"A sample of {values['sample']} questions."
     yield ""
+
+
+def _write_failures(failures: Sequence[Failure], file: Path) -> None:
+    """Every failed question, one JSON object per line; no file where none failed."""
+    if not failures:
+        file.unlink(missing_ok=True)  # of an earlier run
+        return
+    lines = (json.dumps(each.as_json(), ensure_ascii=False) + "\n" for each in failures)
+    file.write_text("".join(lines), encoding="utf-8")
+
+
+def _failed(report: Report) -> Iterator[str]:
+    if not report.failures:
+        return
+    asked = report.systems[next(iter(report.systems))][report.last_split].get("n")
+    yield "## Questions that failed"
+    yield ""
+    yield f"{len(report.failures)} of {asked}, by {report.counts} of {next(iter(report.systems))}."
+    if len(report.failures) > _SHOWN_FAILURES:
+        yield f"The first {_SHOWN_FAILURES} are here, all in `{report.suite}.failures.jsonl`."
+    yield ""
+    for each in report.failures[:_SHOWN_FAILURES]:
+        yield f"- **{_plain(brief(each.question))}** ({_plain(each.id)})"
+        yield from (f"  - expected: {_plain(expected_line(want))}" for want in each.expected)
+        if not each.expected:
+            yield "  - expected: nothing"
+        if each.first is not None:
+            id_, text, score = each.first
+            yield f"  - first: {_plain(brief(text or id_))} (score {score:.2f})"
+        else:
+            yield "  - first: nothing was found"
+        yield f"  - why: {_plain(each.why)}"
+    yield ""
+
+
+def _plain(text: str) -> str:
+    """A text of others without the markup in it."""
+    return text.translate(_MARKUP)
 
 
 def _tables(report: Report) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 import os
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from memory_mesh import config as configuration
@@ -12,19 +13,23 @@ from memory_mesh._version import __version__
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.evaluation import (
     bootstrap,
+    failures,
     longmemeval,
     own_store,
     records,
+    report_files,
     results,
     suite as suites,
     workspace,
 )
 from memory_mesh.evaluation.answering import Answers, Job, Progress, Rows, answer
 from memory_mesh.evaluation.asking import Row
+from memory_mesh.evaluation.failures import Failure, Words
 from memory_mesh.evaluation.records import DataSet, Question
-from memory_mesh.evaluation.report import ByPart, Facts, Report, build
+from memory_mesh.evaluation.report import ByPart, Facts, Report, build, check
 from memory_mesh.evaluation.suite import ALL, DEV, Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
+from memory_mesh.fastdataclass import replace
 from memory_mesh.ports import Embedder
 from memory_mesh.process.clock import SystemClock
 
@@ -45,18 +50,23 @@ def run(
     sample: int | None = None,
     seed: int = SEED,
     fresh: bool = False,
+    out: str | Path | None = None,
+    fail_below: Mapping[str, float] | None = None,
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Measure; what an interrupted run answered is not asked again unless it should be `fresh`.
 
     `added` names files with other systems' rankings, `baseline` the results of an earlier run, and
-    `embedder` stands for the configured one.
+    `embedder` stands for the configured one. `out` is a folder for the files of the report, and
+    `fail_below` has the bounds that its JUnit file tests; `report.misses(fail_below)` lists those
+    that are not reached.
     """
     bootstrap.need_numpy()  # now, not after the answers
     loaded = suite if isinstance(suite, Suite) else suites.load(suite)
     if seed < 0:
         raise InvalidInput("a seed is a whole number from 0 on")
+    check(loaded, fail_below or {})
     folder = work_folder(loaded, work)
     earlier = {} if baseline is None else _earlier(Path(baseline), loaded, folder)
     with (
@@ -69,6 +79,7 @@ def run(
         session.take(systems, added or {})
         parts, answers, digest = session.answered(data, split, sample)
         rows = _split_rows(answers.rows, parts)
+        lost = session.failures(rows)
         if earlier and not _known(earlier) & _known(rows):
             raise InvalidInput("the baseline answers none of these questions")
         file = results.write(folder, loaded.name, rows)
@@ -84,7 +95,13 @@ def run(
             records=answers.outcomes,
             results=file.name,
         )
-    return build(loaded, facts, rows, earlier)
+    report = replace(build(loaded, facts, rows, earlier), failures=lost)
+    if out is None:
+        return report
+    lacking = report_files.write(
+        report, Path(out).expanduser(), fail_below or {}, report.last_split
+    )
+    return replace(report, lacking=tuple(lacking))
 
 
 def work_folder(suite: Suite, work: str | Path | None = None) -> Path:
@@ -115,6 +132,7 @@ class _Session:
         self._progress, self._seed = progress, seed
         self._systems: Mapping[str, Mapping[str, object]] = {}
         self._added: Mapping[str, Mapping[str, records.Fields]] = {}
+        self._words: Callable[[Sequence[Row]], Words] = lambda _: Words()
 
     def take(self, systems: Sequence[str], added: Mapping[str, str | Path]) -> None:
         """Say who is asked."""
@@ -131,7 +149,10 @@ class _Session:
         if self._suite.store is not None:
             if data is not None or self._added:
                 raise InvalidInput("a suite over a store takes neither data nor other systems")
-            answers = own_store.answer(self._suite, self._systems, self._embedder, self._progress)
+            answers, words = own_store.answer(
+                self._suite, self._systems, self._embedder, self._progress
+            )
+            self._words = lambda _: words
             return {ALL: [row.id for row in next(iter(answers.rows.values()))]}, answers, None
         if data is None:
             raise InvalidInput(f"where is the data of {self._suite.name}? Give it with --data")
@@ -149,7 +170,13 @@ class _Session:
             self._progress,
         )
         ids_of = {name: [question.id for question in listed] for name, listed in parts.items()}
+        self._words = partial(failures.words_of, self._suite, data=found)
         return ids_of, answer(job, found, questions), found.digest
+
+    def failures(self, rows: ByPart) -> tuple[Failure, ...]:
+        """What the first system failed at, of the last split: all, or the one asked for."""
+        listed = list(next(iter(rows.values())).values())[-1]
+        return failures.describe(self._suite, listed, self._words(listed))
 
     def _parts(
         self, data: DataSet, split: str | None, sample: int | None

@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from memory_mesh.errors import FilterError, InvalidInput, NotFound
+from memory_mesh.evaluation import yaml_lines
 from memory_mesh.evaluation.records import FIELDS, Question
 from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.policy.filters import parse as parse_filter
@@ -26,6 +27,7 @@ _KNOWN = {
     "name", "about", "unit", "k", "counts", "splits", "leave_out", "ask", "systems", "records",
     "min_relevance", "store", "namespace", "questions",
 }  # fmt: skip
+_ASKED = {"ask", "expect", "category"}  # keys of a question
 _OURS = {"self", "query", "use_cache", "scope"}  # what the run says, not the suite
 
 
@@ -36,6 +38,7 @@ class OwnQuestion:
     text: str
     expect: tuple[str, ...]
     category: str = ""
+    places: tuple[str, ...] = ()  # of each expected text: its file and line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,26 +149,20 @@ def _folder() -> "resources.abc.Traversable":
 
 
 def _parsed(text: str, file: str, folder: Path | None = None) -> Suite:
-    import yaml
-
-    try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InvalidInput(f"{file} is not valid YAML: {error}") from None
+    values, lines = yaml_lines.read(text, file)
     if not isinstance(values, dict):
         raise InvalidInput(f"{file} must be a mapping with name, unit, k and so on")
-    unknown = {str(key) for key in values} - _KNOWN
-    if unknown:
-        known = ", ".join(sorted(_KNOWN))
-        raise InvalidInput(f"{file}: there is no {min(unknown)!r} in a suite; there are {known}")
-    return _Reading(values, file, folder or Path()).suite()
+    return _Reading(values, lines, file, folder or Path()).suite()
 
 
 class _Reading:
     """A suite's values, checked one by one."""
 
-    def __init__(self, values: Mapping[str, object], file: str, folder: Path) -> None:
-        self._values, self._file, self._folder = values, file, folder
+    def __init__(
+        self, values: Mapping[str, object], lines: yaml_lines.Lines, file: str, folder: Path
+    ) -> None:
+        self._values, self._lines, self._file, self._folder = values, lines, file, folder
+        self._known((), values, _KNOWN, "a suite")
 
     def suite(self) -> Suite:
         store = self._text("store", "")
@@ -234,23 +231,19 @@ class _Reading:
         if not isinstance(found, dict):
             raise self._wrong("systems", "must be names, each with options of search")
         for name, options in found.items():
-            yield str(name), self._asked(f"systems: {name}", options or {})
+            yield str(name), self._asked(f"systems: {name}", options or {}, ("systems", str(name)))
 
-    def _asked(self, where: str, found: object) -> dict[str, object]:
+    def _asked(self, where: str, found: object, path: yaml_lines.Path = ()) -> dict[str, object]:
         if not isinstance(found, dict):
-            raise self._wrong(where, "must be options of search")
-        options = asking_options()
-        unknown = {str(key) for key in found} - options
-        if unknown:
-            known = ", ".join(sorted(options))
-            raise self._wrong(where, f"there is no option {min(unknown)!r}; there are {known}")
+            raise self._wrong(where, "must be options of search", path)
+        self._known(path or (where,), found, asking_options(), "the options of search")
         limit = found.get("limit", DEPTH)
         if type(limit) is not int or not 1 <= limit <= 10 * DEPTH:
-            raise self._wrong(where, f"limit must be a whole number from 1 to {10 * DEPTH}")
+            raise self._wrong(where, f"limit must be a whole number from 1 to {10 * DEPTH}", path)
         try:
             parse_filter(found.get("filter") or "pinned")
         except FilterError as error:
-            raise self._wrong(where, str(error)) from None
+            raise self._wrong(where, str(error), path) from None
         across = found.get("across", [])
         listed = [across] if isinstance(across, str) else list(self._texts(where, across))
         return {**found, "across": tuple(listed)} if "across" in found else dict(found)
@@ -265,14 +258,21 @@ class _Reading:
         found = self._values.get("questions", [])
         if not isinstance(found, list):
             raise self._wrong("questions", "must be a list")
-        for number, item in enumerate(found, start=1):
-            where = f"questions: number {number}"
-            if not isinstance(item, dict) or not isinstance(item.get("ask"), str):
-                raise self._wrong(where, "must have ask, a text, and expect, a list")
+        for at, item in enumerate(found):
+            where, path = f"questions: number {at + 1}", ("questions", at)
+            if not isinstance(item, dict):
+                raise self._wrong(where, "must have ask, a text, and expect, a list", path)
+            self._known(path, item, _ASKED, "a question")
+            if not isinstance(item.get("ask"), str):
+                raise self._wrong(where, "must have ask, a text, and expect, a list", path)
             expect = item.get("expect", [])
-            listed = [expect] if isinstance(expect, str) else expect
-            category = str(item.get("category", ""))
-            yield OwnQuestion(item["ask"], tuple(self._texts(where, listed)), category)
+            within = (*path, "expect")
+            given = [expect] if isinstance(expect, str) else expect
+            listed = tuple(self._texts(f"{where}: expect", given, within))
+            places = [self._place((*within, place), within) for place in range(len(listed))]
+            if not all(text.strip() for text in listed):
+                raise self._wrong(where, "expect must not hold an empty text", within)
+            yield OwnQuestion(item["ask"], listed, str(item.get("category", "")), tuple(places))
 
     def _text(self, name: str, default: str) -> str:
         found = self._values.get(name, default)
@@ -280,9 +280,9 @@ class _Reading:
             raise self._wrong(name, "must be a text")
         return found
 
-    def _texts(self, where: str, found: object) -> Iterator[str]:
+    def _texts(self, where: str, found: object, path: yaml_lines.Path = ()) -> Iterator[str]:
         if not isinstance(found, list):
-            raise self._wrong(where, "must be a list of texts")
+            raise self._wrong(where, "must be a list of texts", path)
         for item in found:
             yield str(item)
 
@@ -294,5 +294,19 @@ class _Reading:
             raise self._wrong(name, "must be a number from 0 to 1")
         return float(found)
 
-    def _wrong(self, where: str, what: str) -> InvalidInput:
-        return InvalidInput(f"{self._file}: {where} {what}")
+    def _known(
+        self, path: yaml_lines.Path, found: Mapping[str, object], known: set[str], what: str
+    ) -> None:
+        """Refuses the first key that means nothing."""
+        for key in found:
+            if str(key) not in known:
+                place = self._place((*path, str(key)))
+                raise InvalidInput(f"{place}: {yaml_lines.unknown(key, known, what)}")
+
+    def _wrong(self, where: str, what: str, path: yaml_lines.Path = ()) -> InvalidInput:
+        return InvalidInput(f"{self._place(path, (where,))}: {where} {what}")
+
+    def _place(self, *paths: yaml_lines.Path) -> str:
+        """The file, and the line of the first of the paths that it has."""
+        line = next((self._lines[path] for path in paths if path and path in self._lines), None)
+        return self._file if line is None else f"{self._file}, line {line}"

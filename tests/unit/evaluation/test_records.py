@@ -74,6 +74,12 @@ def test_records_may_call_their_fields_otherwise(tmp_path: Path) -> None:
         ([RECORD], [{**QUERY, "question_date": "yesterday"}], "question_date must be an ISO 8601"),
         ([{**RECORD, "text": "\ud800"}], [QUERY], "line 1: text holds half a character"),
         ([RECORD], [{**QUERY, "tenant": "\ud800"}], "line 1: tenant holds half a character"),
+        (
+            [RECORD],
+            [{**QUERY, "Scope": "a"}],
+            "line 1: there is no 'Scope'; did you mean scope? Re",
+        ),
+        ([{**RECORD, "speakers": "a"}], [QUERY], "there is no 'speakers'; did you mean speaker?"),
         ([RECORD], [{**QUERY, "gold": ["\ud800"]}], "line 1: gold holds half a character"),
     ],
 )
@@ -274,13 +280,32 @@ def test_a_suite_may_name_systems_of_its_own(tmp_path: Path) -> None:
         ("counts: R@7", "counts must be one of: R@5"),
         ("splits: [a]", "splits must be 'halves of each category'"),
         ("splits: {all: [a]}", "cannot be called all"),
-        ("ask: {colour: red}", "there is no option 'colour'"),
+        (
+            "name: a\nasks: {}",
+            "line 2: there is no 'asks' in a suite; did you mean ask? Al",
+        ),
+        ("k: 1\nname: a\nk: 2", "line 3: k is there twice"),
+        ("k: &a [*a]", "contains itself"),
+        (
+            "ask: {colour: red}",
+            "line 1: there is no 'colour' in the options of search. All",
+        ),
+        ("systems:\n  wide:\n    limits: 5", "line 3: there is no 'limits' in the options of sea"),
         ("ask: {limit: 0}", "limit must be a whole number"),
         ("ask: {filter: pinned is}", "ask Filter, position 10"),
         ("records: {colour: red}", "records may say how these are called"),
         ("min_relevance: 2", "min_relevance must be a number from 0 to 1"),
         ("store: here", "questions go with a store"),
-        ("store: here\nquestions: [{expect: [a]}]", "number 1 must have ask"),
+        ("store: here\nquestions: [{expect: [a]}]", "line 2: questions: number 1 must have ask"),
+        (
+            "store: here\nquestions:\n- ask: a\n  expects: [b]",
+            "line 4: there is no 'expects' in a question; did you mean expect? Allowed: ask, cate",
+        ),
+        ("store: s\nquestions:\n- ask: a\n  expect: {b: c}", "line 4: questions: number 1: expect"),
+        (
+            "store: s\nquestions:\n- ask: a\n  expect: ['']",
+            "line 4: questions: number 1 expect mu",
+        ),
         ("name: a/b", "name has letters"),
     ],
 )

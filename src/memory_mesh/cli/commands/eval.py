@@ -19,6 +19,7 @@ EXAMPLE = """memory-mesh eval run locomo --data sets/locomo --fail-below R@10=0.
   memory-mesh eval compare before/locomo.json after/locomo.json
   memory-mesh eval list"""
 _WIDTH = 30  # columns of the bar
+_FAILURES = 5  # failed questions that are shown; the report has more
 _PATHS = {"data", "baseline", "vectors"}
 _ONCE = "This is the split dev, for tuning. Look at test once per release: --split test"
 
@@ -71,8 +72,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from memory_mesh import evaluation
-    from memory_mesh.evaluation import report_files
-    from memory_mesh.evaluation.report import check
 
     if len(options.what) != 1:
         raise UsageError(
@@ -80,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
         )
     suite = evaluation.load(options.what[0])
     bounds = _bounds(options.fail_below)
-    check(suite, bounds)
+    folder = Path(options.out) if options.out else evaluation.work_folder(suite, options.work)
     report = evaluation.run(
         suite,
         data=options.data,
@@ -93,19 +92,18 @@ def _run(options: argparse.Namespace) -> int:
         sample=options.sample,
         seed=evaluation.SEED if options.seed is None else options.seed,
         fresh=options.fresh,
+        out=folder,
+        fail_below=bounds,
         command=_command(options),
         progress=_progress,
     )
     output.progress("")
-    split = next(reversed(next(iter(report.systems.values()))))  # all, or the one asked for
-    folder = Path(options.out) if options.out else evaluation.work_folder(suite, options.work)
-    lacking = report_files.write(report, folder, bounds, split)
     _show(report, folder, as_json=options.json)
-    for line in lacking:
+    for line in report.lacking:
         print(safe_text(line), file=sys.stderr)
-    if options.split is None and split == "dev":
+    if options.split is None and report.last_split == "dev":
         output.hint(_ONCE)
-    misses = report.misses(bounds, split)
+    misses = report.misses(bounds)
     for miss in misses:
         print(safe_text(f"[MemoryMesh] Below the bound: {miss}"), file=sys.stderr)
     return 1 if misses else 0
@@ -113,14 +111,33 @@ def _run(options: argparse.Namespace) -> int:
 
 def _show(report: "Report", folder: Path, *, as_json: bool) -> None:
     if as_json:
-        output.say_json(report.values)
+        output.say_json({**report.values, "failures": [each.as_json() for each in report.failures]})
         return
     for system, splits in report.systems.items():
         for split in splits:
             found = report.figure(system, split, report.counts)
             shown = "-" if found is None else f"{found:.4f}"
             output.say(f"{system:<12} {split:<6} {report.counts} {shown}")
+    _show_failures(report)
     output.say(f"[MemoryMesh] The report is in {folder / report.suite}.md")
+
+
+def _show_failures(report: "Report") -> None:
+    from memory_mesh.evaluation.report_files import brief, expected_line
+
+    if not report.failures:
+        return
+    asked = report.systems[next(iter(report.systems))][report.last_split].get("n")
+    output.say(f"[MemoryMesh] {len(report.failures)} of {asked} questions failed.")
+    for each in report.failures[:_FAILURES]:
+        output.say(f"{each.id:<4} {brief(each.question)}")
+        for want in each.expected:
+            output.say(f"     expected  {expected_line(want)}")
+        if each.first is not None:
+            output.say(f"     first     {brief(each.first[1] or each.first[0])}")
+        output.say(f"     why       {output.unbroken(each.why)}")
+    if len(report.failures) > _FAILURES:
+        output.say(f"… and {len(report.failures) - _FAILURES} more; the report lists them.")
 
 
 def _compare(options: argparse.Namespace) -> int:
