@@ -22,6 +22,7 @@ from memory_mesh.engines.embedders import embedder_of
 from memory_mesh.evaluation import report_files
 from memory_mesh.evaluation.report import Report
 from memory_mesh.evaluation.vector_cache import KeptVectors
+from memory_mesh.fastdataclass import replace
 from memory_mesh.process.clock import SystemClock
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,7 +74,8 @@ def main() -> int:
     for name in options.suites:
         began = time.monotonic()
         report = _measured(name, options)
-        for line in report_files.write(report, options.out, {}, options.split):
+        figures = replace(report, failures=())  # the texts of the public sets are not ours to print
+        for line in report_files.write(figures, options.out, {}, options.split):
             print(line)
         (options.out / f"{name}.png").unlink(missing_ok=True)  # the other chart scales
         print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from bench import corpus
 from bench.measure import Figures
+from memory_mesh.evaluation import charts
 
 Results: TypeAlias = dict[str, dict[str, object]]
 Provenance: TypeAlias = dict[str, object]
@@ -101,7 +102,7 @@ def write(folder: Path, results: Results) -> None:
     text = json.dumps(results, indent=2) + "\n"
     (folder / "foundation.json").write_text(text, encoding="utf-8")
     (folder / "foundation.md").write_text(table(results), encoding="utf-8")
-    _chart(folder / "foundation.svg", results)
+    chart(folder / "foundation.svg", results)
 
 
 def table(results: Results) -> str:
@@ -157,27 +158,25 @@ def _shown(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,g}"
 
 
-def _chart(path: Path, results: Results) -> None:
+def chart(path: Path, results: Results) -> None:
     """Each bar as a share of what it may be."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "memory-mesh"
-    from matplotlib import pyplot as plt
-
     measured = [(bar, value) for bar in BARS if (value := bar.measured(results)) is not None]
-    figure, axes = plt.subplots(figsize=(9, 0.55 * len(measured) + 1.2), layout="constrained")
-    for place, (bar, value) in enumerate(reversed(measured)):
-        share = value / bar.most
-        axes.barh(place, share, color="#2a7f62" if share <= 1 else "#b3412e", height=0.6)
-        axes.text(share + 0.01, place, f"{value:g} of {bar.most:g}", va="center", fontsize=9)
-    axes.set_yticks(range(len(measured)), [bar.text for bar, _ in reversed(measured)], fontsize=9)
-    axes.axvline(1, color="black", linewidth=1)
-    axes.set_xlim(0, max(1.25, *(1.2 * value / bar.most for bar, value in measured)))
-    axes.set_xlabel("share of what the bar allows")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
+    shares = [value / bar.most for bar, value in measured]
+    drawn = [
+        charts.Bar(
+            name=bar.text,
+            length=share,
+            text=f"{value:g} of {bar.most:g}",
+            colour=charts.OURS if share <= 1 else charts.MISSED,
+        )
+        for (bar, value), share in zip(measured, shares, strict=True)
+    ]
+    notes = [
+        "Behind each bar: what was measured, of what is allowed.",
+        "The dashed line is the limit; a shorter bar is better.",
+    ]
+    title = "Measured cost as a share of what is allowed"
+    charts.bars_to_files(drawn, title, notes, [path], most=max(1.0, *shares), limit=1.0)
 
 
 def _figures(results: Results, part: str) -> Figures:
