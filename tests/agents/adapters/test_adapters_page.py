@@ -58,23 +58,3 @@ def test_the_graph_of_the_examples_knows_its_users_in_the_second_run(tmp_path):
     assert runs[0][2:] == ["ann: ['I drink green tea']", "bob: ['I drink black coffee']"]
     assert runs[1][0] == runs[0][2]
     assert runs[1][1] == runs[0][3]
-
-
-def test_the_chat_of_the_examples_remembers_its_user(tmp_path, fake):
-    script = ROOT / "examples/agents/openai_memory.py"
-    for said in ("I prefer trains to planes.\n", "Do I prefer trains or planes?\n"):
-        done = subprocess.run(
-            [sys.executable, str(script), "ann", str(tmp_path / "store")],
-            input=said, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert done.stdout == "Noted.\n"
-    assert "I prefer trains to planes." in fake.asked[-1]["messages"][0]["content"]
-
-
-def test_without_a_user_the_chat_of_the_examples_says_how_it_is_called():
-    script = ROOT / "examples/agents/openai_memory.py"
-    done = subprocess.run(
-        [sys.executable, str(script)], input="", capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert done.stderr == "usage: python examples/agents/openai_memory.py USER [FOLDER]\n"
