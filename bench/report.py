@@ -18,6 +18,13 @@ from memory_mesh.evaluation import charts
 Results: TypeAlias = dict[str, dict[str, object]]
 Provenance: TypeAlias = dict[str, object]
 COMMAND = "just bench"
+TITLES = (
+    "Measured cost as a share of what is allowed",
+    (
+        "Behind each bar: what was measured, of what is allowed.",
+        "The dashed line is the limit; a shorter bar is better.",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +167,23 @@ def _shown(value: float | None) -> str:
 
 def chart(path: Path, results: Results) -> None:
     """Each bar as a share of what it may be."""
+    drawn = bars(results)
+    most = max(1.0, *(bar.length for bar in drawn))
+    charts.bars_to_files(drawn, *TITLES, [path], most=most, limit=1.0)
+
+
+def bars(results: Results) -> list[charts.Bar]:
+    """The bars of the chart."""
     measured = [(bar, value) for bar in BARS if (value := bar.measured(results)) is not None]
-    shares = [value / bar.most for bar, value in measured]
-    drawn = [
+    return [
         charts.Bar(
             name=bar.text,
-            length=share,
+            length=value / bar.most,
             text=f"{value:g} of {bar.most:g}",
-            colour=charts.OURS if share <= 1 else charts.MISSED,
+            colour=charts.OURS if value <= bar.most else charts.MISSED,
         )
-        for (bar, value), share in zip(measured, shares, strict=True)
+        for bar, value in measured
     ]
-    notes = [
-        "Behind each bar: what was measured, of what is allowed.",
-        "The dashed line is the limit; a shorter bar is better.",
-    ]
-    title = "Measured cost as a share of what is allowed"
-    charts.bars_to_files(drawn, title, notes, [path], most=max(1.0, *shares), limit=1.0)
 
 
 def _figures(results: Results, part: str) -> Figures:

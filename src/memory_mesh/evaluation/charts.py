@@ -13,6 +13,11 @@ from memory_mesh.evaluation.report import Report
 from memory_mesh.evaluation.suite import NEWEST, PRECISION
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST = 8  # bars of a chart
 OURS, OTHERS, MISSED = "#1f6f8b", "#a9b4bc", "#b3412e"
@@ -60,48 +65,66 @@ def bars_to_files(
     most: float,
     limit: float | None = None,
 ) -> None:
-    """Writes the bars from top to bottom; `most` is the end of the axis, `limit` a line across."""
+    """Writes the bars; `most` is the end of the axis, `limit` a line across."""
     try:
         import matplotlib as mpl
-        from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra.of("eval", "a chart") from None
+    with mpl.rc_context({"svg.hashsalt": "memory-mesh", "font.size": 10}):
+        drawn = figure(bars, title, notes, most=most, limit=limit)
+        for file in files:
+            clean = {"Date": None} if file.suffix == ".svg" else None
+            drawn.savefig(file, metadata=clean, dpi=_DPI)
+
+
+def figure(
+    bars: Sequence[Bar],
+    title: str,
+    notes: Sequence[str],
+    *,
+    most: float,
+    limit: float | None = None,
+) -> "Figure":
+    """Returns the bars from top to bottom, each with its name on the left and its text behind."""
+    from matplotlib.figure import Figure
+
     labels = [_wrapped(bar.name, _LABEL_CHARS) for bar in bars]
     heads = _wrapped(title, _TITLE_CHARS)
     lines = [line for note in notes for line in _wrapped(note, _NOTE_CHARS).splitlines()]
     high = _FRAME + _PER_LINE * len(lines) + 0.2 * heads.count("\n") + _PER_BAR * len(bars)
     high += _PER_LINE * sum(label.count("\n") for label in labels)
-    with mpl.rc_context({"svg.hashsalt": "memory-mesh", "font.size": 10}):
-        figure = Figure(figsize=(_WIDTH, high), layout="constrained")
-        axes = figure.subplots()
-        for place, bar in enumerate(bars):
-            axes.barh(place, bar.length, 0.66, color=bar.colour)
-            end = bar.length
-            if bar.low is not None and bar.high is not None:
-                axes.plot([bar.low, bar.high], [place, place], color="black", linewidth=1.2)
-                end = max(end, bar.high)
-            axes.annotate(
-                bar.text,
-                (end, place),
-                xytext=(6, 0),
-                textcoords="offset points",
-                va="center",
-                bbox={"boxstyle": "square,pad=0.15", "color": "white"},  # over the line of a limit
-            )
-        axes.set_yticks(range(len(bars)), labels)
-        axes.tick_params(axis="y", length=0)
-        axes.invert_yaxis()
-        axes.set_xlim(0, most * 1.16)  # room for the text behind the longest bar
-        step = 0.25 if most <= 1 else 0.5
-        axes.set_xticks([step * part for part in range(1 + int(most / step))])
-        if limit is not None:
-            axes.axvline(limit, color="black", linewidth=1, linestyle="--", zorder=0)
-        axes.spines[["top", "right", "left"]].set_visible(False)
-        figure.suptitle(heads, x=0.01, ha="left", fontsize=12, fontweight="bold")
-        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#444444")
-        for file in files:
-            clean = {"Date": None} if file.suffix == ".svg" else None
-            figure.savefig(file, metadata=clean, dpi=_DPI)
+    made = Figure(figsize=(_WIDTH, high), layout="constrained")
+    axes = made.subplots()
+    for place, bar in enumerate(bars):
+        _draw(axes, place, bar)
+    axes.set_yticks(range(len(bars)), labels)
+    axes.tick_params(axis="y", length=0)
+    axes.invert_yaxis()
+    axes.set_xlim(0, most * 1.16)  # room for the text behind the longest bar
+    step = 0.25 if most <= 1 else 0.5
+    axes.set_xticks([step * part for part in range(1 + int(most / step))])
+    if limit is not None:
+        axes.axvline(limit, color="black", linewidth=1, linestyle="--", zorder=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    made.suptitle(heads, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    made.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#444444")
+    return made
+
+
+def _draw(axes: "Axes", place: int, bar: Bar) -> None:
+    axes.barh(place, bar.length, 0.66, color=bar.colour)
+    end = bar.length
+    if bar.low is not None and bar.high is not None:
+        axes.plot([bar.low, bar.high], [place, place], color="black", linewidth=1.2)
+        end = max(end, bar.high)
+    axes.annotate(
+        bar.text,
+        (end, place),
+        xytext=(6, 0),
+        textcoords="offset points",
+        va="center",
+        bbox={"boxstyle": "square,pad=0.15", "color": "white"},  # over the line of a limit
+    )
 
 
 def _split(report: Report) -> str:

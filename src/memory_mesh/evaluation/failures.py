@@ -47,9 +47,10 @@ class Failure:
 
     def as_json(self) -> dict[str, Json]:
         """Returns the failure as the values of a JSON object."""
-        first = None
+        first: dict[str, Json] | None = None
         if self.first is not None:
-            first = dict(zip(("id", "text", "score"), self.first, strict=True))
+            id_, text, score = self.first
+            first = {"id": id_, "text": text, "score": score}
         return {
             "id": self.id,
             "question": self.question,

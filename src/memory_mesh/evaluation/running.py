@@ -80,9 +80,7 @@ def run(
         parts, answers, digest = session.answered(data, split, sample)
         rows = _split_rows(answers.rows, parts)
         lost = session.failures(rows)
-        if earlier and not _known(earlier) & _known(rows):
-            raise InvalidInput("the baseline answers none of these questions")
-        file = results.write(folder, loaded.name, rows)
+        _check_baseline(earlier, rows)
         facts = Facts(
             command=command or f"memory_mesh.evaluation.run({loaded.name!r})",
             date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -93,15 +91,10 @@ def run(
             embedder=_space(chosen),
             data_digest=digest,
             records=answers.outcomes,
-            results=file.name,
+            results=results.write(folder, loaded.name, rows).name,
         )
     report = replace(build(loaded, facts, rows, earlier), failures=lost)
-    if out is None:
-        return report
-    lacking = report_files.write(
-        report, Path(out).expanduser(), fail_below or {}, report.last_split
-    )
-    return replace(report, lacking=tuple(lacking))
+    return report if out is None else _written(report, Path(out), fail_below or {})
 
 
 def work_folder(suite: Suite, work: str | Path | None = None) -> Path:
@@ -221,6 +214,11 @@ class _Session:
         )
 
 
+def _written(report: Report, folder: Path, bounds: Mapping[str, float]) -> Report:
+    lacking = report_files.write(report, folder.expanduser(), bounds, report.last_split)
+    return replace(report, lacking=tuple(lacking))
+
+
 def _read(path: Path, suite: Suite) -> DataSet:
     if path.is_dir():
         own = path / suite.name  # of a folder with many sets, the one that is called as the suite
@@ -268,6 +266,11 @@ def _earlier(file: Path, suite: Suite, folder: Path) -> ByPart:
     if file.suffix == ".json" and (other := Report.read(file).suite) != suite.name:
         raise InvalidInput(f"the baseline is of {other}, not of {suite.name}")
     return results.read(results_of(file, folder))
+
+
+def _check_baseline(earlier: ByPart, rows: ByPart) -> None:
+    if earlier and not _known(earlier) & _known(rows):
+        raise InvalidInput("the baseline answers none of these questions")
 
 
 def _known(rows: ByPart) -> set[str]:
