@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 
 FACTS = (
@@ -38,7 +39,8 @@ def test_a_run_writes_its_report_and_says_the_figure(cli: CommandLine) -> None:
         "[MemoryMesh] 1 of 4 questions failed.\n"
         "q3   Who likes zebras?\n"
         "     expected  Dan grows tomatoes (not among the hits)\n"
-        "     why       r3 is not among the 0 hits (at most 100).\n"
+        "     first     nothing\n"
+        "     why       No hits.\n"
         "[MemoryMesh] The report is in out/people.md\n"
     )
     report = json.loads((cli.home / "out/people.json").read_text())
@@ -221,15 +223,27 @@ def test_help_has_examples(cli: CommandLine) -> None:
     assert "memory-mesh eval compare" in done.out
 
 
+PAGE = (Path(__file__).parents[2] / "docs/evaluation.md").read_text(encoding="utf-8")
+
+
 def test_the_page_about_evaluation_can_be_followed(cli: CommandLine) -> None:
-    page = (Path(__file__).parents[2] / "docs/evaluation.md").read_text(encoding="utf-8")
-    suite = page.partition("```yaml\n")[2].partition("```")[0]
-    assert suite.count("\n") <= 10
-    (cli.home / "my-suite.yaml").write_text(
-        suite.replace("~/.local/share/memory-mesh", str(cli.store)), encoding="utf-8"
-    )
-    for number in range(12):
-        cli.stored(f"Note {number}: the release is built on machine {number}")
-    cli.stored("The staging database is called heron")
-    done = cli("eval", "run", "my-suite.yaml")
-    assert done.code == 0, done.err
+    suite, yaml_of_ci = re.findall(r"(?ms)^```yaml\n(.*?)^```$", PAGE)
+    (cli.home / "my-suite.yaml").write_text(suite, encoding="utf-8")
+    notes = [
+        f"Note {number}: release {number} is built on machine {number}" for number in range(12)
+    ]
+    notes.append("The staging database is called heron")
+    with MemoryMesh(db_dir=cli.store, embedder="none") as mesh:
+        mesh.add_many(notes)
+    shown = PAGE.partition("```console\n$ memory-mesh eval run my-suite.yaml")[2]
+    words, _, rest = shown.partition("\n")
+    done = cli("eval", "run", "my-suite.yaml", *words.split())
+    assert (done.code, done.out + done.err) == (1, rest.partition("```")[0])
+    [code] = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE)
+    again = CommandLine(cli.home, (sys.executable,), cli.variables)("-c", code)
+    [failed, figure] = again.out.splitlines()
+    assert (again.code, again.err, figure) == (1, "", "0.6667")
+    assert failed.startswith("Which computer makes the third one? The expected memory was not")
+    assert "memory-mesh eval run" + yaml_of_ci.partition("memory-mesh eval run")[2] in (
+        Path(__file__).parents[2] / "examples/evaluate_in_ci/workflow.yml"
+    ).read_text(encoding="utf-8")

@@ -132,6 +132,9 @@ def _reasons(
         yield f"Nothing should be found; the first hit scores {score:.2f}."
         yield f"A min_relevance above {score:.2f} would leave it out."
         return
+    if not row.ranked:
+        yield "No hits."
+        return
     best = min((ranks[name] for name in row.gold if name in ranks), default=None)
     stale = min((ranks[name] for name in row.stale if name in ranks), default=None)
     if measured_by(suite) == NEWEST and stale is not None and (best is None or stale < best):
@@ -139,7 +142,7 @@ def _reasons(
     for name in dict.fromkeys(missed):
         rank = ranks.get(name)
         if rank is None:
-            yield f"{name} is not among the {len(row.ranked)} hits (at most {row.limit})."
+            yield f"{name} is not among the {len(row.ranked)} hits."
         else:
             yield f"{name} has rank {rank}; {suite.counts} counts the first {depth(suite)}."
 

@@ -5,8 +5,10 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 
 from memory_mesh.cli import output
+from memory_mesh.cli.found import wrapped
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.typed import TYPE_CHECKING
@@ -14,11 +16,12 @@ from memory_mesh.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from memory_mesh.evaluation import Report
 
-EXAMPLE = """memory-mesh eval run locomo --data sets/locomo --fail-below R@10=0.75
-  memory-mesh eval run my-suite.yaml
+EXAMPLE = """memory-mesh eval run my-suite.yaml --fail-below R@5=0.9 --out report
+  memory-mesh eval run locomo --data sets/locomo --fail-below R@10=0.75
   memory-mesh eval compare before/locomo.json after/locomo.json
   memory-mesh eval list"""
 _WIDTH = 30  # columns of the bar
+_INDENT, _NARROWEST, _LINES = 15, 20, 12  # of a part of a failure on a terminal
 _FAILURES = 5  # failed questions that are shown; the report has more
 _PATHS = {"data", "baseline", "vectors"}
 _ONCE = "This is the split dev, for tuning. Look at test once per release: --split test"
@@ -52,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--baseline", metavar="FILE", help="an earlier report or its results to compare with")
     add("--fail-below", metavar="FIGURE=VALUE", action="append", default=[],
-        help="exit with 1 if the first system is below; may be repeated")  # fmt: skip
+        help="exit with 1 if a figure of the first system is below; may be repeated")  # fmt: skip
     add("--sample", metavar="N", type=int, help="ask only this number of questions")
     add("--seed", metavar="S", type=int, help="seed of the sample and the resamples")
     add("--out", metavar="DIR", help="folder of the report; default: the work folder")
@@ -132,12 +135,23 @@ def _show_failures(report: "Report") -> None:
     for each in report.failures[:_FAILURES]:
         output.say(f"{each.id:<4} {brief(each.question)}")
         for want in each.expected:
-            output.say(f"     expected  {expected_line(want)}")
-        if each.first is not None:
-            output.say(f"     first     {brief(each.first[1] or each.first[0])}")
-        output.say(f"     why       {output.unbroken(each.why)}")
+            _say_part("expected", expected_line(want))
+        if not each.expected:
+            _say_part("expected", "nothing")
+        _say_part("first", brief(each.first[1] or each.first[0]) if each.first else "nothing")
+        _say_part("why", each.why)
     if len(report.failures) > _FAILURES:
         output.say(f"… and {len(report.failures) - _FAILURES} more; the report lists them.")
+
+
+def _say_part(name: str, text: str) -> None:
+    """Prints one part of a failure; on a terminal in lines of its width."""
+    shown = output.unbroken(text)
+    columns = max(_NARROWEST, get_terminal_size().columns - _INDENT)
+    lines = wrapped(shown, columns, _LINES) if sys.stdout.isatty() else [shown]
+    output.say(f"     {name:<8}  {lines[0]}")
+    for line in lines[1:]:
+        output.say(" " * _INDENT + line)
 
 
 def _compare(options: argparse.Namespace) -> int:
