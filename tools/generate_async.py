@@ -113,11 +113,13 @@ further calls wait. A cancelled await lets its call finish, so a commit is never
 '''
 
 FRAME = '''\
-class @CLASS@:
+class @CLASS@(AwaitedOnly):
     """@ABOUT@, awaited.
 
     The blocking twin is `memory_mesh.@SOURCE@.@CLASS@`.
     """
+
+    _blocking = "@SOURCE@"
 
 @METHODS@
 
@@ -265,7 +267,7 @@ def _aliases(blocking: ast.ClassDef, methods: Iterable[Method]) -> Iterator[ast.
 
 
 def _refuse_unknown_forms(method: Method, face: Face) -> None:
-    known = {"classmethod", "names_no_user", "overload", "property", "staticmethod"}
+    known = {"classmethod", "known_options", "overload", "property", "staticmethod"}
     if unknown := method.decorators - known:
         raise CannotGenerate(f"{method.name}: unknown decorator {', '.join(sorted(unknown))}")
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(method.node)):
@@ -388,7 +390,7 @@ def _imports(module: ast.Module, bases: Iterable[ast.Module], face: Face, *, use
     """The import lines of the async module: its own and those its signatures need."""
     runtime = [
         f"from {_package(face.source)} import {face.module}",
-        "from memory_mesh._async.threads import Threads",
+        "from memory_mesh._async.threads import AwaitedOnly, Threads",
     ]
     typing_only: list[str] = []
     if "blocking_views" in used:

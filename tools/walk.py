@@ -49,7 +49,7 @@ KNOWN = (
 ADDED, ASKED = "Alice lives in Berlin.", "How are deploys of the API done?"
 WARM_UP = ("Bob lives in Bremen.", "How are tests of the CLI done?")
 CALLBACKS = {
-    "verbs/users.py names_no_user.<locals>.call": "runs once its arguments are checked",
+    "verbs/users.py known_options.<locals>.call": "runs once its arguments are checked",
     "flows/remember.py _remember_slice.<locals>.<lambda>": "decides inside the write transaction",
     "flows/late_vectors.py _commit.<locals>.<lambda>": "decides inside the write transaction",
     "flows/search_plan.py body_search.<locals>.ask": "asks the index inside the read",

@@ -6,7 +6,7 @@ Arguments override the environment, which overrides the file, which overrides th
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput, shown
@@ -128,8 +128,7 @@ def load(
     for origin, values in layers:
         for name, value in values.items():
             if name not in known:
-                names = ", ".join(sorted(known))
-                raise InvalidInput(f"{origin}: unknown setting {name!r}; the settings are: {names}")
+                raise InvalidInput(f"{origin}: unknown setting {name!r}; {_meant(name, known)}")
             origins[name] = (
                 f"environment {ENVIRONMENT[name]}" if origin == "environment" else origin
             )
@@ -140,6 +139,15 @@ def load(
                 raise InvalidInput(f"{origins[name]}, {key}: {error}") from None
             config = replace(config, **fitted)
     return _with_provider_key(replace(config, origins=origins), environment)
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    """Which setting a misspelt one was meant to be, or where they are listed."""
+    import difflib
+
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    listed = "memory-mesh config lists all of them"
+    return f"did you mean {near[0]}? {listed}" if near else listed
 
 
 def data_folder(environment: Mapping[str, str]) -> Path:
@@ -222,6 +230,8 @@ def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config
 def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
     """Returns the value in the setting's type, or raises an error that says what is allowed."""
     if name in FOLDERS:
+        if "://" in str(value):
+            raise InvalidInput(f"must be a folder of this machine, not the address {shown(value)}")
         return expanded(str(value), environment)
     if name in COUNTS:
         return _count(value)

@@ -128,6 +128,14 @@ class NotAfterFork(MeshError):
 class NotFound(MeshError):
     """This memory was not found in the namespace. List its memories: memory-mesh list."""
 
+    @classmethod
+    def of(cls, memory_id: object) -> "NotFound":
+        """Returns the error with the id; it does not tell whether others see such a memory."""
+        return cls(
+            f"there is no memory {shown(memory_id)} here: it was never stored, is deleted, or "
+            "belongs to another user, project or namespace. List what is here: memory-mesh list"
+        )
+
 
 class IdempotencyConflict(MeshError):
     """This idempotency key was used for another content. Use a new key for a new memory."""

@@ -37,6 +37,7 @@ from memory_mesh.verbs.skills import SkillVerbs
 from memory_mesh.verbs.system_memory import SystemMemoryVerbs
 from memory_mesh.verbs.traces import TraceVerbs
 from memory_mesh.verbs.upkeep import UpkeepVerbs
+from memory_mesh.verbs.users import known_options
 
 
 class MemoryMesh(
@@ -61,6 +62,7 @@ class MemoryMesh(
 ):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 
+    @known_options
     def __init__(
         self,
         *,

@@ -88,7 +88,7 @@ def test_a_file_is_read_and_each_value_says_where_it_came_from(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nonsense = 1", ": unknown setting 'nonsense'; the settings are: agent_id, "),
+        ("nonsense = 1", ": unknown setting 'nonsense'; memory-mesh config lists all of them"),
         ("namespace = 3", ", namespace: must be a text, not 3"),
         ("enable_yamo = 'maybe'", ", enable_yamo: must be true or false, not 'maybe'"),
         ("lesson_min_confidence = 'a'", ", lesson_min_confidence: must be a number, not 'a'"),

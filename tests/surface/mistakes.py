@@ -4,16 +4,18 @@ A command runs on a terminal of 80 columns in a home of its own. The Python mist
 the other in one process, each in a folder of its own: `python -m tests.surface.mistakes`.
 """
 
+import gc
+import io
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +26,11 @@ from tests.surface.command import CommandLine
 ROOT = Path(__file__).parents[2]
 LIST, PAGE = ROOT / "tests/golden/mistakes.toml", ROOT / "docs/mistakes.md"
 SHOWN_ID = "mem_1767225600000_0a1b2c"
+_KNOWN = (SHOWN_ID, "mem_1700000000000_abcdef")
 _ID = re.compile(r"mem_\d{13}_[0-9a-f]{6}")
+_PROCESS = re.compile(r"(?<=process )\d+")
+_BLOCK = re.compile(r"yamo_\w+_\d{13}_[0-9a-f]{6}")
+_KEY = re.compile(r"[0-9a-f]{32}")
 _DAY = re.compile(r"20\d\d-\d\d-\d\d(?:[T ][\d:.]+Z?)?")
 _MISSING = ("httpx", "numpy", "onnxruntime", "openai", "safetensors", "tokenizers", "wordllama")
 _HOLD = """
@@ -112,7 +118,7 @@ def _section(mistake: Mistake, answer: Answer) -> str:
     situation = SITUATIONS[mistake.before]
     told = f"{situation}\n\n" if situation else ""
     if mistake.python:
-        code = f"```python test=\"skip\"\n{mistake.python.strip()}\n```\n\n"
+        code = f"```py\n{mistake.python.strip()}\n```\n\n"
         return f"### {mistake.title}\n\n{told}{code}```text\n{answer.text}\n```\n"
     line = mistake.type.strip().replace("ID-1", SHOWN_ID[:-1]).replace("ID", SHOWN_ID)
     code = f"\n(exit code {answer.code})" if answer.code else ""
@@ -121,9 +127,11 @@ def _section(mistake: Mistake, answer: Answer) -> str:
 
 HEAD = """# Forty mistakes, and what memory-mesh answers
 
-Each answer names the cause and the next step. The table is made by running every line
-(`UPDATE_GOLDEN=1 pytest tests/surface/test_mistakes.py`), the commands on a terminal of 80 columns. The store is in the
-folder `store` (`MEMORY_MESH_DIR=store`) and holds three memories; `notes.txt` and `photo.jpg` lie beside it.
+Each answer names the cause and the next step. The answers are what comes when each line is run:
+`pytest tests/surface/test_mistakes.py` compares them, and writes them anew with `UPDATE_GOLDEN=1`.
+The commands run on a terminal of 80 columns. The store is in the folder `store`
+(`MEMORY_MESH_DIR=store`) and holds three memories; `notes.txt` and `photo.jpg` lie beside it. Of
+Python's traceback the last lines are shown.
 """
 SITUATIONS = {
     "store": "",
@@ -142,7 +150,11 @@ def _steady(text: str, home: Path, first: str) -> str:
     shown = text.replace(str(home), "~").replace(first or "\0", SHOWN_ID)
     if first:
         shown = re.sub(rf"{first[:-1]}(?![0-9a-f])", SHOWN_ID[:-1], shown)
-    shown = _ID.sub(lambda found: SHOWN_ID if found[0] == SHOWN_ID else "mem_1767225600001_3d4e5f", shown)
+    shown = _ID.sub(
+        lambda found: found[0] if found[0] in _KNOWN else "mem_1767225600001_3d4e5f", shown
+    )
+    shown = _KEY.sub("0123456789abcdef", shown)
+    shown = _BLOCK.sub("yamo_change_1767225600002_6a7b8c", _PROCESS.sub("4711", shown))
     return "\n".join(line.rstrip() for line in _DAY.sub("2026-01-01", shown).splitlines()).strip()
 
 
@@ -168,7 +180,10 @@ def _prepare(home: Path, before: str) -> str:
         file.write_bytes(b"no database" * 1_000)
     if before == "other key":
         (key,) = Path("~/.config/memory-mesh/keys").expanduser().glob("*.key")
-        key.write_bytes(os.urandom(32).hex().encode() + b"\n")
+        with MemoryMesh(db_dir=home / "other", embedder="none") as mesh:
+            mesh.add("Write to ada@example.org")
+        (other,) = {*key.parent.glob("*.key")} - {key}
+        key.write_bytes(other.read_bytes())
     assert first is not None
     return first
 
@@ -207,21 +222,24 @@ def _situation(before: str) -> Iterator[None]:
 
 def _last_words(code: str, before: str) -> str:
     """What Python prints below the traceback of a snippet; an empty text if it does not fail."""
-    with _situation(before):
+    printed, last = io.StringIO(), ""
+    with _situation(before), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", RuntimeWarning)  # a coroutine that was never awaited
         try:
-            exec(compile(code, "mistake.py", "exec"), {})  # noqa: S102  # the list is ours
+            with redirect_stdout(printed):
+                exec(compile(code, "mistake.py", "exec"), {})  # the list is ours
         except Exception as error:  # noqa: BLE001  # any error is the answer
-            return "".join(traceback.format_exception_only(error))
-    return ""
+            last = "".join(traceback.format_exception_only(error))
+        gc.collect()
+    told = [f"{each.category.__name__}: {each.message}\n" for each in warned]
+    return "".join([printed.getvalue(), last, *told])
 
 
 def _main() -> None:
     if sys.argv[1:]:  # a home whose store cannot be written, and a line
         cannot_be_written(Path(sys.argv[1], "store"))
-        os.execvp("sh", ["sh", "-c", sys.argv[2]])  # noqa: S606, S607  # the list is ours
-    import warnings
-
-    warnings.simplefilter("ignore")
+        os.execvp("sh", ["sh", "-c", sys.argv[2]])  # the list is ours
     said = []
     for each in json.load(sys.stdin):
         os.chdir(each["home"])

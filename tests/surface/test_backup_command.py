@@ -21,9 +21,7 @@ def test_a_store_is_backed_up_and_restored_in_place(cli: CommandLine, tmp_path: 
     assert told.code == 0
     assert told.out.startswith("[MemoryMesh] Restored 1 namespace to ")
     assert ".before-restore-" in told.out
-    assert [found["content"] for found in json.loads(cli("list", "--json").out)["memories"]] == [
-        DARK
-    ]
+    assert [found["content"] for found in json.loads(cli("list", "--json").out)["items"]] == [DARK]
     assert cli("verify").code == 0
 
 
@@ -39,7 +37,7 @@ def test_a_store_is_restored_beside_and_what_was_erased_stays_away(
     told = cli("restore", "--from", done["folder"], "--to", str(tmp_path / "new"), "--json")
     assert json.loads(told.out)["erased"] == ["user.ann"]
     listed = cli("list", "--db-dir", str(tmp_path / "new"), "--json").out
-    assert [found["content"] for found in json.loads(listed)["memories"]] == [DARK]
+    assert [found["content"] for found in json.loads(listed)["items"]] == [DARK]
 
 
 def test_usage_says_what_belongs_together(cli: CommandLine, tmp_path: Path) -> None:

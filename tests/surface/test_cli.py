@@ -39,7 +39,7 @@ def test_store_takes_the_named_flags_and_prints_the_id(cli: CommandLine) -> None
         "store", "--content", DARK, "--type", "preference", "--rationale", "asked twice",
         "--hypothesis", "helps when a page is made", "--metadata", '{"ticket": 7}',
     )  # fmt: skip
-    found = json.loads(cli("list", "--json").out)["memories"]
+    found = json.loads(cli("list", "--json").out)["items"]
     assert [memory["content"] for memory in found] == [DARK]
     assert done.out == f"[MemoryMesh] Ingested record {found[0]['id']}\n"
     assert found[0]["metadata"] == {
@@ -59,7 +59,7 @@ def test_search_prints_the_text_of_the_rfc(cli: CommandLine) -> None:
         cli(
             "search", "dark themes", "--limit", "1", "--filter", "type = 'preference'", "--json"
         ).out
-    )
+    )["items"]
     done = cli("search", "dark themes", "--limit", "1", "--filter", "type = 'preference'")
     assert done.out == RFC_SEARCH.format(
         N=1,
@@ -215,7 +215,7 @@ def test_positional_json_is_refused_by_every_command(cli: CommandLine, command: 
     assert done.code == 2
     assert done.err.startswith("[MemoryMesh Error] JSON is not accepted as an argument")
     if command == "store":
-        assert 'store --content "..."' in done.err
+        assert 'plain words: memory-mesh store "..."' in done.err
     assert not cli.store.exists()
 
 
@@ -319,9 +319,7 @@ def test_the_bash_completion_is_valid_bash(cli: CommandLine) -> None:
 def test_store_reads_standard_input(cli: CommandLine) -> None:
     done = cli("store", "--content", "-", stdin="from a pipe, ünd more\n".encode())
     assert done.code == 0
-    assert (
-        json.loads(cli("list", "--json").out)["memories"][0]["content"] == "from a pipe, ünd more"
-    )
+    assert json.loads(cli("list", "--json").out)["items"][0]["content"] == "from a pipe, ünd more"
     wrong = cli("store", "--content", "-", stdin=b"\xff\xfe")
     said = "[MemoryMesh Error] standard input is not UTF-8 text; convert it to UTF-8\n"
     assert (wrong.code, wrong.err) == (1, said)
@@ -390,7 +388,7 @@ def test_list_is_separated_by_tabs_and_goes_on_at_its_cursor(cli: CommandLine) -
     assert {len(line.split("\t")) for line in lines} == {4}
     first = json.loads(cli("list", "--limit", "2", "--json").out)
     rest = json.loads(cli("list", "--cursor", first["cursor"], "--json").out)
-    assert [memory["id"] for memory in first["memories"] + rest["memories"]] == ids[::-1]
+    assert [memory["id"] for memory in first["items"] + rest["items"]] == ids[::-1]
     assert rest["cursor"] is None
 
 

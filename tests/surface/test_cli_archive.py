@@ -19,7 +19,7 @@ def test_a_namespace_goes_to_a_file_and_into_another_store(cli: CommandLine) -> 
     )
     assert "under the name copy" in done.err
     listed = json.loads(cli("list", "--db-dir", "other", "--namespace", "copy", "--json").out)
-    assert [memory["content"] for memory in listed["memories"]] == ["the door is red"]
+    assert [memory["content"] for memory in listed["items"]] == ["the door is red"]
     again = cli("import", "--from", "a.tar.gz")
     assert again.code == 1
     assert "--into NAME" in again.err

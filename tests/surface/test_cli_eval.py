@@ -149,7 +149,7 @@ def test_two_reports_are_compared(cli: CommandLine) -> None:
     )
     shown = json.loads(
         cli("eval", "compare", "before/people.json", "after/people.json", "--json").out
-    )
+    )["items"]
     assert shown[0]["difference"] == -0.25
     assert shown[0]["questions"] is None  # the results are in the work folder, which was not named
 
@@ -187,7 +187,7 @@ def test_a_person_sees_a_bar_and_a_pipe_does_not(cli: CommandLine) -> None:
 
 def test_the_suites_that_come_along_are_listed(cli: CommandLine) -> None:
     assert "locomo:" in cli("eval", "list").out
-    assert "precisionmembench" in json.loads(cli("eval", "list", "--json").out)
+    assert "precisionmembench" in json.loads(cli("eval", "list", "--json").out)["items"]
 
 
 @pytest.mark.parametrize(

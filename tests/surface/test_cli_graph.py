@@ -24,7 +24,7 @@ def ids(cli: CommandLine) -> list[str]:
 def test_links_are_shown_with_the_texts_they_lead_to(cli: CommandLine, ids: list[str]) -> None:
     lines = cli("links", ids[1]).out.splitlines()
     assert lines == [f"<- related  {ids[0]}  Tea is hot.", f"-> follows  {ids[2]}  Milk is cold."]
-    only = json.loads(cli("links", ids[1], "--type", "follows", "--json").out)
+    only = json.loads(cli("links", ids[1], "--type", "follows", "--json").out)["items"]
     assert [(link["source"], link["target"], link["type"]) for link in only] == [
         (ids[1], ids[2], "follows")
     ]
@@ -63,7 +63,7 @@ def test_an_unknown_memory_is_named(cli: CommandLine, ids: list[str]) -> None:
 def test_clusters_are_shown_with_their_words(cli: CommandLine, ids: list[str]) -> None:
     shown = cli("clusters").out
     assert shown.splitlines()[0].split()[0] == "3"
-    (cluster,) = json.loads(cli("clusters", "--json").out)
+    (cluster,) = json.loads(cli("clusters", "--json").out)["items"]
     assert set(cluster["ids"]) == set(ids[:3])
     assert "tea" in cluster["terms"]
     assert "no clusters" in cli("clusters", "--min-size", "9").out

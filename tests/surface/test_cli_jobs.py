@@ -49,7 +49,7 @@ def test_jobs_lists_what_is_due_and_run_does_it_once(recorded: CommandLine) -> N
 
 
 def test_as_json_a_run_gives_steps_with_ids_and_evidence(recorded: CommandLine) -> None:
-    (report,) = json.loads(recorded("jobs", "run", "consolidate-traces", "--json").out)
+    (report,) = json.loads(recorded("jobs", "run", "consolidate-traces", "--json").out)["items"]
     assert (report["job"], report["ran"], report["complete"]) == ("consolidate-traces", True, True)
     learned = [step for step in report["steps"] if step["action"] == "learn"]
     assert [len(step["evidence"]) for step in learned] == [7, 3]

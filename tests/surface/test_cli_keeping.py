@@ -59,7 +59,7 @@ def test_verify_all_finds_the_damaged_namespace_among_others(cli: CommandLine) -
     (cli.store / "namespaces" / "work.db").write_bytes(b"no database at all" * 1000)
     done = cli("verify", "--all", "--json")
     assert done.code == 1
-    assert [one["ok"] for one in json.loads(done.out)] == [True, True, False]
+    assert [one["ok"] for one in json.loads(done.out)["items"]] == [True, True, False]
     assert "1 of 3 namespaces are damaged: work" in done.err
     assert cli("verify", "--all", "--checkpoint", "now.json").code == 2
 

@@ -34,13 +34,13 @@ def test_entries_are_listed_in_the_format_of_the_log(shared):
     found = memory_log.parse(done.out)
     assert [one.experience_id for one in found.entries] == ["exp_3", "exp_2"]
     assert found.faults == ()
-    older = json.loads(shared("memory-log", "list", "--before", "exp_2", "--json").out)
+    older = json.loads(shared("memory-log", "list", "--before", "exp_2", "--json").out)["items"]
     assert [one["experience_id"] for one in older] == ["exp_1"]
 
 
 def test_entries_are_found_by_words(shared):
     done = shared("memory-log", "search", "failed release with docker", "--json")
-    assert json.loads(done.out)[0]["experience_id"] == "exp_2"
+    assert json.loads(done.out)["items"][0]["experience_id"] == "exp_2"
     assert "no such entry" in shared("memory-log", "search", "kubectl").out
 
 

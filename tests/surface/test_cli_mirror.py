@@ -37,7 +37,7 @@ def test_an_edit_is_pulled_and_shown_as_json(cli, project):
     path.write_text(NOTE.replace("8080", "9090"))
     plain = json.loads(cli("mirror", "--dir", "notes", "--json", cwd=project).out)
     assert [line["file"] for line in plain["changed"]] == ["port.md"]
-    found = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    found = json.loads(cli("list", "--json", cwd=project).out)["items"]
     assert found[0]["content"] == "The port is 9090."
 
 
@@ -46,7 +46,7 @@ def test_a_disagreement_is_an_exit_code_and_is_resolved_by_hand(cli, project):
     folder = project / ".rawko" / "memories"
     (folder / "port.md").write_text(NOTE)
     cli("mirror", cwd=project)
-    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["items"]
     cli("update", "--id", memory["id"], "--content", "The port is 1.", cwd=project)
     (folder / "port.md").write_text(NOTE.replace("8080", "2"))
     done = cli("mirror", cwd=project)
@@ -55,7 +55,7 @@ def test_a_disagreement_is_an_exit_code_and_is_resolved_by_hand(cli, project):
     assert cli("mirror", "resolve", "port.md", cwd=project).code == 2
     done = cli("mirror", "resolve", str(folder / "port.md"), "--keep", "file", cwd=project)
     assert done.code == 0, done.out + done.err
-    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["items"]
     assert memory["content"] == "The port is 2."
     assert cli("mirror", "status", cwd=project).code == 0
 
@@ -77,7 +77,7 @@ def test_what_an_agent_wrote_is_marked_and_taken_as_inference(cli, project):
     path.write_text(NOTE)
     done = cli("mirror", "mark", str(path), cwd=project)
     assert done.code == 0, done.err
-    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["items"]
     assert memory["channel"] == "assistant"
     assert cli("mirror", "mark", "nowhere.md", cwd=project).code == 1
 
@@ -148,7 +148,7 @@ def test_mark_takes_a_name_in_the_folder(cli, project):
     done = cli("mirror", "mark", "port.md", cwd=project)
     assert done.code == 0, done.err
     assert "1 added" in done.out
-    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["items"]
     assert memory["channel"] == "assistant"
 
 
@@ -160,7 +160,7 @@ def test_one_thing_is_counted_as_one(cli, project):
     assert "1 file; 1 added." in cli("mirror", cwd=project).out
     (project / "main.py").write_text("2")
     assert "1 memory may be outdated" in cli("mirror", "stale", cwd=project).out
-    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["memories"]
+    (memory,) = json.loads(cli("list", "--json", cwd=project).out)["items"]
     cli("update", "--id", memory["id"], "--content", "The port is 1.", cwd=project)
     path.write_text(NOTE.replace("8080", "2"))
     assert "1 file; 1 disagreement." in cli("mirror", cwd=project).out

@@ -36,15 +36,12 @@ def test_search_says_on_standard_error_how_many_texts_have_no_vector(
     cli.stored("Tea is hot. " * 300)
     model = {"MEMORY_MESH_EMBEDDER": "local", "MEMORY_MESH_MODEL_DIR": str(model_folder)}
     meaning = replace(cli, variables=model)
-    told = (
-        "[MemoryMesh] 1 texts have no vector yet and are found by their words only; "
-        "run `memory-mesh upkeep`.\n"
-    )
+    told = "1 text has no vector yet and is found by its words only; run `memory-mesh upkeep`."
     done = meaning("search", "tea")
-    assert (done.code, done.err) == (0, told)
+    assert (done.code, done.err) == (0, f"[MemoryMesh] {told}\n")
     assert "upkeep" not in done.out
     found = meaning("search", "tea", "--json")
-    assert (len(json.loads(found.out)), found.err) == (1, told)
+    assert (len(json.loads(found.out)["items"]), json.loads(found.err)) == (1, {"note": told})
     assert cli("search", "tea", "--keyword").err == ""
     assert meaning("upkeep").out == "[MemoryMesh] Reindexed 0, embedded 1, indexed 0, pending 0.\n"
     assert meaning("search", "tea").err == ""
@@ -122,7 +119,7 @@ def test_an_import_says_whether_it_is_the_users_own_export(cli: CommandLine) -> 
     assert (trusted["own"], trusted["strange"]) == (1, 0)
     weights = {"own": (0.9, ()), "strange": (0.5, elsewhere), "trusted": (0.9, elsewhere)}
     for name, (weight, where) in weights.items():
-        (memory,) = json.loads(cli("list", "--namespace", name, "--json", *where).out)["memories"]
+        (memory,) = json.loads(cli("list", "--namespace", name, "--json", *where).out)["items"]
         assert memory["importance"] == weight
 
 

@@ -10,7 +10,7 @@ from tests.surface.command import CommandLine
 def test_commands_say_what_waits_until_upkeep_has_run(cli: CommandLine) -> None:
     cli.stored("臺灣的颱風季節從七月開始")
     _forget_analyzer(cli)
-    told = "Note: 1 texts have keyword terms of an earlier version; run `memory-mesh upkeep`."
+    told = "Note: 1 text has keyword terms of an earlier version; run `memory-mesh upkeep`."
     assert told in cli("search", "--explain", "--keyword", "七月").out.splitlines()
     assert json.loads(cli("stats", "--json").out)["to_reindex"] == 1
     verified = cli("verify")

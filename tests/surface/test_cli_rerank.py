@@ -16,7 +16,9 @@ def test_a_configured_reranker_orders_the_hits_unless_it_is_switched_off(cli: Co
     with serve(route(len)) as server:
         variables = {"MEMORY_MESH_RERANKER": "http", "MEMORY_MESH_RERANKER_BASE_URL": server.url}
         configured = replace(cli, variables=variables | {"MEMORY_MESH_RERANKER_TIMEOUT": "30"})
-        found = json.loads(configured("search", "tea", "--keyword", "--json", "--rerank").out)
+        found = json.loads(configured("search", "tea", "--keyword", "--json", "--rerank").out)[
+            "items"
+        ]
         assert [hit["content"] for hit in found] == sorted(TEAS, key=len, reverse=True)
         told = configured("search", "tea", "--keyword", "--explain")
         assert "Reranked: 3" in told.out

@@ -22,7 +22,7 @@ def found(cli: CommandLine, *words: str) -> dict[str, tuple[object, ...]]:
     assert (done.code, done.err) == (0, "")
     return {
         hit["content"]: (hit["view"]["namespace"], hit["view"]["user"], hit["view"]["project"])
-        for hit in json.loads(done.out)
+        for hit in json.loads(done.out)["items"]
     }
 
 

@@ -26,13 +26,14 @@ def test_an_answer_that_the_threshold_emptied_says_so_everywhere(teas: CommandLi
     assert piped.out.startswith("[MemoryMesh] Found 0 matches.\n")
     assert ALL_BELOW.fullmatch(piped.err)
     plain = teas(*asked, "--json")
-    assert (plain.out, bool(ALL_BELOW.fullmatch(plain.err))) == ("[]\n", True)
+    note = f"[MemoryMesh] {json.loads(plain.err)['note']}\n"
+    assert (json.loads(plain.out), bool(ALL_BELOW.fullmatch(note))) == ({"items": []}, True)
     assert ALL_BELOW.search(teas.on_terminal(*asked).out)
     assert teas("search", "zebra", "--min-relevance", "1").err == ""
 
 
 def test_hits_below_the_threshold_are_a_hint_on_a_terminal(teas: CommandLine) -> None:
-    found = json.loads(teas("search", "hot tea with milk", "--json").out)
+    found = json.loads(teas("search", "hot tea with milk", "--json").out)["items"]
     best, second = (hit["score"] for hit in found)
     asked = ("search", "hot tea with milk", "--min-relevance", str(best))
     told = f"--min-relevance left out 1 more, the best of them scores {second:.2g}; lower it to see"
@@ -45,7 +46,7 @@ def test_an_explanation_has_the_numbers(teas: CommandLine) -> None:
     asked = ("search", "tea", "--min-relevance", "1", "--explain")
     assert re.search(r"\nBelow the threshold: 2 \| Best: 0\.\d+\n", teas(*asked).out)
     answer = json.loads(teas(*asked, "--json").out)
-    assert answer["hits"] == []
+    assert answer["items"] == []
     assert answer["explanation"]["below"] == 2
     assert 0 < answer["explanation"]["best_below"] < 1
     assert answer["explanation"]["profile"] == "mesh"

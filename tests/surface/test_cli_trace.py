@@ -49,7 +49,7 @@ def test_traces_are_listed_and_asked(cli: CommandLine) -> None:
     rest = cli("trace", "list", "--cursor", page["cursor"]).out
     assert rest.startswith(first)
     assert cli("trace", "list", "--until", "2026-01-02").out.startswith(first)
-    similar = json.loads(cli("trace", "similar", "login test", "--json").out)
+    similar = json.loads(cli("trace", "similar", "login test", "--json").out)["items"]
     assert similar[0]["traceId"] == first
     assert similar[0]["suggestedApproach"] == "1. Read the log"
     assert cli("trace", "similar", "Colonise Mars").out == "[MemoryMesh] 0 similar tasks.\n"

@@ -57,7 +57,7 @@ def test_triggers_are_stored_listed_and_call_a_memory_up(cli: CommandLine) -> No
     found = cli("trigger", "find", "add login page", "--for-agent", "developer")
     assert "The task calls up 1 memories" in found.out
     assert f" 35  {stored}  Auth\n" in found.out
-    (plain,) = json.loads(cli("trigger", "find", "add login page", "--json").out)
+    (plain,) = json.loads(cli("trigger", "find", "add login page", "--json").out)["items"]
     assert (plain["id"], plain["points"], plain["whenToUse"][0]) == (stored, 35, "auth|login")
     assert cli("trigger", "find", "feed the cat", "--json").out.strip() == "[]"
 

@@ -12,7 +12,7 @@ def test_a_user_has_memories_of_their_own(cli: CommandLine) -> None:
     cli.stored("I live in Rome", "--user", "bob")
     cli.stored("The office is in Paris")
     shown = cli("--user", MAIL, "list", "--json")
-    assert [memory["content"] for memory in json.loads(shown.out)["memories"]] == ["I live in Oslo"]
+    assert [memory["content"] for memory in json.loads(shown.out)["items"]] == ["I live in Oslo"]
     assert "Rome" in cli("search", "live", "--user", "bob").out
     assert "Rome" not in cli("search", "live", "--user", MAIL).out
     assert cli("get", "--id", id_).code == 1
@@ -29,7 +29,7 @@ def test_users_are_shown_by_their_ids(cli: CommandLine) -> None:
     cli.stored("I live in Oslo", "--user", MAIL)
     cli.stored("tea", "--user", "a\x1b[31m\nb")
     assert cli("namespaces").out == f"user.a\\x1b[31m b\nuser.{MAIL}\n"
-    assert json.loads(cli("namespaces", "--json").out)[1] == f"user.{MAIL}"
+    assert json.loads(cli("namespaces", "--json").out)["items"][1] == f"user.{MAIL}"
     assert f"Namespace: user.{MAIL}" in cli("stats", "--verbose", "--user", MAIL).out
     assert cli("verify", "--user", MAIL).out.startswith(f"Namespace user.{MAIL}: 0 findings")
     assert f"user.{MAIL}  (option --user)" in cli("config", "--user", MAIL).out

@@ -38,7 +38,7 @@ def test_a_skill_file_is_ingested_and_listed(cli):
         "[MemoryMesh] 1 skills.\n"
         f"{id_}  0.50  Deploy service: Roll a new version out without downtime\n"
     )
-    (skill,) = json.loads(cli("list-skills", "--json").out)
+    (skill,) = json.loads(cli("list-skills", "--json").out)["items"]
     assert skill["metadata"]["type"] == "ops"
     assert cli("stats").out.splitlines()[1] == "[MemoryMesh] Total Skills: 1"
     ingested(cli, SKILL.replace("Deploy service", "Deploy page"))
@@ -60,7 +60,7 @@ def test_skills_are_searched(cli):
     first = cli("search-skills", "deploy", "--limit", "1").out
     assert first.startswith("[MemoryMesh] Found 1 skills.\n")
     assert cli("search-skills", "knitting").out == "[MemoryMesh] Found 0 skills.\n"
-    (hit,) = json.loads(cli("search-skills", "Name: deploy service", "--json").out)
+    (hit,) = json.loads(cli("search-skills", "Name: deploy service", "--json").out)["items"]
     assert (hit["id"], hit["score"]) == (id_, 1.0)
 
 
@@ -91,7 +91,7 @@ def test_failures_are_distilled_into_lessons_that_are_shown(cli):
     assert json.loads(cli("distill", "--if-due", "--json").out)["learned"] == []
     assert "Always set a timeout" in cli("lessons").out
     assert "Always set a timeout" in cli("lessons", "report that hung").out
-    (lesson,) = json.loads(cli("lessons", "--json").out)
+    (lesson,) = json.loads(cli("lessons", "--json").out)["items"]
     assert lesson["wire_format"].startswith("agent: MemoryMesh_")
 
 
@@ -172,7 +172,7 @@ def test_a_folder_is_ingested_once(cli):
     assert done.out.startswith("[MemoryMesh] Ingested 2 files, 1 already known.")
     again = json.loads(cli("ingest-dir", str(root), "--recursive", "--json").out)
     assert (again["ingested"], again["known"], again["binary"]) == (0, 3, 1)
-    found = json.loads(cli("search", "tea", "--json").out)
+    found = json.loads(cli("search", "tea", "--json").out)["items"]
     assert [hit["metadata"]["type"] for hit in found] == ["page"]
     (root / "one.md").write_text("# One\n\nThe first page is about cocoa now.\n")
     assert cli("ingest-dir", str(root)).out.startswith("[MemoryMesh] Ingested 1 files, 1 already")

@@ -281,7 +281,7 @@ def test_texts_that_wait_for_vectors_or_terms(
     monkeypatch.delenv("MEMORY_MESH_MODEL_DIR", raising=False)
     patient.place.variables.pop("MEMORY_MESH_EMBEDDER", None)
     found = patient.found()["index"]
-    is_(found, Mark.WARNING, "1 texts have no vector yet", "memory-mesh upkeep")
+    is_(found, Mark.WARNING, "1 text has no vector yet", "memory-mesh upkeep")
     with MemoryMesh(db_dir=patient.place.store) as mesh:
         mesh.upkeep()
     is_(patient.found()["index"], Mark.OK, "and its vector", "")

@@ -193,7 +193,7 @@ def test_what_the_user_said_stays_in_the_graph_until_the_user_agrees(home: Path)
         left = graph.said("read_graph")
         assert left["entities"] == [{**ADA, "observations": said[:1]}]
         assert left["relations"] == [WORKS]
-        [proposal] = json.loads(cli("review", "--json").out)
+        [proposal] = json.loads(cli("review", "--json").out)["items"]
         assert cli("review", "--id", proposal["id"], "--approve").code == 0
         assert graph.said("read_graph")["entities"] == [{**ADA, "observations": []}]
         assert graph.said("delete_entities", entityNames=["Ada"])["success"] is True
@@ -265,7 +265,7 @@ def test_an_agent_stores_finds_and_rates_with_the_tools_of_memory_lane(
         assert stored.startswith("Stored: mem_")
         found = lane.text("memory_lane_find", query="shop deploys", entities=["project:shop"])
         assert "| The shop deploys on Tuesdays." in found
-    row = json.loads(CommandLine(home)("list", "--json").out)["memories"][0]
+    row = json.loads(CommandLine(home)("list", "--json").out)["items"][0]
     assert (row["kind"], row["channel"]) == ("decision", "mcp")
 
 

@@ -10,9 +10,7 @@ from tests.surface import mistakes
 LISTED = mistakes.listed()
 
 
-def test_the_answers_are_those_of_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_answers_are_those_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))  # the stores are made by this process, too
     answers = answered(tmp_path)
     made = mistakes.page(LISTED, answers)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from memory_mesh import conversation
 from memory_mesh._async.mesh import MemoryMesh
-from memory_mesh._async.threads import Threads
+from memory_mesh._async.threads import AwaitedOnly, Threads
 from memory_mesh.conversation import ContextManagerConfig
 from memory_mesh.model import Hit, Memory, Receipt, Scope
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from memory_mesh.model.pack import Pack
 
 
-class MemoryContextManager:
+class MemoryContextManager(AwaitedOnly):
     """Memory for a conversation loop, awaited.
 
     The blocking twin is `memory_mesh.conversation.MemoryContextManager`.
     """
+
+    _blocking = "conversation"
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from memory_mesh import config as configuration, sync
-from memory_mesh._async.threads import Threads
+from memory_mesh._async.threads import AwaitedOnly, Threads
 from memory_mesh._async.twins import blocking_views
 from memory_mesh.model import (
     Block,
@@ -56,7 +56,7 @@ from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
 from memory_mesh.ports import LLM, Clock, Embedder, Reranker, Sink
 from memory_mesh.process.cache import CacheStats
 from memory_mesh.typed import Self
-from memory_mesh.verbs.users import names_no_user
+from memory_mesh.verbs.users import known_options
 
 if TYPE_CHECKING:
     from memory_mesh.model.experience import Experience, ExperienceSummary
@@ -75,12 +75,15 @@ if TYPE_CHECKING:
     from memory_mesh.model.why import Why
 
 
-class MemoryMesh:
+class MemoryMesh(AwaitedOnly):
     """Long-term memory, awaited.
 
     The blocking twin is `memory_mesh.sync.MemoryMesh`.
     """
 
+    _blocking = "sync"
+
+    @known_options
     def __init__(
         self,
         *,
@@ -370,7 +373,7 @@ class MemoryMesh:
         """Write what waits, feed the sinks for at most 0.2 seconds and release every file."""
         await self._threads.run_last(self._sync.close)
 
-    @names_no_user
+    @known_options
     async def add(
         self,
         content: str,
@@ -461,7 +464,7 @@ class MemoryMesh:
             allow_duplicate=allow_duplicate,
         )
 
-    @names_no_user
+    @known_options
     async def add_many(
         self,
         items: Iterable[str | Mapping[str, object] | Draft],
@@ -524,7 +527,7 @@ class MemoryMesh:
             self._sync.get_many, ids, scope=scope, as_of=as_of, valid_at=valid_at, include=include
         )
 
-    @names_no_user
+    @known_options
     async def get_all(
         self,
         *,
@@ -741,7 +744,7 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.insert_heritage, memory_id, heritage, scope=scope)
 
-    @names_no_user
+    @known_options
     async def search(
         self,
         query: str,
@@ -821,7 +824,7 @@ class MemoryMesh:
         """Returns size, hits and misses of the search cache."""
         return self._sync.get_cache_stats()
 
-    @names_no_user
+    @known_options
     async def explain(
         self,
         id: str,
@@ -1519,7 +1522,7 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.links, memory_id, types=types, scope=scope)
 
-    @names_no_user
+    @known_options
     async def evolve(
         self,
         content: str,
@@ -1901,7 +1904,7 @@ class MemoryMesh:
         """
         return await self._threads.run(self._sync.triggers, limit=limit, scope=scope)
 
-    @names_no_user
+    @known_options
     async def context(
         self,
         question: str | None = None,

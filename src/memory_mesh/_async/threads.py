@@ -77,6 +77,22 @@ class Threads:
             self._pool.end()
 
 
+class AwaitedOnly:
+    """The base of the async classes: says what to write instead of a plain `with`."""
+
+    if not TYPE_CHECKING:  # a type checker reports a plain `with` by itself
+
+        def __enter__(self) -> None:
+            name = type(self).__name__
+            raise TypeError(
+                f"{name} is awaited: write `async with {name}(...) as mesh`, or use the blocking "
+                f"class with the same methods: from memory_mesh.{self._blocking} import {name}"
+            )
+
+        def __exit__(self, *error: object) -> None:
+            """Never called: `__enter__` raises."""
+
+
 class _Pool:
     """One executor per process: a forked child has none of its parent's threads."""
 

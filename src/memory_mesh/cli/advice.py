@@ -8,12 +8,20 @@ import argparse
 import re
 
 _OF_STORE = (
-    "backup|export|get|history|import|keys|list|move|namespaces|repair|restore|review|salvage|"
+    "backup|export|get|history|import|keys|list|move|namespaces|repair|restore|review|salvage|search|"
     "stats|upkeep|verify"
 )
 _OF_NAMESPACE = frozenset(
-    {"export", "get", "history", "list", "repair", "review", "upkeep", "verify"}
+    {"export", "get", "history", "list", "repair", "review", "search", "upkeep", "verify"}
 )
+_OF_PYTHON = (
+    (re.compile(r"^option, (\w+): "), r"\1 "),
+    (re.compile(r"(?:with )?(?:mesh\.)?\w+\([^()]*\), or (?=--|(?:with )?memory-mesh)"), ""),
+    (re.compile(r"(?:with )?(?:mesh\.)?\w+\([^()]*\), or on the command line(?: with)?:? "), ""),
+    (re.compile(r"(--user) on the command line"), r"\1"),
+    (re.compile(r"db_dir, on the command line --db-dir, or"), "--db-dir or"),
+)
+_ARGUMENT = re.compile(r"([a-z]+(?:_[a-z]+)*) (?:must|is|has|needs)\b")
 _COMMAND = re.compile(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\b)?)*)")
 
 
@@ -29,10 +37,21 @@ def completed(text: str, options: argparse.Namespace, part: str | None = None) -
         name, rest = found.groups()
         said = set(rest.split())
         own = "" if "--db-dir" in said else folder
-        of_one = name in _OF_NAMESPACE and not said & {"--namespace", "--user", "--all"}
+        part_of_one = name in _OF_NAMESPACE or (name == "restore" and "--from" not in said)
+        of_one = part_of_one and not said & {"--namespace", "--user", "--all"}
         return f"memory-mesh{own}{which if of_one else ''} {name}{rest}"
 
     return _COMMAND.sub(whole, text)
+
+
+def in_options(text: str, options: argparse.Namespace) -> str:
+    """Names options as the command line does where a message names arguments of Python."""
+    for pattern, instead in _OF_PYTHON:
+        text = pattern.sub(instead, text)
+    found = _ARGUMENT.match(text)
+    if found is None or getattr(options, found[1], None) is None:
+        return text
+    return f"--{found[1].replace('_', '-')}{text[found.end(1) :]}"
 
 
 def option(name: str, value: str) -> str:

@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     """Runs one command and returns its exit code; prints an error to standard error."""
     from memory_mesh.cli import parsing
 
-    _survive_any_text()
+    _prepare_output(argv)
     options = None
     try:
         command, options = parsing.read(argv)
@@ -52,20 +52,20 @@ def run(argv: Sequence[str]) -> int:
             sys.stdout.flush()
         return code
     except parsing.UsageError as error:
-        return _fail(str(error), MISUSED)
+        return _fail(str(error), MISUSED, "usage")
     except NotAllowed as error:
-        return _fail(f"{_advised(error, options)}{_agent_hint()}", FAILED)
+        return _fail(f"{_advised(error, options)}{_agent_hint()}", FAILED, _code_of(error))
     except MeshError as error:
-        return _fail(_advised(error, options), FAILED)
+        return _fail(_advised(error, options), FAILED, _code_of(error))
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
+        return _fail("interrupted", INTERRUPTED, "interrupted")
     except BrokenPipeError:
         _drop_output()
         return PIPE_CLOSED
     except OSError as error:
         _drop_output()
         what = f"{error.strerror}: {error.filename}" if error.filename else str(error)
-        return _fail(what, FAILED)
+        return _fail(what, FAILED, "os_error")
     except Exception as error:  # noqa: BLE001  # the surface's last line
         return _crash(error)
 
@@ -74,7 +74,9 @@ def _advised(error: MeshError, options: "argparse.Namespace | None") -> str:
     """The message; the commands in it are for the store that the command line names."""
     from memory_mesh.cli import advice
 
-    return str(error) if options is None else advice.completed(str(error), options)
+    if options is None:
+        return str(error)
+    return advice.completed(advice.in_options(str(error), options), options)
 
 
 def _agent_hint() -> str:
@@ -98,19 +100,30 @@ def _show_log(verbose: int) -> None:
         log.show(level)
 
 
-def _survive_any_text() -> None:
+def _prepare_output(argv: Sequence[str]) -> None:
     """Prints characters that the terminal's encoding lacks as escapes instead of failing."""
+    if "--json" in argv or "memory_mesh.cli.output" in sys.modules:
+        from memory_mesh.cli import output
+
+        output.as_json(wanted="--json" in argv)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _fail(message: str, code: int) -> int:
-    from memory_mesh.formats.terminal import safe_text
+def _fail(message: str, code: int, kind: str) -> int:
+    from memory_mesh.cli import output
     from memory_mesh.policy.privacy import masked
 
-    print(f"[MemoryMesh Error] {safe_text(masked(message))}", file=sys.stderr)
+    output.say_error(masked(message), kind)
     return code
+
+
+def _code_of(error: MeshError) -> str:
+    """The name of an error's class as JSON has it: StoreIsBusy is store_is_busy."""
+    name = type(error).__name__
+    parts = (f"_{char.lower()}" if char.isupper() else char for char in name)
+    return "".join(parts).lstrip("_").replace("l_l_m", "llm")
 
 
 def _crash(error: Exception) -> int:
@@ -125,6 +138,7 @@ def _crash(error: Exception) -> int:
         f"{type(error).__name__}: {error}. This is a bug in memory-mesh. Please report it with "
         "the output of the same command run with MEMORY_MESH_DEBUG=1.",
         CRASHED,
+        "bug",
     )
 
 

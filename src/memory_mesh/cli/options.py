@@ -80,7 +80,9 @@ def standard_input() -> str:
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:
-        raise InvalidInput("standard input is not UTF-8 text; convert it to UTF-8") from None
+        raise InvalidInput(
+            "standard input is not UTF-8 text. Give a text, or convert it: iconv -t UTF-8"
+        ) from None
     return text.removesuffix("\n").removesuffix("\r")
 
 
@@ -123,7 +125,10 @@ def _parsed(metadata: str | None) -> dict[str, Json]:
     try:
         value = json_text.read(metadata)
     except json_text.JsonFault as error:
-        raise InvalidInput(f"--metadata is not valid JSON: {error}") from None
+        raise InvalidInput(
+            f'--metadata is not valid JSON: {error}. Write it as \'{{"team": "core"}}\', or give '
+            "one field: --meta team=core"
+        ) from None
     if not isinstance(value, dict):
         raise InvalidInput("--metadata takes a JSON object such as '{\"ticket\": 7}'")
     return value
@@ -158,6 +163,15 @@ def add_any_id(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", metavar="ID", help="the same, as an option")
 
 
+def add_place(
+    parser: argparse.ArgumentParser, option: str, what: str, dest: str, told: str
+) -> None:
+    """Adds a file or folder, which can be given with or without its option."""
+    parser.add_argument("place", nargs="?", metavar=what, help=told)
+    parser.add_argument(option, dest=dest, metavar=what, help="the same, as an option")
+    parser.set_defaults(needs_place=(dest, what))
+
+
 def any_id(options: argparse.Namespace, command: str) -> str:
     """Returns the id that was given in either form."""
     if (options.named is None) == (options.id is None):
@@ -179,21 +193,19 @@ def truth_of(memory: Memory, trust: float) -> dict[str, Json]:
 
 
 @contextmanager
-def looked_up(memory_id: str, reader: Scope) -> Iterator[None]:
-    """Replaces NotFound by an error that names the id and the project."""
+def looked_up(memory_id: str, reader: Scope, mesh: MemoryMesh) -> Iterator[None]:
+    """Replaces NotFound by an error that names the id and what to do next."""
     try:
         yield
     except NotFound:
-        raise missing(memory_id, reader) from None
+        raise missing(memory_id, reader, mesh) from None
 
 
-def missing(memory_id: str, reader: Scope) -> NotFound:
+def missing(memory_id: str, reader: Scope, mesh: MemoryMesh) -> NotFound:
     """Returns the error for a memory that was not found, with what to do next."""
-    where = f" for the project {reader.project}" if reader.project else ""
-    return NotFound(
-        f"there is no memory {memory_id}{where}. List all memories: memory-mesh list "
-        "--all-projects; to use another project's memory add --project NAME"
-    )
+    from memory_mesh.cli import missing_id
+
+    return missing_id.missing(memory_id, reader, mesh)
 
 
 def mesh_of(

@@ -16,6 +16,21 @@ _COLOURS = {"red": "\x1b[31m", "green": "\x1b[32m", "yellow": "\x1b[33m"}
 NAMED = 5  # names that a line lists
 _LINE = 80  # columns of a text in a listing
 _WIDE = 2  # columns of an East Asian character
+_state = {"json": False}  # of this process: what --json says
+
+
+def as_json(*, wanted: bool) -> None:
+    """From now on what goes to standard error is JSON, too, if wanted: an object per line."""
+    _state["json"] = wanted
+
+
+def say_error(message: str, code: str) -> None:
+    """Prints an error to standard error: a line, or with --json an object with its code."""
+    if not _state["json"]:
+        print(f"[MemoryMesh Error] {safe_text(message)}", file=sys.stderr)
+        return
+    cause, hint = _cause_and_hint(safe_text(message))
+    _say_line({"error": {"code": code, "message": cause, "hint": hint}})
 
 
 def say(text: str) -> None:
@@ -41,9 +56,11 @@ def some(names: Sequence[str]) -> str:
 
 
 def say_json(value: Json) -> None:
-    """Prints the value as ASCII JSON."""
+    """Prints the value as an ASCII JSON object: a list is its `items`, nothing is an empty one."""
     import json
 
+    if not isinstance(value, dict):
+        value = {} if value is None else {"items": value}
     print(json.dumps(value, ensure_ascii=True, indent=2))
 
 
@@ -63,7 +80,7 @@ def tell(sentences: Iterable[str]) -> None:
     """Prints sentences to standard error, one line each, in a pipe as on a terminal."""
     if sys.stderr is not None:
         for sentence in sentences:
-            print(line_of(sentence), file=sys.stderr)
+            note(line_of(sentence))
 
 
 def line_of(sentence: str) -> str:
@@ -88,14 +105,33 @@ def named(text: object) -> str:
 
 def hint(text: str) -> None:
     """Prints a hint to standard error, on a terminal only."""
-    if sys.stderr is not None and sys.stderr.isatty():
+    if at_terminal() and not _state["json"]:
         print(safe_text(text), file=sys.stderr)
 
 
 def note(text: str) -> None:
     """Prints a line that a reader of the answer must know to standard error."""
-    if sys.stderr is not None:
+    if sys.stderr is None:
+        return
+    if _state["json"]:
+        _say_line({"note": safe_text(text).removeprefix("[MemoryMesh] ")})
+    else:
         print(safe_text(text), file=sys.stderr)
+
+
+def _say_line(value: Json) -> None:
+    import json
+
+    print(json.dumps(value, ensure_ascii=True), file=sys.stderr)
+
+
+def _cause_and_hint(message: str) -> tuple[str, str | None]:
+    """Divides a message into what happened, its first sentence, and what to do about it."""
+    for mark in (". ", "; "):
+        cause, found, hint = message.partition(mark)
+        if found:
+            return cause, hint
+    return message.rstrip("."), None
 
 
 def progress(line: str) -> None:
@@ -106,7 +142,8 @@ def progress(line: str) -> None:
 
 def reindex_hint(texts: int) -> str:
     """Returns the hint to update keyword terms of an earlier version."""
-    return f"{texts} texts have keyword terms of an earlier version; run `memory-mesh upkeep`."
+    some = "1 text has" if texts == 1 else f"{texts} texts have"
+    return f"{some} keyword terms of an earlier version; run `memory-mesh upkeep`."
 
 
 def bold(text: str) -> str:
@@ -122,6 +159,11 @@ def dim(text: str) -> str:
 def in_colour(colour: str, text: str) -> str:
     """Returns the text without control sequences, on a terminal red, green or yellow."""
     return _styled(_COLOURS[colour], text)
+
+
+def at_terminal() -> bool:
+    """True if standard error is a terminal: a person reads the hints."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def on_terminal() -> bool:

@@ -161,6 +161,12 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> ar
         if (options.named is None) == (options.id is None):
             parser.error("give one ID" if options.named is None else "give the ID once")
         options.id = options.named or options.id
+    if "needs_place" in options:  # as FILE or as --to FILE
+        name, what = options.needs_place
+        given = getattr(options, name)
+        if (options.place is None) == (given is None):
+            parser.error(f"give the {what} once" if given else f"give a {what}")
+        setattr(options, name, options.place or given)
     return options
 
 
@@ -214,8 +220,11 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**fixed, **options)  # type: ignore[arg-type]  # argparse's own options
 
     def error(self, message: str) -> NoReturn:
-        """Raises the message with a pointer to --help."""
-        raise UsageError(f"{message}. See: {self.prog} --help")
+        """Raises the message in plain words, with a pointer to --help."""
+        from memory_mesh.cli.misuse import reworded
+
+        said = reworded(message, self)
+        raise UsageError(f"{said}{'' if said.endswith('?') else '.'} See: {self.prog} --help")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -243,7 +252,13 @@ def _split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
         if not word.startswith("-"):
             return word, [*argv[:position], *argv[position + 1 :]]
         if word.partition("=")[0] not in _VALUED | _FLAGS:
-            raise UsageError(f"unknown option {word} before the command. See: {PROGRAM} --help")
+            from memory_mesh.cli.misuse import near
+
+            meant = near(word.partition("=")[0], sorted(_VALUED | _FLAGS))
+            hint = f"did you mean {meant}?" if meant else "put it behind the command."
+            raise UsageError(
+                f"unknown option {word} before the command; {hint} See: {PROGRAM} --help"
+            )
         position += 2 if word in _VALUED else 1
     return None, list(argv)
 
@@ -288,11 +303,10 @@ def _sentence(name: str) -> str:
 
 
 def _unknown(name: str) -> str:
-    import difflib
+    from memory_mesh.cli.misuse import near
 
-    near = difflib.get_close_matches(name, [*COMMANDS, *ALIASES], n=1)
-    meant = [ALIASES.get(each, each) for each in near]
-    hint = f"did you mean {meant[0]}?" if meant else f"see: {PROGRAM} help"
+    meant = near(name, [*COMMANDS, *ALIASES, *_SHOWN])
+    hint = f"did you mean {ALIASES.get(meant, meant)}?" if meant else f"see: {PROGRAM} help"
     return f"unknown command {name!r}; {hint}"
 
 
@@ -310,10 +324,10 @@ def _refuse_positional_json(name: str, words: Sequence[str]) -> None:
     before = ""
     for word in words:
         if (not before.startswith("--") or before in _FLAGS) and _is_json(word):
-            hint = f'{name} "the words"' if name == "search" else f"{name} --help"
-            if name == "store":
-                hint = 'store "..."'
-            raise UsageError(f"JSON is not accepted as an argument; use {PROGRAM} {hint}")
+            hint = f"{PROGRAM} {name} --help"
+            if name in {"search", "store"}:
+                hint = f'plain words: {PROGRAM} {name} "..."; fields are options: {hint}'
+            raise UsageError(f"JSON is not accepted as an argument; use {hint}")
         before = word
 
 

@@ -233,12 +233,12 @@ def rate(access: Access, memory_id: str, lens: Lens, *, helpful: bool) -> Memory
     kind = VoteKind.HELPFUL if helpful else VoteKind.HARMFUL
     with access.ledger.read(access.namespace) as snapshot:
         if not snapshot.get([memory_id], lens):
-            raise NotFound
+            raise NotFound.of(memory_id)
 
     def decide(standing: Standing) -> Commit:
         old = standing.memories.get(memory_id)
         if old is None or old.status is Status.DELETED:
-            raise NotFound
+            raise NotFound.of(memory_id)
         moves = may_move(old, kind, access.kind)
         new = voted(old, kind, access.kind, moves=moves)
         said: dict[str, Json] = {"vote": kind.value, "moved": moves}
@@ -315,7 +315,7 @@ def _deciding(
     def decide(standing: Standing) -> Commit:
         old = standing.memories.get(memory_id)
         if old is None or old.status is Status.DELETED or not audience.sees(reader, old.scope):
-            raise NotFound
+            raise NotFound.of(memory_id)
         check_may_alter(access, old, standing)
         new = replace(alter(old), recorded_from=standing.at)
         if (

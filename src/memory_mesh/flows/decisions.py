@@ -27,9 +27,9 @@ def seen(standing: Standing, memory_id: str, reader: Scope, *, deleted: bool = F
     """Returns a memory that the reader sees, or raises NotFound."""
     memory = standing.memories.get(memory_id)
     if memory is None or not audience.sees(reader, memory.scope):
-        raise NotFound
+        raise NotFound.of(memory_id)
     if memory.status is Status.DELETED and not deleted:
-        raise NotFound
+        raise NotFound.of(memory_id)
     return memory
 
 

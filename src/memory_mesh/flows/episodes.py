@@ -103,7 +103,7 @@ def episode(access: Access, episode_id: str, lens: Lens, *, sentences: int = 0) 
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.get([episode_id], lens)
         if not found:
-            raise NotFound
+            raise NotFound.of(episode_id)
         made = _episode(snapshot, _check(found[0]), lens)
     if not sentences:
         return made

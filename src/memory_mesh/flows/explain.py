@@ -69,7 +69,7 @@ def explain(access: Access, id_: str, sight: Lens) -> Why:
         block = snapshot.block(id_)
         why = None if block is None else _block(snapshot, block, sight)
     if why is None:
-        raise NotFound
+        raise NotFound.of(id_)
     return why
 
 
@@ -87,7 +87,7 @@ def explain_injection(access: Access, id_: str, sight: Lens) -> Why:
             (one for one in found if one is not None and seen_through(sight, one.reader)), None
         )
         if injection is None:
-            raise NotFound
+            raise NotFound.of(id_)
         ids = [one.memory for one in injection.memories]
         memories = {
             memory.id: without_successor(snapshot, memory, sight)

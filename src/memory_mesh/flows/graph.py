@@ -123,7 +123,7 @@ def supersessions(access: Access, memory_id: str, lens: Lens) -> Neighbourhood:
         ends = [id_ for guess in guesses for id_ in (guess.new, guess.existing)]
         found = _memories(snapshot, [*(memory.id for memory in replaced), *ends], wide)
     if memory_id not in found:
-        raise NotFound
+        raise NotFound.of(memory_id)
     links = [
         *(
             Link(memory.successor, memory.id, SUPERSEDES, at=memory.recorded_from)
@@ -218,7 +218,7 @@ def _seen(snapshot: Snapshot, memory_id: str, lens: Lens) -> Memory:
     """The memory, or NotFound if the lens does not see it, whether it exists or not."""
     found = snapshot.get([memory_id], lens)
     if not found:
-        raise NotFound
+        raise NotFound.of(memory_id)
     return found[0]
 
 

@@ -67,7 +67,7 @@ def _searches(access: Access, now: datetime) -> Check:
     except StoreError as error:
         return Check("search", Health.UNHEALTHY, str(error))
     if old := hits.explanation.to_reindex:
-        detail = f"{old} texts have keyword terms of an earlier version; run `memory-mesh upkeep`"
+        detail = f"{_texts(old)} keyword terms of an earlier version; run `memory-mesh upkeep`"
         return Check("search", Health.DEGRADED, detail)
     return Check("search", Health.HEALTHY, "answers")
 
@@ -87,7 +87,11 @@ def _embeds(access: Access) -> Iterator[Check]:
     with access.ledger.read(access.namespace) as snapshot:
         waiting = snapshot.pending(embedding.space, 0).count
     states = access.ledger.stats(access.namespace).spaces
-    wrong = [f"{waiting} texts have no vector yet; run `memory-mesh upkeep`"] if waiting else []
+    wrong = [f"{_texts(waiting)} no vector yet; run `memory-mesh upkeep`"] if waiting else []
     wrong += [OUTGROWN] if any(state.outgrown for state in states) else []
     health = Health.DEGRADED if wrong else Health.HEALTHY
     yield Check("vectors", health, "; ".join(wrong) or "every text has a vector")
+
+
+def _texts(count: int) -> str:
+    return "1 text has" if count == 1 else f"{count} texts have"

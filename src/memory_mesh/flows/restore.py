@@ -48,7 +48,7 @@ def restore(access: Access, memory_id: str, reader: Scope, also: Also | None = N
     def decide(standing: Standing) -> Commit:
         old = standing.memories.get(memory_id)
         if old is None or not audience.sees(reader, old.scope):
-            raise NotFound
+            raise NotFound.of(memory_id)
         if old.status is not Status.DELETED or standing.at - old.recorded_from > timedelta(
             days=RESTORABLE_DAYS
         ):

@@ -351,7 +351,7 @@ def chain(access: Access, lens: Lens, memory_id: str) -> list[Memory]:
     with access.ledger.read(access.namespace) as snapshot:
         found = {memory.id: memory for memory in snapshot.get([memory_id], every)}
         if memory_id not in found:
-            raise NotFound
+            raise NotFound.of(memory_id)
         later = found[memory_id].successor
         while later is not None and later not in found and len(found) < MAX_CONFLICTS:
             seen = snapshot.get([later], every)

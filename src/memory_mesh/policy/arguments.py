@@ -73,7 +73,8 @@ def member(name: str, kind: type[Member], value: object) -> Member:
 def check_text(value: object, name: str) -> str:
     """The value as storable text: a str of limited length without NUL and lone surrogates."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be text, not {type(value).__name__}")
+        hint = _as_text(value) if name == "content" else ""
+        raise InvalidInput(f"{name} must be text, not {type(value).__name__}{hint}")
     if len(value) > (most := LONGEST.get(name, TEXT_CHARS)):
         raise InvalidInput(f"{name} has {len(value)} characters; the limit is {most}: shorten it")
     if "\0" in value:
@@ -85,6 +86,15 @@ def check_text(value: object, name: str) -> str:
             f"{name} is not valid Unicode (a lone surrogate at {error.start})"
         ) from None
     return value
+
+
+def _as_text(value: object) -> str:
+    """How to store what is no text."""
+    if isinstance(value, Mapping):
+        return ". Give its text, and the rest as metadata: add(text, {...})"
+    if isinstance(value, list | tuple):
+        return '. Store each message by itself: add(message["content"], role=message["role"])'
+    return ". Convert it: add(str(value))"
 
 
 def check_whole(value: object, name: str, *, least: int = -INTEGERS) -> int:

@@ -10,6 +10,7 @@ from functools import wraps
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.arguments import check_text
+from memory_mesh.policy.users import USER_WORDS
 from memory_mesh.policy.writing.limits import INTEGER, LONGEST, TEXT_CHARS
 from memory_mesh.typed import Any, TypeVar
 
@@ -18,6 +19,7 @@ Method = TypeVar("Method", bound="Callable[..., Any]")
 _OWN = frozenset({"content", "items", "metadata"})  # `add` says more about what is wrong with them
 _SAID = frozenset({"also", "channel"})  # whose method says more about a wrong type
 _SERIES = (Iterable, Sequence, Collection)  # a text is none, though it has letters
+_ANY_OPTION = 0x08  # inspect.CO_VARKEYWORDS, without loading inspect
 _FREE = (object, bool)  # anything may stand for true
 
 
@@ -33,17 +35,31 @@ def checked(method: Method) -> Method:
         for name, value in zip(positional, arguments, strict=False):
             _check(name, value, *kinds[name])
         for name, value in options.items():
+            if name not in kinds and name not in USER_WORDS and not _takes_any(method):
+                from memory_mesh.policy.option_names import unknown_option
+
+                raise unknown_option(f"MemoryMesh.{method.__name__}()", name, kinds)
             _check(name, value, *kinds.get(name, ((), ())))
         return method(self, *arguments, **options)
 
     return call  # type: ignore[return-value]  # the same signature
 
 
-def _signature(method: Callable[..., object]) -> _Signature:
-    """The names of a method's positional arguments, and what each argument may be and hold."""
+def _takes_any(method: Callable[..., object]) -> bool:
+    return bool(_plain(method).__code__.co_flags & _ANY_OPTION)
+
+
+def _plain(method: Callable[..., object]) -> Any:  # noqa: ANN401  # any function
+    """The method without its decorators."""
     inner: Any = method
     while hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
+    return inner
+
+
+def _signature(method: Callable[..., object]) -> _Signature:
+    """The names of a method's positional arguments, and what each argument may be and hold."""
+    inner = _plain(method)
     code, notes = inner.__code__, inner.__annotations__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     kinds = {name: (_classes(notes.get(name)), _classes_inside(notes.get(name))) for name in names}

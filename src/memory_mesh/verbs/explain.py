@@ -11,7 +11,7 @@ from memory_mesh.policy.arguments import check_limit, check_share, check_text
 from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.verbs.search import SearchVerbs
-from memory_mesh.verbs.users import names_no_user
+from memory_mesh.verbs.users import known_options
 
 if TYPE_CHECKING:
     from memory_mesh.flows.explain_rank import Asked
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ExplainVerbs(SearchVerbs):
     """Methods that say why."""
 
-    @names_no_user
+    @known_options
     def explain(
         self,
         id: str,

@@ -10,7 +10,7 @@ from memory_mesh.policy.arguments import check_limit, check_share, check_text, o
 from memory_mesh.policy.writing.drafts import DETAILS
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.verbs.links import check_link_types
-from memory_mesh.verbs.users import names_no_user
+from memory_mesh.verbs.users import known_options
 from memory_mesh.view import View
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MOST_HOPS = 10
 class GraphVerbs(View):
     """Methods that follow links; each sees what the reader sees, and nothing through it."""
 
-    @names_no_user
+    @known_options
     def evolve(
         self,
         content: str,

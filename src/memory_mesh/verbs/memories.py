@@ -33,7 +33,7 @@ from memory_mesh.policy.audience import sees
 from memory_mesh.policy.writing.drafts import DETAILS, alteration
 from memory_mesh.policy.writing.metadata import check_metadata
 from memory_mesh.policy.writing.trust import is_authoritative
-from memory_mesh.verbs.users import names_no_user
+from memory_mesh.verbs.users import known_options
 from memory_mesh.view import View
 
 _OF_UPDATE = {"id", "content", "metadata", "merge", "reason"}
@@ -42,7 +42,7 @@ _OF_UPDATE = {"id", "content", "metadata", "merge", "reason"}
 class MemoryVerbs(View):
     """Methods that add, read, change and delete memories."""
 
-    @names_no_user
+    @known_options
     def add(
         self,
         content: str,
@@ -114,7 +114,7 @@ class MemoryVerbs(View):
 
     ingest = add
 
-    @names_no_user
+    @known_options
     def add_many(
         self,
         items: Iterable[str | Mapping[str, object] | Draft],
@@ -204,7 +204,7 @@ class MemoryVerbs(View):
         lens = self._lens(scope, as_of=as_of, valid_at=valid_at, include=include)
         return flows.recall.open_memories(self._access(), list(ids), lens)
 
-    @names_no_user
+    @known_options
     def get_all(
         self,
         *,

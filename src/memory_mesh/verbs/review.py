@@ -50,7 +50,7 @@ class ReviewVerbs(ProposalVerbs):
         with self._read() as snapshot:
             found = snapshot.get([memory_id], lens)
         if not found:
-            raise NotFound
+            raise NotFound.of(memory_id)
         return trust_of(found[0], lens.now)
 
     def reinforce(

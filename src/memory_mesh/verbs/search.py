@@ -19,7 +19,7 @@ from memory_mesh.policy.ranking import profiles
 from memory_mesh.ports import Reranker
 from memory_mesh.process.cache import CacheStats
 from memory_mesh.typed import TYPE_CHECKING
-from memory_mesh.verbs.users import names_no_user
+from memory_mesh.verbs.users import known_options
 from memory_mesh.view import View
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class SearchVerbs(View):
     """Methods that search."""
 
-    @names_no_user
+    @known_options
     def search(
         self,
         query: str,

@@ -237,7 +237,7 @@ def test_the_command_installs_lists_and_says_what_is_wrong(source, tmp_path, mon
     assert main.run(["models", "install", str(source)]) == 0
     assert capsys.readouterr().out == f"tiny is installed in {tmp_path / 'here' / 'tiny'}\n"
     assert main.run(["models", "list", "--json"]) == 0
-    listed = {model["name"]: model for model in json.loads(capsys.readouterr().out)}
+    listed = {model["name"]: model for model in json.loads(capsys.readouterr().out)["items"]}
     assert listed["tiny"]["installed"] is True
     assert listed["all-MiniLM-L6-v2"]["installed"] is False
     assert main.run(["models", "install"]) == 2
@@ -253,7 +253,9 @@ def test_the_command_says_which_model_is_in_use(source, tmp_path, monkeypatch, c
 
     def in_use() -> list[str]:
         assert main.run(["models", "list", "--json"]) == 0
-        return [each["name"] for each in json.loads(capsys.readouterr().out) if each["in_use"]]
+        return [
+            each["name"] for each in json.loads(capsys.readouterr().out)["items"] if each["in_use"]
+        ]
 
     assert in_use() == ["l2_supercat_256"]
     model_files.install(source, tmp_path, name=model_files.DEFAULT)

@@ -157,7 +157,8 @@ def _after_search(how: Explanation, floor: float, *, found: bool) -> str:
     elif not found:
         told.append("Nothing stood below the threshold either: try other words.")
     if how.pending:
-        told.append(f"{how.pending} texts have no vector yet and are found by their words only.")
+        some = "1 text has" if how.pending == 1 else f"{how.pending} texts have"
+        told.append(f"{some} no vector yet; such texts are found by their words only.")
     return " ".join(told)
 
 

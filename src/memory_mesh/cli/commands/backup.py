@@ -10,16 +10,13 @@ from memory_mesh.model import Json
 from memory_mesh.model.safekeeping import Backup, Kept
 from memory_mesh.policy.users import shown_namespace
 
-EXAMPLE = "memory-mesh backup --to /backups/memory --keep 14"
+EXAMPLE = "memory-mesh backup /backups/memory --keep 14"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument(
-        "--to",
-        metavar="FOLDER",
-        required=True,
-        help="where backups lie, each in a folder named by its time",
+    cli_options.add_place(
+        parser, "--to", "FOLDER", "to", "where backups lie, each in a folder named by its time"
     )
     parser.add_argument(
         "--keep",

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         )
     return output.answer(
         [_plain(conflict) for conflict in found],
-        f"[MemoryMesh] {len(found)} conflicts.",
+        f"[MemoryMesh] {output.counted(len(found), 'conflict')}.",
         *map(_lines, found),
         as_json=options.json,
     )

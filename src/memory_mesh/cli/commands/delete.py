@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     """
     with (
         cli_options.opened(options) as (mesh, reader),
-        cli_options.looked_up(options.id, reader),
+        cli_options.looked_up(options.id, reader, mesh),
     ):
         asked: Proposal | None
         if options.propose:
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.propose and asked.pending:
             output.tell(_stays(asked))
         return output.proposed(asked, as_json=options.json)
-    output.hint(f"To undo this within 30 days: memory-mesh restore --id {options.id}")
+    output.hint(f"To undo this within 30 days: memory-mesh restore {options.id}")
     done = f"[MemoryMesh] Deleted record {options.id}"
     return output.answer({"deleted": options.id}, done, as_json=options.json)
 

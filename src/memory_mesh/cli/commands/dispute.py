@@ -15,7 +15,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Counts one vote that the memory is false; three such votes send it to review."""
-    with cli_options.opened(options) as (mesh, reader), cli_options.looked_up(options.id, reader):
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
         reason = options.reason or "disputed by the caller"
         memory = mesh.dispute(options.id, reason=reason, scope=reader)
         trust = mesh.trust(options.id, scope=reader)

@@ -34,7 +34,8 @@ def run(options: argparse.Namespace) -> int:
             "unclear": list(done.unclear),
             "constraints": list(done.constraints),
         },
-        f"[MemoryMesh] Distilled {len(done.learned)} lessons from {done.scanned} failures, "
+        f"[MemoryMesh] Distilled {output.counted(len(done.learned), 'lesson')} from "
+        f"{output.counted(done.scanned, 'failure')}, "
         f"{len(done.known)} known, {len(done.unclear)} without a rule.",
         *(
             f"{block.severity}: {output.unbroken(block.preventative_rule)} ({block.lesson_id})"

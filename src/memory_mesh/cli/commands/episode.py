@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         except NotFound:
             named = words if action != "create" else words[1:]
             missing = next((id_ for id_ in named if not mesh.history(id_, scope=reader)), None)
-            raise cli_options.missing(missing or " or ".join(named), reader) from None
+            raise cli_options.missing(missing or " or ".join(named), reader, mesh) from None
     if action == "create" and not found_one.memories and not options.json:
         more = f"memory-mesh episode add {found_one.id} MEMORY_ID"
         output.tell([f"the episode has no memories: none is of that time; add some with: {more}"])

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     meaning = options.query is not None and not options.keyword
     with cli_options.mesh_of(options, meaning=meaning) as mesh:
         reader = cli_options.reader_of(mesh)
-        with cli_options.looked_up(id_, reader):
+        with cli_options.looked_up(id_, reader, mesh):
             why = _asked(options, mesh.view(scope=reader), id_)
     lines = [safe_text(line, keep_newlines=False) for line in why_text.lines(why)]
     return output.answer(why.as_json(), *lines, as_json=options.json)

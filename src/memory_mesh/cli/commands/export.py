@@ -3,16 +3,16 @@
 import argparse
 from pathlib import Path
 
-from memory_mesh.cli import output, store_folder
+from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.policy.users import shown_namespace
 
-EXAMPLE = "memory-mesh export --to memories.tar.gz"
+EXAMPLE = "memory-mesh export memories.tar.gz"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("--to", metavar="FILE", required=True, help="the new file")
+    cli_options.add_place(parser, "--to", "FILE", "to", "the new file")
     parser.add_argument(
         "--with-vectors",
         action="store_true",

@@ -31,7 +31,8 @@ def run(options: argparse.Namespace) -> int:
         done = hand_out(MeshHoldings(mesh, include=include), Path(options.path).expanduser())
     return output.answer(
         {"memories": done.memories, "skills": done.skills, "blocks": done.blocks},
-        f"[MemoryMesh] Exported {done.memories} memories, {done.skills} skills and "
-        f"{done.blocks} blocks to {output.named(options.path)}.",
+        f"[MemoryMesh] Exported {output.counted(done.memories, 'memory', 'memories')}, "
+        f"{output.counted(done.skills, 'skill')} and "
+        f"{output.counted(done.blocks, 'block')} to {output.named(options.path)}.",
         as_json=options.json,
     )

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         )
         if memory is None:
             _explain_expiry(options.id, mesh.history(options.id, scope=reader))
-            raise cli_options.missing(options.id, reader)
+            raise cli_options.missing(options.id, reader, mesh)
     if options.json:
         output.say_json(output.described(memory))
     else:

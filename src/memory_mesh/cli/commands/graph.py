@@ -62,7 +62,7 @@ def _check(options: argparse.Namespace) -> None:
 def _read(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Neighbourhood:
     """Returns what is drawn."""
     id_ = cli_options.any_id(options, "graph")
-    with cli_options.looked_up(id_, reader):
+    with cli_options.looked_up(id_, reader, mesh):
         if options.chain:
             return _shortened(mesh.supersessions(id_, scope=reader))
         hops = 2 if options.hops is None else options.hops

@@ -22,14 +22,14 @@ def run(options: argparse.Namespace) -> int:
     """Prints every recorded version, oldest first."""
     with (
         cli_options.opened(options) as (mesh, reader),
-        cli_options.looked_up(options.id, reader),
+        cli_options.looked_up(options.id, reader, mesh),
     ):
         ids = [options.id]
         if options.chain:
             ids = [memory.id for memory in mesh.chain(options.id, scope=reader)]
         versions = [version for id_ in ids for version in mesh.history(id_, scope=reader)]
-    if not versions:
-        raise cli_options.missing(options.id, reader)
+        if not versions:
+            raise cli_options.missing(options.id, reader, mesh)
     return output.answer(
         [_plain(version) for version in versions], *map(_line, versions), as_json=options.json
     )

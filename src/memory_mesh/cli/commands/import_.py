@@ -3,16 +3,16 @@
 import argparse
 from pathlib import Path
 
-from memory_mesh.cli import output, store_folder
+from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_of
 
-EXAMPLE = "memory-mesh import --from memories.tar.gz"
+EXAMPLE = "memory-mesh import memories.tar.gz"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("--from", dest="source", metavar="FILE", required=True, help="the archive")
+    cli_options.add_place(parser, "--from", "FILE", "source", "the archive")
     parser.add_argument(
         "--into",
         metavar="NAMESPACE",

@@ -143,7 +143,9 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
         output.say_json(_plain(tally, skipped))
         return code
     output.progress("")
-    output.say(f"[MemoryMesh] Ingested {tally.stored} files, {tally.known} already known.")
+    output.say(
+        f"[MemoryMesh] Ingested {output.counted(tally.stored, 'file')}, {tally.known} already known."
+    )
     named = ordinary | failed
     left = {
         "ignored": skipped.ignored,

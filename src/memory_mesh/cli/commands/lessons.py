@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
             min_confidence=options.min_confidence,
             scope=cli_options.reader_of(mesh),
         )
-    lines = [f"[MemoryMesh] {len(found)} lessons."]
+    lines = [f"[MemoryMesh] {output.counted(len(found), 'lesson')}."]
     for block in found:
         rule, place = map(output.unbroken, (block.preventative_rule, block.applicable_scope))
         lines.append(f"{block.severity}: {rule}\n  applies to {place} ({block.memory_id})")

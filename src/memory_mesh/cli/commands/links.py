@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--to finds a way of up to {MOST_HOPS} steps; leave --hops out")
     with (
         cli_options.opened(options) as (mesh, reader),
-        cli_options.looked_up(memory_id, reader),
+        cli_options.looked_up(memory_id, reader, mesh),
     ):
         if options.to is not None:
             return _way(mesh, memory_id, reader, options)
@@ -99,7 +99,7 @@ def _way(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Name
             memory_id, options.to, max_hops=MOST_HOPS, types=options.types, scope=reader
         )
     except NotFound:
-        raise UsageError(str(cli_options.missing(options.to, reader))) from None
+        raise UsageError(str(cli_options.missing(options.to, reader, mesh))) from None
     if found is None:
         none = f"[MemoryMesh] no way of up to {MOST_HOPS} steps was found."
         return output.answer(None, none, as_json=options.json)

@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
         page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh))
     if options.json:
         memories: list[Json] = [output.described(memory) for memory in page]
-        output.say_json({"memories": memories, "cursor": page.cursor})
+        output.say_json({"items": memories, "cursor": page.cursor})
         return 0
     if output.on_terminal():
         _align(page)

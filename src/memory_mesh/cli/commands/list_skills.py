@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
         skills = mesh.list_skills(limit=options.limit, scope=reader)
     return output.answer(
         [output.described_skill(skill) for skill in skills],
-        f"[MemoryMesh] {len(skills)} skills.",
+        f"[MemoryMesh] {output.counted(len(skills), 'skill')}.",
         *map(output.skill_line, skills),
         as_json=options.json,
     )

@@ -58,7 +58,7 @@ def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
             return output.answer({"path": path}, told, as_json=options.json)
         case "roll":
             moved = mesh.roll_experiences()
-            told = f"[MemoryMesh] Archived {moved} entries."
+            told = f"[MemoryMesh] Archived {output.counted(moved, 'entry', 'entries')}."
             return output.answer({"archived": moved}, told, as_json=options.json)
         case _:
             return _erase(mesh.view(scope=Scope(reader.project)), options)

@@ -30,7 +30,9 @@ def run(options: argparse.Namespace) -> int:
     done = verb(Path(options.path).expanduser(), now=SystemClock().now())
     until = None if done.backup_until is None else record.iso(done.backup_until)
     did = "is now" if done.changed else "was already"
-    lines = [f"[MemoryMesh] The table {did} schema {done.schema}, {done.rows} rows."]
+    lines = [
+        f"[MemoryMesh] The table {did} schema {done.schema}, {output.counted(done.rows, 'row')}."
+    ]
     if until is not None:
         lines.append(f"[MemoryMesh] The V1 backup is kept until {until} at least.")
     if done.aside is not None:

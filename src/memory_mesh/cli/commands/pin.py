@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
     """Pins or unpins the memory."""
     with (
         cli_options.opened(options) as (mesh, reader),
-        cli_options.looked_up(options.id, reader),
+        cli_options.looked_up(options.id, reader, mesh),
     ):
         memory = mesh.pin(options.id, pinned=not options.unpin, scope=reader)
     done = f"[MemoryMesh] {'Pinned' if memory.pinned else 'Unpinned'} record {memory.id}"

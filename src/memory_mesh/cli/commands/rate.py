@@ -17,7 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Counts one vote; it changes the rank of the memory and nothing else."""
-    with cli_options.opened(options) as (mesh, reader), cli_options.looked_up(options.id, reader):
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
         memory = mesh.rate(options.id, helpful=options.helpful, scope=reader)
     return output.answer(
         {

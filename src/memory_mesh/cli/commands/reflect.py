@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
             store=not options.dry_run,
             scope=cli_options.reader_of(mesh),
         )
-    lines = [f"[MemoryMesh] Reflected on {found.count} memories."]
+    lines = [f"[MemoryMesh] Reflected on {output.counted(found.count, 'memory', 'memories')}."]
     if found.text:
         lines.append(found.text)
     elif found.count:

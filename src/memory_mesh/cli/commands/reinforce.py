@@ -21,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Counts one vote that the memory is true; it raises trust and importance."""
-    with cli_options.opened(options) as (mesh, reader), cli_options.looked_up(options.id, reader):
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
         memory = mesh.reinforce(options.id, options.boost, scope=reader)
         trust = mesh.trust(options.id, scope=reader)
     return output.answer(

@@ -14,7 +14,7 @@ from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process.agent_shell import agent_variables
 
 EXAMPLE = (
-    "memory-mesh restore --id mem_1767225600000_0a1b2c\n"
+    "memory-mesh restore mem_1767225600000_0a1b2c\n"
     "  memory-mesh restore --from /backups/memory/20261116T203000Z --to ./restored"
 )
 
@@ -22,7 +22,7 @@ EXAMPLE = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     add = parser.add_argument
-    add("--id", metavar="ID", help="restore this deleted memory")
+    cli_options.add_any_id(parser)
     add(
         "--from",
         metavar="BACKUP",
@@ -35,9 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Restores the memory as it was, or a whole store."""
-    if (options.id is None) == (options.source is None):
+    if options.named is not None and options.id is None:
+        options.id, options.named = options.named, None
+    if options.named is not None or (options.id is None) == (options.source is None):
         raise UsageError(
-            "give either --id of a deleted memory, or --from a backup. "
+            "give either the ID of a deleted memory, or --from a backup. "
             "See: memory-mesh restore --help"
         )
     if options.source is not None:
@@ -46,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--to and --replace belong to --from. See: memory-mesh restore --help")
     with (
         cli_options.opened(options) as (mesh, reader),
-        cli_options.looked_up(options.id, reader),
+        cli_options.looked_up(options.id, reader, mesh),
     ):
         memory = mesh.restore(options.id, scope=reader)
     done = f"[MemoryMesh] Restored record {memory.id}"

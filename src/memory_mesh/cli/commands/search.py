@@ -7,13 +7,20 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.formats import rfc11
 from memory_mesh.model import Explanation, Hits, Json, record
 from memory_mesh.model.stats import OUTGROWN
+from memory_mesh.sync import MemoryMesh
 
+_NO_MODEL = (
+    "Found by words only: no model is installed. To search by meaning, too: "
+    "pip install 'memory-mesh[local]'"
+)
 EXAMPLE = 'memory-mesh search "dark themes" --limit 5'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("query", nargs="+", help="the words or the question to search for")
+    parser.add_argument(
+        "query", nargs="+", metavar="WORDS", help="the words or the question to search for"
+    )
     cli_options.add_view(parser, limit=10)
     cli_options.add_also(parser)
     parser.add_argument(
@@ -49,10 +56,10 @@ def run(options: argparse.Namespace) -> int:
             rerank=options.rerank,
             **view,
         )
+        told = _told(mesh, hits, options, view)
     if waiting := hits.explanation.pending:
         output.note(
-            f"[MemoryMesh] {waiting} texts have no vector yet and are found by their words only; "
-            "run `memory-mesh upkeep`."
+            f"[MemoryMesh] {_without_vector(waiting)} words only; run `memory-mesh upkeep`."
         )
     if not hits and hits.explanation.below:
         output.tell([_all_below(hits.explanation, options.min_relevance)])
@@ -60,41 +67,65 @@ def run(options: argparse.Namespace) -> int:
         _print_json(hits, explain=options.explain)
         return 0
     if output.on_terminal() and not options.prompt:
-        return _for_person(hits, options, view)
+        return _for_person(hits, options, view, told)
     output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
     output.tell(f"{hit.id} seems to be updated by {hit.newer}" for hit in hits if hit.newer)
     output.tell(_origins(hits))
     if options.explain:
         output.say(f"\n{_explanation(hits)}")
-    _hints(hits, view)
+    _hints(hits, told)
     return 0
 
 
-def _for_person(hits: Hits, options: argparse.Namespace, view: cli_options.View) -> int:
+def _told(
+    mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: cli_options.View
+) -> list[str]:
+    """Why nothing was found, or found by words only, for a person at a terminal."""
+    if options.json or not output.at_terminal():
+        return []
+    told: list[str] = []
+    if not hits and not hits.explanation.below:
+        from memory_mesh.cli import nothing_found
+        from memory_mesh.cli.advice import completed
+
+        told = [completed(line, options) for line in nothing_found.reasons(mesh, options, view)]
+    wanted = mesh.config.embedder != "none" and not options.keyword
+    if not told and wanted and hits.explanation.space is None:
+        told = [_NO_MODEL]
+    return told
+
+
+def _without_vector(texts: int) -> str:
+    if texts == 1:
+        return "1 text has no vector yet and is found by its"
+    return f"{texts} texts have no vector yet and are found by their"
+
+
+def _for_person(
+    hits: Hits, options: argparse.Namespace, view: cli_options.View, told: list[str]
+) -> int:
     """Prints the hits as a person reads them."""
     from memory_mesh.cli import found
 
     for line in found.lines(hits, view["scope"].project, datetime.now(UTC)):
         print(line)
-    if not hits:
+    if not hits and not hits.explanation.below:
         output.say("Nothing was found.")
     if options.explain:
         output.say(f"\n{_explanation(hits)}")
     output.hint("")
-    _hints(hits, view)
-    if hits.explanation.space is None and not options.keyword:
-        output.hint("Found by words only; to search by meaning: pip install 'memory-mesh[local]'")
+    _hints(hits, told)
     return 0
 
 
-def _hints(hits: Hits, view: cli_options.View) -> None:
+def _hints(hits: Hits, told: list[str]) -> None:
     """Prints what could help, on a terminal only."""
     if hits.explanation.to_reindex:
         output.hint(output.reindex_hint(hits.explanation.to_reindex))
     if hits and hits.explanation.below:
         output.hint(_more_below(hits.explanation))
-    if not hits and view["scope"].project and not view["across"]:
-        output.hint(f"Only the project {view['scope'].project} was searched; try --all-projects.")
+    for line in told:
+        output.hint(line)
 
 
 def _origins(hits: Hits) -> list[str]:
@@ -107,19 +138,18 @@ def _origins(hits: Hits) -> list[str]:
 
 
 def _print_json(hits: Hits, *, explain: bool) -> None:
-    """Prints the hits as a list; to be explained, as an object with the explanation beside it."""
-    found: list[Json] = [record.record(hit) for hit in hits]
+    """Prints the hits; to be explained, with the explanation beside them."""
+    found: dict[str, Json] = {"items": [record.record(hit) for hit in hits]}
     if explain:
-        how = record.explanation_json(hits.explanation)
-        output.say_json({"hits": found, "explanation": how})
-    else:
-        output.say_json(found)
+        found["explanation"] = record.explanation_json(hits.explanation)
+    output.say_json(found)
 
 
 def _all_below(how: Explanation, threshold: float) -> str:
+    best = f"the best of {how.below} below it" if how.below > 1 else "the one below it"
     return (
-        f"nothing scores {threshold:g} or more: the best of {how.below} below it scores "
-        f"{how.best_below:.2g}; lower --min-relevance to see them"
+        f"nothing scores {threshold:g} or more: {best} scores {how.best_below:.2g}; lower "
+        f"--min-relevance to see {'them' if how.below > 1 else 'it'}"
     )
 
 

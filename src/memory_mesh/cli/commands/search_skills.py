@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
         hits = mesh.search_skills(options.query, limit=options.limit, scope=reader)
     return output.answer(
         [{**output.described_skill(hit.skill), "score": hit.score} for hit in hits],
-        f"[MemoryMesh] Found {len(hits)} skills.",
+        f"[MemoryMesh] Found {output.counted(len(hits), 'skill')}.",
         *(f"{hit.score:.2f}  {output.skill_line(hit.skill)}" for hit in hits),
         as_json=options.json,
     )

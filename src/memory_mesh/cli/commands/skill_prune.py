@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
         done = mesh.prune_skills(options.threshold, scope=reader)
     return output.answer(
         {"archived": done.archived, "kept": done.kept},
-        f"[MemoryMesh] Archived {len(done.archived)} skills, kept {done.kept}.",
+        f"[MemoryMesh] Archived {output.counted(len(done.archived), 'skill')}, kept {done.kept}.",
         *done.archived,
         as_json=options.json,
     )

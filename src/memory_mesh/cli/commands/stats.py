@@ -167,7 +167,7 @@ def _more(stats: Stats, whole: int) -> dict[str, str | int]:
         "Expired": stats.expired,
         **{
             f"Vectors {safe_text(state.space.name, keep_newlines=False)}": (
-                f"{state.vectors}, missing for {state.pending} texts"
+                f"{state.vectors}, missing for {output.counted(state.pending, 'text')}"
             )
             for state in stats.spaces
         },

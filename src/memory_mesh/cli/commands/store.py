@@ -1,6 +1,7 @@
 """`memory-mesh store`."""
 
 import argparse
+from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
@@ -9,6 +10,7 @@ from memory_mesh.model import Outcome, Receipt, Scope, SourceKind, record
 from memory_mesh.policy.writing.speakers import kind_said
 
 _USER = SourceKind.USER_EXPLICIT
+_NAME_CHARS = 200  # of what may be the name of a file
 EXAMPLE = 'memory-mesh store "The user prefers dark themes" --type preference'
 
 
@@ -40,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
         said["key"] = options.key
     said["allow_duplicate"] = options.allow_duplicate
     with cli_options.opened(options) as (mesh, reader):
+        new = not (mesh.config.db_dir / "namespaces").exists()
         said["scope"] = Scope(None if options.for_all else reader.project, None, reader.session)
         if "agent_id" in mesh.config.origins and "source" not in metadata:
             metadata["source"] = mesh.config.agent_id  # a setting: it does not say who speaks
@@ -48,12 +51,32 @@ def run(options: argparse.Namespace) -> int:
     if receipt.outcome is Outcome.REFUSED:
         if output.on_terminal():
             output.tell([f"the refusal is on record, see: memory-mesh explain {receipt.block_id}"])
-        raise InvalidInput("; ".join(receipt.reasons))
+        hint = "" if content.strip() else f". Give the words to remember: {EXAMPLE}"
+        raise InvalidInput("; ".join(receipt.reasons) + hint)
     if not options.json:
         own = cli_options.without_agent()
         told = [f"stored as an agent's (inference); if you are the user, run: {own}"] if own else []
         output.tell([*(reason for reason in receipt.reasons if reason != "stored"), *told])
-    return output.answer(record.record(receipt), _headline(receipt), as_json=options.json)
+    output.answer(record.record(receipt), _headline(receipt), as_json=options.json)
+    _hints(options, receipt, mesh.config.db_dir if new else None)
+    return 0
+
+
+def _hints(options: argparse.Namespace, receipt: Receipt, new: Path | None) -> None:
+    """What a person may not have meant: a new store, or the name of a file as the text."""
+    if not output.at_terminal():
+        return
+    if new is not None:
+        output.hint(f"This is a new store: {output.named(new.absolute())}")
+    name = " ".join(options.text)
+    if len(name) <= _NAME_CHARS and "\n" not in name and Path(name).is_file():
+        import shlex
+
+        file = shlex.quote(output.named(name))
+        output.hint(
+            f"{file} is a file here, and only its name was stored. To store its text: "
+            f"memory-mesh store < {file}; to take this back: memory-mesh delete {receipt.id}"
+        )
 
 
 def _content(options: argparse.Namespace) -> str:

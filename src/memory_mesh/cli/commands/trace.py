@@ -124,7 +124,7 @@ def _list(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     )
     if options.json:
         traces: list[Json] = [trace_record(trace) for trace in page]
-        output.say_json({"traces": traces, "cursor": page.cursor})
+        output.say_json({"items": traces, "cursor": page.cursor})
         return 0
     for trace in page:
         began = "" if trace.timestamp is None else iso(trace.timestamp)
@@ -154,7 +154,7 @@ def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> in
     )
     return output.answer(
         [match.record() for match in found],
-        f"[MemoryMesh] {len(found)} similar tasks.",
+        f"[MemoryMesh] {output.counted(len(found), 'similar task')}.",
         *plan_text.match_lines(found),
         as_json=options.json,
     )
@@ -187,7 +187,7 @@ def _import(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int
             "known": list(done.known),
             "faults": [{"name": masked(name), "reason": why} for name, why in done.faults],
         },
-        f"[MemoryMesh] Imported {len(done.stored)} traces, {len(done.known)} already known.",
+        f"[MemoryMesh] Imported {output.counted(len(done.stored), 'trace')}, {len(done.known)} already known.",
         *(
             f"[MemoryMesh] Refused: {output.unbroken(masked(name))}: {output.unbroken(why)}"
             for name, why in done.faults[:_NAMED]

@@ -80,7 +80,7 @@ def _list(options: argparse.Namespace) -> int:
             {"id": memory.id, **memory.frontmatter, "problems": list(problems[memory.id])}
             for memory in found
         ],
-        f"[MemoryMesh] {len(found)} memories with triggers.",
+        f"[MemoryMesh] {output.counted(len(found), 'memory', 'memories')} with triggers.",
         *(
             f"{memory.id}  {output.one_line(memory.title, _LINE)}\n    "
             + output.one_line(", ".join(memory.triggers), _LINE)
@@ -105,7 +105,7 @@ def _find(options: argparse.Namespace) -> int:
         )
     return output.answer(
         [_relevant_json(each) for each in found],
-        f"[MemoryMesh] The task calls up {len(found)} memories.",
+        f"[MemoryMesh] The task calls up {output.counted(len(found), 'memory', 'memories')}.",
         *(
             f"{each.points:>3}  {each.id}  {output.one_line(each.title, _LINE)}\n     "
             + _match_line(each.match)

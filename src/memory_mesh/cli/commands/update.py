@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("no change was given; use for example --content or --tag")
     with (
         cli_options.opened(options) as (mesh, reader),
-        cli_options.looked_up(options.id, reader),
+        cli_options.looked_up(options.id, reader, mesh),
     ):
         if options.propose:
             asked = mesh.propose_update(

@@ -80,7 +80,7 @@ def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     output.progress("")
     output.answer(
         told,
-        f"[MemoryMesh] {done} of {number} namespaces: {_said(total)}.",
+        f"[MemoryMesh] {done} of {output.counted(number, 'namespace')}: {_said(total)}.",
         as_json=options.json,
     )
     return 0 if done == number else 1

@@ -127,7 +127,7 @@ class MemoryLane:
     def _known(self, memory_id: str, scope: Scope | None) -> list[Memory]:
         versions = self._mesh.history(memory_id, scope=scope)
         if not versions or versions[-1].status is Status.DELETED:
-            raise NotFound
+            raise NotFound.of(memory_id)
         return versions
 
     def _observed_again(self, memory_id: str, since: datetime) -> list[datetime]:

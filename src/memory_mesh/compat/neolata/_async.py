@@ -10,7 +10,7 @@ from datetime import datetime
 from os import PathLike
 from types import TracebackType
 
-from memory_mesh._async.threads import Threads
+from memory_mesh._async.threads import AwaitedOnly, Threads
 from memory_mesh.compat.neolata import memory_graph, translate
 from memory_mesh.compat.neolata.hooks import Handler, Writethrough
 from memory_mesh.compat.neolata.memory_graph import Schemas
@@ -32,11 +32,13 @@ from memory_mesh.ports import Clock, Embedder, Sink
 from memory_mesh.typed import Self
 
 
-class MemoryGraph:
+class MemoryGraph(AwaitedOnly):
     """Memories of agents, awaited.
 
     The blocking twin is `memory_mesh.compat.neolata.memory_graph.MemoryGraph`.
     """
+
+    _blocking = "compat.neolata.memory_graph"
 
     def __init__(
         self,

@@ -88,7 +88,7 @@ class GraphView:
                     "agents(), so name its agent first, for example by a search"
                 )
         if not found:
-            raise NotFound
+            raise NotFound.of(memory_id)
         return found[0]
 
     def _reader(self, memory_id: str, *, as_owner: bool = False) -> Scope:

@@ -172,7 +172,10 @@ def importance(value: object) -> float:
     if isinstance(value, str):
         words = ", ".join(IMPORTANCE)
         raise InvalidInput(f"importance must be 0 to 1, or one of {words}, not {shown(value)}")
-    return check_share(value, "importance")
+    try:
+        return check_share(value, "importance")
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; or one of {', '.join(IMPORTANCE)}") from None
 
 
 _CARRIED = (

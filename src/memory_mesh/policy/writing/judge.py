@@ -53,7 +53,9 @@ def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
     if not draft.text.strip():
         return Refuse("the text is empty")
     if len(draft.text) > MEMORY_CHARS:
-        return Refuse(f"the text has {len(draft.text)} characters; the limit is {MEMORY_CHARS}")
+        return Refuse(
+            f"the text has {len(draft.text)} characters; the limit is {MEMORY_CHARS}: split it"
+        )
     known = _known(draft, wording, standing)
     if known is not None:
         return known

@@ -92,4 +92,6 @@ def _copy(value: object, path: str, depth: int, budget: _Budget) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         budget.spend(1)
         return [_copy(item, path, depth + 1, budget) for item in value]
-    raise InvalidInput(f"metadata {path!r} is a {type(value).__name__} that JSON cannot represent")
+    kind = type(value).__name__
+    instead = "value.isoformat()" if hasattr(value, "isoformat") else "text, a number or a list"
+    raise InvalidInput(f"metadata {path!r} is a {kind} that JSON cannot represent; give {instead}")

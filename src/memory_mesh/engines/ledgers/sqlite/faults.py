@@ -158,8 +158,11 @@ def _of_disk(error: OSError, path: Path) -> StoreError | None:
         return None
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return StoreIsFull()
+    file = next((place for place in path.parents if place.is_file()), None)
+    why = error.strerror if file is None else f"{file} is a file"
     return StoreError(
-        f"the store folder {path.parent} cannot be used: {error.strerror}. Check --db-dir."
+        f"the store folder {path.parent} cannot be used: {why}. Name another folder: db_dir, on "
+        "the command line --db-dir, or MEMORY_MESH_DIR."
     )
 
 

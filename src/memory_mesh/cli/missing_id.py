@@ -1,0 +1,49 @@
+"""What to do about an id that names no visible memory; loaded only to say so."""
+
+import difflib
+import re
+import shlex
+
+from memory_mesh.errors import NotFound
+from memory_mesh.model import Scope, Status
+from memory_mesh.sync import MemoryMesh
+
+_LIKE_AN_ID = re.compile(r"\S+[_-]\S*\d\S*")
+_TIME_PART = 17  # characters of an id before its random part: mem_1767225600000
+_SHORTEST = 8  # characters of an id that are looked for
+
+
+def missing(memory_id: str, reader: Scope, mesh: MemoryMesh) -> NotFound:
+    """Returns the error for an id that was not found, with what is most likely meant."""
+    if not _LIKE_AN_ID.fullmatch(memory_id):
+        words = shlex.quote(memory_id)
+        return NotFound(
+            f"{words} is not an id; ids look like mem_1767225600000_0a1b2c. Find the id by words: "
+            f"memory-mesh search {words}"
+        )
+    deleted = mesh.get(memory_id, scope=reader, include=[Status.DELETED])
+    if deleted is not None and deleted.status is Status.DELETED:
+        day = deleted.recorded_from.date().isoformat()
+        return NotFound(
+            f"{memory_id} was deleted on {day}. Look at it: memory-mesh get {memory_id} --deleted; "
+            f"bring it back within 30 days: memory-mesh restore {memory_id}"
+        )
+    where = f" for the project {reader.project}" if reader.project else ""
+    said = f"there is no memory {memory_id}{where}"
+    near = _near(memory_id, reader, mesh)
+    if near is not None:
+        return NotFound(f"{said}. Did you mean {near}?")
+    other = "; to use another project's memory add --project NAME" if where else ""
+    return NotFound(f"{said}. List all memories: memory-mesh list --all-projects{other}")
+
+
+def _near(memory_id: str, reader: Scope, mesh: MemoryMesh) -> str | None:
+    """The id that begins alike, if there is one."""
+    for start in (memory_id, memory_id[:_TIME_PART]):
+        if len(start) >= _SHORTEST:
+            like = start.replace("%", "") + "%"
+            found = mesh.get_all(filter={"id": {"$like": like}}, scope=reader, limit=20)
+            ids = [memory.id for memory in found]
+            if ids:
+                return next(iter(difflib.get_close_matches(memory_id, ids, n=1)), None)
+    return None
