@@ -5,6 +5,7 @@ the shared options, `output` prints; each command is a module that is loaded onl
 """
 
 import atexit
+import codecs
 import gc
 import os
 import sys
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 FAILED, MISUSED, CRASHED = 1, 2, 70  # 70: EX_SOFTWARE of sysexits.h
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as shells report it
+_PLAIN = "memory-mesh-plain"
+_SIGNS = {"…": "...", "·": "-", "“": '"', "”": '"', "→": "->", "█": "#", "×": "x", "—": "-"}  # noqa: RUF001
 _GARBAGE = 100_000  # objects; start-up creates half as many, none of them garbage
 
 
@@ -106,9 +109,27 @@ def _prepare_output(argv: Sequence[str]) -> None:
         from memory_mesh.cli import output
 
         output.as_json(wanted="--json" in argv)
+    codecs.register_error(_PLAIN, _plainly)
+    ascii_only = _locale() in {"C", "POSIX"}
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            told = ascii_only and stream.isatty()  # a pipe gets UTF-8 whatever the terminal shows
+            stream.reconfigure(encoding="ascii" if told else None, errors=_PLAIN)
+
+
+def _locale() -> str:
+    """The locale that the user asked for; an empty text if none."""
+    names = ("LC_ALL", "LC_CTYPE", "LANG")
+    return next((found for name in names if (found := os.environ.get(name))), "")
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """Writes signs of ours in ASCII, and any other character as an escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    shown = (_SIGNS.get(char) or char.encode("ascii", "backslashreplace").decode() for char in lost)
+    return "".join(shown), error.end
 
 
 def _fail(message: str, code: int, kind: str) -> int:

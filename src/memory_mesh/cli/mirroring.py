@@ -11,8 +11,8 @@ from memory_mesh.sync import MemoryMesh
 
 WRITING = frozenset(
     {
-        "store", "update", "delete", "restore", "review", "conflicts", "reflect", "ingest-dir",
-        "import-lane", "import-tables", "dispute", "pin",
+        "store", "evolve", "update", "delete", "restore", "review", "conflicts", "reflect",
+        "ingest-dir", "import-lane", "import-tables", "dispute", "pin",
     }
 )  # fmt: skip
 

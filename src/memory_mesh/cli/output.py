@@ -136,7 +136,10 @@ def _cause_and_hint(message: str) -> tuple[str, str | None]:
 
 def progress(line: str) -> None:
     """Replace the line on a person's terminal that counts along; an empty one ends it."""
-    if sys.stderr is not None and sys.stderr.isatty():
+    if at_terminal() and not _state["json"]:
+        import shutil
+
+        line = one_line(line, shutil.get_terminal_size().columns - 1)  # a second line would stay
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
 
 

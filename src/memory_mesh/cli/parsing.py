@@ -25,6 +25,7 @@ GROUPS = {
         "context": "print the memories for a prompt, under a budget of tokens",
         "get": "show one memory",
         "list": "list memories, newest first",
+        "evolve": "store a newer statement; what it contradicts is superseded",
         "update": "change a memory; its earlier versions are kept",
         "pin": "pin or unpin a memory",
         "delete": "hide a memory; it can be restored for 30 days",
@@ -53,6 +54,7 @@ GROUPS = {
         "trigger": "test triggers, list them, and show what a task calls up",
     },
     "connect": {
+        "link": "link one memory to another, or remove such a link",
         "links": "show the links of a memory, what they lead to, and ways between memories",
         "clusters": "show groups of memories that links hold together",
         "graph": "draw what a memory is linked to, or what superseded what",
@@ -91,12 +93,12 @@ GROUPS = {
         "completion": "print a completion script for a shell",
     },
 }
-_SHOWN = ("help", "version")  # they have no module: `--help` and `--version` do it
+SHOWN = ("help", "version")  # they have no module: `--help` and `--version` do it
 COMMANDS = {
     name: summary
     for group in GROUPS.values()
     for name, summary in group.items()
-    if name not in _SHOWN
+    if name not in SHOWN
 }
 ALIASES = {
     "add": "store",
@@ -106,6 +108,7 @@ ALIASES = {
     "show": "get",
     "ls": "list",
     "edit": "update",
+    "supersede": "evolve",
     "rm": "delete",
     "forget": "delete",
     "why": "explain",
@@ -137,7 +140,7 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     if name is None:
         _without_command(words)
     name = ALIASES.get(name, name)
-    if name in _SHOWN:
+    if name in SHOWN:
         name, words = _shown(name, words)
     if name not in COMMANDS:
         raise UsageError(_unknown(name))
@@ -268,7 +271,7 @@ def _shown(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
     if name == "version":
         _without_command(["--version", *words])
     command, _ = _split(words)
-    if command is None or command in _SHOWN:
+    if command is None or command in SHOWN:
         _without_command(["--help"])
     return ALIASES.get(command, command), ["--help"]
 
@@ -305,7 +308,7 @@ def _sentence(name: str) -> str:
 def _unknown(name: str) -> str:
     from memory_mesh.cli.misuse import near
 
-    meant = near(name, [*COMMANDS, *ALIASES, *_SHOWN])
+    meant = near(name, [*COMMANDS, *ALIASES, *SHOWN])
     hint = f"did you mean {ALIASES.get(meant, meant)}?" if meant else f"see: {PROGRAM} help"
     return f"unknown command {name!r}; {hint}"
 

@@ -51,7 +51,7 @@ IMPORT_LOCK = ".import.lock"  # of one store: imports come one after another
 _LEFT = re.compile(r".+\.[0-9a-f]{12}\.partial(-wal|-shm|-journal)?")  # no namespace ends so
 _TOLD_EVERY = 10_000  # rows
 _SHOWN = 5  # flaws that a message names
-Progress = Callable[[int], None]  # rows so far
+Progress = Callable[[int, int], None]  # rows so far, and of how many
 
 
 def export_archive(
@@ -70,7 +70,6 @@ def export_archive(
     _check_namespace(store, namespace)
     if target.exists():
         raise InvalidInput(f"{target} is there already; name another file, or remove it first")
-    tell = _Told(progress)
     with dumping.snapshot(store, namespace) as db:
         found = dumping.flaws(db)
         if found:
@@ -94,6 +93,7 @@ def export_archive(
             with_vectors=with_vectors,
             tables=tuple(_measured(db, layout) for layout in layouts),
         )
+        tell = _Told(progress, manifest)
         _write(target, manifest, lambda layout: _lines(db, layout, tell), layouts)
     return Exported(
         file=str(target),
@@ -133,7 +133,7 @@ def import_archive(
             named = places / namespace_places.file_name(namespace)
             new = named.with_suffix(f".{os.urandom(6).hex()}{PARTIAL}")
             try:
-                mark = _filled(new, reader, namespace, places, _Told(progress))
+                mark = _filled(new, reader, namespace, places, _Told(progress, manifest))
                 with placing.place_held(places, namespace) as path:
                     _refuse_filled(path, namespace)
                     publish(new, path)
@@ -319,10 +319,11 @@ def _listed(flaws: Sequence[str]) -> str:
 class _Told:
     """Counts rows, and tells the caller now and then."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: Progress | None, manifest: Manifest) -> None:
         self._progress, self._rows = progress, 0
+        self._all = sum(table.rows for table in manifest.tables)
 
     def __call__(self) -> None:
         self._rows += 1
         if self._progress is not None and self._rows % _TOLD_EVERY == 0:
-            self._progress(self._rows)
+            self._progress(self._rows, self._all)

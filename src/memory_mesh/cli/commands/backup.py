@@ -5,6 +5,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed
+from memory_mesh.cli.progress import Telling
 from memory_mesh.errors import MeshError
 from memory_mesh.model import Json
 from memory_mesh.model.safekeeping import Backup, Kept
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         cli_options.mesh_of(options).config.db_dir,  # nothing is opened until a mesh is used
         Path(options.to).expanduser(),
         keep=options.keep,
-        tell=output.progress,
+        tell=Telling(),
     )
     lines = [completed(line, options) for line in _lines(done)]
     output.answer(_plain(done), *lines, as_json=options.json)

@@ -70,7 +70,8 @@ def _summary(pack: "Pack") -> str:
     """One line about the pack: how full it is, and what was left out."""
     if not pack and not pack.left_out:
         return "[MemoryMesh] Nothing is relevant enough."
-    kept = f"{output.counted(len(pack), 'memory', 'memories')}, {pack.tokens} of {pack.max_tokens} tokens"
+    count = output.counted(len(pack), "memory", "memories")
+    kept = f"{count}, {pack.tokens} of {pack.max_tokens} tokens"
     reasons = [one.by.value for one in pack.left_out]
     left = ", ".join(f"{reasons.count(by)} by {by}" for by in dict.fromkeys(reasons))
     return f"[MemoryMesh] {kept}; left out: {left or 'nothing'}."

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.cli.progress import Counting
 from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh export memories.tar.gz"
@@ -28,14 +29,15 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             "an archive is a file of its own, and is not written to standard output: give --to FILE"
         )
+    counting = Counting("rows")
     done = export_archive(
         store_folder.folder_of(options),
         store_folder.namespace_of(options),
         Path(options.to).expanduser(),
         with_vectors=options.with_vectors,
-        progress=lambda rows: output.progress(f"{rows} rows …"),
+        progress=counting,
     )
-    output.progress("")
+    counting.end()
     name = shown_namespace(done.namespace)
     return output.answer(
         {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
+from memory_mesh.cli.progress import Counting
 from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_of
 
 EXAMPLE = "memory-mesh import memories.tar.gz"
@@ -27,13 +28,14 @@ def run(options: argparse.Namespace) -> int:
     into = store_folder.named_namespace(options)
     if options.into is not None:
         into = check_plain_namespace(options.into)
+    counting = Counting("rows")
     done = import_archive(
         store_folder.folder_of(options),
         Path(options.source).expanduser(),
         into=into,
-        progress=lambda rows: output.progress(f"{rows} rows …"),
+        progress=counting,
     )
-    output.progress("")
+    counting.end()
     name = shown_namespace(done.namespace)
     code = output.answer(
         {

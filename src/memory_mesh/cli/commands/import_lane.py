@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.progress import Counting
 from memory_mesh.compat.lane.memory_lane import LaneSettings
 from memory_mesh.model import Channel, Json
 
@@ -28,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         done = bring_in_lane(
             mesh,
             Path(options.path).expanduser(),
-            progress=lambda count: output.progress(f"{count} rows …"),
+            progress=Counting("rows"),
         )
     counts: dict[str, Json] = {name: getattr(done, name) for name in _COUNTS}
     if options.json:

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Json
 from memory_mesh.typed import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
             mesh,
             Path(options.path).expanduser(),
             trusted=options.trusted,
-            progress=lambda count: output.progress(f"{count} rows …"),
+            progress=Counting("rows"),
         )
     if options.json:
         refusals: list[Json] = [list(refusal) for refusal in done.refusals]

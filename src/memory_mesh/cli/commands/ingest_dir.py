@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.progress import Counting
 from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
 from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
-from memory_mesh.process.files import Skipped, shown, texts
+from memory_mesh.process.files import Skipped, paths, shown, texts
 from memory_mesh.process.keys import key_for
 
 EXAMPLE = "memory-mesh ingest-dir docs --extension .md --recursive"
@@ -73,7 +74,9 @@ def run(options: argparse.Namespace) -> int:
         raise NotFound(f"the folder or file {root} does not exist")
     endings = [_ending(extension) for extension in options.extension or ()]
     found = texts(root, endings, recursive=options.recursive)
-    tally = _Tally()
+    tally, counting = _Tally(), Counting("files")
+    if output.at_terminal():
+        counting = Counting("files", len(paths(root, endings, recursive=options.recursive)))
     with cli_options.opened(options, meaning=True, channel=Channel.FILE) as (mesh, reader):
         scope = Scope(None if options.for_all else reader.project, None, None)
         with_text = _with_text(found.found, tally.empty)
@@ -81,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         for batch in _batches(items):
             for item, receipt in zip(batch, mesh.add_many(batch), strict=True):
                 tally.count(str(item["source_ref"]), receipt)
-            output.progress(f"{tally.total} files …")
+            counting(tally.total)
     return _report(tally, found.skipped, as_json=options.json)
 
 
@@ -143,9 +146,8 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
         output.say_json(_plain(tally, skipped))
         return code
     output.progress("")
-    output.say(
-        f"[MemoryMesh] Ingested {output.counted(tally.stored, 'file')}, {tally.known} already known."
-    )
+    count = output.counted(tally.stored, "file")
+    output.say(f"[MemoryMesh] Ingested {count}, {tally.known} already known.")
     named = ordinary | failed
     left = {
         "ignored": skipped.ignored,

@@ -1,12 +1,12 @@
 """`memory-mesh models`."""
 
 import argparse
-import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 from memory_mesh.cli import output
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.cli.progress import Counting
 from memory_mesh.config import Config, load
 from memory_mesh.engines import model_files
 from memory_mesh.formats.terminal import safe_text
@@ -15,7 +15,6 @@ from memory_mesh.process import extras
 
 EXAMPLE = "memory-mesh models pull"
 _MEGABYTE = 1_000_000
-_PAUSE = 0.1  # seconds between two updates of the progress line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,12 +46,12 @@ def run(options: argparse.Namespace) -> int:
         return _list(config, as_json=options.json)
     if options.action == "pull":
         name = options.what or model_files.DEFAULT
-        done = model_files.pull(name, folder, base_url=options.base_url, progress=_Progress())
+        done = model_files.pull(name, folder, base_url=options.base_url, progress=_shown())
     else:
         if options.what is None:
             raise UsageError("name the folder: memory-mesh models install FOLDER")
         source = Path(options.what).expanduser()
-        done = model_files.install(source, folder, name=options.name, progress=_Progress())
+        done = model_files.install(source, folder, name=options.name, progress=_shown())
     told = f"{done.name} is installed in {done}"
     runs = extras.is_installed("onnxruntime")
     return output.answer(
@@ -111,19 +110,15 @@ def _remedy(name: str) -> str:
     return f"download it: memory-mesh models pull {name}"
 
 
-class _Progress:
-    """Prints a progress line, on a terminal only."""
+def _shown() -> Callable[[str, int, int | None], None]:
+    """What counts the megabytes of each file along, on a terminal only."""
+    files: dict[str, Counting] = {}
 
-    def __init__(self) -> None:
-        self._last = 0.0
+    def tell(name: str, done: int, total: int | None) -> None:
+        before = f"{safe_text(name)}: "
+        counting = files.setdefault(name, Counting("MB", before=before))
+        counting(done // _MEGABYTE, None if total is None else -(-total // _MEGABYTE))
+        if done == total:
+            counting.end()
 
-    def __call__(self, name: str, done: int, total: int | None) -> None:
-        if sys.stderr is None or not sys.stderr.isatty():
-            return
-        finished = done == total
-        if not finished and time.monotonic() < self._last + _PAUSE:
-            return
-        self._last = time.monotonic()
-        of = f" of {total / _MEGABYTE:.1f}" if total else ""
-        line = f"\r{safe_text(name)}: {done / _MEGABYTE:.1f}{of} MB\x1b[K"
-        print(line, end="\n" if finished else "", file=sys.stderr, flush=True)
+    return tell

@@ -7,6 +7,7 @@ from pathlib import Path
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.commands.backup import described
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.cli.progress import Telling
 from memory_mesh.errors import NotAllowed
 from memory_mesh.model import Json
 from memory_mesh.model.safekeeping import Restored
@@ -73,7 +74,7 @@ def _whole(options: argparse.Namespace) -> int:
         replace=options.replace,
         known=config.db_dir,
         allow_network=config.allow_network_folder,
-        tell=output.progress,
+        tell=Telling(),
     )
     return output.answer(_plain(done), *_lines(done), as_json=options.json)
 

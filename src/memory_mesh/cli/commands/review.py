@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         waiting = mesh.awaiting_review(limit=options.limit, scope=reader, as_owner=options.as_owner)
     return output.answer(
         [_plain(item) for item in waiting],
-        f"[MemoryMesh] {len(waiting)} wait for review.",
+        f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review.",
         *map(_line, waiting),
         as_json=options.json,
     )

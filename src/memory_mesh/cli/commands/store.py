@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, *, evolve: bool = False) -> int:
     """Stores the memory and prints its id."""
     content = _content(options)
     said, metadata = cli_options.details_of(options), cli_options.metadata_of(options) or {}
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         if "agent_id" in mesh.config.origins and "source" not in metadata:
             metadata["source"] = mesh.config.agent_id  # a setting: it does not say who speaks
             said["source_kind"] = kind_said(options.role, options.speaker) or _USER
-        receipt = mesh.add(content, metadata, **said)
+        receipt = (mesh.evolve if evolve else mesh.add)(content, metadata, **said)
     if receipt.outcome is Outcome.REFUSED:
         if output.on_terminal():
             output.tell([f"the refusal is on record, see: memory-mesh explain {receipt.block_id}"])

@@ -187,7 +187,8 @@ def _import(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int
             "known": list(done.known),
             "faults": [{"name": masked(name), "reason": why} for name, why in done.faults],
         },
-        f"[MemoryMesh] Imported {output.counted(len(done.stored), 'trace')}, {len(done.known)} already known.",
+        f"[MemoryMesh] Imported {output.counted(len(done.stored), 'trace')}, "
+        f"{len(done.known)} already known.",
         *(
             f"[MemoryMesh] Refused: {output.unbroken(masked(name))}: {output.unbroken(why)}"
             for name, why in done.faults[:_NAMED]

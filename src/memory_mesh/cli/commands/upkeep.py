@@ -5,6 +5,7 @@ from collections import Counter
 
 from memory_mesh.cli import every_namespace, options as cli_options, output
 from memory_mesh.cli.advice import completed, option
+from memory_mesh.cli.progress import Counting
 from memory_mesh.errors import StoreError
 from memory_mesh.model import Json, UpkeepReport
 from memory_mesh.sync import MemoryMesh
@@ -103,7 +104,8 @@ def _tried(
 def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> dict[str, int]:
     """Works on one namespace; returns what was done, by name."""
     rebuilt = mesh.rebuild_terms() if options.rebuild_terms else 0
-    report = mesh.upkeep(progress=lambda count: output.progress(f"{where}embedded {count} …"))
+    waiting = sum(state.pending for state in mesh.stats().spaces) if output.at_terminal() else None
+    report = mesh.upkeep(progress=Counting("texts embedded", waiting, before=where))
     bodies = mesh.rebuild_index() if options.rebuild_index else list(report.bodies)
     return {
         "reindexed": rebuilt + report.reindexed,

@@ -5,6 +5,7 @@ import argparse
 from memory_mesh.cli import every_namespace, options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.cli.progress import Counting
 from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Verification
@@ -69,6 +70,7 @@ def _all(options: argparse.Namespace) -> int:
         told: list[Json] = []
         wrong: list[str] = []
         count = 0
+        counting = Counting("namespaces")
         for name, view in every_namespace.views(mesh, options.after):
             found = view.verify()
             count += 1
@@ -76,8 +78,11 @@ def _all(options: argparse.Namespace) -> int:
             if options.json:
                 told.append(_plain(name, found))
             else:
+                counting.end()
                 part = "" if name == usual else _option_of(name)
                 _show(name, found, options, part, counts=False)
+            counting(count)
+        counting.end()
         if not count and options.after is None:
             raise _no_store(mesh)
     if options.json:
