@@ -25,6 +25,8 @@ from tests.faults.secrets import Walk
 _ID = "mem_1767225600000_0a1b2c"
 VARIANTS: Mapping[str, Sequence[Sequence[str]]] = {  # of commands that take an action or need more
     "store": (["--content", "a text"],),
+    "evolve": (["--content", "a text"],),
+    "link": (["MEMORY", "RIVAL"],),
     "search": (["door"],),
     "context": (["door"],),
     "get": (["--id", "MEMORY"],),

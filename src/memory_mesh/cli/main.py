@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FAILED, MISUSED, CRASHED = 1, 2, 70  # 70: EX_SOFTWARE of sysexits.h
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as shells report it
 _PLAIN = "memory-mesh-plain"
-_SIGNS = {"…": "...", "·": "-", "“": '"', "”": '"', "→": "->", "█": "#", "×": "x", "—": "-"}  # noqa: RUF001
+_SIGNS = dict(zip("…·“”’–—→█×✓✗", ("...", *'-""\'--', "->", *"#x+x"), strict=True))  # noqa: RUF001
 _GARBAGE = 100_000  # objects; start-up creates half as many, none of them garbage
 
 

@@ -269,6 +269,9 @@ def _split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
 def _shown(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
     """What `help [COMMAND]` and `version` ask for, as options ask for it."""
     if name == "version":
+        if "--json" in words:
+            print(f'{{"version": "{__version__}"}}')
+            raise SystemExit(0)
         _without_command(["--version", *words])
     command, _ = _split(words)
     if command is None or command in SHOWN:
@@ -292,12 +295,27 @@ def _overview() -> str:
     width = max(map(len, COMMANDS))
     lines: list[str] = []
     for group, commands in GROUPS.items():
-        lines += [f"{group}:", *(f"  {name:<{width}}  {told}" for name, told in commands.items())]
+        lines.append(f"{group}:")
+        for name, told in commands.items():
+            lines += _fitted(f"  {name:<{width}}  {told}", indent=width + 4)
         lines.append("")
     also = ", ".join(f"{short} ({name})" for short, name in ALIASES.items())
     example = f'example:\n  {PROGRAM} store "The user prefers dark themes"'
     more = f"See {PROGRAM} help <command> for the options of a command."
-    return "\n".join([*lines, f"also: {also}", "", example, "", more])
+    return "\n".join([*lines, *_fitted(f"also: {also}", indent=2), "", example, "", more])
+
+
+def _fitted(line: str, indent: int) -> list[str]:
+    """A line in the width of the terminal; as it is where there is none."""
+    import shutil
+    import sys
+
+    if sys.stdout is None or not sys.stdout.isatty():
+        return [line]
+    import textwrap
+
+    columns = max(indent + 10, shutil.get_terminal_size().columns - 1)
+    return textwrap.wrap(line, columns, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def _sentence(name: str) -> str:

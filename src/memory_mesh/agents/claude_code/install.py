@@ -127,4 +127,4 @@ def server_line(commands: Commands) -> str:
     server: dict[str, Json] = {"command": str(commands.mcp), "args": []}
     if commands.settings:
         server["env"] = dict(commands.settings)
-    return json.dumps({"mcpServers": {"memory": server}}, ensure_ascii=False)
+    return json.dumps({"mcpServers": {"memory-mesh": server}}, ensure_ascii=False)

@@ -9,6 +9,7 @@ from memory_mesh.model import Json, Memory, record
 
 EXAMPLE = "memory-mesh list --limit 20 --filter \"type = 'preference'\""
 _WIDEST_TYPE = 16
+_NARROWEST = 20  # columns of a text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,5 +50,9 @@ def _align(memories: Sequence[Memory]) -> None:
     for memory, type_ in zip(memories, types, strict=True):
         day = f"{memory.created.astimezone():%Y-%m-%d %H:%M}"
         left = columns - len(memory.id) - len(day) - width - 6
-        text = output.one_line(memory.text, max(left, 20))
-        print(f"{output.bold(memory.id)}  {output.dim(day)}  {type_:<{width}}  {text}")
+        text = output.one_line(memory.text, max(left, _NARROWEST))
+        if left >= _NARROWEST:
+            print(f"{output.bold(memory.id)}  {output.dim(day)}  {type_:<{width}}  {text}")
+        else:  # a narrow terminal: the text stands below
+            print(f"{output.bold(memory.id)}  {output.dim(day[:10])}")
+            print(f"  {output.one_line(memory.text, max(columns - 4, _NARROWEST))}")

@@ -113,18 +113,20 @@ def _for_person(
         output.say("Nothing was found.")
     if options.explain:
         output.say(f"\n{_explanation(hits)}")
-    output.hint("")
-    _hints(hits, told)
+    _hints(hits, told, apart=True)
     return 0
 
 
-def _hints(hits: Hits, told: list[str]) -> None:
+def _hints(hits: Hits, told: list[str], *, apart: bool = False) -> None:
     """Prints what could help, on a terminal only."""
-    if hits.explanation.to_reindex:
-        output.hint(output.reindex_hint(hits.explanation.to_reindex))
+    hints = list(told)
     if hits and hits.explanation.below:
-        output.hint(_more_below(hits.explanation))
-    for line in told:
+        hints.insert(0, _more_below(hits.explanation))
+    if hits.explanation.to_reindex:
+        hints.insert(0, output.reindex_hint(hits.explanation.to_reindex))
+    if hints and apart:
+        hints.insert(0, "")
+    for line in hints:
         output.hint(line)
 
 

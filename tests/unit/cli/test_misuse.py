@@ -1,0 +1,45 @@
+"""What argparse says, in words for a person."""
+
+import pytest
+
+from memory_mesh.cli import parsing
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["serach", "tea"], "unknown command 'serach'; did you mean search?"),
+        (["hlep"], "unknown command 'hlep'; did you mean help?"),
+        (["remembr", "tea"], "unknown command 'remembr'; did you mean store?"),
+        (["--db-dri", "x", "list"], "unknown option --db-dri before the command; did you mean"),
+        (["search", "tea", "--limt", "3"], "unknown option --limt; did you mean --limit?"),
+        (["search", "tea", "--min", "3"], "unknown option --min; did you mean --min-relevance?"),
+        (["search", "tea", "--limit", "x"], "--limit takes a whole number, not 'x'."),
+        (["search", "tea", "--limit"], "--limit needs a value."),
+        (["search"], "WORDS is missing; for example: memory-mesh search "),
+        (["rate", "mem_1_a"], "give --helpful or --not-helpful; for example: memory-mesh rate "),
+        (["rate", "mem_1_a", "--helpful", "--not-helpful"], "exclude each other; give one"),
+        (["list", "--include", "archivd"], "not 'archivd'; did you mean archived?"),
+        (["get", "mem_1_a", "mem_2_b"], "unexpected words: mem_2_b."),
+        (["export"], "give a FILE. See: memory-mesh export --help"),
+        (["export", "a", "--to", "b"], "give the FILE once."),
+    ],
+)
+def test_a_wrong_command_line_says_what_to_type(words: list[str], told: str) -> None:
+    with pytest.raises(parsing.UsageError) as refused:
+        parsing.read(words)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["import", "a.tar.gz"], "source", "a.tar.gz"),
+        (["import", "--from", "a.tar.gz"], "source", "a.tar.gz"),
+        (["export", "a.tar.gz"], "to", "a.tar.gz"),
+        (["backup", "folder"], "to", "folder"),
+    ],
+)
+def test_a_file_or_folder_needs_no_option(words: list[str], name: str, value: str) -> None:
+    _, options = parsing.read(words)
+    assert getattr(options, name) == value
