@@ -15,6 +15,7 @@ from tests.surface.command import CommandLine
 FOLDER = Path(__file__).parent.parent / "golden"
 _ID = re.compile(r"mem_\d+_[0-9a-f]{6}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_DAY = re.compile(r"(?<=deleted on )\d{4}-\d\d-\d\d")
 _SCORE = re.compile(r"(?<=\[IMPORTANCE: )(?:0\.\d\d|1\.00)(?=\])")
 
 
@@ -29,6 +30,7 @@ def check(name: str, cli: CommandLine, commands: Sequence[Sequence[str]]) -> Non
             ids.setdefault(id_, f"{{MEMORY_{len(ids) + 1}}}")
     shown = _ID.sub(lambda found: ids[found[0]], transcript)
     shown = _SCORE.sub("{SCORE}", _TIME.sub("{TIME}", shown.replace(str(cli.store), "{STORE}")))
+    shown = _DAY.sub("{DAY}", shown)
     if os.environ.get("UPDATE_GOLDEN") == "1":
         path.parent.mkdir(exist_ok=True)
         path.write_text(shown, encoding="utf-8")

@@ -321,8 +321,8 @@ def test_store_reads_standard_input(cli: CommandLine) -> None:
     assert done.code == 0
     assert json.loads(cli("list", "--json").out)["items"][0]["content"] == "from a pipe, ünd more"
     wrong = cli("store", "--content", "-", stdin=b"\xff\xfe")
-    said = "[MemoryMesh Error] standard input is not UTF-8 text; convert it to UTF-8\n"
-    assert (wrong.code, wrong.err) == (1, said)
+    said = "standard input is not UTF-8 text. Give a text, or convert it: iconv -t UTF-8"
+    assert (wrong.code, wrong.err) == (1, f"[MemoryMesh Error] {said}\n")
 
 
 def test_store_keeps_every_detail(cli: CommandLine) -> None:
@@ -432,7 +432,7 @@ def test_verify_says_what_it_checked_and_fails_on_a_finding(cli: CommandLine) ->
     wrong = cli("verify", "--against", str(mark), "--json")
     assert wrong.code == 1
     assert json.loads(wrong.out)["ok"] is False
-    assert wrong.err.startswith("[MemoryMesh Error] 1 finding in the namespace default. ")
+    assert json.loads(wrong.err)["error"]["message"] == "1 finding in the namespace default"
     assert "\n  wrong " in cli("verify", "--against", str(mark)).out
 
 

@@ -258,7 +258,7 @@ def _split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
             from memory_mesh.cli.misuse import near
 
             meant = near(word.partition("=")[0], sorted(_VALUED | _FLAGS))
-            hint = f"did you mean {meant}?" if meant else "put it behind the command."
+            hint = f"did you mean {meant}?" if meant else "options of a command stand behind it."
             raise UsageError(
                 f"unknown option {word} before the command; {hint} See: {PROGRAM} --help"
             )
