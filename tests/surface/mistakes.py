@@ -31,6 +31,8 @@ _ID = re.compile(r"mem_\d{13}_[0-9a-f]{6}")
 _PROCESS = re.compile(r"(?<=process )\d+")
 _BLOCK = re.compile(r"yamo_\w+_\d{13}_[0-9a-f]{6}")
 _KEY = re.compile(r"[0-9a-f]{32}")
+_KEY_NAME = re.compile(r"(?<=the key )[0-9a-f]{8}")
+_WAITED = re.compile(r"(?<=waited )[\d.]+ s")
 _DAY = re.compile(r"20\d\d-\d\d-\d\d(?:[T ][\d:.]+Z?)?")
 _MISSING = ("httpx", "numpy", "onnxruntime", "openai", "safetensors", "tokenizers", "wordllama")
 _HOLD = """
@@ -75,7 +77,7 @@ def typed(mistake: Mistake, home: Path) -> Answer:
         "PYTHONPATH": str(ROOT),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
-    shell = ("sh", "-c", line)
+    shell: tuple[str, ...] = ("sh", "-c", line)
     if mistake.before == "read only":
         shell = (sys.executable, "-m", "tests.surface.mistakes", str(home), line)
     done = CommandLine(home, shell, variables).on_terminal()
@@ -153,7 +155,8 @@ def _steady(text: str, home: Path, first: str) -> str:
     shown = _ID.sub(
         lambda found: found[0] if found[0] in _KNOWN else "mem_1767225600001_3d4e5f", shown
     )
-    shown = _KEY.sub("0123456789abcdef", shown)
+    shown = _KEY.sub("0123456789abcdef", _KEY_NAME.sub("01234567", shown))
+    shown = _WAITED.sub("0.2 s", shown)
     shown = _BLOCK.sub("yamo_change_1767225600002_6a7b8c", _PROCESS.sub("4711", shown))
     return "\n".join(line.rstrip() for line in _DAY.sub("2026-01-01", shown).splitlines()).strip()
 
@@ -165,6 +168,7 @@ def _prepare(home: Path, before: str) -> str:
     (home / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00")
     with MemoryMesh(db_dir=home / "store", embedder="none") as mesh:
         first = mesh.add("The user prefers dark themes for the night", kind="preference").id
+        assert first is not None
         mesh.add("Deploys run on Fridays")
         mesh.add("Write to ada@example.org")
         if before == "deleted":
@@ -184,7 +188,6 @@ def _prepare(home: Path, before: str) -> str:
             mesh.add("Write to ada@example.org")
         (other,) = {*key.parent.glob("*.key")} - {key}
         key.write_bytes(other.read_bytes())
-    assert first is not None
     return first
 
 

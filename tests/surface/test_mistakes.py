@@ -1,32 +1,63 @@
 """Forty mistakes of a new user: each answer names the cause and the next step."""
 
 import os
-from pathlib import Path
+import re
 
 import pytest
 
 from tests.surface import mistakes
 
 LISTED = mistakes.listed()
+# The mistake is noticed and hinted at, but what was typed is a valid command or call.
+VALID = {
+    "The name of a file instead of its text",
+    "A typo in the name of a filter's field",
+    "A threshold that nothing reaches",
+    "The folder of the store misspelled",
+    "A user who has no memories",
+    "A text of eight million characters",
+}
+# What tells the next step: a command, an option, what is allowed, or what was meant.
+NEXT = re.compile(
+    r"memory-mesh |[Dd]id you mean|--[a-z]|must be|pip install|Use |use |write |Open a new|awaited|"
+    r"for_user|give |Give |split it|Retry|MEMORY_MESH_"
+)
 
 
-def test_the_answers_are_those_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))  # the stores are made by this process, too
-    answers = answered(tmp_path)
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> list[mistakes.Answer]:
+    folder = tmp_path_factory.mktemp("mistakes")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HOME", str(folder))  # the stores are made by this process, too
+        in_python = iter(mistakes.in_python([each for each in LISTED if each.python], folder))
+        found = []
+        for number, mistake in enumerate(LISTED, start=100):
+            if mistake.python:
+                found.append(next(in_python))
+                continue
+            home = folder / str(number)
+            home.mkdir()
+            found.append(mistakes.typed(mistake, home))
+    return found
+
+
+def test_the_page_shows_the_answers(answers: list[mistakes.Answer]) -> None:
     made = mistakes.page(LISTED, answers)
     if os.environ.get("UPDATE_GOLDEN") == "1":
         mistakes.PAGE.write_text(made, encoding="utf-8")
     assert made == mistakes.PAGE.read_text(encoding="utf-8")
 
 
-def answered(folder: Path) -> list[mistakes.Answer]:
-    in_python = iter(mistakes.in_python([each for each in LISTED if each.python], folder))
-    answers = []
-    for number, mistake in enumerate(LISTED, start=100):
-        if mistake.python:
-            answers.append(next(in_python))
-            continue
-        home = folder / str(number)
-        home.mkdir()
-        answers.append(mistakes.typed(mistake, home))
-    return answers
+def test_every_answer_names_a_next_step_and_none_is_a_traceback(
+    answers: list[mistakes.Answer],
+) -> None:
+    assert len(LISTED) == 40
+    for mistake, answer in zip(LISTED, answers, strict=True):
+        assert NEXT.search(answer.text), mistake.title
+        assert "Traceback" not in answer.text, mistake.title
+        assert "bug in memory-mesh" not in answer.text, mistake.title
+        if mistake.type:
+            failed = answer.code in {1, 2}
+        else:
+            failed = re.match(r"(memory_mesh\.errors\.\w+|TypeError): ", answer.text) is not None
+        assert failed is (mistake.title not in VALID), mistake.title
