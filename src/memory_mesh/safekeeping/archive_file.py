@@ -126,7 +126,8 @@ def _check_seal(path: Path) -> None:
         if rest < 0 or not seal.startswith(_SEAL_HEAD):
             raise InvalidInput(
                 f"{path} is no archive of memory-mesh, or its end is missing. Copy it again from "
-                "where it was made, or export it there again"
+                "where it was made, or export it there again; "
+                "files of text are stored by: memory-mesh ingest-dir"
             )
         file.seek(0)
         while rest and (part := file.read(min(_PART, rest))):
