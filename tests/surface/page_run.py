@@ -4,10 +4,12 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
 import sys
+import sysconfig
 import termios
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,6 +23,7 @@ from tests.surface.page_text import Block
 COLUMNS = 80
 PATIENCE = 20  # seconds that a block may be silent
 HOME = "/home/you"  # what the pages call the home
+PACKAGES = f"{HOME}/.venv/lib/python3.11/site-packages"
 _END = re.compile(rb"\x01(\d+)\x01\r?\n")
 _OFFLINE = """\
 import socket
@@ -190,11 +193,11 @@ class Page:
         path.write_text(page_text.filled(command, self._ids), encoding="utf-8")
         restore = f'(exit "${{code:-0}}"); . {path} </dev/null; code=$?'
         said, code = self._process("bash")(f"{restore}; printf '\\001%s\\001\\n' $code")
-        return re.sub(r"(?m)^.*\r(?=.)", "", said), code  # what a line of progress left
+        return re.sub(r"(?m)^.*\r(?:\x1b\[K)?", "", said), code  # a line of progress is gone
 
     def _settled(self, said: str, shown: str) -> str:
         """What the page shows, if it agrees with what was said; else what was said."""
-        said = said.replace(str(self.home), HOME)
+        said = said.replace(str(self.home), HOME).replace(sysconfig.get_path("purelib"), PACKAGES)
         if not page_text.agrees(said, shown):
             return page_text.filled(said, {run: page for page, run in self._ids.items()})
         self._ids.update(page_text.standing_for(said, shown))
@@ -204,8 +207,9 @@ class Page:
         if name not in self._processes:
             command = {
                 "bash": ["bash", "--norc", "--noprofile"],
-                "python": [sys.executable, "-u", str(self._folder / "guard/blocks.py")],
+                "python": ["python", "-u", str(self._folder / "guard/blocks.py")],
             }[name]
+            command[0] = shutil.which(command[0], path=self._variables["PATH"]) or command[0]
             self._processes[name] = Process(
                 command, self.home, self._variables, terminal=name == "bash"
             )

@@ -29,16 +29,16 @@ _FENCE = re.compile(r"(?ms)^( *)(```+|~~~+) *(\w*) *([^\n]*)\n(.*?)^ *\2 *$")
 _TITLE = re.compile(r'title="([^"]+)"')
 _HEX = "[0-9a-f]"
 NAMED = re.compile(  # told apart from each other: each stands for one that a run printed
-    rf"\b(?:mem|prop|inj|conf|ep|trace|skill|blk|block|les)_\w*?\d{{10,}}_{_HEX}{{6,}}"
+    rf"\b[a-z]+(?:_[a-z]+)*_\d{{13}}_{_HEX}{{6}}\b"
     rf"|\b(?:memories-|[A-Z]+_){_HEX}{{12}}\b"
-    rf"|\b\d{{8}}T\d{{6}}Z|\b{_HEX}{{32,64}}\b"
+    rf"|\b\d{{8}}T\d{{6}}Z|\b{_HEX}{{32,64}}\b|\b{_HEX}{{8}}(?=  made )"
 )
 SAME = (  # what they are called, and how they look
     ("id or stamp", NAMED),
     ("time", re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)?)?")),
     ("age", re.compile(r"just now|\d+ seconds? ago|a minute ago")),
     ("duration", re.compile(r"\b\d+(?:\.\d+)? ?m?s\b")),
-    ("size on disk", re.compile(r"\b[\d.,]+ (?:bytes|KB|MB|GB)\b")),
+    ("size on disk", re.compile(r"\b[\d.,]+ (?:bytes|KB|MB|GB)\b|(?<=Bytes).*: \d+")),
 )
 
 

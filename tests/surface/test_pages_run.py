@@ -27,7 +27,8 @@ PAGES = [
 
 def embedder_of(text: str) -> str:
     """What a page installs: a page that asks for an extra with vectors runs with them."""
-    return "" if re.search(r"\[[a-z,]*\blocal\b", text) else "none"
+    typed = re.findall(r"(?m)^\$ (pip install .*)$", text)
+    return "" if any("local" in command for command in typed) else "none"
 
 
 @pytest.fixture

@@ -136,6 +136,7 @@ def _fail(message: str, code: int, kind: str) -> int:
     from memory_mesh.cli import output
     from memory_mesh.policy.privacy import masked
 
+    output.end_progress()
     output.say_error(masked(message), kind)
     return code
 

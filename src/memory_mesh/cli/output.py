@@ -15,6 +15,7 @@ _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _COLOURS = {"red": "\x1b[31m", "green": "\x1b[32m", "yellow": "\x1b[33m"}
 NAMED = 5  # names that a line lists
 _LINE = 80  # columns of a text in a listing
+_COUNTING: list[str] = []  # the line of `progress` that stands on the terminal
 _WIDE = 2  # columns of an East Asian character
 _state = {"json": False}  # of this process: what --json says
 
@@ -140,7 +141,14 @@ def progress(line: str) -> None:
         import shutil
 
         line = one_line(line, shutil.get_terminal_size().columns - 1)  # a second line would stay
+        _COUNTING[:] = [line] if line else []
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def end_progress() -> None:
+    """Removes a line that still counts along, so that an error does not stand behind it."""
+    if _COUNTING:
+        progress("")
 
 
 def reindex_hint(texts: int) -> str:

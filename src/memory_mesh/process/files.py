@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Rules: TypeAlias = "tuple[tuple[Path, GitIgnoreSpec], ...]"
 MAX_FILE_BYTES = 10_000_000  # bytes
-_ALWAYS_LEFT = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
+_ALWAYS_LEFT = {".git", ".gitignore", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
 
 
 @dataclass(slots=True)
