@@ -38,6 +38,12 @@ def test_everyday_work_needs_no_numpy(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_scripted_model_needs_no_pytest(tmp_path: Path) -> None:
+    script = "from memory_mesh.testing import ScriptedLLM; print(ScriptedLLM(['tea']).complete(''))"
+    done = run(f"sys.modules['pytest'] = None\n{script}", tmp_path)
+    assert (done.stdout, done.stderr) == ("tea\n", "")
+
+
 @pytest.mark.parametrize(
     ("code", "extra"),
     [

@@ -37,7 +37,10 @@ class QuestionsOnly:
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
         """Returns the vectors of questions."""
         if not query:
-            raise EmbeddingError("nothing is written to a store that is evaluated")
+            raise EmbeddingError(
+                "a store is not written to while it is evaluated; `memory-mesh upkeep` makes the "
+                "vectors that its texts wait for"
+            )
         return self._embedder.embed(texts, query=True)
 
     def close(self) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Rules: TypeAlias = "tuple[tuple[Path, GitIgnoreSpec], ...]"
 MAX_FILE_BYTES = 10_000_000  # bytes
-_ALWAYS_LEFT = {".git", ".gitignore", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
+_ALWAYS_LEFT = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
+_RULES = ".gitignore"  # says what is left, and is no text to keep
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ def _walk(
             if recursive:
                 waiting.append(iter(_listed(path, skipped)))
                 rules.append(_with_rules(path, rules[-1]))
-        elif endings and not path.name.lower().endswith(endings):
+        elif path.name == _RULES or (endings and not path.name.lower().endswith(endings)):
             continue
         elif path.is_file():
             yield root / path.relative_to(top)
@@ -116,7 +117,7 @@ def _rules_above(root: Path) -> Rules:
 
 def _with_rules(folder: Path, rules: Rules) -> Rules:
     """The rules and those of this folder; a line that is no pattern says nothing, as with git."""
-    listing = folder / ".gitignore"
+    listing = folder / _RULES
     if not listing.is_file() or listing.is_symlink():
         return rules
     from pathspec import GitIgnoreSpec

@@ -1,13 +1,22 @@
-"""Shipped with the product for those who test against it, or write an engine for it."""
+"""Shipped with the product for those who test against it, or write an engine for it.
 
-from memory_mesh.testing.adapter_contract import AdapterContract
-from memory_mesh.testing.clock import FrozenClock
-from memory_mesh.testing.embedder_contract import EmbedderContract
-from memory_mesh.testing.index_contract import IndexContract
-from memory_mesh.testing.keyword_contract import KeywordContract
-from memory_mesh.testing.ledger_contract import LedgerContract
-from memory_mesh.testing.llm import ScriptedLLM
-from memory_mesh.testing.search_contract import SearchContract
+The suites need pytest. Each is loaded when it is asked for, so that the clock and the scripted
+model work without it.
+"""
+
+from importlib import import_module
+
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.testing.adapter_contract import AdapterContract
+    from memory_mesh.testing.clock import FrozenClock
+    from memory_mesh.testing.embedder_contract import EmbedderContract
+    from memory_mesh.testing.index_contract import IndexContract
+    from memory_mesh.testing.keyword_contract import KeywordContract
+    from memory_mesh.testing.ledger_contract import LedgerContract
+    from memory_mesh.testing.llm import ScriptedLLM
+    from memory_mesh.testing.search_contract import SearchContract
 
 __all__ = [
     "AdapterContract",
@@ -19,3 +28,27 @@ __all__ = [
     "ScriptedLLM",
     "SearchContract",
 ]
+
+_HOMES = {  # name to module of this package
+    "AdapterContract": "adapter_contract",
+    "EmbedderContract": "embedder_contract",
+    "FrozenClock": "clock",
+    "IndexContract": "index_contract",
+    "KeywordContract": "keyword_contract",
+    "LedgerContract": "ledger_contract",
+    "ScriptedLLM": "llm",
+    "SearchContract": "search_contract",
+}
+
+
+def __getattr__(name: str) -> object:
+    """The class of that name."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    """The public names, whether loaded or not."""
+    return sorted(__all__)
