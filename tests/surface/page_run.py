@@ -21,7 +21,7 @@ from tests.surface import page_text
 from tests.surface.page_text import Block
 
 COLUMNS = 80
-PATIENCE = 20  # seconds that a block may be silent
+PATIENCE = 60  # seconds that a block may be silent
 HOME = "/home/you"  # what the pages call the home
 PACKAGES = f"{HOME}/.venv/lib/python3.11/site-packages"
 _END = re.compile(rb"\x01(\d+)\x01\r?\n")
@@ -117,6 +117,9 @@ class Page:
             "TZ": "UTC",
             "PYTHONPATH": str(guard),
             "MEMORY_MESH_OWN_NAMES": "off",  # those of whoever runs the tests
+            "MEMORY_MESH_DAEMON": "off",  # no process outlives a page
+            "MEMORY_MESH_HOOK_BUDGET_MS": "20000",  # the machine may be busy
+            "EDITOR": "true",
             "GIT_AUTHOR_NAME": "You",
             "GIT_AUTHOR_EMAIL": "you@example.com",
             "GIT_COMMITTER_NAME": "You",
@@ -174,16 +177,16 @@ class Page:
 
     def _console(self, block: Block) -> str:
         steps = list(page_text.typed(block.body))
-        silent = not any(shown for _, shown in steps)
+        silent = not any(shown for *_, shown in steps)
         session = ""
-        for number, (command, shown) in enumerate(steps):
+        for number, (command, written, shown) in enumerate(steps):
             said, code = self._typed(command)
             ahead = steps[number + 1][0] if number + 1 < len(steps) else ""
             if code and ahead.strip() != "echo $?":
                 line = self.text[: block.start].count("\n") + 1
                 raise AssertionError(f"{self.name}:{line}: exit code {code}: $ {command}{said}")
             kept = "" if silent else self._settled(said, shown)
-            session += page_text.prompted(command) + kept
+            session += written + kept
         return session
 
     def _typed(self, command: str) -> tuple[str, int]:
@@ -198,6 +201,7 @@ class Page:
     def _settled(self, said: str, shown: str) -> str:
         """What the page shows, if it agrees with what was said; else what was said."""
         said = said.replace(str(self.home), HOME).replace(sysconfig.get_path("purelib"), PACKAGES)
+        said = said.replace(str(Path(sys.executable).parent), f"{HOME}/.local/bin")
         if not page_text.agrees(said, shown):
             return page_text.filled(said, {run: page for page, run in self._ids.items()})
         self._ids.update(page_text.standing_for(said, shown))

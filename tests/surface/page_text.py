@@ -38,6 +38,7 @@ SAME = (  # what they are called, and how they look
     ("time", re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)?)?")),
     ("age", re.compile(r"just now|\d+ seconds? ago|a minute ago")),
     ("duration", re.compile(r"\b\d+(?:\.\d+)? ?m?s\b")),
+    ("tokens with an id in them", re.compile(r"\b\d+(?= (?:of \d+ )?tokens\b)")),
     ("size on disk", re.compile(r"\b[\d.,]+ (?:bytes|KB|MB|GB)\b|(?<=Bytes).*: \d+")),
 )
 
@@ -91,26 +92,21 @@ def output_of(block: Block, text: str) -> Block | None:
     return None
 
 
-def typed(body: str) -> Iterator[tuple[str, str]]:
-    """The commands of a session, each with what the page shows below it."""
-    command, shown = "", ""
+def typed(body: str) -> Iterator[tuple[str, str, str]]:
+    """The commands of a session, each as written, and what the page shows below it."""
+    command, written, shown = "", "", ""
     for line in body.splitlines(keepends=True):
+        goes_on = line.startswith("> ") or command.endswith("\\\n")
         if line.startswith("$ "):
             if command:
-                yield command, shown
-            command, shown = line[2:], ""
-        elif line.startswith("> ") and not shown:
-            command += line[2:]
+                yield command, written, shown
+            command, written, shown = line[2:], line, ""
+        elif goes_on and not shown:
+            command, written = command + line.removeprefix("> "), written + line
         else:
             shown += line
     if command:
-        yield command, shown
-
-
-def prompted(command: str) -> str:
-    """A command as a terminal shows it."""
-    first, *others = command.splitlines()
-    return "".join((f"$ {first}\n", *(f"> {line}\n" for line in others)))
+        yield command, written, shown
 
 
 def plain(text: str) -> str:
