@@ -90,3 +90,28 @@ with MemoryMesh(db_dir={str(tmp_path / "store")!r}, link_similar=True) as mesh:
 """
     done = run(code, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_evaluation_needs_no_numpy(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "{store: store, k: 1, questions: [{ask: tea, expect: tea}, {ask: clock, expect: tea}]}"
+    )
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+from memory_mesh import evaluation
+from memory_mesh.sync import MemoryMesh
+with MemoryMesh(db_dir="store") as mesh:
+    mesh.add_many(["Ann drinks tea", "Ben repairs a clock", "Cleo paints"])
+report = evaluation.run("mine.yaml", work="work", out="out", systems=["mesh", "keyword"])
+print(report.figure("mesh", "all", "R@1"), len(report.failures), *report.lacking, sep="\\n")
+"""
+    done = run(code, tmp_path)
+    assert done.stdout.splitlines() == [
+        "0.5",
+        "1",
+        "a chart needs the extra: pip install 'memory-mesh[eval]'",
+        "a 95 % interval needs the extra: pip install 'memory-mesh[eval]'",
+    ]
+    assert done.stderr == ""
+    assert "| mesh | 2 | 0.500 |" in (tmp_path / "out/mine.md").read_text(encoding="utf-8")

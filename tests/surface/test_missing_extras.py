@@ -27,7 +27,6 @@ DISTRIBUTIONS = {  # module -> distribution, where the names differ
 OPEN = "from memory_mesh.sync import MemoryMesh\nmesh = MemoryMesh(db_dir='store', {0})\n"
 RUN = "from memory_mesh.cli.main import main\nsys.argv[1:] = {0!r}\nmain()\n"
 EMBED = "mesh.add('tea'); mesh.upkeep()"
-EVALUATE = "from memory_mesh import evaluation\nevaluation.run('personal')"
 CHART = "from memory_mesh.evaluation import charts\ncharts.draw(None, [])"
 RERANK = """
 from memory_mesh.engines.rerankers.fastembed import FastembedReranker
@@ -35,7 +34,6 @@ FastembedReranker('m').rank('a', ['b'])
 """
 CASES = [  # what is missing, what asks for it, the extra
     ("numpy", OPEN.format("embedder='openai'") + "mesh.add('tea')", "api"),
-    ("numpy", EVALUATE, "eval"),
     ("matplotlib", CHART, "eval"),
     ("wordllama", OPEN.format("embedder='static'") + "mesh.add('tea')", "local"),
     ("safetensors", OPEN.format("embedder='static'") + EMBED, "local"),

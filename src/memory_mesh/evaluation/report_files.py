@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.errors import MissingExtra
-from memory_mesh.evaluation import charts, junit
+from memory_mesh.evaluation import bootstrap, charts, junit
 from memory_mesh.evaluation.failures import Expected, Failure
 from memory_mesh.evaluation.report import Report
 from memory_mesh.model import Json
@@ -31,6 +31,8 @@ def write(report: Report, folder: Path, bounds: Mapping[str, float], split: str)
     except MissingExtra as error:
         lacking = [str(error)]
     chart = f"{report.suite}.svg" if not lacking else None
+    if not bootstrap.possible():
+        lacking.append(str(MissingExtra.of("eval", "a 95 % interval")))
     base.with_suffix(".md").write_text(markdown(report, chart), encoding="utf-8")
     return lacking
 

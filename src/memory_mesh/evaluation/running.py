@@ -12,7 +12,6 @@ from memory_mesh import config as configuration
 from memory_mesh._version import __version__
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.evaluation import (
-    bootstrap,
     failures,
     longmemeval,
     own_store,
@@ -62,7 +61,6 @@ def run(
     `fail_below` has the bounds that its JUnit file tests; `report.misses(fail_below)` lists those
     that are not reached.
     """
-    bootstrap.need_numpy()  # now, not after the answers
     loaded = suite if isinstance(suite, Suite) else suites.load(suite)
     if seed < 0:
         raise InvalidInput("a seed is a whole number from 0 on")
