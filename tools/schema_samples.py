@@ -63,7 +63,7 @@ class Recorder:
         if not code:
             raise ValueError(f"{words} succeeded")
         with contextlib.suppress(ValueError):
-            said = json.loads(out or err)
+            said = json.loads((out or err).splitlines()[-1])
             self.samples["error"].append(said)
 
     def _ran(self, *words: str) -> tuple[int, str, str]:
@@ -150,7 +150,7 @@ def _look_after(recorder: Recorder) -> None:
     run("clusters")
     run("jobs")
     run("upkeep")
-    for memory in run("list")["memories"]:
+    for memory in run("list")["items"]:
         run("links", memory["id"])
     run("reflect", "--topic", "deploys")
     run("models", "list")

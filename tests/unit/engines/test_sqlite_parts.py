@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh.engines.ledgers import migrations
-from memory_mesh.engines.ledgers.sqlite import namespace_places, mounts, schema
+from memory_mesh.engines.ledgers.sqlite import mounts, namespace_places, schema
 from memory_mesh.errors import InvalidInput, StoreIsNewer, UnsafeFolder
 from memory_mesh.model import Hits, Scope
 from memory_mesh.policy import audience
