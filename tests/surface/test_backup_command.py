@@ -44,7 +44,7 @@ def test_usage_says_what_belongs_together(cli: CommandLine, tmp_path: Path) -> N
     file = tmp_path / "default.db"
     file.write_bytes(b"")
     for words, said in {
-        ("restore",): "either --id of a deleted memory, or --from a backup",
+        ("restore",): "either the ID of a deleted memory, or --from a backup",
         ("restore", "--id", "mem_1_a", "--to", "x"): "--to and --replace belong to --from",
         ("restore", "--from", str(file)): "give --to FOLDER",
     }.items():

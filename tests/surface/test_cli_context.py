@@ -22,7 +22,7 @@ def test_the_text_goes_to_standard_output_and_the_summary_to_standard_error(
     assert first.startswith("<memories-")
     assert last == first.replace("<", "</")
     assert "| Ann drinks hot tea with milk\n" in done.out
-    assert done.err.startswith("[MemoryMesh] 1 memories, ")
+    assert done.err.startswith("[MemoryMesh] 1 memory, ")
     assert teas("context", "what", "tea", "does", "Ann", "drink?").out == done.out
 
 

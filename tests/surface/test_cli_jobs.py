@@ -92,7 +92,7 @@ def test_an_unknown_project_is_not_archived_and_no_other_is_touched(cli: Command
         (("run", "tidy"), "there is no job 'tidy'; the jobs are: consolidate-traces, retention"),
         (("list", "retention"), "name jobs after run: memory-mesh jobs run retention"),
         (("--dry-run",), "--dry-run goes with run: memory-mesh jobs run --dry-run"),
-        (("run", "--max-slices", "0"), "max_slices must be a whole number, 1 or more"),
+        (("run", "--max-slices", "0"), "--max-slices must be a whole number, 1 or more"),
     ],
 )
 def test_what_is_not_possible_is_refused_with_what_to_do(

@@ -58,9 +58,9 @@ def test_stats_of_a_store_that_is_not_there_yet_are_zero(cli: CommandLine) -> No
     done = cli("stats", "--json")
     sizes = json.loads(done.out)["sizes"]
     assert sizes["database"] == sizes["wal"] == sizes["index"] == 0
-    said = f"[MemoryMesh] There is no store yet in {cli.store}.\n"
-    assert (done.code, done.err) == (0, said)
-    assert cli("stats").err == said
+    said = f"There is no store yet in {cli.store}."
+    assert (done.code, json.loads(done.err)) == (0, {"note": said})
+    assert cli("stats").err == f"[MemoryMesh] {said}\n"
 
 
 def test_a_store_that_is_not_there_is_down(cli: CommandLine) -> None:

@@ -13,7 +13,7 @@ def test_an_update_is_proposed_shown_approved_and_undone(cli: CommandLine) -> No
     assert asked.startswith("prop_")
     assert "six" in cli("get", "--id", id_).out
     listed = cli("review")
-    assert listed.out.splitlines()[0] == "[MemoryMesh] 1 wait for review."
+    assert listed.out.splitlines()[0] == "[MemoryMesh] 1 waits for review."
     assert f"{asked}  update of {id_}: It closes at five." in listed.out
     shown = cli("review", "--id", asked)
     assert "The office closes at six." in shown.out

@@ -41,7 +41,7 @@ def test_on_a_terminal_the_first_line_says_what_became_of_the_text(cli: CommandL
     new = cli.on_terminal("store", "--content", TEA).out
     assert new.startswith("[MemoryMesh] Stored as mem_")
     again = cli.on_terminal("store", "--content", TEA).out
-    assert f"[MemoryMesh] Already stored as {new.split()[-1]}\n" in again
+    assert f"[MemoryMesh] Already stored as {new.split()[3]}\n" in again
 
 
 def test_the_json_of_a_store_has_every_field_and_nothing_beside_it(cli: CommandLine) -> None:

@@ -55,11 +55,11 @@ def test_triggers_are_stored_listed_and_call_a_memory_up(cli: CommandLine) -> No
     assert f"{stored}  Auth\n    auth|login, x(?=y)" in listed.out
     assert "no lookahead" in listed.err
     found = cli("trigger", "find", "add login page", "--for-agent", "developer")
-    assert "The task calls up 1 memories" in found.out
+    assert "The task calls up 1 memory" in found.out
     assert f" 35  {stored}  Auth\n" in found.out
     (plain,) = json.loads(cli("trigger", "find", "add login page", "--json").out)["items"]
     assert (plain["id"], plain["points"], plain["whenToUse"][0]) == (stored, 35, "auth|login")
-    assert cli("trigger", "find", "feed the cat", "--json").out.strip() == "[]"
+    assert json.loads(cli("trigger", "find", "feed the cat", "--json").out) == {"items": []}
 
 
 @pytest.mark.req("R-001-076")

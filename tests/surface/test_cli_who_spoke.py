@@ -16,7 +16,7 @@ def kind(cli, id_):
     known = ("user_explicit", "system", "tool_output", "user_implicit", "document", "inference")
     for word in known:
         done = cli("list", "--filter", f"source_kind = '{word}' AND id = '{id_}'", "--json")
-        if json.loads(done.out)["memories"]:
+        if json.loads(done.out)["items"]:
             return word
     raise AssertionError(id_)
 
@@ -59,7 +59,7 @@ def test_files_that_an_agent_hands_in_are_the_agents(cli):
     (folder / "a.md").write_text("The port is 1.")
     agent = replace(cli, variables={"GEMINI_CLI": "1"})
     assert agent("ingest-dir", "docs", "--extension", ".md").code == 0
-    (memory,) = json.loads(cli("list", "--json").out)["memories"]
+    (memory,) = json.loads(cli("list", "--json").out)["items"]
     assert kind(cli, memory["id"]) == "inference"
 
 

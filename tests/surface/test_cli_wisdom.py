@@ -35,14 +35,14 @@ def test_a_skill_file_is_ingested_and_listed(cli):
     id_ = ingested(cli)
     done = cli("list-skills", "--limit", "5")
     assert done.out == (
-        "[MemoryMesh] 1 skills.\n"
+        "[MemoryMesh] 1 skill.\n"
         f"{id_}  0.50  Deploy service: Roll a new version out without downtime\n"
     )
     (skill,) = json.loads(cli("list-skills", "--json").out)["items"]
     assert skill["metadata"]["type"] == "ops"
     assert cli("stats").out.splitlines()[1] == "[MemoryMesh] Total Skills: 1"
     ingested(cli, SKILL.replace("Deploy service", "Deploy page"))
-    assert cli("list-skills", "--limit", "1").out.startswith("[MemoryMesh] 1 skills.\n")
+    assert cli("list-skills", "--limit", "1").out.startswith("[MemoryMesh] 1 skill.\n")
     assert cli("list-skills").out.startswith("[MemoryMesh] 2 skills.\n")
     missing = cli("ingest-skill", "--file", "nowhere.md")
     assert (missing.code, missing.err) == (
@@ -58,7 +58,7 @@ def test_skills_are_searched(cli):
     ingested(cli, SKILL.replace("Deploy service", "Deploy page"))
     assert cli("search-skills", "deploy").out.startswith("[MemoryMesh] Found 2 skills.\n")
     first = cli("search-skills", "deploy", "--limit", "1").out
-    assert first.startswith("[MemoryMesh] Found 1 skills.\n")
+    assert first.startswith("[MemoryMesh] Found 1 skill.\n")
     assert cli("search-skills", "knitting").out == "[MemoryMesh] Found 0 skills.\n"
     (hit,) = json.loads(cli("search-skills", "Name: deploy service", "--json").out)["items"]
     assert (hit["id"], hit["score"]) == (id_, 1.0)
@@ -72,7 +72,7 @@ def test_feedback_and_pruning(cli):
     for _ in range(2):
         cli("skill-feedback", "--id", id_, "--success", "false")
     assert cli("skill-prune", "--threshold", "0.1").out.startswith("[MemoryMesh] Archived 0")
-    assert cli("skill-prune").out == f"[MemoryMesh] Archived 1 skills, kept 0.\n{id_}\n"
+    assert cli("skill-prune").out == f"[MemoryMesh] Archived 1 skill, kept 0.\n{id_}\n"
     assert cli("skill-feedback", "--id", id_, "--success", "maybe").code == 2
     assert cli("skill-prune", "--threshold", "2").code == 1
     gone = cli("skill-feedback", "--id", "skill_1_abcdef", "--success", "true")
@@ -82,7 +82,7 @@ def test_feedback_and_pruning(cli):
 def test_failures_are_distilled_into_lessons_that_are_shown(cli):
     cli.stored("a report hung", "--metadata", json.dumps(FAILED))
     done = cli("distill")
-    assert done.out.startswith("[MemoryMesh] Distilled 1 lessons from 1 failures, 0 known, 0")
+    assert done.out.startswith("[MemoryMesh] Distilled 1 lesson from 1 failure, 0 known, 0")
     assert "medium: Always set a timeout" in done.out
     assert cli("distill").out.startswith(
         "[MemoryMesh] Distilled 0 lessons from 1 failures, 1 known"
@@ -143,7 +143,7 @@ def test_tables_are_exported_migrated_and_imported(cli):
     ingested(cli)
     folder = cli.home / "tables"
     done = cli("export-tables", str(folder))
-    assert done.out.startswith("[MemoryMesh] Exported 1 memories, 1 skills and 2 blocks")
+    assert done.out.startswith("[MemoryMesh] Exported 1 memory, 1 skill and 2 blocks")
     assert cli("migrate-tables", str(folder)).code == 0
     done = cli("import-tables", str(folder), "--namespace", "second")
     assert done.code == 0, done.err
@@ -165,7 +165,7 @@ def test_a_folder_is_ingested_once(cli):
     (root / "image.md").write_bytes(b"\x89PNG\0")
     done = cli("ingest-dir", str(root), "--extension", "md", "--type", "page")
     assert done.out == (
-        "[MemoryMesh] Ingested 1 files, 0 already known.\n[MemoryMesh] Skipped: 1 binary.\n"
+        "[MemoryMesh] Ingested 1 file, 0 already known.\n[MemoryMesh] Skipped: 1 binary.\n"
         f"[MemoryMesh] Binary: {root / 'image.md'}.\n"
     )
     done = cli("ingest-dir", str(root), "--recursive")
@@ -175,7 +175,7 @@ def test_a_folder_is_ingested_once(cli):
     found = json.loads(cli("search", "tea", "--json").out)["items"]
     assert [hit["metadata"]["type"] for hit in found] == ["page"]
     (root / "one.md").write_text("# One\n\nThe first page is about cocoa now.\n")
-    assert cli("ingest-dir", str(root)).out.startswith("[MemoryMesh] Ingested 1 files, 1 already")
+    assert cli("ingest-dir", str(root)).out.startswith("[MemoryMesh] Ingested 1 file, 1 already")
     assert cli("ingest-dir", str(root / "nowhere")).code == 1
 
 
@@ -245,7 +245,8 @@ def test_odd_files_do_not_end_a_run(cli):
     assert done.out.splitlines() == [
         "[MemoryMesh] Ingested 3 files, 0 already known.",
         "[MemoryMesh] Skipped: 1 refused.",
-        "[MemoryMesh] Refused: long.md: the text has 150000 characters; the limit is 100000.",
+        "[MemoryMesh] Refused: long.md: the text has 150000 characters; the limit is 100000: "
+        "split it.",
     ]
     again = json.loads(cli("ingest-dir", str(folder), "--recursive", "--json").out)
     assert (again["ingested"], again["known"]) == (0, 3)

@@ -156,7 +156,7 @@ def test_a_salvage_names_every_lost_memory_as_json(cli: CommandLine) -> None:
     [
         (("export", "--to", "-"), "not written to standard output"),
         (("backup", "--to", "b", "--keep", "0"), "must be 1 or more, not 0"),
-        (("backup", "--to", "b", "--keep", "x"), "invalid"),
+        (("backup", "--to", "b", "--keep", "x"), "--keep takes a whole number, not 'x'"),
     ],
 )
 def test_what_cannot_be_meant_is_a_mistake_of_the_command_line(

@@ -3,14 +3,16 @@
 import difflib
 import re
 import shlex
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 
-from memory_mesh.errors import NotFound
+from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.model import Scope, Status
 from memory_mesh.sync import MemoryMesh
 
 _LIKE_AN_ID = re.compile(r"\S+[_-]\S*\d\S*")
-_TIME_PART = 17  # characters of an id before its random part: mem_1767225600000
-_SHORTEST = 8  # characters of an id that are looked for
+_TIME = re.compile(r"mem_(\d{13})(?!\d)")  # an id begins with the millisecond in which it was made
+_AROUND = timedelta(seconds=1)
 
 
 def missing(memory_id: str, reader: Scope, mesh: MemoryMesh) -> NotFound:
@@ -38,12 +40,13 @@ def missing(memory_id: str, reader: Scope, mesh: MemoryMesh) -> NotFound:
 
 
 def _near(memory_id: str, reader: Scope, mesh: MemoryMesh) -> str | None:
-    """The id that begins alike, if there is one."""
-    for start in (memory_id, memory_id[:_TIME_PART]):
-        if len(start) >= _SHORTEST:
-            like = start.replace("%", "") + "%"
-            found = mesh.get_all(filter={"id": {"$like": like}}, scope=reader, limit=20)
-            ids = [memory.id for memory in found]
-            if ids:
-                return next(iter(difflib.get_close_matches(memory_id, ids, n=1)), None)
+    """The id that somebody most likely meant, among those of the second that it names."""
+    named = _TIME.match(memory_id)
+    if named is None:
+        return None
+    at = datetime.fromtimestamp(int(named[1]) / 1000, UTC)
+    around = {"$gte": (at - _AROUND).isoformat(), "$lte": (at + _AROUND).isoformat()}
+    with suppress(MeshError):  # the id is the mistake, whatever else is wrong
+        found = mesh.get_all(filter={"created_at": around}, scope=reader, limit=1_000)
+        return next(iter(difflib.get_close_matches(memory_id, [one.id for one in found], 1)), None)
     return None
