@@ -41,6 +41,7 @@ def services() -> Iterator[Mapping[str, str]]:
         yield {"OPENAI_BASE_URL": fake.url, "OPENAI_API_KEY": "none"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", HERE, ids=lambda page: page_text.relative(page, ROOT))
 def test_a_page_prints_what_it_shows(
     page: Path, tmp_path: Path, services: Mapping[str, str]
