@@ -245,8 +245,10 @@ def test_odd_files_do_not_end_a_run(cli):
     assert done.out.splitlines() == [
         "[MemoryMesh] Ingested 3 files, 0 already known.",
         "[MemoryMesh] Skipped: 1 refused.",
-        "[MemoryMesh] Refused: long.md: the text has 150000 characters; the limit is 100000: "
-        "split it.",
+        (
+            "[MemoryMesh] Refused: long.md: the text has 150000 characters; the limit is 100000: "
+            "split it."
+        ),
     ]
     again = json.loads(cli("ingest-dir", str(folder), "--recursive", "--json").out)
     assert (again["ingested"], again["known"]) == (0, 3)
