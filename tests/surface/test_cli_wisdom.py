@@ -84,9 +84,7 @@ def test_failures_are_distilled_into_lessons_that_are_shown(cli):
     done = cli("distill")
     assert done.out.startswith("[MemoryMesh] Distilled 1 lesson from 1 failure, 0 known, 0")
     assert "medium: Always set a timeout" in done.out
-    assert cli("distill").out.startswith(
-        "[MemoryMesh] Distilled 0 lessons from 1 failures, 1 known"
-    )
+    assert cli("distill").out.startswith("[MemoryMesh] Distilled 0 lessons from 1 failure, 1 known")
     assert cli("distill", "--if-due").out == ""
     assert json.loads(cli("distill", "--if-due", "--json").out)["learned"] == []
     assert "Always set a timeout" in cli("lessons").out
@@ -242,13 +240,11 @@ def test_odd_files_do_not_end_a_run(cli):
     (deep / "far.md").write_text("Its path is longer than a reference may be")
     done = cli("ingest-dir", str(folder), "--recursive")
     assert done.code == 1
+    too_long = "the text has 150000 characters; the limit is 100000: split it"
     assert done.out.splitlines() == [
         "[MemoryMesh] Ingested 3 files, 0 already known.",
         "[MemoryMesh] Skipped: 1 refused.",
-        (
-            "[MemoryMesh] Refused: long.md: the text has 150000 characters; the limit is 100000: "
-            "split it."
-        ),
+        f"[MemoryMesh] Refused: long.md: {too_long}.",
     ]
     again = json.loads(cli("ingest-dir", str(folder), "--recursive", "--json").out)
     assert (again["ingested"], again["known"]) == (0, 3)

@@ -12,6 +12,7 @@ from memory_mesh.sync import MemoryMesh
 
 _LIKE_AN_ID = re.compile(r"\S+[_-]\S*\d\S*")
 _TIME = re.compile(r"mem_(\d{13})(?!\d)")  # an id begins with the millisecond in which it was made
+_ALIKE = 0.95  # a letter lost, added or wrong, not another id
 _AROUND = timedelta(seconds=1)
 
 
@@ -48,5 +49,6 @@ def _near(memory_id: str, reader: Scope, mesh: MemoryMesh) -> str | None:
     around = {"$gte": (at - _AROUND).isoformat(), "$lte": (at + _AROUND).isoformat()}
     with suppress(MeshError):  # the id is the mistake, whatever else is wrong
         found = mesh.get_all(filter={"created_at": around}, scope=reader, limit=1_000)
-        return next(iter(difflib.get_close_matches(memory_id, [one.id for one in found], 1)), None)
+        ids = [memory.id for memory in found]
+        return next(iter(difflib.get_close_matches(memory_id, ids, 1, _ALIKE)), None)
     return None
