@@ -16,9 +16,10 @@ from tests.surface import page_text
 from tests.surface.page_run import Page
 
 ROOT = Path(__file__).parent.parent.parent
-ELSEWHERE = {  # pages with a test of their own
+ELSEWHERE = {  # pages and folders with a test of their own
     "README.md": "tests/surface/test_quickstart.py",
     "docs/agents/claude-code.md": "tests/agents/test_claude_code_page.py",
+    "docs/reference": "tests/surface/test_reference.py",
 }
 FIXED = {  # the names that the site links to
     "backup-and-restore", "chat-loop", "claude-code", "documents", "embedders", "evaluate-in-ci",
@@ -31,7 +32,7 @@ PAGES = [
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if any(block.language in page_text.CODE for block in page_text.blocks(page.read_text("utf-8")))
 ]
-HERE = [page for page in PAGES if page_text.relative(page, ROOT) not in ELSEWHERE]
+HERE = [page for page in PAGES if not page_text.relative(page, ROOT).startswith(tuple(ELSEWHERE))]
 
 
 @pytest.fixture
