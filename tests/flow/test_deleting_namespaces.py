@@ -168,6 +168,17 @@ def test_what_is_not_there_is_an_error_that_names_what_is(store: Path) -> None:
     assert not (store / "nowhere").exists()
 
 
+def test_who_deletes_a_user_is_told_of_no_other_user(store: Path) -> None:
+    filled(store, namespace="shop")
+    with MemoryMesh(db_dir=store) as mesh:
+        mesh.for_user("bob").add("I live in Oslo.")
+    with pytest.raises(NotFound, match=r"the user 'ann' has no memories in ") as told:
+        delete_namespace(store, user="ann")
+    assert "bob" not in str(told.value)
+    with pytest.raises(NotFound, match=r"Its namespaces are: shop$"):
+        delete_namespace(store, "shoes")
+
+
 def test_a_damaged_namespace_is_deleted_too_and_says_what_is_not_noted(store: Path) -> None:
     filled(store, namespace="shop")
     path = copying.place(store, "shop")

@@ -46,3 +46,10 @@ def test_an_unknown_id_says_what_to_do(cli: CommandLine) -> None:
     assert answer.code == 1
     assert "there is no memory mem_1_000000" in answer.err
     assert "give one ID" in cli("explain").err
+
+
+def test_a_deleted_memory_is_explained_in_words_of_the_command_line(cli: CommandLine) -> None:
+    id_ = cli.stored("dark themes are easier to read")
+    cli("delete", id_)
+    told = cli("explain", id_, "--query", "dark themes", "--keyword").out
+    assert "Search with --include deleted to see it." in told

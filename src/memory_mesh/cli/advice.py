@@ -22,6 +22,7 @@ _OF_PYTHON = (
     (re.compile(r"db_dir, on the command line --db-dir, or"), "--db-dir or"),
 )
 _ARGUMENT = re.compile(r"([a-z]+(?:_[a-z]+)*) (?:must|is|has|needs)\b")
+_INCLUDE = re.compile(r"include=\['(\w+)'\]")
 _COMMAND = re.compile(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\b)?)*)")
 
 
@@ -52,6 +53,11 @@ def in_options(text: str, options: argparse.Namespace) -> str:
     if found is None or getattr(options, found[1], None) is None:
         return text
     return f"--{found[1].replace('_', '-')}{text[found.end(1) :]}"
+
+
+def include_option(text: str) -> str:
+    """Writes `include=['deleted']` as the command line does."""
+    return _INCLUDE.sub(r"--include \1", text)
 
 
 def option(name: str, value: str) -> str:

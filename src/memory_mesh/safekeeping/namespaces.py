@@ -13,16 +13,17 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from memory_mesh.engines.indexes.lance.index_folders import drop_all
 from memory_mesh.engines.ledgers.sqlite import namespace_places
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.keeping import erasing
-from memory_mesh.errors import InvalidInput, NotFound, StoreError
+from memory_mesh.errors import InvalidInput, NotFound, StoreError, shown
 from memory_mesh.flows.system_memory import NAMESPACE as SYSTEM
 from memory_mesh.model.safekeeping import DeletedNamespace
-from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_namespace
+from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_namespace, user_of
 from memory_mesh.process import moved
 from memory_mesh.process.locks import locked
 from memory_mesh.safekeeping import erasures
@@ -56,12 +57,6 @@ def delete_namespace(
             f"the namespace {shown_namespace(name)} is not wholly deleted: {error.strerror}: "
             f"{error.filename}. Mend that and run the same command again"
         ) from error
-
-
-def found_namespaces(folder: Path, most: int) -> list[str]:
-    """The names of the first namespaces in a store's folder, as people know them."""
-    found = namespace_places.names(folder / "namespaces", limit=most)
-    return [shown_namespace(name) for name in found]
 
 
 def _deleted(store: Path, name: str) -> DeletedNamespace:
@@ -119,7 +114,13 @@ def _index(store: Path, name: str) -> int:
 
 
 def _unknown(store: Path, name: str) -> str:
-    names = found_namespaces(store, _SHOWN + 1)
+    """Says that a namespace is not there; names other namespaces, but no other user."""
+    user = user_of(name)
+    if user is not None:
+        return f"the user {shown(user)} has no memories in {store}"
+    every = namespace_places.names(store / "namespaces")
+    plain = (shown_namespace(each) for each in every if user_of(each) is None)
+    names = list(islice(plain, _SHOWN + 1))
     listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
     known = f"Its namespaces are: {listed}" if names else "It has none"
     return f"there is no namespace {shown_namespace(name)} in {store}. {known}"

@@ -103,12 +103,12 @@ def _run(options: argparse.Namespace) -> int:
     output.progress("")
     _show(report, folder, as_json=options.json)
     for line in report.lacking:
-        print(safe_text(line), file=sys.stderr)
+        output.note(line)
     if options.split is None and report.last_split == "dev":
         output.hint(_ONCE)
     misses = report.misses(bounds)
     for miss in misses:
-        print(safe_text(f"[MemoryMesh] Below the bound: {miss}"), file=sys.stderr)
+        output.note(f"[MemoryMesh] Below the bound: {miss}")
     return 1 if misses else 0
 
 

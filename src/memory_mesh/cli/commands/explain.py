@@ -2,7 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import advice, options as cli_options, output
 from memory_mesh.formats import why_text
 from memory_mesh.formats.fences import fence_word
 from memory_mesh.formats.terminal import safe_text
@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
         reader = cli_options.reader_of(mesh)
         with cli_options.looked_up(id_, reader, mesh):
             why = _asked(options, mesh.view(scope=reader), id_)
-    lines = [safe_text(line, keep_newlines=False) for line in why_text.lines(why)]
+    told = [advice.include_option(line) for line in why_text.lines(why)]
+    lines = [safe_text(line, keep_newlines=False) for line in told]
     return output.answer(why.as_json(), *lines, as_json=options.json)
 
 

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         _separate(page)
     if page.cursor is not None:
-        output.hint(f"There are more: memory-mesh list --cursor {page.cursor}")
+        output.hint(f"There are more: repeat the command with --cursor {page.cursor}")
     return 0
 
 

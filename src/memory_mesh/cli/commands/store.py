@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, *, evolve: bool = False) -> int:
     """Stores the memory and prints its id."""
-    content = _content(options)
+    content = _content(options, "evolve" if evolve else "store")
     said, metadata = cli_options.details_of(options), cli_options.metadata_of(options) or {}
     if options.key is not None:
         said["key"] = options.key
@@ -79,13 +79,13 @@ def _hints(options: argparse.Namespace, receipt: Receipt, new: Path | None) -> N
         )
 
 
-def _content(options: argparse.Namespace) -> str:
+def _content(options: argparse.Namespace, command: str) -> str:
     """Returns the text: as it was given, or what is piped in."""
     given = cli_options.content_of(options)
     if given is None and cli_options.piped():
         given = cli_options.standard_input() or None
     if given is None:
-        raise UsageError(f"give the text of the memory: {EXAMPLE}")
+        raise UsageError(f'give the text of the memory: memory-mesh {command} "…"')
     return given
 
 

@@ -132,7 +132,7 @@ def _list(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     if not page:
         output.tell([_none(options)])
     if page.cursor is not None:
-        output.hint(f"There are more: memory-mesh trace list --cursor {page.cursor}")
+        output.hint(f"There are more: repeat the command with --cursor {page.cursor}")
     return 0
 
 
