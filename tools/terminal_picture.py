@@ -142,7 +142,7 @@ def _printed(command: str, home: Path) -> str:
         while chunk := _read(terminal):
             printed += chunk
     os.close(terminal)
-    return _OTHER_CODES.sub("", printed.decode())
+    return _OTHER_CODES.sub("", printed.decode()).replace(str(home), "~")
 
 
 def _read(terminal: int) -> bytes:

@@ -104,7 +104,7 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # module: what it is for
     ),
     "memory_mesh.evaluation": (
         "measure retrieval",
-        ("run", "load", "work_folder", "Report", "Suite"),
+        ("run", "load", "work_folder", "Report", "Failure", "Suite"),
     ),
     "memory_mesh.testing": (
         "for people who write their own engine",
