@@ -141,7 +141,7 @@ def test_what_the_reader_does_not_see_is_not_found_with_the_same_words(mesh):
     for id_ in (hidden.id, hidden.block_id, elsewhere.id, elsewhere.block_id, NOWHERE, "x"):
         with pytest.raises(NotFound) as caught:
             mesh.explain(id_)
-        told.add(str(caught.value))
+        told.add(str(caught.value).replace(repr(id_), "ID"))
     assert len(told) == 1
     assert mesh.explain(hidden.id, see_across=["project"]).memory.id == hidden.id
     assert mesh.explain(hidden.id, scope=Scope("shop")).memory.id == hidden.id

@@ -90,11 +90,11 @@ def test_an_unseen_memory_is_as_unknown_as_one_that_does_not_exist(mesh, ids):
         for ask in (mesh.traverse, mesh.neighbourhood, mesh.supersessions):
             with pytest.raises(NotFound) as caught:
                 ask(unknown)
-            told.add(str(caught.value))
+            told.add(str(caught.value).replace(repr(unknown), "ID"))
         for pair in ((ids[0], unknown), (unknown, ids[0])):
             with pytest.raises(NotFound) as caught:
                 mesh.path(*pair)
-            told.add(str(caught.value))
+            told.add(str(caught.value).replace(repr(unknown), "ID"))
     assert len(told) == 1
 
 

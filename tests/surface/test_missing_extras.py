@@ -27,7 +27,10 @@ DISTRIBUTIONS = {  # module -> distribution, where the names differ
 OPEN = "from memory_mesh.sync import MemoryMesh\nmesh = MemoryMesh(db_dir='store', {0})\n"
 RUN = "from memory_mesh.cli.main import main\nsys.argv[1:] = {0!r}\nmain()\n"
 EMBED = "mesh.add('tea'); mesh.upkeep()"
-CHART = "from memory_mesh.evaluation import charts\ncharts.draw(None, [])"
+CHART = """
+from memory_mesh.evaluation import charts
+charts.bars_to_files([], "a title", [], [], most=1.0)
+"""
 RERANK = """
 from memory_mesh.engines.rerankers.fastembed import FastembedReranker
 FastembedReranker('m').rank('a', ['b'])
