@@ -98,7 +98,7 @@ def test_the_page_shows_an_entry_and_commands_as_they_are(shared):
     (entry,) = memory_log.parse(example).entries
     assert memory_log.render(entry) == example
     commands = [line[2:] for line in page.split("\n") if line.startswith("$ memory-mesh")]
-    assert len(commands) == 7
+    assert len(commands) == 8
     with MemoryMesh(db_dir=shared.store, project="my-project", system_memory=True) as mesh:
         mesh.record_trace("Fix the login")
     for command in commands:

@@ -72,12 +72,12 @@ def test_a_configuration_with_another_key_does_not_fit() -> None:
 
 def test_another_shape_is_noticed(cli: CommandLine) -> None:
     cli.stored("The user prefers dark themes")
-    (hit,) = json.loads(cli("search", "themes", "--json").out)
-    fit("search", [hit])
-    lacking, other, more = (deepcopy(hit) for _ in range(3))
-    del lacking["score"]
-    other["created_at"] = 3
-    more["rank"] = 1
+    answer = json.loads(cli("search", "themes", "--json").out)
+    fit("search", answer)
+    lacking, other, more = (deepcopy(answer) for _ in range(3))
+    del lacking["items"][0]["score"]
+    other["items"][0]["created_at"] = 3
+    more["items"][0]["rank"] = 1
     for changed in (lacking, other, more):
         with pytest.raises(ValidationError):
-            fit("search", [changed])
+            fit("search", changed)

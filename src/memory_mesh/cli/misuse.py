@@ -2,25 +2,39 @@
 
 import argparse
 import difflib
-import re
 
+_OF_ONE, _CHOICE, _EXCLUDED = "argument ", "invalid choice: ", "not allowed with argument "
+_UNKNOWN, _NEEDED = "unrecognized arguments: ", "the following arguments are required: "
+_ANY_OF, _IS_NEEDED = "one of the arguments ", " is required"
 _KINDS = {"int": "a whole number", "float": "a number", "_keep": "a whole number"}
 
 
 def reworded(message: str, parser: argparse.ArgumentParser) -> str:
     """Argparse's message, with what to type instead."""
-    for pattern, say in (
-        (r"unrecognized arguments: (.+)", _unrecognized),
-        (r"argument (.+?): invalid (\w+) value: (.+)", _wrong_value),
-        (r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)", _wrong_choice),
-        (r"argument (.+?): expected (?:one|at least one) argument", _no_value),
-        (r"the following arguments are required: (.+)", _missing),
-        (r"one of the arguments (.+) is required", _one_of),
-        (r"argument (.+?): not allowed with argument (.+)", _both),
-    ):
-        if found := re.fullmatch(pattern, message, re.DOTALL):
-            return say(parser, *found.groups())
+    if message.startswith(_OF_ONE):
+        option, _, rest = message.removeprefix(_OF_ONE).partition(": ")
+        return _of_one(option, rest) or message
+    if message.startswith(_UNKNOWN):
+        return _unrecognized(parser, message.removeprefix(_UNKNOWN))
+    if message.startswith(_NEEDED):
+        return _missing(parser, message.removeprefix(_NEEDED))
+    if message.startswith(_ANY_OF) and message.endswith(_IS_NEEDED):
+        return _one_of(parser, message.removeprefix(_ANY_OF).removesuffix(_IS_NEEDED))
     return message
+
+
+def _of_one(option: str, wrong: str) -> str | None:
+    """What is wrong with one option, in other words; None if there are none."""
+    if wrong in {"expected one argument", "expected at least one argument"}:
+        return f"{option} needs a value"
+    if wrong.startswith(_CHOICE):
+        given, _, choices = wrong.removeprefix(_CHOICE).rpartition(" (choose from ")
+        return _wrong_choice(option, given, choices.removesuffix(")"))
+    if wrong.startswith(_EXCLUDED):
+        other = wrong.removeprefix(_EXCLUDED)
+        return f"{option} and {other} exclude each other; give one of them"
+    kind, is_value, given = wrong.removeprefix("invalid ").partition(" value: ")
+    return f"{option} takes {_KINDS.get(kind, kind)}, not {given}" if is_value else None
 
 
 def near(word: str, known: list[str]) -> str | None:
@@ -39,20 +53,12 @@ def _unrecognized(parser: argparse.ArgumentParser, words: str) -> str:
     return f"unknown option {first}" + (f"; did you mean {meant}?" if meant else "")
 
 
-def _wrong_value(_: argparse.ArgumentParser, option: str, kind: str, given: str) -> str:
-    return f"{option} takes {_KINDS.get(kind, kind)}, not {given}"
-
-
-def _wrong_choice(_: argparse.ArgumentParser, option: str, given: str, choices: str) -> str:
+def _wrong_choice(option: str, given: str, choices: str) -> str:
     known = [each.strip(" '\"") for each in choices.split(",")]
     meant = near(given.strip("'\""), known)
     hint = f"; did you mean {meant}?" if meant else ""
     words = ", ".join(known[:-1]) + f" or {known[-1]}" if known[1:] else known[0]
     return f"{option} takes {words}, not {given}{hint}"
-
-
-def _no_value(_: argparse.ArgumentParser, option: str) -> str:
-    return f"{option} needs a value"
 
 
 def _missing(parser: argparse.ArgumentParser, names: str) -> str:
@@ -61,10 +67,6 @@ def _missing(parser: argparse.ArgumentParser, names: str) -> str:
 
 def _one_of(parser: argparse.ArgumentParser, names: str) -> str:
     return f"give {' or '.join(names.split())}; for example: {_example(parser)}"
-
-
-def _both(_: argparse.ArgumentParser, one: str, other: str) -> str:
-    return f"{one} and {other} exclude each other; give one of them"
 
 
 def _example(parser: argparse.ArgumentParser) -> str:
