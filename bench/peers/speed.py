@@ -79,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if found.get("commit") != stamp["commit"]:  # figures of one table are of one commit
         found = {}
     found |= stamp | {"cores": os.cpu_count()}
+    if options.work_dir is not None:
+        options.work_dir.mkdir(parents=True, exist_ok=True)
     for size in options.sizes:
         with tempfile.TemporaryDirectory(dir=options.work_dir) as folder:
             _export(Path(folder), size)
