@@ -172,6 +172,25 @@ class Tails:
         start = floor if held is None or held.rows > 2 * most else held.floor
         return self.tail(db, own, dimension, start).newest(most)
 
+    def blocks(
+        self, db: sqlite3.Connection, key: Key, dimension: int, highest: int
+    ) -> "Iterator[tuple[Numbers, Floats]]":
+        """All vectors, block by block: from memory if they are few enough to be held, else read.
+
+        For comparing many texts, one slice after another, with all there are.
+        """
+        if highest * dimension * 4 > HELD_BYTES:
+            for _, texts, block in read_blocks(db, key[1], 0, dimension):
+                yield texts, block
+            return
+        with self._mutex:
+            searched = self._held.get(key)
+        if searched is not None and searched.floor:  # searches go on with what they hold
+            key = (f"{key[0]} all", key[1])
+        texts, matrix = self.tail(db, key, dimension, 0).newest(highest)
+        for start in range(0, len(texts), BLOCK):
+            yield texts[start : start + BLOCK], matrix[start : start + BLOCK]
+
     def after_fork(self) -> None:
         """A child loads its own."""
         self._mutex = threading.Lock()

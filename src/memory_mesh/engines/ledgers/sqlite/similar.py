@@ -5,7 +5,8 @@ words. Upkeep compares all of them. What a reader does not see is left out befor
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from itertools import combinations
 
 from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows, vectors
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats, Numbers
 
 DEEPEST = 2_048  # texts above the least cosine that are looked at for one reader
-_PAGE = 64  # texts whose readers are checked at a time
+_FIRST_PAGE, _PAGE = 16, 64  # texts whose readers are checked at a time
 _BY_WORDS = 64  # candidates that words find for one text, the newest
 _FEW = 32  # texts with a word that is still rare
 _ONE_BY_ONE = 4  # questions of which each has a product of its own, in one thread
@@ -41,14 +42,20 @@ def similar(
     number, highest = row
     floor = 0 if sought.newest is None else max(0, highest - sought.newest)
     if sought.newest is None:
-        blocks = _streamed(db, number, sought.space)
+        blocks = tails.blocks(db, (identity, number), sought.space.dimension, highest)
     else:
         size = (sought.space.dimension, floor, sought.newest)
         blocks = iter([tails.newest(db, (identity, number), *size)])
     compared = _compared(blocks, sought)
+    seen = cache(partial(_seen, db))  # many texts of a load have one reader
     return [
-        _nearest(db, sought, probe, candidates, by_words=floor > 0)
-        for probe, candidates in zip(sought.probes, compared, strict=True)
+        _nearest(
+            seen(probe.lens),
+            probe,
+            near if not floor else _with_older(db, (number, floor), sought, probe, near),
+            sought.limit,
+        )
+        for probe, near in zip(sought.probes, compared, strict=True)
     ]
 
 
@@ -98,11 +105,6 @@ def _linked(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _streamed(db: sqlite3.Connection, number: int, space: Space) -> "Iterator[_Block]":
-    for _, texts, block in scan.read_blocks(db, number, 0, space.dimension):
-        yield texts, block
-
-
 def _compared(blocks: "Iterable[_Block]", sought: Similar) -> list[list[Near]]:
     """Of each text the stored texts that are near enough, nearest first, at most DEEPEST."""
     import numpy as np
@@ -122,44 +124,47 @@ def _compared(blocks: "Iterable[_Block]", sought: Similar) -> list[list[Near]]:
     return found
 
 
-def _nearest(
-    db: sqlite3.Connection, sought: Similar, probe: Probe, near: list[Near], *, by_words: bool
-) -> list[tuple[str, float]]:
+def _nearest(seen: Seen, probe: Probe, near: list[Near], limit: int) -> list[tuple[str, float]]:
     """The first `limit` memories that the reader sees."""
-    seen = _seen(db, probe.lens)
-    if by_words and probe.terms:
-        near = sorted({*near, *_found_by_words(db, sought, probe)}, reverse=True)
     found: dict[str, float] = {}
-    for start in range(0, len(near), _PAGE):
-        page = near[start : start + _PAGE]
+    start, stop = 0, _FIRST_PAGE
+    while start < len(near) and len(found) < limit:
+        page = near[start:stop]
         shown = seen([text for _, text in page])
         for cosine, text in page:
             id_ = shown.get(text)
             if id_ is not None and id_ != probe.besides:
                 found.setdefault(id_, cosine)
-        if len(found) >= sought.limit:
-            break
-    return list(found.items())[: sought.limit]
+        start, stop = stop, stop + _PAGE
+    return list(found.items())[:limit]
 
 
-def _found_by_words(db: sqlite3.Connection, sought: Similar, probe: Probe) -> list[Near]:
-    """Texts that share a rare word or two words with a text and are near enough, of any age."""
+def _with_older(
+    db: sqlite3.Connection, older: tuple[int, int], sought: Similar, probe: Probe, near: list[Near]
+) -> list[Near]:
+    """What is near of the newest vectors and, found by words, of the older ones.
+
+    `older`: the number of the space, and the last vector that was not compared. Texts that share a
+    rare word or two words with a text are compared with it, of any age.
+    """
     import numpy as np
 
-    texts = _sharing_words(db, probe.terms)
+    texts = _sharing_words(db, probe.terms) if probe.terms else []
     if not texts:
-        return []
+        return near
     found = db.execute(
-        "SELECT x.text, x.data FROM vector x JOIN space s ON s.number = x.space "
-        "WHERE s.name = ? AND x.text IN (SELECT value FROM json_each(?))",
-        (sought.space.name, rows.dumped(texts)),
+        "SELECT x.text, x.data FROM vector x WHERE x.space = ? AND x.number <= ? "
+        "AND x.text IN (SELECT value FROM json_each(?))",
+        (*older, rows.dumped(texts)),
     ).fetchall()
-    matrix = np.frombuffer(b"".join(data for _, data in found), np.float32)
+    if not found:
+        return near
+    matrix = np.frombuffer(b"".join([data for _, data in found]), np.float32)
     asked = np.frombuffer(b"".join(probe.vectors), np.float32)
     size = sought.space.dimension
     cosines = (matrix.reshape(len(found), size) @ asked.reshape(-1, size).T).max(axis=1)
-    near = zip(cosines.tolist(), (text for text, _ in found), strict=True)
-    return [(cosine, text) for cosine, text in near if cosine > sought.least]
+    more = zip(cosines.tolist(), (text for text, _ in found), strict=True)
+    return sorted({*near, *(each for each in more if each[0] > sought.least)}, reverse=True)
 
 
 def _sharing_words(db: sqlite3.Connection, terms: Sequence[str]) -> list[int]:
@@ -179,9 +184,10 @@ def _sharing_words(db: sqlite3.Connection, terms: Sequence[str]) -> list[int]:
 
 def _holding(db: sqlite3.Connection, asked: str) -> list[int] | None:
     """The texts that hold what is asked; None if they are too many to tell anything."""
-    found = db.execute("SELECT rowid FROM live WHERE live MATCH ? LIMIT ?", (asked, _FEW + 1))
-    texts = [text for (text,) in found]
-    return None if len(texts) > _FEW else texts
+    found = db.execute(
+        "SELECT rowid FROM live WHERE live MATCH ? LIMIT ?", (asked, _FEW + 1)
+    ).fetchall()
+    return None if len(found) > _FEW else [text for (text,) in found]
 
 
 def _quoted(term: str) -> str:
