@@ -14,9 +14,12 @@ from memory_mesh.policy.text import LONGEST, KnownWords
 ENOUGH_DIGITS = 6  # the fewest in any number a rule knows
 LONG_WORD = 50  # the shortest token that has neither prefix nor hint
 _CLOSE = rf"[0-9](?:[^0-9]{{0,6}}[0-9]){{{ENOUGH_DIGITS - 1}}}"
+# what every IPv4 address has in it, and every public IPv6 address
+_DOTTED = r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]"
+_COLONS = r"[23][0-9A-Fa-f]{3}:[0-9A-Fa-f]{0,4}:"
 # the digits of a PIN, or a digit within a word, as in a chosen password
 _SHORT = r"[0-9]{4}|[0-9]{3} [0-9]{3}|[^\s0-9.,:;/()\[\]'\"][0-9]|[0-9][^\s0-9.,:;/()\[\]'\"]"
-_START = 2  # characters by which hints are found in a word
+_START = 3  # characters by which hints are found in a word
 _CODE = "code"
 NEUTRAL = "\ue000"  # stands for what no rule may touch
 
@@ -107,7 +110,8 @@ class Hints:
             needle = max(hint.split(), key=len, default="")
             self._asked[needle] = (*self._asked.get(needle, ()), hint)
         self._blank = self._asked.pop("", ())  # nothing but blanks
-        self._marks = tuple(needle for needle in self._asked if len(needle) == 1)
+        self._marks = tuple(needle for needle in self._asked if len(needle) < _START)
+        self._plain_marks = tuple(filter(str.isascii, self._marks))
         self._starts: dict[str, list[str]] = {}
         for needle in self._asked.keys() - self._marks:
             self._starts.setdefault(needle[:_START], []).append(needle)
@@ -123,14 +127,15 @@ class Hints:
 
     def _within(self, word: str) -> frozenset[str]:
         """Returns what a word holds of the hints, or of their longest parts."""
-        found = [mark for mark in self._marks if mark in word]
+        marks = self._plain_marks if word.isascii() else self._marks
+        found = [mark for mark in marks if mark in word]
         if len(word) > LONGEST:
             found += (needle for needle in self._asked if needle in word)
-        else:
-            for at in range(len(word) - 1):
-                for needle in self._starts.get(word[at : at + _START], ()):
-                    if word.startswith(needle, at):
-                        found.append(needle)
+            return frozenset(found)
+        starts = list(map("".join, zip(word, word[1:], word[2:], strict=False)))
+        if not self._starts.keys().isdisjoint(starts):
+            near = (needle for start in starts for needle in self._starts.get(start, ()))
+            found += (needle for needle in near if needle in word)
         return frozenset(found) if found else _NONE
 
 
@@ -152,7 +157,14 @@ def visible(folded: str) -> tuple[str, list[int] | None]:
 
 
 def suspicious(text: str) -> bool:
-    """True if a rule may match; False is certain for the built-in rules."""
+    """True if a rule may match; False is certain for the built-in rules.
+
+    Names of projects, speakers and tags come again and again: what is short is looked up.
+    """
+    return _of_short[text] if len(text) <= LONGEST else _suspicious(text)
+
+
+def _suspicious(text: str) -> bool:
     folded = text if text.isascii() else fold(text).translate(_WITHOUT_UNSEEN)
     digits = digits_of(folded)
     if has_number(folded, digits) or has_long_word(folded):
@@ -162,6 +174,9 @@ def suspicious(text: str) -> bool:
         return bool(found)
     spoken = not found.isdisjoint(_SPOKEN) or (_CODE in found and not found.isdisjoint(_OF_CODES))
     return spoken and has_code(folded, digits)
+
+
+_of_short = KnownWords(_suspicious)
 
 
 def digits_of(folded: str) -> int:
@@ -175,8 +190,9 @@ def has_number(folded: str, digits: int) -> bool:
     """True for enough digits for a number, or the dots and colons of an IP address."""
     if digits >= ENOUGH_DIGITS and re.search(_CLOSE, folded):
         return True
-    dotted = digits >= 4 and folded.count(".") >= 3  # noqa: PLR2004 - as many as an address has
-    return dotted or (digits > 0 and folded.count(":") >= 2)  # noqa: PLR2004 - the same
+    if digits >= 4 and folded.count(".") >= 3 and re.search(_DOTTED, folded):  # noqa: PLR2004 - as many as an address has
+        return True
+    return digits > 0 and folded.count(":") >= 2 and bool(re.search(_COLONS, folded))  # noqa: PLR2004 - the same
 
 
 def has_code(folded: str, digits: int) -> bool:
