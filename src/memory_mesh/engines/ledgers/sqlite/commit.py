@@ -166,8 +166,7 @@ def write(db: sqlite3.Connection, head: Head, at: datetime, commit: Commit) -> C
         from memory_mesh.engines.ledgers.sqlite import links  # few writes have any
 
         links.write(db, commit, seq, at)
-    for late in commit.vectors:
-        vectors.add(db, late, seq)
+    vectors.add(db, commit.vectors, seq)
     vectors.keep_count(db, before, commit)
     if commit.skills or commit.skill_vectors:
         from memory_mesh.engines.ledgers.sqlite import skills  # few writes have any
@@ -263,8 +262,7 @@ def _put_all(
         new.open(put, number, text, audience)
         marking.append((number, put.memory, marked))
     new.write()
-    for said in marking:
-        marks.write(db, *said)
+    marks.write(db, marking)
     return numbers
 
 

@@ -309,8 +309,7 @@ def _committed(db: Connection, file: NamespaceFile, end: float) -> Iterator[None
     """A write transaction over a store that we may write; what it changed is acknowledged."""
     patiently(file.path, lambda: db.execute("BEGIN IMMEDIATE"), end)
     try:
-        opening.check_writer(db)
-        before, changes = head_file.stands(db), db.total_changes
+        before, changes = head_file.begun(db), db.total_changes
         yield
         after = head_file.counted(db, before) if db.total_changes != changes else None
         db.execute("COMMIT")

@@ -77,7 +77,7 @@ class SqliteLedger(SqliteAudit):
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
         start = log.started()
         with self._recording(namespace) as db:
-            head = rows.head(db)
+            head = rows.head(db) if db.stands is None else rows.head_of(db.stands)
             at = sqlite_commit.recorded_time(head, self._clock.now())
             commit = decide(sqlite_commit.standing(db, wanted, at))
             if _changes(commit):

@@ -45,15 +45,17 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int, at: datetime) -> Non
             "AND type = ?",
             [(id_, SIMILAR) for id_ in commit.relinked],
         )
+    made: list[tuple[object, ...]] = []
     for link in commit.links:
         values = (link.type, seq, sums.real(link.similarity), rows.micros(link.at or at))
         ends = (link.source, link.target)
-        db.execute(
-            "INSERT OR IGNORE INTO link (source, target, type, seq, similarity, at, crc) "
-            "SELECT a.number, b.number, ?, ?, ?, ?, ? "
-            "FROM memory a, memory b WHERE a.id = ? AND b.id = ?",
-            (*values, sums.of(*ends, *values), *ends),
-        )
+        made.append((*values, sums.of(*ends, *values), *ends))
+    db.executemany(
+        "INSERT OR IGNORE INTO link (source, target, type, seq, similarity, at, crc) "
+        "SELECT a.number, b.number, ?, ?, ?, ?, ? "
+        "FROM memory a, memory b WHERE a.id = ? AND b.id = ?",
+        made,
+    )
 
 
 def links(

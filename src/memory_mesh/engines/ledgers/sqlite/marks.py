@@ -9,7 +9,7 @@ memory with very many values has the one mark MANY instead, which every lookup t
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memory_mesh.model import Json, Memory
 
@@ -65,19 +65,21 @@ def _said(extra: Mapping[str, Json], tags: Sequence[str]) -> Iterator[tuple[str,
             yield key, value
 
 
-def write(db: sqlite3.Connection, number: int, memory: Memory, before: set[int]) -> None:
-    """Sets the marks of a memory to those of its new version; `before` are those it has."""
-    if not (memory.extra or memory.tags or before):
-        return
-    now = marks_of(memory.extra, memory.tags)
-    if now == before:
-        return
-    if before:
-        db.executemany(
-            "DELETE FROM metadata_mark WHERE mark = ? AND memory = ?",
-            [(gone, number) for gone in before - now],
-        )
-    db.executemany(_INSERT, [(new, number) for new in sorted(now - before)])
+def write(db: sqlite3.Connection, said: Iterable[tuple[int, Memory, set[int]]]) -> None:
+    """Sets the marks of memories to those of their new versions.
+
+    Each is given by its number, as it is now, and with the marks that it has.
+    """
+    gone, new = list[tuple[int, int]](), list[tuple[int, int]]()
+    for number, memory, before in said:
+        if memory.extra or memory.tags or before:
+            now = marks_of(memory.extra, memory.tags)
+            gone += ((mark, number) for mark in before - now)
+            new += ((mark, number) for mark in sorted(now - before))
+    if gone:
+        db.executemany("DELETE FROM metadata_mark WHERE mark = ? AND memory = ?", gone)
+    if new:
+        db.executemany(_INSERT, new)
 
 
 def stored(extra: str, tags: str) -> set[int]:

@@ -92,6 +92,5 @@ class NewRows:
             if gathered:
                 self._db.executemany(_INSERTS[table], gathered)
                 gathered.clear()
-        for made in self._vectors:
-            vectors.add(self._db, made, self._seq)
+        vectors.add(self._db, self._vectors, self._seq)
         self._vectors.clear()

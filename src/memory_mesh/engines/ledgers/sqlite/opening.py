@@ -14,6 +14,7 @@ from memory_mesh.process import lock_holder, private, waits
 from memory_mesh.typed import Any, TypeVar
 
 T = TypeVar("T")
+WRITES = "coalesce((SELECT CAST(value AS INTEGER) FROM state WHERE name = 'writes'), 0)"
 _WRITABLE = "mode=rw"
 _CACHE_KIB = 8192  # page cache a connection may grow to
 _BUSY_SECONDS = 0.1  # that SQLite itself waits; we look at the deadline and ask it again
@@ -27,7 +28,7 @@ class Connection(sqlite3.Connection):
     knows_grown = False  # saw the indexes of a grown file, which are never removed
     reads_only = False
     immutable = False  # reads a file that cannot be written, without a lock
-    stands: tuple[Any, ...] | None = None  # the head, as the check of this read transaction saw it
+    stands: tuple[Any, ...] | None = None  # the head, as the check of this transaction saw it
     life = ""  # differs after a restore: what a process remembers of the file is no longer so
     path: Path | None = None  # of the database that it reads, where other files lie beside it
     flaw: StoreIsDamaged | None = None  # of a database that is only looked at
@@ -125,6 +126,13 @@ def check_reader(db: sqlite3.Connection) -> None:
 def begin_reading(db: Connection) -> None:
     """Checks a reader of today's schema, and reads the head with it."""
     db.stands = _checked(db, f"min_reader, {rows.HEAD}")[1:]
+
+
+def begin_writing(db: Connection) -> int:
+    """Checks a writer, and reads the head with it; how many other transactions were counted."""
+    _, writes, *stands = _checked(db, f"min_writer, {WRITES}, {rows.HEAD}")
+    db.stands = tuple(stands)
+    return int(writes)
 
 
 def check_writer(db: sqlite3.Connection) -> None:

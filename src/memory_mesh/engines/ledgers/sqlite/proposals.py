@@ -43,6 +43,8 @@ def write(db: sqlite3.Connection, commit: Commit, seq: int) -> None:
 
 def by_id(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, Proposal]:
     """The proposals with these ids."""
+    if not ids:
+        return {}
     found = db.execute(
         f"SELECT {_PROPOSAL} FROM {_PROPOSALS} "  # noqa: S608  # own names only
         "WHERE p.id IN (SELECT value FROM json_each(?))",

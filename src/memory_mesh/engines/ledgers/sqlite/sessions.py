@@ -31,13 +31,17 @@ _ON_RECORD = (
 def record(db: sqlite3.Connection, commit: Commit, at: int) -> None:
     """Note the sessions that a commit wrote to, by a new version or by a text said again."""
     puts = {put.memory.id: put.memory for put in commit.puts}
-    written = {(memory.scope, rows.micros(memory.recorded_from)) for memory in puts.values()}
+    written = [(memory.scope, rows.micros(memory.recorded_from)) for memory in puts.values()]
     for seen in commit.observations:
         if seen.memory not in puts:
-            written.update((scope, at) for scope in _scope(db, seen.memory))
-    for scope, when in written:
-        if scope.session is not None:
-            db.execute(_ON_RECORD, (scope.session, scope.project, scope.agent, when))
+            written += ((scope, at) for scope in _scope(db, seen.memory))
+    noted = dict.fromkeys(
+        (scope.session, scope.project, scope.agent, when)
+        for scope, when in written
+        if scope.session is not None
+    )
+    if noted:
+        db.executemany(_ON_RECORD, noted)
 
 
 def unexpired(lens: Lens) -> tuple[str, list[object]] | None:

@@ -29,6 +29,11 @@ _WAITING = (
     "(SELECT 1 FROM vector x WHERE x.text = t.number AND x.space = ?2) AND NOT EXISTS "
     "(SELECT 1 FROM wordless w WHERE w.text = t.number AND w.space = ?2)"
 )
+_WORDLESS = "INSERT OR IGNORE INTO wordless SELECT number, ? FROM text WHERE number = ?"
+_VECTORS = (
+    "INSERT OR IGNORE INTO vector (text, space, part, seq, start, stop, data, crc) "
+    "SELECT number, ?, ?, ?, ?, ?, ?, ? FROM text WHERE number = ?"
+)
 Key = TypeVar("Key", int, str)
 
 
@@ -55,25 +60,27 @@ def space_number(db: sqlite3.Connection, space: Space) -> int:
     return made.lastrowid or 0
 
 
-def add(db: sqlite3.Connection, late: TextVectors, seq: int) -> None:
-    """A text's vectors, one per part, or that it will have none; what it has already stays."""
-    size = 4 * late.space.dimension
-    if any(len(vector) != size for vector in late.vectors):
-        raise ValueError(f"a vector of {late.space.name} has {late.space.dimension} dimensions")
-    number = space_number(db, late.space)
-    if not late.vectors:
-        db.execute(
-            "INSERT OR IGNORE INTO wordless SELECT number, ? FROM text WHERE number = ?",
-            (number, late.text),
-        )
-    spans = late.spans or (None,) * len(late.vectors)
-    for part, (vector, span) in enumerate(zip(late.vectors, spans, strict=True)):
-        values = (number, part, seq, *(span or (None, None)), vector)
-        db.execute(
-            "INSERT OR IGNORE INTO vector (text, space, part, seq, start, stop, data, crc) "
-            "SELECT number, ?, ?, ?, ?, ?, ?, ? FROM text WHERE number = ?",
-            (*values, sums.of(late.text, *values), late.text),
-        )
+def add(db: sqlite3.Connection, given: Iterable[TextVectors], seq: int) -> None:
+    """Texts' vectors, one per part, or that a text will have none; what it has already stays."""
+    spaces: dict[str, int] = {}
+    wordless, made = list[tuple[object, ...]](), list[tuple[object, ...]]()
+    for late in given:
+        space, size = late.space, 4 * late.space.dimension
+        if any(len(vector) != size for vector in late.vectors):
+            raise ValueError(f"a vector of {space.name} has {space.dimension} dimensions")
+        number = spaces.get(space.name)
+        if number is None:
+            number = spaces[space.name] = space_number(db, space)
+        if not late.vectors:
+            wordless.append((number, late.text))
+        spans = late.spans or (None,) * len(late.vectors)
+        for part, (vector, span) in enumerate(zip(late.vectors, spans, strict=True)):
+            values = (number, part, seq, *(span or (None, None)), vector)
+            made.append((*values, sums.of(late.text, *values), late.text))
+    if wordless:
+        db.executemany(_WORDLESS, wordless)
+    if made:
+        db.executemany(_VECTORS, made)
 
 
 def redraw(db: sqlite3.Connection, text: int) -> None:

@@ -19,10 +19,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite.faults import command, damaged
-from memory_mesh.engines.ledgers.sqlite.opening import Connection, connect
+from memory_mesh.engines.ledgers.sqlite.opening import WRITES, Connection, begin_writing, connect
 from memory_mesh.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.process import private
+from memory_mesh.typed import Any
 
 SUFFIX = ".head"
 BYTES = 192
@@ -31,10 +32,7 @@ _FIELDS = 7
 _TRIES = 3
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _TYPES = (str, int, int, int, bytes)  # of a row that we wrote
-_STANDS = (
-    "SELECT identity, seq, coalesce((SELECT CAST(value AS INTEGER) FROM state "
-    "WHERE name = 'writes'), 0), position, head FROM store"
-)
+_STANDS = f"SELECT identity, seq, {WRITES}, position, head FROM store"  # noqa: S608  # own names
 _HELD = (
     "SELECT identity, seq, position, (SELECT hash FROM block WHERE block.position = ?) FROM store"
 )
@@ -64,7 +62,17 @@ def path_of(database: Path) -> Path:
 
 def stands(db: sqlite3.Connection) -> Mark:
     """Where the database stands in this transaction."""
-    found = db.execute(_STANDS).fetchone()
+    return _mark(db.execute(_STANDS).fetchone())
+
+
+def begun(db: Connection) -> Mark:
+    """Where the database stands at the beginning of a write, which its version allows us."""
+    writes = begin_writing(db)
+    _, seq, position, hashed, _, identity, *_ = db.stands or ()  # as in rows.HEAD
+    return _mark((identity, seq, writes, position, hashed))
+
+
+def _mark(found: tuple[Any, ...] | None) -> Mark:
     if found is None or tuple(map(type, found)) != _TYPES:
         raise StoreIsDamaged
     return Mark(*found)
