@@ -14,20 +14,25 @@ from memory_mesh.formats.imitations import escaped, word
 from memory_mesh.model import Draft, Hit, Json, Kind, Memory
 from memory_mesh.model.record import shown_source, shown_type
 
+_KINDS = frozenset(Kind)
+
 
 def promote(draft: Draft, given: Mapping[str, Json], agent_id: str) -> Draft:
     """Moves RFC-0011's metadata fields into the draft's own fields; the rest is extra."""
     rest = dict(given)
     label = _text(rest, "type") or draft.label
     kind = draft.kind
-    if label is not None and label in set(Kind):
+    if label is not None and label in _KINDS:
         kind = Kind(label)
-    scope = replace(draft.scope, session=_text(rest, "session_id") or draft.scope.session)
+    scope, source = draft.scope, draft.source
+    if session := _text(rest, "session_id"):
+        scope = replace(scope, session=session)
     if label == "agent" and scope.agent is None:
         scope = replace(scope, agent=agent_id)
     if label == "session" and scope.session is None:
         raise InvalidInput("a memory of type session needs a session_id")
-    source = replace(draft.source, agent=_text(rest, "source") or draft.source.agent)
+    if agent := _text(rest, "source"):
+        source = replace(source, agent=agent)
     importance = _fraction(rest, "importance_score")
     return replace(
         draft,

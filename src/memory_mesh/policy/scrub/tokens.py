@@ -59,6 +59,8 @@ def _halves(run: str) -> int:
 
 def _of_word(word: str) -> int:
     """The price in half tokens of what stands between two blanks: no run goes across one."""
+    if word.isascii() and word.isalpha():  # most words: one run
+        return _halves(word)
     return sum(map(_halves, _runs().findall(word)))
 
 

@@ -37,6 +37,7 @@ from memory_mesh.policy.writing.trust import dominates, lowered
 from memory_mesh.typed import Any
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
+_KINDS = frozenset(Kind)
 
 
 DETAILS = {  # type and description of each detail (tools/generate_options.py)
@@ -106,7 +107,8 @@ def draft_of(
         options = draft
         argued = draft.source.kind if draft.source.agent else SourceKind.USER_EXPLICIT
         draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
-        draft = with_kind(draft, channel, stated=stated, at_most=argued)
+        if draft.source is not options.source:  # else its kind is known
+            draft = with_kind(draft, channel, stated=stated, at_most=argued)
         notes += _overruled(options, draft)
     _check_validity(draft.valid_from, draft.valid_until)
     if stated is not None and draft.source.kind is not stated:
@@ -243,7 +245,9 @@ def _detailed(draft: Draft, details: Mapping[str, object]) -> Draft:
     }
     if isinstance(fitted.get("kind"), tuple):
         fitted["kind"], fitted["label"] = fitted["kind"]
-    return replace(draft, source=replace(draft.source, **origin), **fitted)
+    if origin:
+        fitted["source"] = replace(draft.source, **origin)
+    return replace(draft, **fitted) if fitted else draft
 
 
 def _claimed(draft: Draft, fitted: Mapping[str, Any], given: object) -> dict[str, Any]:
@@ -285,7 +289,7 @@ def _claimed(draft: Draft, fitted: Mapping[str, Any], given: object) -> dict[str
 def _kind(_name: str, value: object) -> Kind | tuple[Kind, str]:
     """One of our kinds, or any other word, kept as a label."""
     word = check_text(value, "kind")
-    return Kind(word) if word in set(Kind) else (Kind.FACT, word)
+    return Kind(word) if word in _KINDS else (Kind.FACT, word)
 
 
 def _scope(_name: str, value: object) -> Scope:
