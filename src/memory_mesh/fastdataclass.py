@@ -21,6 +21,7 @@ __all__ = ["dataclass", "field", "fields", "replace"]
 Value = TypeVar("Value")
 _NOTHING = object()  # no default was stated
 _FEW = 4  # of each kind are made the slow way: a short run is over before compiling would pay
+_OFTEN = 32  # copies of a kind, after which compiling what copies it pays
 
 
 class _Field:
@@ -57,9 +58,36 @@ def _fields(value: Any) -> tuple[_Field, ...]:
 def _replace(value: Any, /, **changes: object) -> Any:
     """A copy of the value in which something is different."""
     cls = value.__class__
+    copy = _copiers.get(cls)
+    if copy is not None and changes.keys() <= cls.__value_fields__.keys():
+        return copy(value, changes)
+    _replaced[cls] = times = _replaced.get(cls, 0) + 1
+    if times == _OFTEN:
+        _copiers[cls] = _copier(cls)
     kept = dict(zip(cls.__value_fields__, _held(cls)(value), strict=True))
     kept.update(changes)
     return cls(**kept)
+
+
+def _copier(cls: Any) -> Callable[[Any, Mapping[str, object]], Any]:
+    """A function that copies a value with changes of known fields, compiled from its text.
+
+    It sets the slots one by one, and takes a third of the time of a call with all fields by name.
+    """
+    setters = {name: getattr(cls, name).__set__ for name in cls.__value_fields__}
+    known: dict[str, Any] = {"_new": object.__new__, "_cls": cls, "_setters": setters}
+    lines = ["def copy(value, changes):", "    made = _new(_cls)"]
+    for name, setter in setters.items():
+        known[f"_set_{name}"] = setter
+        lines.append(f"    _set_{name}(made, value.{name})")
+    lines += ["    for name, changed in changes.items():", "        _setters[name](made, changed)"]
+    exec("\n".join([*lines, "    return made"]), known)  # noqa: S102  # our own names
+    compiled: Callable[[Any, Mapping[str, object]], Any] = known["copy"]
+    return compiled
+
+
+_replaced: dict[Any, int] = {}  # how often a value of a class was copied
+_copiers: dict[Any, Callable[[Any, Mapping[str, object]], Any]] = {}  # of those copied often
 
 
 @cache

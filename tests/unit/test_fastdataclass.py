@@ -70,6 +70,17 @@ def test_values_behave_as_the_standard_ones(ours, standard, number, word, notes)
     assert replace(one, number=1) == ours(1, word=word, notes=notes)
 
 
+def test_a_kind_that_is_copied_often_is_copied_as_before():
+    value = Draft(text="a", tags=("b",))
+    for turn in range(100):
+        copied = replace(value, text=f"{turn}", label="c")
+        assert copied == Draft(text=f"{turn}", tags=("b",), label="c")
+        assert (value.text, value.label) == ("a", None)
+        assert replace(value) == value
+        with pytest.raises(TypeError, match="nothing_of_the_kind"):
+            replace(value, nothing_of_the_kind=1)
+
+
 def test_a_factory_makes_a_new_default_for_each_value():
     assert Ours(1).notes is not Ours(1).notes
 
