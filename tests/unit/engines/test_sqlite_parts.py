@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from memory_mesh.engines.ledgers import migrations
 from memory_mesh.engines.ledgers.sqlite import mounts, namespace_places, schema
 from memory_mesh.errors import InvalidInput, StoreIsNewer, UnsafeFolder
-from memory_mesh.model import Hits, Scope
+from memory_mesh.model import Draft, Hits, Origin, Scope, Wanted
 from memory_mesh.policy import audience
 from memory_mesh.policy.ranking import term_budget
 from memory_mesh.policy.ranking.relevance import keyword_relevance
@@ -223,3 +223,16 @@ def test_a_store_of_the_first_schema_is_migrated_by_whoever_comes_first(tmp_path
     stored = db.execute("SELECT min_reader, min_writer FROM store").fetchone()
     assert stored == (11, schema.NEWEST)  # 11: packed blocks, which earlier readers do not know
     db.close()
+
+
+def test_an_id_is_taken_if_it_is_stored_whatever_its_form(tmp_path):
+    ids = ["mem_5_00000a", "mem_7_00000b", "mem_~", "other", "a_b", "reflect_9_000001"]
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        for id_ in ids:
+            origin = Origin(id=id_, created=NOW)
+            mesh.add_many([Draft(text=f"text of {id_}", origin=origin)])
+        with mesh._access().ledger.read("default") as snapshot:
+            taken = snapshot.standing(Wanted()).taken
+            assert [id_ for id_ in ids if not taken(id_)] == []
+            free = ["mem_5_00000b", "mem_6_000000", "mem_~~", "mem", "b", "a_c", "reflect_9_000002"]
+            assert [id_ for id_ in (*free, *free) if taken(id_)] == []

@@ -58,6 +58,13 @@ def test_plain_facts_are_not_suspicious():
     assert not suspicious("Port 8080 is free, 5432 is not")
 
 
+def test_sentences_and_times_with_digits_are_no_addresses():
+    assert not suspicious("We met at 10:30 in room 12. It was late. We left at 11:45. Then home.")
+    assert not suspicious("Version 3.11 runs. Version 3.12 does not. Python 2 is gone. So is 1.")
+    assert suspicious("The host is 93.184.216.34 again")
+    assert suspicious("The host is 2606:2800:220:1:248:1893:25c8:1946 again")
+
+
 def test_the_question_takes_microseconds():
     best = min(_timed(lambda: [suspicious(FACT) for _ in range(100)]) for _ in range(20)) / 100
     assert best < 100e-6

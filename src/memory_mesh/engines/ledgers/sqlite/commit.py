@@ -38,6 +38,7 @@ from memory_mesh.typed import Any
 SET_BACK = timedelta(minutes=1)  # a clock that goes back this far was corrected, not wrong
 _TICK = timedelta(microseconds=1)
 _TWINS = 64  # of one text and audience that are compared: they differ in when they hold
+_TABLES = {"yamo": "block", "skill": "skill", "prop": "proposal"}  # of ids; "memory" of others
 _ORIGINS = (
     "(SELECT count(DISTINCT origin) FROM observation WHERE observation.memory = memory.number)"
 )
@@ -59,7 +60,7 @@ def standing(db: sqlite3.Connection, wanted: Wanted, at: datetime) -> Standing:
         twins=_twins(db, wanted.twins),
         keys={key: seen for key in wanted.keys if (seen := _seen(db, key)) is not None},
         memories={id_: found for id_ in wanted.ids if (found := _current(db, id_)) is not None},
-        taken=lambda id_: _taken(db, id_),
+        taken=_Taken(db),
         history=lambda id_: rows.history(db, id_),
         lessons={key: known for key in wanted.patterns if (known := _lessons(db, *key))},
         **(_skills(db, wanted) if wanted.skills or wanted.skill_names else {}),
@@ -420,8 +421,27 @@ def _current(db: sqlite3.Connection, id_: str) -> Memory | None:
     return None if row is None else rows.memory(row)
 
 
-def _taken(db: sqlite3.Connection, id_: str) -> bool:
-    table = {"yamo": "block", "skill": "skill", "prop": "proposal"}.get(
-        id_.partition("_")[0], "memory"
-    )
-    return db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (id_,)).fetchone() is not None  # noqa: S608
+class _Taken:
+    """Says which ids are in use, before a transaction writes any.
+
+    An id begins with its kind and the time, so that a new one is above all others of its kind: the
+    highest of them is read once for all new ids of a load.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db, self._highest = db, dict[str, str]()
+
+    def __call__(self, id_: str) -> bool:
+        kind, *rest = id_.rsplit("_", 2)
+        highest = self._highest.get(kind) if rest else id_
+        if highest is None:
+            bounds = (f"{kind}_", f"{kind}`")  # the sign after "_"
+            found = self._first(id_, "max(id)", "id >= ? AND id < ?", *bounds)
+            highest = self._highest[kind] = found or ""
+        return id_ <= highest and self._first(id_, "id", "id = ?", id_) is not None
+
+    def _first(self, id_: str, column: str, condition: str, *values: str) -> str | None:
+        table = _TABLES.get(id_.partition("_")[0], "memory")
+        found = self._db.execute(f"SELECT {column} FROM {table} WHERE {condition}", values)  # noqa: S608  # own names
+        row: tuple[str | None] | None = found.fetchone()
+        return None if row is None else row[0]
