@@ -78,7 +78,7 @@ def test_a_kind_that_is_copied_often_is_copied_as_before():
         assert (value.text, value.label) == ("a", None)
         assert replace(value) == value
         with pytest.raises(TypeError, match="nothing_of_the_kind"):
-            replace(value, nothing_of_the_kind=1)
+            replace(value, nothing_of_the_kind=1)  # type: ignore[call-arg]  # no such field
 
 
 def test_a_factory_makes_a_new_default_for_each_value():
