@@ -17,6 +17,7 @@ from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import nearest, upkeep
 from memory_mesh.model import Body, Lens, Question, Scope, Space, SpaceState
 from memory_mesh.policy.audience import seen_through
+from memory_mesh.policy.ranking import term_budget
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing.clock import FrozenClock
 from tests.faults import scoped_search
@@ -190,3 +191,20 @@ def _steps(tmp_path, foreign):
 def test_what_others_store_does_not_make_a_search_cost_more(tmp_path):
     few, many = (_steps(tmp_path, foreign) for foreign in (1_500, 10_000))
     assert many <= 1.2 * few
+
+
+def test_a_reader_of_little_finds_a_word_by_its_names_behind_many_texts_of_others(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(term_budget, "BUDGET", 400)
+    others = [f"db {number} error" for number in range(260)]
+    others += [f"error {number}" for number in range(300)]
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        mesh.add_many([{"content": text, "scope": Scope("other")} for text in others])
+        own = mesh.add(
+            "the database, which everybody here calls db, stands in the cellar of the old mill "
+            "behind the garden, next to the piano, the ladder and the kettle of the harbour office",
+            scope=Scope("shop"),
+        )
+        found = mesh.search("db error", scope=Scope("shop"), use_cache=False)
+        assert [hit.id for hit in found] == [own.id]

@@ -260,7 +260,9 @@ def _candidates(
     best = _ranked(asked, chosen, meanings, asked.limit)
     yield from best
     if len(best) == asked.limit:  # some were not for this reader
-        yield from _ranked(asked, chosen, meanings, term_budget.BUDGET)[asked.limit :]
+        known = {text for text, _ in best}
+        deeper = _ranked(asked, chosen, meanings, term_budget.BUDGET)
+        yield from (scored for scored in deeper if scored[0] not in known)
     below = best[-1][1] / 2 if best else math.inf  # nothing that was ranked comes after these
     for term in chosen.dropped:
         for text in asked.ledger.holding(meanings[term].expression):
