@@ -271,15 +271,18 @@ def _read_entry(
 ) -> Entry:
     """A record whose query text is cut, so that the record of ten memories stays small."""
     query, memories = recalled
+    whole = yamo.cut(query, QUERY_CHARS, LEAST_QUERY_BYTES // 2) == query  # whatever else is in it
     entry = Entry(
         id=access.ids.draw("yamo_recall"),
         operation=Operation.RECALL,
         agent=access.agent,
         at=at,
         memories=tuple(memories),
-        wire=yamo.render(block("")),
+        wire=yamo.render(block(query if whole else "")),
         metadata=metadata,
     )
+    if whole:
+        return entry
     room = max(RECALL_BYTES - _size(entry), LEAST_QUERY_BYTES) // 2  # a block says it twice
     return replace(entry, wire=yamo.render(block(yamo.cut(query, QUERY_CHARS, room))))
 

@@ -67,9 +67,9 @@ def margins_alone(table: Table, order: str) -> list[float]:
     margins = _sums(table, order)
     if order != WORDS:
         margins = _guesses_below_nearest(margins, table)
+    shares = {useful: usefulness_share(useful) for useful in set(table.usefulness)}
     return [
-        margin + usefulness_share(useful)
-        for margin, useful in zip(margins, table.usefulness, strict=True)
+        margin + shares[useful] for margin, useful in zip(margins, table.usefulness, strict=True)
     ]
 
 

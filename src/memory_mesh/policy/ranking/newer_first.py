@@ -6,7 +6,7 @@ claims that contradict each other for different audiences, `current` says which 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Channel, Conflict, Hit, Memory
@@ -124,8 +124,13 @@ class _Order:
         hit = self._hits.get(memory_id)
         if hit is None:
             hit = Hit(self._memories[memory_id], score, {})
-        best = max(hit.score, score) if self._lifts else hit.score
-        return replace(hit, score=best, newer=self._newer.get(memory_id))
+        best, newer = (
+            max(hit.score, score) if self._lifts else hit.score,
+            self._newer.get(memory_id),
+        )
+        if best == hit.score and newer == hit.newer:
+            return hit
+        return replace(hit, score=best, newer=newer)
 
 
 def _updates(
@@ -162,15 +167,22 @@ def _reached(start: str, after: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 def _likely(question: str, hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
     """Returns pairs of the first hits, newer and older, of which the newer is an update."""
-    first = hits[:LOOKED_AT]
+    pairs = [
+        (below, above)
+        for above, below in combinations(hits[:LOOKED_AT], 2)
+        if _is_later(below.memory, above.memory)
+    ]
+    if not pairs:
+        return []
     asked = updates.asked(question)
-    counted = [updates.answer(asked, hit.content, hit.parts) for hit in first]
+    counted = {
+        hit.id: updates.answer(asked, hit.content, hit.parts)
+        for hit in {hit.id: hit for pair in pairs for hit in pair}.values()
+    }
     return [
-        (first[below].memory, first[above].memory)
-        for above in range(len(first))
-        for below in range(above + 1, len(first))
-        if _is_later(first[below].memory, first[above].memory)
-        and updates.likely(asked, counted[above], counted[below])
+        (below.memory, above.memory)
+        for below, above in pairs
+        if updates.likely(asked, counted[above.id], counted[below.id])
     ]
 
 

@@ -6,6 +6,7 @@ the last bit. Nobody comes here before numpy is loaded: a search by words alone 
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.policy.ranking.models import STATIC, WORDS
@@ -28,7 +29,10 @@ def margins(rows: Sequence[Sequence[float]], order: str, line: Sequence[int]) ->
 
     columns = np.array(rows, np.float64).T.copy()
     trees = _trees(order)
-    yes = (columns[trees.features] <= trees.limits).view(np.uint8)
+    yes = np.empty((len(trees.limits), len(rows)), np.bool_)
+    for feature, start, stop in trees.features:
+        np.less_equal(columns[feature], trees.limits[start:stop], out=yes[start:stop])
+    yes = yes.view(np.uint8)
     answers = sum(yes[asked] << number for number, asked in enumerate(trees.asked))
     total = np.zeros(len(rows))
     for added in trees.said.take(answers + trees.first):
@@ -44,7 +48,7 @@ def margins(rows: Sequence[Sequence[float]], order: str, line: Sequence[int]) ->
 class _Trees:
     """The questions that trees ask, each once; which of them a tree asks, and what it then adds."""
 
-    features: "Places"
+    features: tuple[tuple[int, int, int], ...]  # each with the questions that ask for it, in a row
     limits: "Numbers"
     asked: "Places"  # three for each tree
     said: "Numbers"  # eight for each tree, one after another
@@ -56,13 +60,17 @@ def _trees(order: str) -> _Trees:
     import numpy as np
 
     written = _written(order)
-    numbers: dict[tuple[float, float], int] = {}
-    asked = [
-        [numbers.setdefault((tree[at], tree[at + 1]), len(numbers)) for tree in written]
-        for at in range(0, 2 * _QUESTIONS, 2)
+    questions = [
+        [(tree[at], tree[at + 1]) for tree in written] for at in range(0, 2 * _QUESTIONS, 2)
     ]
+    numbers = {each: place for place, each in enumerate(sorted({*chain(*questions)}))}
+    asked = [[numbers[each] for each in one] for one in questions]
+    features = [int(feature) for feature, _ in numbers]
     return _Trees(
-        np.array([feature for feature, _ in numbers], np.intp),
+        tuple(
+            (feature, features.index(feature), features.index(feature) + features.count(feature))
+            for feature in dict.fromkeys(features)
+        ),
         np.array([[limit] for _, limit in numbers], np.float64),
         np.array(asked, np.intp),
         np.array([said for tree in written for said in tree[2 * _QUESTIONS :]], np.float64),

@@ -4,7 +4,7 @@ Each word counts by how rare it is: in this store, mixed with how rare it is in 
 that a store of twenty memories weighs words as a store of thousands does.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking.question import Reading
@@ -81,9 +81,13 @@ class _Sums:
             length + (lengths[b] if b >= 0 else 0) for length, b in zip(lengths, near, strict=True)
         ]
         average = sum(joined) / count or 1.0
-        self._norm = [K1 * (1 - GENTLE + GENTLE * _relative(length)) for length in lengths]
+        self._norm = _by_length(
+            lengths, lambda length: K1 * (1 - GENTLE + GENTLE * _relative(length))
+        )
         self._joined_norm = [K1 * (1 - B + B * length / average) for length in joined]
-        self._share_norm = [K1 * (1 - B + B * min(_relative(length), 8)) for length in joined]
+        self._share_norm = _by_length(
+            joined, lambda length: K1 * (1 - B + B * min(_relative(length), 8))
+        )
         self._last: Counts = {}
         self.held: dict[int, list[int]] = {}  # the numbers of the terms that a text holds
         self.whole = 0.0
@@ -143,6 +147,12 @@ def _beside(held: Counts, places: Mapping[int, Places]) -> set[int]:
     for at in held:
         found.update(places.get(at, ()))
     return found
+
+
+def _by_length(lengths: Sequence[int], norm: Callable[[int], float]) -> Column:
+    """The norm of each length: most texts share theirs with others."""
+    norms = {length: norm(length) for length in set(lengths)}
+    return [norms[length] for length in lengths]
 
 
 def _relative(length: int) -> float:

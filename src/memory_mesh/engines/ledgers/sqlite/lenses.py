@@ -15,7 +15,16 @@ _VALID = (
 
 def sight(lens: Lens) -> tuple[str, str, list[object]]:
     """The tables and the condition that a lens asks of a version; only a filter asks for more."""
-    return "version v" if lens.where is None else _tables(lens.where), *predicate(lens)
+    global _last  # noqa: PLW0603  # one read asks for the same lens at each of its steps
+    last = _last
+    if last is None or last[0] is not lens:
+        tables = "version v" if lens.where is None else _tables(lens.where)
+        _last = last = lens, (tables, *predicate(lens))
+    tables, condition, values = last[1]
+    return tables, condition, list(values)
+
+
+_last: tuple[Lens, tuple[str, str, list[object]]] | None = None
 
 
 def _tables(where: "Filter") -> str:

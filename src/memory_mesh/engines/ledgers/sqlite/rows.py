@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from memory_mesh.engines.ledgers.sqlite.faults import of_rows
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
@@ -38,6 +39,9 @@ from memory_mesh.typed import Any, TypeAlias
 Row: TypeAlias = tuple[Any, ...]  # what sqlite3 returns
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_STATUSES = {each.value: each for each in Status}  # an enum is called for three times the price
+_KINDS = {each.value: each for each in Kind}
+_TIERS = {each.value: each for each in Tier}
 _compact = writer()
 
 MEMORY = """
@@ -159,13 +163,11 @@ def memory(row: Row) -> Memory:
      valid_until, source_kind, channel, source_agent, source_ref, importance,
      confidence, tier, pinned, tags, extra, lesson, heritage, skill, claim,
      stated, triggers) = row  # fmt: skip
-    source = Source(
-        SourceKind(source_kind), Channel(channel), source_agent, source_ref, stated != 0
-    )
+    source = _source(source_kind, channel, source_agent, source_ref, stated != 0)
     return Memory(
         id=id_,
         created=since_epoch(created),
-        status_today=Status(today),
+        status_today=_STATUSES[today],
         uses=uses,
         last_used=moment(last_used),
         helpful=helpful,
@@ -180,9 +182,9 @@ def memory(row: Row) -> Memory:
         text=content,
         recorded_from=since_epoch(recorded_from),
         recorded_until=moment(recorded_until),
-        status=Status(status),
+        status=_STATUSES[status],
         successor=successor,
-        kind=Kind(kind),
+        kind=_KINDS[kind],
         label=label,
         scope=Scope(project, agent, session),
         order=order,
@@ -194,7 +196,7 @@ def memory(row: Row) -> Memory:
         source=as_stored_before(source, role, speaker) if stated is None else source,
         importance=importance,
         confidence=confidence,
-        tier=Tier(tier),
+        tier=_TIERS[tier],
         pinned=bool(pinned),
         tags=() if tags == "[]" else tuple(json.loads(tags)),
         extra={} if extra == "{}" else json.loads(extra),
@@ -204,6 +206,18 @@ def memory(row: Row) -> Memory:
         claim=None if claim is None else Claim(**json.loads(claim)),
         triggers=() if triggers == "[]" else tuple(json.loads(triggers)),
     )
+
+
+@lru_cache(maxsize=256)
+def _source(
+    kind: str,
+    channel: str,
+    agent: str | None,
+    ref: str | None,
+    stated: bool,  # noqa: FBT001
+) -> Source:
+    """The source that columns tell of: most memories share theirs with others."""
+    return Source(SourceKind(kind), Channel(channel), agent, ref, stated)
 
 
 def history(db: sqlite3.Connection, memory_id: str) -> list[Memory]:
