@@ -16,6 +16,7 @@ from memory_mesh.model import Channel, Placed, Question, Source, SourceKind
 from memory_mesh.policy.writing.trust import whose_words
 
 Sight = tuple[str, str, list[object]]  # what a lens asks: tables, condition and its values
+Sides = tuple[int | None, int | None]  # what stands before and after a version
 Audience = tuple[str, list[object]]  # the part of it that says who may see a version
 
 _PASSED = 64  # rows of a session and audience passed over to the next that this reader sees
@@ -27,32 +28,34 @@ _BEGINS_NAME = (
 _COLUMNS = (
     "v.number, t.terms, v.session, v.speaker, v.role, "
     "coalesce(v.occurred_at, v.recorded_from), m.usefulness, "
-    "v.source_kind, v.channel, v.source_stated"
+    "v.source_kind, v.channel, v.source_stated, v.ord, v.project, v.agent"
 )
 _TIED = (
     "EXISTS (SELECT 1 FROM version w WHERE w.session = o.session AND w.ord = o.ord "
     "AND w.number != o.number)"
 )
-_BEFORE, _AFTER, _IS_TIED = -3, -2, -1  # where these stand in a row
-_NEITHER = (None, None)
+_SESSION, _ORD, _PROJECT, _AGENT = 2, 10, 11, 12  # where these stand in a row
+_BEFORE, _AFTER, _IS_TIED = 13, 14, 15  # and these in one of a version that was asked for
+_EARLIER, _LATER = ("<", "DESC"), (">", "ASC")  # turns on one side, the nearest first
 
 
 def around(
     db: sqlite3.Connection, versions: Sequence[int], question: Question | None, sight: Sight
 ) -> dict[int, Placed]:
-    """The versions and their neighbours; with a question also how near each is to it."""
-    found = _rows(db, versions, versions, versions, sight)
-    beside = _inner_sides(found, {row[0] for row in found})
-    found += _rows(
-        db,
-        list(beside),
-        [version for version, (before, _) in beside.items() if before is None],
-        [version for version, (_, after) in beside.items() if after is None],
-        sight,
-    )
+    """The versions and their neighbours; with a question also how near each is to it.
+
+    A neighbour tells of what stands beside it only as far as that is among them, too.
+    """
+    found = _rows(db, versions, sight)
+    sides: dict[int, Sides] = {row[0]: (row[_BEFORE], row[_AFTER]) for row in found}
+    beside = _inner_sides(found, sides)
+    if beside:
+        neighbours = _neighbours(db, list(beside))
+        found += neighbours
+        sides |= beside | _outer_sides(db, beside, (neighbours, found), sight)
     found.sort(key=itemgetter(0))
     near = vectors.cosines(db, question, [row[0] for row in found]) if question else {}
-    return _placed(found, beside, near)
+    return _placed(found, sides, near)
 
 
 def speakers(
@@ -78,45 +81,97 @@ def speakers(
     return frozenset(word for (word,) in found)
 
 
-def _rows(
-    db: sqlite3.Connection,
-    versions: Sequence[int],
-    first: Sequence[int],
-    second: Sequence[int],
-    sight: Sight,
-) -> list[rows.Row]:
-    """The versions that the lens sees; of `first` with what stands before, of `second` after."""
+def _rows(db: sqlite3.Connection, versions: Sequence[int], sight: Sight) -> list[rows.Row]:
+    """The versions that the lens sees, each with what stands before and after it."""
     if not versions:
         return []
-    tables, condition, values = sight
-    sides = ", ".join(
-        "CASE WHEN o.number IN (SELECT value FROM json_each(?)) THEN "  # noqa: S608  # own names
-        "(SELECT v.number FROM (SELECT number AS near FROM version "
+    _, condition, values = sight
+    return db.execute(
+        f"SELECT {_COLUMNS}, {_side(_EARLIER, sight)}, {_side(_LATER, sight)}, {_TIED} "  # noqa: S608
+        f"FROM version o CROSS JOIN {rows.JOINED} WHERE o.number IN "
+        f"(SELECT value FROM json_each(?)) AND v.number = o.number AND {condition}",
+        [*values, *values, rows.dumped(versions), *values],
+    ).fetchall()
+
+
+def _neighbours(db: sqlite3.Connection, versions: Sequence[int]) -> list[rows.Row]:
+    """Versions that were found as a neighbour, and so passed the lens."""
+    return db.execute(
+        f"SELECT {_COLUMNS} FROM {rows.JOINED} "  # noqa: S608  # own names only
+        "WHERE v.number IN (SELECT value FROM json_each(?))",
+        (rows.dumped(versions),),
+    ).fetchall()
+
+
+def _side(which: tuple[str, str], sight: Sight) -> str:
+    """The expression of what stands on one side of a version `o`."""
+    (sign, order), (tables, condition, _) = which, sight
+    return (
+        "(SELECT v.number FROM (SELECT number AS near FROM version "  # noqa: S608  # own names
         f"WHERE session = o.session AND ord {sign} o.ord AND project IS o.project "
         f"AND agent IS o.agent ORDER BY ord {order}, number DESC "
         f"LIMIT {_PASSED}) CROSS JOIN {tables} WHERE v.number = near "
-        f"AND {condition} LIMIT 1) END"
-        for sign, order in (("<", "DESC"), (">", "ASC"))
+        f"AND {condition} LIMIT 1)"
     )
-    return db.execute(
-        f"SELECT {_COLUMNS}, {sides}, {_TIED} FROM version o CROSS JOIN {rows.JOINED} "  # noqa: S608
-        "WHERE o.number IN (SELECT value FROM json_each(?)) AND v.number = o.number "
-        f"AND {condition}",
-        [
-            rows.dumped(first), *values, rows.dumped(second), *values,
-            rows.dumped(versions), *values,
-        ],
-    ).fetchall()  # fmt: skip
 
 
-def _inner_sides(
-    found: Iterable[rows.Row], known: Container[int]
-) -> dict[int, tuple[int | None, int | None]]:
+def _outer_sides(
+    db: sqlite3.Connection,
+    beside: Mapping[int, Sides],
+    among: tuple[Sequence[rows.Row], Sequence[rows.Row]],
+    sight: Sight,
+) -> dict[int, Sides]:
+    """Both sides of the neighbours that may have another of the rows on the side not known yet.
+
+    Most have none: a session is seldom found in two places.
+    """
+    neighbours, found = among
+    first: dict[tuple[object, ...], int] = {}
+    last: dict[tuple[object, ...], int] = {}
+    for row in found:
+        turn, order = _turn_of(row), row[_ORD]
+        if order is not None:
+            first[turn], last[turn] = (
+                min(order, first.get(turn, order)),
+                max(order, last.get(turn, order)),
+            )
+    unsure: dict[int, Sides] = {}
+    for row in neighbours:
+        (before, after), turn = beside[row[0]], _turn_of(row)
+        if (before is None and first[turn] < row[_ORD]) or (
+            after is None and last[turn] > row[_ORD]
+        ):
+            unsure[row[0]] = before, after
+    if not unsure:
+        return {}
+    _, _, values = sight
+    looked = db.execute(
+        f"SELECT o.number, {_side(_EARLIER, sight)}, {_side(_LATER, sight)} "  # noqa: S608
+        "FROM version o WHERE o.number IN (SELECT value FROM json_each(?))",
+        [*values, *values, rows.dumped(list(unsure))],
+    )
+    known = {row[0] for row in found}
+    sides: dict[int, Sides] = {}
+    for number, before, after in looked:
+        inner = unsure[number]
+        sides[number] = (
+            inner[0] or (before if before in known else None),
+            inner[1] or (after if after in known else None),
+        )
+    return sides
+
+
+def _turn_of(row: rows.Row) -> tuple[object, ...]:
+    """The session and audience of a row."""
+    return row[_SESSION], row[_PROJECT], row[_AGENT]
+
+
+def _inner_sides(found: Iterable[rows.Row], known: Container[int]) -> dict[int, Sides]:
     """The neighbours that are not known, each with the version that it was found beside.
 
     What stands before a version has it as the next one, unless another stands in the same place.
     """
-    beside: dict[int, tuple[int | None, int | None]] = {}
+    beside: dict[int, Sides] = {}
     for row in found:
         before, after, inner = row[_BEFORE], row[_AFTER], None if row[_IS_TIED] else row[0]
         if before is not None and before not in known:
@@ -128,18 +183,14 @@ def _inner_sides(
 
 @of_rows
 def _placed(
-    found: Sequence[rows.Row],
-    beside: Mapping[int, tuple[int | None, int | None]],
-    near: Mapping[int, float],
+    found: Sequence[rows.Row], sides: Mapping[int, Sides], near: Mapping[int, float]
 ) -> dict[int, Placed]:
     placed: dict[int, Placed] = {}
     for (number, terms, session, speaker, role, at, usefulness, kind, channel, stated,
-         before, after, _) in found:  # fmt: skip
-        inner = beside.get(number, _NEITHER)
+         *_) in found:  # fmt: skip
         placed[number] = Placed(
             number, terms, session, speaker, role, at / 1e6, usefulness,
-            before or inner[0], after or inner[1], near.get(number),
-            _authority(kind, channel, stated),
+            *sides[number], near.get(number), _authority(kind, channel, stated),
         )  # fmt: skip
     return placed
 
