@@ -143,19 +143,13 @@ def test_a_search_without_cache_and_names_takes_one_transaction(store, statement
     assert statements.take().count("BEGIN") == 1
 
 
-@pytest.mark.parametrize(("options", "reads"), [(ALL, 1), ({}, 1), (MINE, 2)])
-def test_a_cached_answer_reads_the_head_and_the_names_of_the_project(
-    store, statements, options, reads
-):
+@pytest.mark.parametrize("options", [ALL, {}, MINE])
+def test_a_cached_answer_reads_the_head_alone(store, statements, options):
     mesh = store(vectors=True)
     first = mesh.search("where is the lamp of Ann", **options)
     statements.take()
     assert mesh.search("where is the lamp of Ann", **options) == first
-    assert [each.split()[0] for each in statements.take()] == [
-        "BEGIN",
-        *["SELECT"] * reads,
-        "COMMIT",
-    ]
+    assert [each.split()[0] for each in statements.take()] == ["BEGIN", "SELECT", "COMMIT"]
 
 
 @pytest.mark.parametrize("profile", ["mesh", "composite", "lane"])

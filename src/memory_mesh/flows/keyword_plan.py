@@ -242,7 +242,16 @@ def _alone(asked: _Asked, name: Words) -> float:
 def _found(asked: _Asked, candidates: Iterator[tuple[int, float]], limit: int) -> dict[int, Match]:
     """The visible versions of the candidates, until there are enough."""
     found: dict[int, Match] = {}
-    while len(found) < limit and (batch := list(islice(candidates, max(BATCH, limit)))):
+    step = max(BATCH, limit)
+    ahead, many = list[tuple[int, float]](), step
+    while len(found) < limit:
+        if not ahead:  # most of the batches before were hidden: more and more is looked up at once
+            ahead = list(islice(candidates, many))
+            asked.versions(text for text, _ in ahead)
+            many *= 2
+        batch, ahead = ahead[:step], ahead[step:]
+        if not batch:
+            break
         scores = dict(reversed(batch))  # of a text that comes twice the first score is the better
         versions = asked.versions(scores)
         for text, score in scores.items():

@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, vectors, visibility
-from memory_mesh.model import Body, Head, Lens, Near, Question, Space
+from memory_mesh.model import Head, Lens, Near, Question, Space
 from memory_mesh.model.query import Looked, Reach
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memory_mesh.model.filter import Filter
 
 MOST_NARROWED = 5_000  # memories that a filter is narrowed to, as flows/nearest.py compares them
+_WITH_VALUES = 3  # columns of a row that has the vector itself
 MOST_COUNTED = 20_000  # versions of the past, or of other statuses, that are counted one by one
 
 
@@ -24,6 +25,7 @@ class SqliteVectorSearch:
     _tails: scan.Tails
     _file: str
     _few: "tuple[Filter, Source | None] | None"  # of the filter that was asked for last
+    _space: tuple[str, vectors.Stored | None] | None  # that was asked for last
     _scan: tuple[tuple[object, ...], scan.Best] | None  # the last scan: a deeper look reuses it
 
     def head(self) -> Head:
@@ -32,15 +34,10 @@ class SqliteVectorSearch:
 
     def reach(self, space: Space, lens: Lens) -> Reach | None:
         """How much of a space the lens may see; None where it holds no vector."""
-        row = self._db.execute(
-            "SELECT coalesce((SELECT max(number) FROM vector), 0), body_version, body_highest, "
-            "body_rows FROM space WHERE name = ?",
-            (space.name,),
-        ).fetchone()
-        if row is None:
+        known = self._stored(space)
+        if known is None:
             return None
-        highest, *named = row
-        body = Body(*named) if named[0] is not None else None
+        highest, body = known.highest, known.body
         few = self._narrowed(lens)
         most = None if few is None else few.count
         counts = None if visibility.sees_all(lens) else visibility.seen_by(self._db, lens)
@@ -51,6 +48,12 @@ class SqliteVectorSearch:
             return Reach(highest, _least(sum(counts.values()), most), audiences, body)
         seen = visibility.count_versions(self._db, lens, audiences, MOST_COUNTED)
         return Reach(highest, _least(seen if seen < MOST_COUNTED else None, most), audiences, body)
+
+    def _stored(self, space: Space) -> vectors.Stored | None:
+        """Where a space stands, looked up once."""
+        if self._space is None or self._space[0] != space.name:
+            self._space = space.name, vectors.stored(self._db, space)
+        return self._space[1]
 
     def _narrowed(self, lens: Lens) -> "Source | None":
         """The few memories that the filter of the lens may hold for, looked up once."""
@@ -73,8 +76,9 @@ class SqliteVectorSearch:
             source, condition, first, values = narrowing.sight(lens, few)
         else:
             source, condition, values = visibility.within(lens, reach.audiences)
+        values_too = "" if most is None else ", x.data"  # few are read at once, many in blocks
         found = self._db.execute(
-            f"SELECT x.number, v.number FROM {source} JOIN vector x ON x.text = v.text "  # noqa: S608
+            f"SELECT x.number, v.number{values_too} FROM {source} JOIN vector x ON x.text = v.text "  # noqa: S608
             f"AND x.space = (SELECT number FROM space WHERE name = ?) WHERE {condition} LIMIT ?",
             [*first, question.space.name, *values, -1 if most is None else most + 1],
         ).fetchall()
@@ -88,14 +92,12 @@ class SqliteVectorSearch:
 
         asked = (question.space.name, question.vector, floor)
         if self._scan is None or self._scan[0] != asked:
-            number, highest = self._db.execute(
-                "SELECT number, coalesce((SELECT max(number) FROM vector), 0) FROM space "
-                "WHERE name = ?",
-                (question.space.name,),
-            ).fetchone()
-            key = (f"{self._file} {self.head().identity}", number)  # a file may be copied
+            known = self._stored(question.space)
+            if known is None:
+                return Looked((), 0)
+            key = (f"{self._file} {self.head().identity}", known.number)  # a file may be copied
             vector = np.frombuffer(question.vector, np.float32)
-            best = self._tails.against(self._db, key, vector, floor, highest)
+            best = self._tails.against(self._db, key, vector, floor, known.highest)
             self._scan = asked, best
         candidates = self._scan[1](count)
         return Looked(self._visible(candidates, lens), len(candidates))
@@ -126,20 +128,25 @@ def _least(*counts: int | None) -> int | None:
 
 
 def _best(
-    db: sqlite3.Connection, pairs: Sequence[tuple[int, int]], question: Question
+    db: sqlite3.Connection, found: Sequence[tuple[Any, ...]], question: Question
 ) -> list[Near]:
-    """The best versions of some vectors, given as (number of the vector, version), ascending."""
+    """The best versions of some vectors: (number, version) or with its values, ascending."""
     import numpy as np
 
     asked = np.frombuffer(question.vector, np.float32)
     cosines: list[Floats] = []
-    for start in range(0, len(pairs), scan.BLOCK):
-        numbers = [number for number, _ in pairs[start : start + scan.BLOCK]]
-        cosines.append(vectors.matrix(db, numbers, len(asked)) @ asked)
+    for start in range(0, len(found), scan.BLOCK):
+        block = found[start : start + scan.BLOCK]
+        if len(block[0]) == _WITH_VALUES:
+            values = np.frombuffer(b"".join(row[2] for row in block), np.float32)
+            matrix = values.reshape(len(block), len(asked))
+        else:
+            matrix = vectors.matrix(db, [row[0] for row in block], len(asked))
+        cosines.append(matrix @ asked)
     if not cosines:
         return []
     near = np.concatenate(cosines)
-    versions = np.fromiter((version for _, version in pairs), np.int64, len(pairs))
+    versions = np.fromiter((row[1] for row in found), np.int64, len(found))
     best: dict[int, float] = {}
     for place in np.lexsort((-versions, -near)).tolist():
         best.setdefault(int(versions[place]), float(near[place]))

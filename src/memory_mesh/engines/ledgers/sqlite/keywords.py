@@ -8,7 +8,7 @@ rare ones are read with their count.
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 
-from memory_mesh.engines.ledgers.sqlite import rows, visibility
+from memory_mesh.engines.ledgers.sqlite import rows, vectors, visibility
 from memory_mesh.engines.ledgers.sqlite.lenses import sight
 from memory_mesh.model import Lens, Status
 from memory_mesh.model.query import AnyOf, Expression, Name, Postings
@@ -17,6 +17,7 @@ _LIVE = frozenset({Status.ACTIVE})
 _MAX_CHECKED_TEXTS = 10_000  # if none of these is visible, the reader does not know their word
 _FEW_TEXTS = 2_000  # of a reader: these are listed rather than sought among those of others
 _SMALL_SHARE = 12  # of a reader of more than a twelfth the next text is soon found
+_MANY_HIDDEN = 100  # texts of which few are for a reader, who then may see little at all
 _CLOSE = 4  # words that may stand between the words of one name
 
 
@@ -33,13 +34,15 @@ class SqliteKeywords:
         present = lens.as_of is None and lens.statuses == _LIVE
         self._tables = ("live",) if present else ("live", "rest")
         self._sight = sight(lens)
-        self._texts: int | None = None
+        self._texts: int | None = getattr(db, "last_text", None)  # an empty namespace was not read
+        self._own: Mapping[int, int] | None = None  # the same, of a reader who sees little
         self._looked = False
+        self._begun: dict[str, list[str]] = {}  # stored words by their first letters
 
     def texts(self) -> int:
         """How many texts there are: the highest number of one."""
         if self._texts is None:
-            self._texts = self._db.execute("SELECT max(number) FROM text").fetchone()[0] or 0
+            self._texts = vectors.last_text(self._db)
         return self._texts
 
     def postings(
@@ -99,14 +102,15 @@ class SqliteKeywords:
             values += weight, f"{wanted} AND {compiled(other)}"
         found: list[tuple[int, float]] = []
         among, few = self._among()
+        own, ours = _one_of("number", self._own if self._few is None else None)
         for table in self._tables:
             added = f" + ? * (number IN (SELECT rowid FROM {table} WHERE {table} MATCH ?))"  # noqa: S608
             found += self._db.execute(
                 f"SELECT number, score{added * len(also)} AS total FROM "  # noqa: S608  # own names
                 f"(SELECT rowid AS number, -bm25({table}) AS score FROM {table} "
-                f"WHERE {table} MATCH ?{among} ORDER BY rowid DESC LIMIT ?) "
+                f"WHERE {table} MATCH ?{among} ORDER BY rowid DESC LIMIT ?) WHERE 1{own} "
                 "ORDER BY total DESC, number DESC LIMIT ?",
-                (*values, wanted, *few, deepest, limit),
+                (*values, wanted, *few, deepest, *ours, limit),
             )
         if len(self._tables) > 1:
             found.sort(key=lambda scored: (-scored[1], -scored[0]))
@@ -117,7 +121,8 @@ class SqliteKeywords:
 
         A reader of little is given only its own: a common word is in very many texts of others.
         """
-        self._find_few()
+        if self._few is None:
+            self._few = self._texts_of_reader()
         among, few = self._among()
         for table in self._tables:
             for (text,) in self._db.execute(
@@ -128,44 +133,51 @@ class SqliteKeywords:
 
     def versions(self, texts: Sequence[int]) -> list[tuple[int, int]]:
         """The check every candidate passes: texts to (text, the version that the lens sees)."""
-        if self._few is not None:
-            return [(text, self._few[text]) for text in texts if text in self._few]
+        seen = self._own if self._few is None else self._few
+        if seen is not None:
+            return [(text, seen[text]) for text in texts if text in seen]
         source, condition, values = self._sight
-        return self._db.execute(
+        found = self._db.execute(
             f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
             f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}",
             [rows.dumped(texts), *values],
         ).fetchall()
+        if len(found) * _SMALL_SHARE < len(texts) >= _MANY_HIDDEN:
+            self._texts_of_reader()  # nobody else's are checked from now on
+        return found
 
     def _among(self) -> tuple[str, list[object]]:
         """The condition that a text is one of the few, and what it binds.
 
         With the sign FTS5 does not see it: it would look up each text in every list of a word.
         """
-        if self._few is None:
-            return "", []
-        few = rows.dumped(sorted(self._few))
-        return " AND +rowid IN (SELECT value FROM json_each(?))", [few]
+        return _one_of("+rowid", self._few)
 
-    def _find_few(self) -> None:
-        """Lists the texts that the lens sees, if its reader sees few of many."""
-        if self._few is not None or self._looked or visibility.sees_all(self._lens):
-            return
+    def _texts_of_reader(self) -> Mapping[int, int] | None:
+        """The texts that the lens sees, if its reader sees few of many; looked up once."""
+        if self._looked or visibility.sees_all(self._lens):
+            return self._own
         self._looked = True
         counts = visibility.seen_by(self._db, self._lens)
         present = self._lens.as_of is None and self._lens.statuses == _LIVE
         if counts is None or not present:
-            return
+            return None
         if sum(counts.values()) * _SMALL_SHARE > self.texts() > 0:
-            return
+            return None
         found = visibility.texts(self._db, self._lens, tuple(counts), _FEW_TEXTS)
-        self._few = None if found is None else dict(found)
+        self._own = None if found is None else dict(found)
+        return self._own
 
     def beginning(self, letters: str) -> list[str]:
         """The first stored words that begin so."""
         from memory_mesh.engines.ledgers.sqlite import vocabulary  # most words are spelt right
 
-        return vocabulary.beginning(self._db, self._tables, letters)
+        first = letters[: vocabulary.READ_LETTERS]
+        if first not in self._begun:
+            self._begun[first] = vocabulary.beginning(self._db, self._tables, first)
+        if len(self._begun[first]) >= vocabulary.LOOKED_AT:  # there may be more of them
+            return vocabulary.beginning(self._db, self._tables, letters)
+        return [word for word in self._begun[first] if word.startswith(letters)]
 
     def stored(self, words: Sequence[str]) -> list[str]:
         """Those of the words that some text holds."""
@@ -209,6 +221,14 @@ class SqliteKeywords:
             held if beyond is None else max(held, exact * self.texts() // beyond)
             for held, beyond in found
         ]
+
+
+def _one_of(column: str, texts: Mapping[int, int] | None) -> tuple[str, list[object]]:
+    """The condition that a column is one of some texts, and what it binds; nothing for None."""
+    if texts is None:
+        return "", []
+    listed = rows.dumped(sorted(texts))
+    return f" AND {column} IN (SELECT value FROM json_each(?))", [listed]  # noqa: S608  # own names
 
 
 def compiled(expression: Expression) -> str:

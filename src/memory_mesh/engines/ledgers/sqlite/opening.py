@@ -16,6 +16,12 @@ from memory_mesh.typed import Any, TypeVar
 T = TypeVar("T")
 WRITES = "coalesce((SELECT CAST(value AS INTEGER) FROM state WHERE name = 'writes'), 0)"
 _WRITABLE = "mode=rw"
+_HAS_ANY = (
+    "SELECT EXISTS (SELECT 1 FROM version WHERE triggers != '[]' AND recorded_until IS NULL "
+    "AND status = 'active'), EXISTS (SELECT 1 FROM conflict)"
+)
+_OTHERS = "(SELECT data_version FROM pragma_data_version)"
+_LAST_TEXT = "(SELECT max(number) FROM text)"
 _CACHE_KIB = 8192  # page cache a connection may grow to
 _BUSY_SECONDS = 0.1  # that SQLite itself waits; we look at the deadline and ask it again
 _BEING_MADE, _LOOK_SECONDS = "128", 0.005  # the byte that SQLite locks to make shared memory
@@ -29,9 +35,45 @@ class Connection(sqlite3.Connection):
     reads_only = False
     immutable = False  # reads a file that cannot be written, without a lock
     stands: tuple[Any, ...] | None = None  # the head, as the check of this transaction saw it
+    last_text: int | None = None  # the highest number of a text, as the same check saw it
+    word_lists: frozenset[str] = frozenset()  # keyword tables whose words this connection can list
+    others = 0  # a counter of the writes of other connections, as the same check saw it
+    known: "Known | None" = None  # what it remembers of its file until somebody writes
     life = ""  # differs after a restore: what a process remembers of the file is no longer so
     path: Path | None = None  # of the database that it reads, where other files lie beside it
     flaw: StoreIsDamaged | None = None  # of a database that is only looked at
+
+
+class Known:
+    """What a connection remembers of its file: it holds until this one or another one writes."""
+
+    def __init__(self, others: int, own: int) -> None:
+        self.others, self.own = others, own  # counters of the writes of both
+        self.states: dict[str, dict[str, str]] = {}  # small values, by the beginning of their names
+        self.audiences: dict[object, dict[int, int] | None] = {}  # by reader
+        self.has: tuple[bool, bool] | None = None  # any trigger of today, any conflict
+
+
+def known(db: Connection) -> Known:
+    """What the connection remembers that still holds; only a read transaction may ask.
+
+    A write transaction has not compared the counters, and what it wrote may be rolled back.
+    """
+    found, now = db.known, (db.others, db.total_changes)
+    if found is None or (found.others, found.own) != now:
+        found = db.known = Known(*now)
+    return found
+
+
+def has_any(db: sqlite3.Connection) -> tuple[bool, bool]:
+    """Whether any memory of today has a trigger, and whether there is any conflict."""
+    if not isinstance(db, Connection):
+        return True, True
+    holds = known(db)
+    if holds.has is None:
+        triggers, conflicts = db.execute(_HAS_ANY).fetchone()
+        holds.has = bool(triggers), bool(conflicts)
+    return holds.has
 
 
 def connect(path: Path, mode: str = _WRITABLE) -> Connection:
@@ -124,14 +166,15 @@ def check_reader(db: sqlite3.Connection) -> None:
 
 
 def begin_reading(db: Connection) -> None:
-    """Checks a reader of today's schema, and reads the head with it."""
-    db.stands = _checked(db, f"min_reader, {rows.HEAD}")[1:]
+    """Checks a reader of today's schema; reads the head and the number of texts with it."""
+    _, db.others, last, *stands = _checked(db, f"min_reader, {_OTHERS}, {_LAST_TEXT}, {rows.HEAD}")
+    db.stands, db.last_text = tuple(stands), last or 0
 
 
 def begin_writing(db: Connection) -> int:
     """Checks a writer, and reads the head with it; how many other transactions were counted."""
     _, writes, *stands = _checked(db, f"min_writer, {WRITES}, {rows.HEAD}")
-    db.stands = tuple(stands)
+    db.stands, db.known, db.others = tuple(stands), None, -1  # what it remembers is of reads
     return int(writes)
 
 

@@ -17,6 +17,7 @@ from memory_mesh.engines.ledgers.sqlite import (
 from memory_mesh.engines.ledgers.sqlite.by_meaning import SqliteVectorSearch
 from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.lenses import audience, predicate, sight
+from memory_mesh.engines.ledgers.sqlite.opening import has_any
 from memory_mesh.engines.ledgers.sqlite.relations import SqliteCalling, SqliteRelations
 from memory_mesh.engines.ledgers.sqlite.trail import SqliteTrail
 from memory_mesh.errors import InvalidInput, shown
@@ -197,7 +198,7 @@ class SqliteSnapshot(SqliteLookup, SqliteVectorSearch, SqliteRelations, SqliteTr
     def __init__(self, db: sqlite3.Connection, tails: Tails, file: str) -> None:
         self._db = db
         self._tails, self._file = tails, file
-        self._scan = self._few = None
+        self._scan = self._few = self._space = None
         self._head: Head | None = None  # read once: it cannot change inside a transaction
 
     def head(self) -> Head:
@@ -242,7 +243,7 @@ class SqliteSnapshot(SqliteLookup, SqliteVectorSearch, SqliteRelations, SqliteTr
 
     def pending(self, space: Space, limit: int, max_chars: int | None = None) -> Pending:
         """How many texts wait for a vector in a space, and the first, or newest short ones."""
-        return vectors.pending(self._db, space, limit, max_chars)
+        return vectors.pending(self._db, self._stored(space), limit, max_chars)
 
     def parts(self, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
         """The vectors that versions have in a space, in the order of their parts."""
@@ -287,6 +288,8 @@ class SqliteSnapshot(SqliteLookup, SqliteVectorSearch, SqliteRelations, SqliteTr
 
     def guesses(self, ids: Sequence[str], limit: int) -> list[Conflict]:
         """Guesses that order these memories, the newest first."""
+        if not has_any(self._db)[1]:  # many stores have no conflict, and the look for one is long
+            return []
         return sqlite_conflicts.guesses(self._db, ids, limit)
 
     def schemas(self) -> dict[str, PredicateSchema]:

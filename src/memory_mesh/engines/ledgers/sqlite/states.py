@@ -4,8 +4,10 @@ import sqlite3
 from collections.abc import Sequence
 
 from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite.opening import Connection, known
 from memory_mesh.model import Commit
 
+_FEW_VALUES, _FEW_PREFIXES = 16, 16  # that a connection remembers
 CHAIN_NAME = "chain.name"  # of an imported namespace: the name under which its chain began
 
 
@@ -35,10 +37,18 @@ def chain_name(db: sqlite3.Connection, namespace: str) -> str:
 
 
 def beginning_with(db: sqlite3.Connection, prefix: str) -> dict[str, str]:
-    """The values of all names that begin with a prefix, sorted by name."""
+    """The values of all names that begin with a prefix, sorted by name.
+
+    A connection remembers few and small ones, such as the names of a project, until a write.
+    """
+    remembered = known(db).states if isinstance(db, Connection) else {}
+    if prefix in remembered:
+        return dict(remembered[prefix])
     found = db.execute(
         "SELECT name, value FROM state WHERE name >= ?1 AND name < ?1 || char(1114111) "
         "ORDER BY name",
         (prefix,),
-    )
-    return dict(found.fetchall())
+    ).fetchall()
+    if len(found) <= _FEW_VALUES and len(remembered) < _FEW_PREFIXES:
+        remembered[prefix] = dict(found)
+    return dict(found)

@@ -93,4 +93,6 @@ def _state(db: sqlite3.Connection, number: int, body: rows.Row, fields: rows.Row
         "SELECT count(*), count(*) FILTER (WHERE number > ?) FROM vector WHERE space = ?",
         (known.highest if known is not None else 0, number),
     ).fetchone()
-    return SpaceState(space, count, vectors.pending(db, space, 0).count, known, tail)
+    return SpaceState(
+        space, count, vectors.pending(db, vectors.stored(db, space), 0).count, known, tail
+    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sqlite.opening import has_any
 from memory_mesh.model import Lens, Status
 from memory_mesh.model.trigger import MemoryMetadata, Triggered
 
@@ -36,6 +37,8 @@ def triggered(
 
     source, condition, values = sight(lens)
     present = lens.as_of is None and lens.statuses == _LIVE
+    if present and not has_any(db)[0]:
+        return []
     found = db.execute(
         f"SELECT v.number, v.triggers, v.importance FROM {source} "  # noqa: S608  # own names only
         f"WHERE {_PRESENT if present else _ANY} AND {condition} ORDER BY v.memory DESC LIMIT ?",

@@ -6,9 +6,11 @@ what lies above, so asking for it costs nothing when nothing is pending.
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 from memory_mesh.engines.ledgers.sqlite import exact_scan as scan, rows
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import (
     Body,
     Commit,
@@ -119,17 +121,42 @@ def keep_count(db: sqlite3.Connection, before: int, commit: Commit) -> None:
         )
 
 
-def pending(
-    db: sqlite3.Connection, space: Space, limit: int, max_chars: int | None = None
-) -> Pending:
-    """How many texts wait for a vector in this space, and the first, or newest short ones."""
-    number, reached, count = db.execute(
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where a space stands in one read transaction."""
+
+    number: int
+    reached: int
+    waiting: int  # texts without a vector in it
+    highest: int  # the last number of a vector, of any space
+    body: Body | None
+
+
+def stored(db: sqlite3.Connection, space: Space) -> Stored | None:
+    """Where a space stands; None before its first vector."""
+    row = db.execute(
         "SELECT number, reached, (SELECT count(*) FROM text WHERE number > reached) - "
         "(SELECT count(DISTINCT text) FROM vector WHERE space = s.number AND text > reached) - "
-        "(SELECT count(*) FROM wordless WHERE space = s.number AND text > reached) "
+        "(SELECT count(*) FROM wordless WHERE space = s.number AND text > reached), "
+        "coalesce((SELECT max(number) FROM vector), 0), body_version, body_highest, body_rows "
         "FROM space s WHERE name = ?",
         (space.name,),
-    ).fetchone() or (0, 0, db.execute("SELECT count(*) FROM text").fetchone()[0])
+    ).fetchone()
+    if row is None:
+        return None
+    number, reached, waiting, highest, *named = row
+    body = Body(*named) if named[0] is not None else None
+    return Stored(number, reached, waiting, highest, body)
+
+
+def pending(
+    db: sqlite3.Connection, known: Stored | None, limit: int, max_chars: int | None = None
+) -> Pending:
+    """How many texts wait for a vector in a space, and the first, or newest short ones."""
+    if known is None:
+        number, reached, (count,) = 0, 0, db.execute("SELECT count(*) FROM text").fetchone()
+    else:
+        number, reached, count = known.number, known.reached, known.waiting
     if not count or not limit:
         return Pending(count)
     if max_chars is None:
@@ -228,17 +255,18 @@ def cosines(
     import numpy as np
 
     found = db.execute(
-        "SELECT v.number, x.data FROM version v JOIN space s ON s.name = ? "
+        "SELECT v.number, x.data, x.part FROM version v JOIN space s ON s.name = ? "
         "JOIN vector x ON x.text = v.text AND x.space = s.number "
-        "WHERE v.number IN (SELECT value FROM json_each(?)) ORDER BY x.part",
+        "WHERE v.number IN (SELECT value FROM json_each(?))",
         (question.space.name, rows.dumped(versions)),
     ).fetchall()
     if not found:
         return {}
-    matrix = np.frombuffer(b"".join(data for _, data in found), np.float32)
+    found.sort(key=itemgetter(2))  # SQLite would copy every vector to put them in order
+    matrix = np.frombuffer(b"".join(data for _, data, _ in found), np.float32)
     asked = np.frombuffer(question.vector, np.float32)
     near = scan.product(matrix.reshape(len(found), -1), asked).tolist()
     best: dict[int, float] = {}
-    for (version, _), cosine in zip(found, near, strict=True):
+    for (version, _, _), cosine in zip(found, near, strict=True):
         best[version] = max(cosine, best.get(version, -1.0))
     return best

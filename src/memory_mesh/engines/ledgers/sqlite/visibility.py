@@ -11,9 +11,11 @@ from itertools import product
 
 from memory_mesh.engines.ledgers.sqlite import lenses, rows, schema
 from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.engines.ledgers.sqlite.opening import Connection, known
 from memory_mesh.model import Lens, Scope, Status
 from memory_mesh.policy.audience import AUDIENCE, read_by
 
+_MOST_READERS = 8  # whose audiences a connection remembers
 MOST_AUDIENCES = 20_000  # of one reader that are counted; a reader of more is not counted
 Visible = Callable[[Sequence[int]], list[tuple[int, int]]]  # texts -> (text, version)
 PARTS = ("project", "agent", "session")
@@ -79,7 +81,21 @@ def rebuild(db: sqlite3.Connection) -> int:
 
 
 def seen_by(db: sqlite3.Connection, lens: Lens) -> dict[int, int] | None:
-    """The audiences that a lens sees, each with its count; None if they are too many to list."""
+    """The audiences that a lens sees, each with its count; None if they are too many to list.
+
+    A connection remembers them until it, or another one, writes.
+    """
+    if not isinstance(db, Connection):
+        return _seen_by(db, lens)
+    audiences, reader = known(db).audiences, (lens.scope.parts, lens.scope.names, lens.across)
+    if reader not in audiences:
+        if len(audiences) >= _MOST_READERS:
+            audiences.clear()
+        audiences[reader] = _seen_by(db, lens)
+    return audiences[reader]
+
+
+def _seen_by(db: sqlite3.Connection, lens: Lens) -> dict[int, int] | None:
     asked = [part for part in PARTS if part not in lens.across]
     readers = list(product(*(read_by(lens.scope, part) for part in asked)))
     marks = ", ".join(f"({', '.join('?' * len(asked))})" for _ in readers)

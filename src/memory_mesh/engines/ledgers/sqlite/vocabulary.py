@@ -1,6 +1,6 @@
 """The stored words near a word that is not stored: a bounded look, whatever the size of the store.
 
-A look reads at most `_LOOKED_AT` words from where they would stand in the alphabet. FTS5 walks a
+A look reads at most `LOOKED_AT` words from where they would stand in the alphabet. FTS5 walks a
 word's list to count it, a fiftieth of a microsecond for each text that holds it. Which of them
 count, and whether the reader sees a text with them, is decided in flows/keyword_plan.py.
 """
@@ -10,7 +10,10 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 
-_LOOKED_AT = 3_000
+from memory_mesh.engines.ledgers.sqlite.opening import Connection
+
+LOOKED_AT = 3_000
+READ_LETTERS = 4  # words that begin with these are read at once, for longer beginnings, too
 _READ = 250  # words in a row that are read rather than looked for one by one
 _FEW = 40  # words with the same two letters: up to that all with the first letter are read
 _LAST = "\U0010ffff"
@@ -20,7 +23,7 @@ def beginning(db: sqlite3.Connection, tables: Sequence[str], letters: str) -> li
     """The first words of the keyword tables that begin so."""
     found: list[str] = []
     for table in tables:
-        found += _begun(db, _listed(db, table), letters, _LOOKED_AT)
+        found += _begun(db, _listed(db, table), letters, LOOKED_AT)
     return list(dict.fromkeys(found))
 
 
@@ -57,10 +60,15 @@ def _is_read(word: str, letters: str, read: Sequence[str]) -> bool:
 
 
 def _listed(db: sqlite3.Connection, table: str) -> str:
-    """The list of the words of a keyword table."""
-    db.execute(
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_word USING fts5vocab (main, {table}, row)"
-    )
+    """The list of the words of a keyword table, made once for each connection."""
+    made: frozenset[str] = getattr(db, "word_lists", frozenset())
+    if table not in made:
+        db.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_word "
+            f"USING fts5vocab (main, {table}, row)"
+        )
+        if isinstance(db, Connection):
+            db.word_lists = made | {table}
     return f"temp.{table}_word"
 
 
