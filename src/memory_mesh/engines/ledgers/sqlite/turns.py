@@ -129,12 +129,10 @@ def _outer_sides(
     first: dict[tuple[object, ...], int] = {}
     last: dict[tuple[object, ...], int] = {}
     for row in found:
-        turn, order = _turn_of(row), row[_ORD]
-        if order is not None:
-            first[turn], last[turn] = (
-                min(order, first.get(turn, order)),
-                max(order, last.get(turn, order)),
-            )
+        if (order := row[_ORD]) is not None:
+            turn = _turn_of(row)
+            first[turn] = min(order, first.get(turn, order))
+            last[turn] = max(order, last.get(turn, order))
     unsure: dict[int, Sides] = {}
     for row in neighbours:
         (before, after), turn = beside[row[0]], _turn_of(row)
@@ -188,9 +186,10 @@ def _placed(
     placed: dict[int, Placed] = {}
     for (number, terms, session, speaker, role, at, usefulness, kind, channel, stated,
          *_) in found:  # fmt: skip
+        before, after = sides[number]
         placed[number] = Placed(
             number, terms, session, speaker, role, at / 1e6, usefulness,
-            *sides[number], near.get(number), _authority(kind, channel, stated),
+            before, after, near.get(number), _authority(kind, channel, stated),
         )  # fmt: skip
     return placed
 
