@@ -86,7 +86,10 @@ class Search(Protocol):
     def around(
         self, versions: Sequence[int], lens: Lens, question: Question | None
     ) -> dict[int, Placed]:
-        """The versions and their neighbours that the lens sees, each in its place."""
+        """The versions and their neighbours that the lens sees, each in its place.
+
+        A neighbour tells of what stands beside it only as far as that is among them, too.
+        """
 
     def speakers(self, words: Sequence[str], lens: Lens) -> frozenset[str]:
         """Those of the words that name somebody whose words the lens sees."""
