@@ -9,17 +9,20 @@ network. For the comparison ids are left out: they are new in every run.
 
 import argparse
 import os
-import pty
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-PICTURES = Path(__file__).parent.parent / "docs/pictures"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.terminal import on_terminal  # noqa: E402  # of this checkout
+
+PICTURES = ROOT / "docs/pictures"
 COMMANDS, PICTURE = PICTURES / "terminal.txt", PICTURES / "terminal.svg"
 COLUMNS = 78
 _WIDE, _HIGH, _LEFT, _TOP = 8.43, 20, 18, 52
@@ -127,7 +130,6 @@ def _printed(command: str, home: Path) -> str:
     """What a command prints on a terminal of its own."""
     words = shlex.split(command)
     words[0] = str(Path(sys.executable).with_name(words[0]))
-    terminal, own = pty.openpty()
     variables = {
         "HOME": str(home),
         "PATH": os.environ["PATH"],
@@ -136,20 +138,8 @@ def _printed(command: str, home: Path) -> str:
         "LANG": "C.UTF-8",
         "MEMORY_MESH_EMBEDDER": "none",
     }
-    with subprocess.Popen(words, stdin=own, stdout=own, stderr=own, env=variables, cwd=home):
-        os.close(own)
-        printed = b""
-        while chunk := _read(terminal):
-            printed += chunk
-    os.close(terminal)
-    return _OTHER_CODES.sub("", printed.decode()).replace(str(home), "~")
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65_536)
-    except OSError:  # Linux says so when the last writer has closed its side
-        return b""
+    _, printed = on_terminal(words, home, variables, typing=True)
+    return _OTHER_CODES.sub("", printed).replace(str(home), "~")
 
 
 def words_of(svg: str) -> str:

@@ -1,13 +1,14 @@
 """The command line as a user meets it: a real process with a home of its own."""
 
 import os
-import pty
 import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tools.terminal import on_terminal
 
 SCRIPT = Path(sys.executable).with_name("memory-mesh")
 MODULE = (sys.executable, "-m", "memory_mesh")
@@ -60,27 +61,8 @@ class CommandLine:
 
     def on_terminal(self, *words: str) -> Ran:
         """Run with standard output and standard error on a pseudo-terminal, as one text."""
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [*self.start, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=self.home,
-            env=self.environment,
-        )
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:  # Linux's way to say that the other side has closed
-                break
-            if not part:
-                break
-            shown += part
-        os.close(ours)
-        return Ran(process.wait(60), shown.decode().replace("\r\n", "\n"), "")
+        code, shown = on_terminal([*self.start, *words], self.home, self.environment)
+        return Ran(code, shown.replace("\r\n", "\n"), "")
 
     @property
     def environment(self) -> dict[str, str]:
