@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from memory_mesh.engines.ledgers.sqlite import rows, spool
+from memory_mesh.engines.ledgers.sql import rows
+from memory_mesh.engines.ledgers.sqlite import spool
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import looked_at
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
@@ -52,7 +53,7 @@ class SqliteAudit:
 
     def verify(self, namespace: str, against: Checkpoint | None = None) -> Verification:
         """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
-        from memory_mesh.engines.ledgers.sqlite import verify as sqlite_verify
+        from memory_mesh.engines.ledgers.sql import verify as sqlite_verify
 
         left = spool.waiting(self._files.spool(namespace))
         try:

@@ -8,21 +8,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from memory_mesh import log
-from memory_mesh.engines.ledgers.sqlite import (
-    commit as sqlite_commit,
-    rows,
-    schema,
-    spool,
-    vectors,
-)
+from memory_mesh.engines.ledgers.sql import commit as sqlite_commit, rows, vectors
+from memory_mesh.engines.ledgers.sql.exact_scan import Tails
+from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer, tell_lost, uses
+from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
+from memory_mesh.engines.ledgers.sqlite import schema, spool
 from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
 from memory_mesh.engines.ledgers.sqlite.connections import Files
-from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.engines.ledgers.sqlite.namespace_places import FLAT_NAMESPACES
-from memory_mesh.engines.ledgers.sqlite.noted import Noted, NotedBuffer, tell_lost, uses
 from memory_mesh.engines.ledgers.sqlite.opening import Connection
-from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
 from memory_mesh.errors import StoreError, StoreIsBusy, StoreIsReadOnly
 from memory_mesh.model import (
     Body,
@@ -84,7 +79,7 @@ class SqliteLedger(SqliteAudit):
                 from memory_mesh.policy.text.analyze import ANALYZER  # few reads need it
 
                 if head.analyzer != ANALYZER:
-                    from memory_mesh.engines.ledgers.sqlite import terms
+                    from memory_mesh.engines.ledgers.sql import terms
 
                     terms.adopt(db, head)
                 commit = sqlite_commit.write(db, head, at, commit)
@@ -96,7 +91,7 @@ class SqliteLedger(SqliteAudit):
         """One read transaction; a namespace that does not exist reads as empty."""
         with self._files.reading(namespace) as db:
             life = db.life if isinstance(db, Connection) else ""
-            yield SqliteSnapshot(db, self._tails, f"{namespace} {life}")
+            yield SqlSnapshot(db, self._tails, f"{namespace} {life}")
 
     def note(
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
@@ -128,7 +123,7 @@ class SqliteLedger(SqliteAudit):
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
-        from memory_mesh.engines.ledgers.sqlite import stats as sqlite_stats
+        from memory_mesh.engines.ledgers.sql import stats as sqlite_stats
 
         with self._files.reading(namespace) as db:
             since = self._clock.now() - timedelta(days=session_days) if session_days else None
@@ -212,10 +207,10 @@ class SqliteLedger(SqliteAudit):
             return
         entries = [one.entry for one in noted if one.entry is not None]
         injections = [one.injection for one in noted if one.injection is not None]
-        db.executemany(sqlite_commit.USED, [(rows.micros(at), id_) for at, id_ in uses(noted)])
+        sqlite_commit.USED.run(db, [(rows.micros(at), id_) for at, id_ in uses(noted)])
         sqlite_commit.record_recalls(db, entries)
         if injections:
-            from memory_mesh.engines.ledgers.sqlite import injections as sqlite_injections
+            from memory_mesh.engines.ledgers.sql import injections as sqlite_injections
 
             sqlite_injections.record(db, injections)
         if (entries or injections) and self._recall_days:

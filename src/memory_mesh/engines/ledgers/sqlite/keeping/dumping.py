@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import marks, namespace_places, schema, states, visibility
+from memory_mesh.engines.ledgers.sql import marks, packing, states, sums, visibility
+from memory_mesh.engines.ledgers.sql.verify import verify
+from memory_mesh.engines.ledgers.sqlite import namespace_places, schema
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import translated
-from memory_mesh.engines.ledgers.sqlite.keeping import packing, sums
 from memory_mesh.engines.ledgers.sqlite.opening import connect, create
-from memory_mesh.engines.ledgers.sqlite.verify import verify
 from memory_mesh.errors import InvalidInput, StoreIsDamaged, StoreIsNewer
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats.archive import Table, Value

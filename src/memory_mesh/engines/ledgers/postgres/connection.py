@@ -1,0 +1,76 @@
+"""A connection that takes the shared statements, and raises faults in our words."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import psycopg
+
+from memory_mesh.engines.ledgers.postgres import dialect
+from memory_mesh.engines.ledgers.sql.engine import Engine
+
+
+class Found:
+    """The rows that a statement found, or how many it changed."""
+
+    def __init__(self, cursor: psycopg.Cursor[Any], *, tells_number: bool) -> None:
+        self._cursor, self._tells = cursor, tells_number
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        return self._cursor.fetchone()
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        return self._cursor.fetchall()
+
+    def fetchmany(self, size: int = 1) -> list[Any]:
+        """So many of the rows that are left."""
+        return self._cursor.fetchmany(size)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Each row."""
+        return iter(self._cursor)
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it changed."""
+        return self._cursor.rowcount
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The number of the row it wrote."""
+        row = self._cursor.fetchone() if self._tells else None
+        return None if row is None else int(row[0])
+
+
+class Connection:
+    """What `sql` asks of a database, of one PostgreSQL transaction inside one namespace."""
+
+    def __init__(self, raw: psycopg.Connection[Any], engine: Engine) -> None:
+        self.raw, self.engine = raw, engine
+
+    def execute(self, statement: str, values: dialect.Values = ()) -> Found:
+        """Runs one of the shared statements."""
+        found, bound = dialect.turned(statement, values)
+        return Found(
+            self.raw.execute(found.sql, bound, prepare=True, binary=True),
+            tells_number=found.tells_number,
+        )
+
+    def executemany(self, statement: str, rows: Iterable[dialect.Values]) -> None:
+        """Runs a statement for each of the rows."""
+        groups: dict[str, list[dict[str, object]]] = {}
+        for values in rows:
+            found, bound = dialect.turned(statement, values)
+            groups.setdefault(found.sql, []).append(bound)
+        for sql, bounds in groups.items():
+            self.raw.cursor().executemany(sql, bounds)
+
+    def own(self, statement: str, values: Sequence[object] = ()) -> psycopg.Cursor[Any]:
+        """Runs a statement that is written for PostgreSQL."""
+        return self.raw.execute(statement, values, prepare=True, binary=True)
+
+    def own_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Runs a statement that is written for PostgreSQL for each of the rows."""
+        with self.raw.cursor() as cursor:
+            cursor.executemany(statement, rows)

@@ -1,0 +1,612 @@
+-- The tables of one database with any number of namespaces.
+--
+-- Every table has the columns of the SQLite ledger, and `ns`, the number of the namespace, as its
+-- last one. A statement names no namespace: row-level security adds it, and the default of `ns`
+-- fills it in. The names below are in the schema that this file is run in.
+
+CREATE TABLE namespace (
+    ns bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text COLLATE "C" NOT NULL UNIQUE
+);
+
+CREATE TABLE secret (one smallint PRIMARY KEY CHECK (one = 1), inner_pad bytea NOT NULL, outer_pad bytea NOT NULL);
+
+CREATE SEQUENCE numbers;
+
+CREATE TABLE store (
+    one smallint NOT NULL DEFAULT 1,
+    namespace text COLLATE "C" NOT NULL,
+    min_reader bigint NOT NULL,
+    min_writer bigint NOT NULL,
+    seq bigint NOT NULL,
+    recorded bigint NOT NULL,
+    position bigint NOT NULL,
+    head bytea NOT NULL,
+    identity text COLLATE "C" NOT NULL,
+    analyzer bigint NOT NULL DEFAULT 0,
+    old_texts bigint NOT NULL DEFAULT 0,
+    old_skills bigint NOT NULL DEFAULT 0,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE memory (
+    number bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    created bigint NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    uses bigint NOT NULL DEFAULT 0,
+    last_used bigint,
+    helpful bigint NOT NULL DEFAULT 0,
+    harmful bigint NOT NULL DEFAULT 0,
+    usefulness double precision NOT NULL DEFAULT 1.0,
+    reinforcements bigint NOT NULL DEFAULT 0,
+    disputes bigint NOT NULL DEFAULT 0,
+    origins bigint NOT NULL DEFAULT 1,
+    idle_reinforcements bigint NOT NULL DEFAULT 0,
+    idle_disputes bigint NOT NULL DEFAULT 0,
+    other_steps bigint NOT NULL DEFAULT 0,
+    crc bigint,
+    tally bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number),
+    UNIQUE (ns, id)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE text (
+    number bigint NOT NULL,
+    memory bigint NOT NULL,
+    content text COLLATE "C" NOT NULL,
+    hash bytea NOT NULL,
+    terms text COLLATE "C" NOT NULL,
+    echo bytea,
+    crc bigint,
+    hash_key bytea GENERATED ALWAYS AS (substr(hash, 1, 3)) STORED,
+    echo_key bytea GENERATED ALWAYS AS (substr(echo, 1, 3)) STORED,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number)
+) PARTITION BY HASH (ns);
+CREATE INDEX text_hash ON text (ns, hash_key);
+CREATE INDEX text_echo ON text (ns, echo_key) WHERE echo IS NOT NULL;
+
+CREATE TABLE version (
+    number bigint NOT NULL,
+    memory bigint NOT NULL,
+    text bigint NOT NULL,
+    seq bigint NOT NULL,
+    recorded_from bigint NOT NULL,
+    recorded_until bigint,
+    status text COLLATE "C" NOT NULL,
+    successor text COLLATE "C",
+    kind text COLLATE "C" NOT NULL,
+    label text COLLATE "C",
+    project text COLLATE "C",
+    agent text COLLATE "C",
+    session text COLLATE "C",
+    ord bigint,
+    speaker text COLLATE "C",
+    role text COLLATE "C",
+    occurred_at bigint,
+    valid_from bigint,
+    valid_until bigint,
+    source_kind text COLLATE "C" NOT NULL,
+    channel text COLLATE "C" NOT NULL,
+    source_agent text COLLATE "C",
+    source_ref text COLLATE "C",
+    importance double precision,
+    confidence double precision,
+    tier text COLLATE "C" NOT NULL,
+    pinned bigint NOT NULL,
+    tags text COLLATE "C" NOT NULL,
+    extra text COLLATE "C" NOT NULL,
+    lesson text COLLATE "C",
+    pattern text COLLATE "C",
+    severity bigint,
+    rule_confidence double precision,
+    heritage text COLLATE "C",
+    skill text COLLATE "C",
+    claim text COLLATE "C",
+    subject text COLLATE "C",
+    predicate text COLLATE "C",
+    source_stated bigint,
+    triggers text COLLATE "C" NOT NULL DEFAULT '[]',
+    reasons text COLLATE "C" NOT NULL DEFAULT '[]',
+    crc bigint,
+    audience bigint,
+    speaker_key text COLLATE "C" GENERATED ALWAYS AS (lower(speaker)) STORED,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number),
+    CHECK (recorded_until IS NULL OR recorded_until > recorded_from)
+) PARTITION BY HASH (ns);
+CREATE UNIQUE INDEX version_open ON version (ns, memory) WHERE recorded_until IS NULL;
+CREATE INDEX version_text ON version (ns, text);
+CREATE INDEX version_memory ON version (ns, memory, recorded_from);
+CREATE INDEX version_session ON version (ns, session, ord) WHERE session IS NOT NULL;
+CREATE INDEX version_speaker ON version (ns, speaker_key, number) WHERE speaker IS NOT NULL;
+CREATE INDEX version_triggers ON version (ns, memory)
+    WHERE triggers <> '[]' AND recorded_until IS NULL AND status = 'active';
+CREATE INDEX version_valid_from ON version (ns, valid_from)
+    WHERE valid_from IS NOT NULL AND recorded_until IS NULL;
+CREATE INDEX version_valid_until ON version (ns, valid_until)
+    WHERE valid_until IS NOT NULL AND recorded_until IS NULL;
+CREATE INDEX version_pattern ON version (ns, pattern)
+    WHERE pattern IS NOT NULL AND recorded_until IS NULL;
+CREATE INDEX version_severity ON version (ns, severity, number)
+    WHERE severity IS NOT NULL AND recorded_until IS NULL;
+CREATE INDEX version_claim ON version (ns, subject, predicate)
+    WHERE subject IS NOT NULL AND recorded_until IS NULL AND status = 'active';
+CREATE INDEX version_waiting ON version (ns, status, number)
+    WHERE status IN ('quarantined', 'disputed') AND recorded_until IS NULL;
+CREATE INDEX version_origin ON version (ns, source_ref)
+    WHERE source_ref IS NOT NULL AND recorded_until IS NULL;
+CREATE INDEX version_label ON version (ns, label, memory)
+    WHERE label IS NOT NULL AND recorded_until IS NULL;
+CREATE INDEX version_pinned ON version (ns, memory)
+    WHERE pinned = 1 AND recorded_until IS NULL;
+CREATE INDEX version_audience ON version (ns, audience, recorded_until, status, text);
+
+CREATE TABLE observation (
+    number bigint NOT NULL DEFAULT nextval('numbers'),
+    memory bigint NOT NULL,
+    at bigint NOT NULL,
+    hash bytea NOT NULL,
+    outcome text COLLATE "C" NOT NULL,
+    origin text COLLATE "C" NOT NULL,
+    key text COLLATE "C",
+    reasons text COLLATE "C" NOT NULL DEFAULT '[]',
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number)
+) PARTITION BY HASH (ns);
+CREATE UNIQUE INDEX observation_key ON observation (ns, key) WHERE key IS NOT NULL;
+CREATE INDEX observation_memory ON observation (ns, memory);
+
+CREATE TABLE link (
+    source bigint NOT NULL,
+    target bigint NOT NULL,
+    type text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    similarity double precision,
+    at bigint,
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, source, target, type)
+) PARTITION BY HASH (ns);
+CREATE INDEX link_target ON link (ns, target);
+
+CREATE TABLE recall (
+    number bigint NOT NULL DEFAULT nextval('numbers'),
+    id text COLLATE "C" NOT NULL,
+    agent text COLLATE "C",
+    at bigint NOT NULL,
+    memories text COLLATE "C" NOT NULL,
+    wire text COLLATE "C",
+    metadata text COLLATE "C" NOT NULL,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number),
+    UNIQUE (ns, id)
+) PARTITION BY HASH (ns);
+CREATE INDEX recall_at ON recall (ns, at);
+
+CREATE TABLE space (
+    number bigint NOT NULL DEFAULT nextval('numbers'),
+    name text COLLATE "C" NOT NULL,
+    provider text COLLATE "C" NOT NULL,
+    model text COLLATE "C" NOT NULL,
+    revision text COLLATE "C" NOT NULL,
+    dimension bigint NOT NULL,
+    max_tokens bigint NOT NULL,
+    normalised bigint NOT NULL,
+    query_prefix text COLLATE "C" NOT NULL,
+    text_prefix text COLLATE "C" NOT NULL,
+    reached bigint NOT NULL DEFAULT 0,
+    body_version bigint,
+    body_highest bigint,
+    body_rows bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number),
+    UNIQUE (ns, name)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE vector (
+    number bigint NOT NULL DEFAULT nextval('numbers'),
+    text bigint NOT NULL,
+    space bigint NOT NULL,
+    part bigint NOT NULL,
+    seq bigint NOT NULL,
+    data public.vector NOT NULL,
+    start bigint,
+    stop bigint,
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number),
+    UNIQUE (ns, text, space, part)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE wordless (
+    text bigint NOT NULL,
+    space bigint NOT NULL,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, text, space)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE sink (
+    name text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    attempts bigint NOT NULL,
+    at bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, name)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE dead_letter (
+    sink text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    at bigint NOT NULL,
+    failure text COLLATE "C" NOT NULL,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, sink, seq)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE skill (
+    number bigint NOT NULL DEFAULT nextval('numbers'),
+    id text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    intent text COLLATE "C" NOT NULL,
+    description text COLLATE "C" NOT NULL,
+    tags text COLLATE "C" NOT NULL,
+    content text COLLATE "C" NOT NULL,
+    hash bytea NOT NULL,
+    terms text COLLATE "C" NOT NULL,
+    project text COLLATE "C",
+    agent text COLLATE "C",
+    session text COLLATE "C",
+    source_kind text COLLATE "C" NOT NULL,
+    channel text COLLATE "C" NOT NULL,
+    source_agent text COLLATE "C",
+    source_ref text COLLATE "C",
+    status text COLLATE "C" NOT NULL,
+    reliability double precision NOT NULL,
+    uses bigint NOT NULL,
+    last_used bigint,
+    created bigint NOT NULL,
+    extra text COLLATE "C" NOT NULL,
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number),
+    UNIQUE (ns, id)
+) PARTITION BY HASH (ns);
+CREATE INDEX skill_name ON skill (ns, name);
+CREATE INDEX skill_reliability ON skill (ns, reliability) WHERE status = 'active';
+
+CREATE TABLE skill_vector (
+    skill bigint NOT NULL,
+    space bigint NOT NULL,
+    data bytea NOT NULL,
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, skill, space)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE predicate (
+    name text COLLATE "C" NOT NULL,
+    cardinality text COLLATE "C" NOT NULL,
+    conflict_policy text COLLATE "C" NOT NULL,
+    normalize text COLLATE "C" NOT NULL,
+    dedup_policy text COLLATE "C" NOT NULL,
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, name)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE conflict (
+    number bigint NOT NULL DEFAULT nextval('numbers'),
+    id text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    new bigint NOT NULL,
+    existing bigint NOT NULL,
+    new_trust double precision NOT NULL,
+    existing_trust double precision NOT NULL,
+    reason text COLLATE "C" NOT NULL,
+    created bigint NOT NULL,
+    resolved bigint,
+    resolution text COLLATE "C",
+    why text COLLATE "C",
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number),
+    UNIQUE (ns, id)
+) PARTITION BY HASH (ns);
+CREATE INDEX conflict_pending ON conflict (ns, number) WHERE resolution IS NULL;
+CREATE INDEX conflict_new ON conflict (ns, new);
+CREATE INDEX conflict_existing ON conflict (ns, existing);
+
+CREATE TABLE tombstone (
+    digest bytea NOT NULL,
+    at bigint NOT NULL,
+    why text COLLATE "C" NOT NULL,
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, digest)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE session_write (
+    session text COLLATE "C" NOT NULL,
+    project text COLLATE "C",
+    agent text COLLATE "C",
+    at bigint NOT NULL,
+    ns bigint NOT NULL
+) PARTITION BY HASH (ns);
+CREATE INDEX session_write_audience ON session_write (ns, session, project, agent, at);
+CREATE INDEX session_write_at ON session_write (ns, at);
+
+CREATE TABLE proposal (
+    number bigint NOT NULL DEFAULT nextval('numbers'),
+    id text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    verb text COLLATE "C" NOT NULL,
+    memory bigint NOT NULL,
+    change text COLLATE "C" NOT NULL,
+    reason text COLLATE "C" NOT NULL,
+    source_kind text COLLATE "C" NOT NULL,
+    channel text COLLATE "C" NOT NULL,
+    source_agent text COLLATE "C",
+    source_ref text COLLATE "C",
+    created bigint NOT NULL,
+    decided bigint,
+    approved bigint,
+    why text COLLATE "C",
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number),
+    UNIQUE (ns, id)
+) PARTITION BY HASH (ns);
+CREATE INDEX proposal_pending ON proposal (ns, number) WHERE decided IS NULL;
+CREATE INDEX proposal_memory ON proposal (ns, memory);
+
+CREATE TABLE state (
+    name text COLLATE "C" NOT NULL,
+    value text COLLATE "C" NOT NULL,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, name)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE injection (
+    number bigint NOT NULL DEFAULT nextval('numbers'),
+    id text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    by_agent text COLLATE "C",
+    project text COLLATE "C",
+    agent text COLLATE "C",
+    session text COLLATE "C",
+    question text COLLATE "C" NOT NULL,
+    format text COLLATE "C" NOT NULL,
+    fence text COLLATE "C" NOT NULL,
+    tokens bigint NOT NULL,
+    max_tokens bigint NOT NULL,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number),
+    UNIQUE (ns, id),
+    CHECK (tokens <= max_tokens)
+) PARTITION BY HASH (ns);
+CREATE INDEX injection_at ON injection (ns, at);
+
+CREATE TABLE injected (
+    injection bigint NOT NULL,
+    place bigint NOT NULL,
+    memory bigint NOT NULL,
+    recorded bigint NOT NULL,
+    section text COLLATE "C" NOT NULL,
+    tokens bigint NOT NULL,
+    score double precision,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, injection, place),
+    FOREIGN KEY (ns, injection) REFERENCES injection (ns, number) ON DELETE CASCADE
+) PARTITION BY HASH (ns);
+CREATE INDEX injected_memory ON injected (ns, memory);
+
+CREATE TABLE block (
+    position bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    operation text COLLATE "C" NOT NULL,
+    agent text COLLATE "C",
+    at bigint NOT NULL,
+    memories text COLLATE "C" NOT NULL,
+    wire bytea,
+    salt bytea,
+    erased bigint NOT NULL DEFAULT 0,
+    metadata bytea,
+    digest bytea NOT NULL,
+    prev_hash bytea NOT NULL,
+    hash bytea NOT NULL,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, position),
+    UNIQUE (ns, id)
+) PARTITION BY HASH (ns);
+CREATE INDEX block_seq ON block (ns, seq);
+CREATE INDEX block_about ON block (ns, memories);
+
+CREATE TABLE audience (
+    number bigint NOT NULL DEFAULT nextval('numbers'),
+    project text COLLATE "C",
+    agent text COLLATE "C",
+    session text COLLATE "C",
+    memories bigint NOT NULL DEFAULT 0,
+    crc bigint,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, number)
+) PARTITION BY HASH (ns);
+CREATE INDEX audience_parts ON audience (ns, project, agent, session);
+
+CREATE TABLE metadata_mark (
+    mark bigint NOT NULL,
+    memory bigint NOT NULL,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, mark, memory)
+) PARTITION BY HASH (ns);
+
+-- Words: `shelf` is live or rest, as the two keyword tables of SQLite are, or skill.
+CREATE TABLE posting (
+    shelf text COLLATE "C" NOT NULL,
+    word text COLLATE "C" NOT NULL,
+    holder bigint NOT NULL, -- the number of the text or skill
+    places smallint[] NOT NULL, -- where the word stands in it
+    length integer NOT NULL, -- how many words it has
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, shelf, word, holder)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE word_count (
+    shelf text COLLATE "C" NOT NULL,
+    word text COLLATE "C" NOT NULL,
+    holders bigint NOT NULL,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, shelf, word)
+) PARTITION BY HASH (ns);
+
+CREATE TABLE shelf_size (
+    shelf text COLLATE "C" NOT NULL,
+    holders bigint NOT NULL,
+    words bigint NOT NULL,
+    ns bigint NOT NULL,
+    PRIMARY KEY (ns, shelf)
+) PARTITION BY HASH (ns);
+
+-- Who may see which namespace: a process shows a capability, the keyed digest of the namespace's
+-- name, once in each transaction. What `enter` then sets cannot be made by anybody without the key,
+-- and holds in this transaction of this connection only.
+
+CREATE FUNCTION keyed(message text) RETURNS bytea
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT sha256(outer_pad || sha256(inner_pad || convert_to(message, 'UTF8')))
+    FROM memory_mesh.secret
+$$;
+
+CREATE FUNCTION entered(entered_ns text) RETURNS bytea
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT memory_mesh.keyed(concat_ws(
+        ' ', 'entered', entered_ns, pg_backend_pid(), extract(epoch FROM transaction_timestamp())
+    ))
+$$;
+
+CREATE FUNCTION allowed() RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce(
+        encode(memory_mesh.entered(current_setting('memory_mesh.ns', true)), 'hex')
+            = current_setting('memory_mesh.tag', true),
+        false)
+$$;
+
+CREATE FUNCTION enter(name_of text, capability bytea) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE found_ns bigint;
+BEGIN
+    IF memory_mesh.keyed('namespace ' || name_of) IS DISTINCT FROM capability THEN
+        RAISE insufficient_privilege USING MESSAGE = 'the capability is not that of this namespace';
+    END IF;
+    SELECT n.ns INTO found_ns FROM memory_mesh.namespace n WHERE n.name = name_of;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    PERFORM set_config('memory_mesh.ns', found_ns::text, true);
+    PERFORM set_config(
+        'memory_mesh.tag', encode(memory_mesh.entered(found_ns::text), 'hex'), true);
+    RETURN found_ns;
+END
+$$;
+
+CREATE FUNCTION begin_namespace(name_of text, capability bytea, first_head bytea) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF memory_mesh.keyed('namespace ' || name_of) IS DISTINCT FROM capability THEN
+        RAISE insufficient_privilege USING MESSAGE = 'the capability is not that of this namespace';
+    END IF;
+    INSERT INTO memory_mesh.namespace (name) VALUES (name_of) ON CONFLICT DO NOTHING;
+    PERFORM memory_mesh.enter(name_of, capability);
+    INSERT INTO memory_mesh.store
+        (namespace, min_reader, min_writer, seq, recorded, position, head, identity)
+    VALUES (name_of, 1, 1, 0, 0, 0, first_head, replace(gen_random_uuid()::text, '-', ''))
+    ON CONFLICT DO NOTHING;
+    RETURN current_setting('memory_mesh.ns')::bigint;
+END
+$$;
+
+CREATE FUNCTION names_after(after text, most bigint) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT name FROM memory_mesh.namespace WHERE name > after ORDER BY name LIMIT most
+$$;
+
+-- As SQLite has them, so that both ledgers read JSON with the same words.
+
+CREATE FUNCTION json_each(given text, OUT key text, OUT value text, OUT type text)
+RETURNS SETOF record LANGUAGE sql IMMUTABLE
+AS $$
+    SELECT e.key, e.value #>> '{}', CASE json_typeof(e.value)
+        WHEN 'string' THEN 'text' WHEN 'boolean' THEN e.value::text
+        WHEN 'number' THEN CASE WHEN e.value::text ~ '[.eE]' THEN 'real' ELSE 'integer' END
+        ELSE json_typeof(e.value) END
+    FROM (
+        SELECT (n - 1)::text AS key, v AS value
+        FROM json_array_elements(CASE WHEN left(given, 1) = '[' THEN given::json ELSE '[]' END)
+            WITH ORDINALITY a (v, n)
+        UNION ALL
+        SELECT o.key, o.value
+        FROM json_each(CASE WHEN left(given, 1) = '{' THEN given::json ELSE '{}' END) o
+    ) e
+$$;
+
+CREATE FUNCTION max(one bigint, other bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+AS $$ SELECT greatest(one, other) $$;
+CREATE FUNCTION min(one bigint, other bigint) RETURNS bigint LANGUAGE sql IMMUTABLE
+AS $$ SELECT least(one, other) $$;
+
+CREATE FUNCTION json_extract(given text, path text) RETURNS text
+LANGUAGE sql IMMUTABLE
+AS $$
+    SELECT given::json #>> string_to_array(replace(replace(substr(path, 3), ']', ''), '[', ''), '.')
+$$;
+
+DO $$
+DECLARE
+    table_name text;
+    part integer;
+BEGIN
+    FOR table_name IN
+        SELECT c.relname FROM pg_class c
+        WHERE c.relnamespace = 'memory_mesh'::regnamespace AND c.relkind = 'p'
+    LOOP
+        FOR part IN 0..3 LOOP
+            EXECUTE format(
+                'CREATE TABLE memory_mesh.%I PARTITION OF memory_mesh.%I '
+                'FOR VALUES WITH (MODULUS 4, REMAINDER %s)',
+                table_name || '_' || part, table_name, part);
+        END LOOP;
+        EXECUTE format(
+            'ALTER TABLE memory_mesh.%I ALTER ns SET DEFAULT '
+            'current_setting(''memory_mesh.ns'')::bigint', table_name);
+        EXECUTE format('ALTER TABLE memory_mesh.%I ENABLE ROW LEVEL SECURITY', table_name);
+        EXECUTE format('ALTER TABLE memory_mesh.%I FORCE ROW LEVEL SECURITY', table_name);
+        EXECUTE format(
+            'CREATE POLICY of_the_namespace ON memory_mesh.%I USING ('
+            'ns = current_setting(''memory_mesh.ns'', true)::bigint '
+            'AND (SELECT memory_mesh.allowed()))', table_name);
+        EXECUTE format(
+            'GRANT SELECT, INSERT, UPDATE, DELETE ON memory_mesh.%I TO memory_mesh_app',
+            table_name);
+    END LOOP;
+END
+$$;
+
+GRANT USAGE ON SCHEMA memory_mesh TO memory_mesh_app;
+GRANT USAGE ON SEQUENCE numbers TO memory_mesh_app;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA memory_mesh FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION enter, begin_namespace, names_after, allowed,
+    memory_mesh.json_each (text), json_extract, max (bigint, bigint), min (bigint, bigint) TO memory_mesh_app;
