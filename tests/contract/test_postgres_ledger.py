@@ -1,3 +1,5 @@
+"""The PostgreSQL ledger keeps every promise that the SQLite ledger keeps."""
+
 import pytest
 
 from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
@@ -7,28 +9,17 @@ from memory_mesh.testing.calling_contract import CallingContract
 from memory_mesh.testing.keyword_contract import KeywordContract
 from memory_mesh.testing.relations_contract import RelationsContract
 from memory_mesh.testing.search_contract import SearchContract
-
-URL = os.environ.get("MEMORY_MESH_TEST_POSTGRES", "")
-pytestmark = pytest.mark.skipif(not URL, reason="MEMORY_MESH_TEST_POSTGRES names no database")
+from tests.postgres import SECRET
 
 
 class TestPostgresLedger(
     LedgerContract, RelationsContract, CallingContract, SearchContract, KeywordContract
 ):
-    """The PostgreSQL ledger keeps every promise of the five contracts."""
+    """It keeps every promise of the five contracts."""
 
     @pytest.fixture(autouse=True)
-    def _database(self):
-        import psycopg
-
-        with psycopg.connect(URL, autocommit=True) as c:
-            names = [
-                n
-                for (n,) in c.execute(
-                    "select relname from pg_class where relnamespace='memory_mesh'::regnamespace and relkind='p'"
-                )
-            ]
-            c.execute("TRUNCATE " + ",".join(f"memory_mesh.{n}" for n in [*names, "namespace"]))
+    def _database(self, database: str) -> None:
+        self.url = database
 
     def open_ledger(self, clock: Clock) -> PostgresLedger:
-        return PostgresLedger(URL, clock, key=b"k" * 32)
+        return PostgresLedger(self.url, clock, secret=SECRET)

@@ -178,12 +178,14 @@ def _steps(tmp_path, foreign):
         question, lens = Question(SPACE, vector, 10), Lens(NOW + timedelta(hours=1), Scope("ours"))
         with ledger.read("default") as snapshot:
             assert isinstance(snapshot, SqlSnapshot)
+            db = snapshot._db
+            assert isinstance(db, sqlite3.Connection)
             steps = [0]
             nearest.nearest(snapshot, question, lens)
             snapshot._scan = None
-            snapshot._db.set_progress_handler(lambda: steps.append(0), 100)
+            db.set_progress_handler(lambda: steps.append(0), 100)
             found = nearest.nearest(snapshot, question, lens).found
-            snapshot._db.set_progress_handler(None, 0)
+            db.set_progress_handler(None, 0)
         expected = scoped_search.brute_force(ledger, question, lens)
         assert scoped_search.is_equal(expected, list(found))
         return len(steps)

@@ -1,6 +1,7 @@
 """Traces: one execution, one memory, through the same gates as any other write."""
 
 import re
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -233,6 +234,7 @@ def test_a_page_of_traces_is_read_from_the_index_without_sorting(
     with mesh._read() as snapshot:
         assert isinstance(snapshot, SqlSnapshot)
         db = snapshot._db
+        assert isinstance(db, sqlite3.Connection)
         grow(db)
         lens = replace(mesh._lens(None), where=Compare("label", Sign.EQUAL, "trace"))
         db.set_trace_callback(statements.append)

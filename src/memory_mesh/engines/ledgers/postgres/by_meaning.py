@@ -29,7 +29,11 @@ class PostgresSnapshot(SqlSnapshot):
         return Reach(found[0], None if few is None else few.count, audiences, None)
 
     def nearest_seen(
-        self, question: Question, lens: Lens, reach: Reach, most: int | None
+        self,
+        question: Question,
+        lens: Lens,
+        reach: Reach,
+        most: int | None,  # noqa: ARG002  # no cap is needed: the server scans
     ) -> list[Near]:
         """The best among all vectors that the lens sees, exactly."""
         few, first = self._narrowed(lens), list[object]()
@@ -39,7 +43,13 @@ class PostgresSnapshot(SqlSnapshot):
             source, condition, values = visibility.within(lens, reach.audiences)
         return self._best(question, source, condition, (first, values))
 
-    def nearest_above(self, question: Question, lens: Lens, floor: int, count: int) -> Looked:
+    def nearest_above(
+        self,
+        question: Question,
+        lens: Lens,
+        floor: int,  # noqa: ARG002  # there is no body below it
+        count: int,  # noqa: ARG002
+    ) -> Looked:
         """The best that the lens sees, exactly: no candidate is hidden, so no look is deeper."""
         reach = self.reach(question.space, lens)
         audiences = None if reach is None else reach.audiences
@@ -63,7 +73,7 @@ class PostgresSnapshot(SqlSnapshot):
     ) -> list[Near]:
         first, rest = values
         found = self._db.execute(
-            f"SELECT v.number, max(-(x.data <#> ?)) AS cosine FROM {source} "
+            f"SELECT v.number, max(-(x.data <#> ?)) AS cosine FROM {source} "  # noqa: S608
             "JOIN vector x ON x.text = v.text AND x.space = "
             f"(SELECT number FROM space WHERE name = ?) WHERE {condition} "
             "GROUP BY v.number ORDER BY cosine DESC, v.number DESC LIMIT ?",

@@ -15,7 +15,7 @@ class Found:
     def __init__(self, cursor: psycopg.Cursor[Any], *, tells_number: bool) -> None:
         self._cursor, self._tells = cursor, tells_number
 
-    def fetchone(self) -> Any:
+    def fetchone(self) -> Any:  # noqa: ANN401  # a row of any columns
         """The next row, or None."""
         return self._cursor.fetchone()
 

@@ -16,10 +16,11 @@ from memory_mesh.fastdataclass import dataclass
 Values = Sequence[object] | Mapping[str, object]
 _MARK = r"(?:\?\d*|:[a-z_]\w*)"
 _QUOTED = r"'(?:[^']|'')*'"
-_LISTED = re.compile(rf"([\w.]+) (NOT )?IN \(SELECT value FROM json_each\(({_MARK})\)\)")
+_LISTED = re.compile(rf"([\w.]+) (NOT )?IN \(SELECT value FROM json_each\(({_MARK})\)\)")  # noqa: S608
 _IS_VALUE = re.compile(rf"([\w.]+) IS ({_MARK})")
 _IS_COLUMN = re.compile(
-    r"\bIS (NOT )?(?!NOT\b|NULL\b|TRUE\b|FALSE\b|DISTINCT\b)([a-z][\w.]*|CASE\b|\((?=SELECT)|CAST\b)"
+    r"\bIS (NOT )?(?!NOT\b|NULL\b|TRUE\b|FALSE\b|DISTINCT\b)"
+    r"([a-z][\w.]*|CASE\b|\((?=SELECT)|CAST\b)"
 )
 _KEY = re.compile(r"substr\((\w*\.?)(hash|echo), 1, 3\)")  # a column of its own
 _COMPARED = re.compile(r"([\w.]+) ([<=>]) ((?:(?!\bAND\b)[^()])+?) COLLATE NOCASE")

@@ -28,39 +28,8 @@ _IN_USE = (
 )
 
 
-class PostgresEngine:
-    """Implements `sql.engine.Engine`."""
-
-    unindexed = ""
-
-    def checks(self) -> "Mapping[str, Check]":
-        """The postings against the stored terms."""
-        from memory_mesh.engines.ledgers.postgres import checking
-
-        return checking.CHECKS
-
-    def invariants(self) -> Mapping[str, str]:
-        """None: every other promise is about tables that both ledgers have."""
-        return {}
-
-    def lenient(self, _: Connection) -> AbstractContextManager[None]:
-        """PostgreSQL stores no text that is not valid Unicode."""
-        return nullcontext()
-
-    def strict(self, _: Connection) -> AbstractContextManager[None]:
-        """The same."""
-        return nullcontext()
-
-    def wiping(self, _: Connection) -> AbstractContextManager[None]:
-        """What was deleted is overwritten when the database next cleans up."""
-        return nullcontext()
-
-    def grow(self, _: Connection) -> None:
-        """Every index is there from the start."""
-
-    def known(self, _: Connection) -> "Known | None":
-        """Nothing: a connection serves many namespaces, and others write to each."""
-        return None
+class PostgresWords:
+    """Implements `sql.engine.Words` with postings; those of skills are read where they stand."""
 
     def shelve(self, db: Connection, shelf: str, rows: Sequence[tuple[int, Sequence[str]]]) -> None:
         """Writes the postings of texts; the words of skills are read where they stand."""
@@ -119,6 +88,45 @@ class PostgresEngine:
         from memory_mesh.engines.ledgers.postgres.keywords import PostgresKeywords
 
         return PostgresKeywords(db, lens, few)
+
+
+class PostgresEngine(PostgresWords):
+    """Implements `sql.engine.Engine`."""
+
+    unindexed = ""
+
+    def again(self, order: str) -> str:
+        """The same order for the outer query: a join keeps none."""
+        return f" ORDER BY {order}"
+
+    def checks(self) -> "Mapping[str, Check]":
+        """The postings against the stored terms."""
+        from memory_mesh.engines.ledgers.postgres import checking
+
+        return checking.CHECKS
+
+    def invariants(self) -> Mapping[str, str]:
+        """None: every other promise is about tables that both ledgers have."""
+        return {}
+
+    def lenient(self, _: Connection) -> AbstractContextManager[None]:
+        """PostgreSQL stores no text that is not valid Unicode."""
+        return nullcontext()
+
+    def strict(self, _: Connection) -> AbstractContextManager[None]:
+        """The same."""
+        return nullcontext()
+
+    def wiping(self, _: Connection) -> AbstractContextManager[None]:
+        """What was deleted is overwritten when the database next cleans up."""
+        return nullcontext()
+
+    def grow(self, _: Connection) -> None:
+        """Every index is there from the start."""
+
+    def known(self, _: Connection) -> "Known | None":
+        """Nothing: a connection serves many namespaces, and others write to each."""
+        return None
 
     def add_vectors(self, db: Connection, rows: Sequence[Sequence[object]]) -> None:
         """Writes vectors of texts that are there, unless they have these parts."""

@@ -57,13 +57,11 @@ class PostgresKeywords:
         count, texts = 0, list[int]()
         for shelf in self._shelves:
             found = list(self._matching(shelf, expression, exact + 1))
-            count += self._estimate(shelf, expression, found, exact)
+            count += self._estimate(found, exact)
             texts += found
         return Postings(count, tuple(texts) if len(texts) <= listed else None)
 
-    def _estimate(
-        self, shelf: str, expression: Expression, found: Sequence[int], exact: int
-    ) -> int:
+    def _estimate(self, found: Sequence[int], exact: int) -> int:
         """The count of matches: exact up to a count, above it by how dense the first ones are."""
         if len(found) <= exact:
             return len(found)
@@ -135,7 +133,7 @@ class PostgresKeywords:
             return [(text, self._few[text]) for text in texts if text in self._few]
         source, condition, values = self._sight
         return self._db.execute(
-            f"SELECT v.text, v.number FROM {source} "
+            f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
             f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}",
             [_json(texts), *values],
         ).fetchall()
@@ -202,7 +200,7 @@ class PostgresKeywords:
             beyond = "" if last is None else f" AND p.holder {'<' if newest_first else '>'} %s"
             page = _PAGE if most is None else min(_PAGE, most - given)
             found = self._db.own(
-                f"SELECT DISTINCT p.holder FROM posting p WHERE p.shelf = %s "
+                "SELECT DISTINCT p.holder FROM posting p WHERE p.shelf = %s "  # noqa: S608
                 f"AND p.word = ANY (%s) AND {condition}{few}{beyond} "
                 f"ORDER BY p.holder {order} LIMIT %s",
                 (

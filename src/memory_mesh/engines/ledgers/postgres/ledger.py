@@ -4,30 +4,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from memory_mesh import log
+from memory_mesh.engines.ledgers.postgres.audit import PostgresAudit
 from memory_mesh.engines.ledgers.postgres.by_meaning import PostgresSnapshot
 from memory_mesh.engines.ledgers.postgres.connection import Connection
+from memory_mesh.engines.ledgers.postgres.setup import opening_key
 from memory_mesh.engines.ledgers.postgres.transactions import Transactions
-from memory_mesh.engines.ledgers.sql import commit as sql_commit, rows, vectors
-from memory_mesh.engines.ledgers.sql.engine import Database
+from memory_mesh.engines.ledgers.sql import commit as sql_commit, recording, rows, vectors
 from memory_mesh.engines.ledgers.sql.exact_scan import Tails
-from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer, uses
+from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer
 from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
 from memory_mesh.errors import StoreError, StoreIsBusy
 from memory_mesh.model import (
-    Block,
     Body,
-    Checkpoint,
     Commit,
-    Cursor,
     Entry,
     Sizes,
     Space,
     Standing,
     Stats,
-    Verification,
     Wanted,
 )
-from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.ports import Clock, Snapshot
 from memory_mesh.process import waits
 from memory_mesh.typed import TYPE_CHECKING
@@ -35,12 +32,10 @@ from memory_mesh.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
 
-PRUNED_AT_ONCE = 128
-_GIVE_UP = 5
-_NAMES = 1_000
+_NAMES = 1_000  # that are read at a time
 
 
-class PostgresLedger:
+class PostgresLedger(PostgresAudit):
     """Implements `ports.Ledger` on one database."""
 
     def __init__(
@@ -48,28 +43,22 @@ class PostgresLedger:
         url: str,
         clock: Clock,
         *,
-        key: bytes,
+        secret: bytes,
         recall_days: int = 0,
         lock_wait: float = waits.USUAL_SECONDS,
     ) -> None:
         self._clock, self._recall_days = clock, recall_days
-        self._at = Transactions(url, key, lock_wait)
+        self._at = Transactions(url, opening_key(secret), lock_wait)
         self._waiting, self._tails = NotedBuffer(), Tails()
 
     def commit(
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
+        start = log.started()
         with self._recording(namespace) as db:
-            head = rows.head(db)
-            at = sql_commit.recorded_time(head, self._clock.now())
-            commit = decide(sql_commit.standing(db, wanted, at))
-            if commit != Commit(receipts=commit.receipts, after=commit.after):
-                if head.analyzer != ANALYZER:
-                    from memory_mesh.engines.ledgers.sql import terms
-
-                    terms.adopt(db, head)
-                commit = sql_commit.write(db, head, at, commit)
+            commit = recording.decided(db, rows.head(db), wanted, decide, self._clock.now())
+        recording.tell(commit, start)
         return commit
 
     @contextmanager
@@ -80,17 +69,6 @@ class PostgresLedger:
                 yield PostgresSnapshot(db, self._tails, namespace)
             else:
                 yield SqlSnapshot(db, self._tails, namespace)
-
-    @contextmanager
-    def _reading(self, namespace: str) -> Iterator[Database]:
-        from memory_mesh.engines.ledgers.sqlite import schema
-
-        with self._at.reading(namespace) as db:
-            if db is not None:
-                yield db
-                return
-        with schema.empty(namespace) as nothing:
-            yield nothing
 
     def note(
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
@@ -164,66 +142,6 @@ class PostgresLedger:
         finally:
             self._at.close()
 
-    def blocks(
-        self, namespace: str, after_seq: int, limit: int, since: datetime | None = None
-    ) -> list[Block]:
-        """Chained blocks of the next commits, whole commits only, oldest first."""
-        with self._reading(namespace) as db:
-            after = after_seq if since is None else max(after_seq, rows.seq_before(db, since))
-            first = db.execute(
-                "SELECT position FROM block WHERE seq > ? ORDER BY seq LIMIT 1", (after,)
-            ).fetchone()
-            if first is None:
-                return []
-            found = db.execute(
-                f"SELECT {rows.BLOCK} FROM block WHERE position >= ?1 AND seq <= coalesce("
-                "(SELECT seq FROM block WHERE position >= ?1 ORDER BY position LIMIT 1 OFFSET ?2), "
-                "?3) ORDER BY position",
-                (first[0], limit - 1, 2**62),
-            )
-            return [rows.block(row) for row in found]
-
-    def recalls(self, namespace: str, limit: int) -> list[Block]:
-        """The latest recall blocks, newest first."""
-        with self._reading(namespace) as db:
-            found = db.execute(
-                "SELECT id, 'recall', agent, at, memories, wire, metadata FROM recall "
-                "ORDER BY number DESC LIMIT ?",
-                (limit,),
-            )
-            return [Block(rows.entry(row)) for row in found]
-
-    def verify(self, namespace: str, against: Checkpoint | None = None) -> Verification:
-        """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
-        from memory_mesh.engines.ledgers.sql import verify
-
-        with self._reading(namespace) as db:
-            return verify.verify(db, against, namespace)
-
-    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
-        """How far a sink has come."""
-        with self._reading(namespace) as db:
-            row = db.execute("SELECT seq, attempts, at FROM sink WHERE name = ?", (sink,))
-            seq, attempts, at = row.fetchone() or (0, 0, None)
-            return Cursor(seq, attempts, rows.moment(at))
-
-    def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
-        """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
-        with self._at.writing(namespace) as db:
-            db.execute("INSERT OR IGNORE INTO sink VALUES (?, 0, 0, NULL)", (sink,))
-            if failure is not None:
-                db.execute("UPDATE sink SET attempts = attempts + 1 WHERE name = ?", (sink,))
-                db.execute(
-                    "INSERT OR IGNORE INTO dead_letter SELECT name, ?, ?, ? FROM sink "
-                    "WHERE name = ? AND attempts >= ?",
-                    (seq, rows.micros(self._clock.now()), failure, sink, _GIVE_UP),
-                )
-            db.execute(
-                "UPDATE sink SET seq = max(seq, ?), attempts = 0, at = ? WHERE name = ? "
-                "AND attempts >= ?",
-                (seq, rows.micros(self._clock.now()), sink, 0 if failure is None else _GIVE_UP),
-            )
-
     @contextmanager
     def _recording(self, namespace: str, wait: float | None = None) -> Iterator[Connection]:
         with (
@@ -245,17 +163,4 @@ class PostgresLedger:
             self._waiting.drained(namespace)
 
     def _record(self, db: Connection, noted: Sequence[Noted]) -> None:
-        """Counts uses, writes recall blocks and injections, and deletes a few that are too old."""
-        if not noted:
-            return
-        entries = [one.entry for one in noted if one.entry is not None]
-        injections = [one.injection for one in noted if one.injection is not None]
-        sql_commit.USED.run(db, [(rows.micros(at), id_) for at, id_ in uses(noted)])
-        sql_commit.record_recalls(db, entries)
-        if injections:
-            from memory_mesh.engines.ledgers.sql import injections as sql_injections
-
-            sql_injections.record(db, injections)
-        if (entries or injections) and self._recall_days:
-            before = self._clock.now() - timedelta(days=self._recall_days)
-            sql_commit.prune_recalls(db, before, PRUNED_AT_ONCE)
+        recording.record(db, noted, self._clock.now(), self._recall_days)

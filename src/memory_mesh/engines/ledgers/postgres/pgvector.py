@@ -10,6 +10,7 @@ from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
+_FLOAT = 4  # bytes of a number
 _HEAD = struct.Struct(">HH")  # how many numbers, and nothing
 
 
@@ -39,7 +40,7 @@ class _Dumper(Dumper):
     format = Format.BINARY
 
     def dump(self, obj: Vector) -> bytes:
-        return _HEAD.pack(len(obj.data) // 4, 0) + _swapped(obj.data)
+        return _HEAD.pack(len(obj.data) // _FLOAT, 0) + _swapped(obj.data)
 
 
 class _Loader(Loader):
@@ -56,5 +57,5 @@ def _swapped(data: bytes) -> bytes:
     return numbers.tobytes()
 
 
-if array("f").itemsize != 4 or sys.byteorder != "little":  # pragma: no cover
+if array("f").itemsize != _FLOAT or sys.byteorder != "little":  # pragma: no cover
     raise ImportError("vectors need a little-endian machine with floats of four bytes")

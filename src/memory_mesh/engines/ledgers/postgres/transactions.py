@@ -12,6 +12,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from memory_mesh.engines.ledgers.postgres import pgvector
 from memory_mesh.engines.ledgers.postgres.connection import Connection
 from memory_mesh.engines.ledgers.postgres.engine import PostgresEngine
+from memory_mesh.engines.ledgers.postgres.setup import ROLE, SCHEMA
 from memory_mesh.errors import (
     NotAllowed,
     StoreError,
@@ -23,7 +24,6 @@ from memory_mesh.errors import (
 from memory_mesh.policy.writing import audit
 from memory_mesh.process.digests import keyed_digest
 
-ROLE, SCHEMA = "memory_mesh_app", "memory_mesh"
 _SETUP = f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public"
 _ENGINE = PostgresEngine()
 _MOST = 8  # connections of one process

@@ -1,1 +1,1 @@
-"""What ledgers in SQL share: statements over tables that each of them has, and the rows they read."""
+"""What ledgers in SQL share: statements over tables that each of them has, and their rows."""

@@ -53,46 +53,57 @@ class Database(Protocol):
         """Runs a statement for each row of values."""
 
 
-class Engine(Protocol):
-    """The parts of a ledger that each database has in its own way."""
+class Words(Protocol):
+    """Shelves of words: which texts and skills hold them."""
 
-    def grow(self, db: Any) -> None:
-        """Makes what a grown namespace needs; inside the transaction that made it grow."""
+    def shelve(self, db: Any, shelf: str, rows: Sequence[tuple[int, Sequence[str]]]) -> None:  # noqa: ANN401
+        """Puts the terms of texts or skills on a shelf: a number, and the terms of each field."""
 
-    unindexed: str  # what makes a statement count the rows of a table, not those of an index
+    def unshelve(self, db: Any, shelf: str, number: int, terms: Sequence[str]) -> None:  # noqa: ANN401
+        """Takes the terms of a text or skill off a shelf."""
+
+    def is_shelved(self, db: Any, shelf: str, number: int) -> bool:  # noqa: ANN401
+        """Whether a shelf has the terms of a text or skill."""
+
+    def holding(self, db: Any, words: Sequence[str], most: int) -> list[int]:  # noqa: ANN401
+        """Texts in use that hold all the words, at most so many."""
+
+    def skills_with(self, db: Any, words: Sequence[str], sight: Sight, limit: int) -> list[int]:  # noqa: ANN401
+        """The best skills by words among those that a condition on `skill k` leaves."""
+
+    def keywords(self, db: Any, lens: Lens, few: Mapping[int, int] | None) -> Keywords:  # noqa: ANN401
+        """The words of the texts that a lens may ask for."""
+
+
+class Proof(Protocol):
+    """What `verify` needs besides the rows."""
 
     def checks(self) -> "Mapping[str, Check]":
-        """What `verify` looks at besides the rows."""
+        """What it looks at besides them."""
 
     def invariants(self) -> Mapping[str, str]:
         """Statements that find what breaks a promise about tables of its own."""
 
-    def lenient(self, db: Any) -> AbstractContextManager[None]:
+    def lenient(self, db: Any) -> AbstractContextManager[None]:  # noqa: ANN401
         """Reads inside return text even where it is not valid Unicode."""
 
-    def strict(self, db: Any) -> AbstractContextManager[None]:
+    def strict(self, db: Any) -> AbstractContextManager[None]:  # noqa: ANN401
         """Reads inside fail at such text, as those of a search do."""
 
-    def wiping(self, db: Any) -> AbstractContextManager[None]:
+
+class Engine(Words, Proof, Protocol):
+    """The parts of a ledger that each database has in its own way."""
+
+    unindexed: str  # what makes a statement count the rows of a table, not those of an index
+
+    def again(self, order: str) -> str:
+        """What keeps rows in the order of an inner query when they are joined to others."""
+
+    def grow(self, db: Any) -> None:  # noqa: ANN401
+        """Makes what a grown namespace needs; inside the transaction that made it grow."""
+
+    def wiping(self, db: Any) -> AbstractContextManager[None]:  # noqa: ANN401
         """What is deleted or changed inside leaves no byte in the file, where that can be had."""
-
-    def shelve(self, db: Any, shelf: str, rows: Sequence[tuple[int, Sequence[str]]]) -> None:
-        """Puts the terms of texts or skills on a shelf: a number, and the terms of each field."""
-
-    def unshelve(self, db: Any, shelf: str, number: int, terms: Sequence[str]) -> None:
-        """Takes the terms of a text or skill off a shelf."""
-
-    def is_shelved(self, db: Any, shelf: str, number: int) -> bool:
-        """Whether a shelf has the terms of a text or skill."""
-
-    def holding(self, db: Any, words: Sequence[str], most: int) -> list[int]:
-        """Texts in use that hold all the words, at most so many."""
-
-    def skills_with(self, db: Any, words: Sequence[str], sight: Sight, limit: int) -> list[int]:
-        """The best skills by words among those that a condition on `skill k` leaves."""
-
-    def keywords(self, db: Any, lens: Lens, few: Mapping[int, int] | None) -> Keywords:
-        """The words of the texts that a lens may ask for."""
 
     def known(self, db: Any) -> "Known | None":  # noqa: ANN401
         """What the connection remembers that still holds; None where it remembers nothing."""
@@ -104,7 +115,11 @@ class Engine(Protocol):
         """
 
     def count(
-        self, db: Any, changes: Mapping[str, str], where: str, rows: Sequence[Sequence[object]]
+        self,
+        db: Any,  # noqa: ANN401
+        changes: Mapping[str, str],
+        where: str,
+        rows: Sequence[Sequence[object]],
     ) -> None:
         """Sets counters of memories to expressions, for each row of values."""
 

@@ -22,7 +22,8 @@ _AMONG = (
 )
 _DESCRIBED = """
     SELECT v.number, m.id, v.triggers, json_extract(v.extra, '$.title'),
-        CASE WHEN json_extract(v.extra, '$.title') IS NULL THEN substr(t.content, 1, CAST(?1 AS INTEGER)) END,
+        CASE WHEN json_extract(v.extra, '$.title') IS NULL
+            THEN substr(t.content, 1, CAST(?1 AS INTEGER)) END,
         v.tags, v.importance, coalesce(v.occurred_at, m.created),
         coalesce(json_extract(v.extra, '$.discoveredBy'), v.source_agent), m.usefulness
     FROM version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text

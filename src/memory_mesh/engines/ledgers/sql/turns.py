@@ -10,7 +10,7 @@ from functools import cache
 from operator import itemgetter
 
 from memory_mesh.engines.ledgers.sql import rows, vectors
-from memory_mesh.engines.ledgers.sql.engine import Database
+from memory_mesh.engines.ledgers.sql.engine import Database, engine_of
 from memory_mesh.engines.ledgers.sqlite.faults import of_rows
 from memory_mesh.model import Channel, Placed, Question, Source, SourceKind
 from memory_mesh.policy.writing.trust import whose_words
@@ -87,7 +87,7 @@ def _rows(db: Database, versions: Sequence[int], sight: Sight) -> list[rows.Row]
         return []
     _, condition, values = sight
     return db.execute(
-        f"SELECT {_COLUMNS}, {_side(_EARLIER, sight)}, {_side(_LATER, sight)}, {_TIED} "  # noqa: S608
+        f"SELECT {_COLUMNS}, {_side(db, _EARLIER, sight)}, {_side(db, _LATER, sight)}, {_TIED} "  # noqa: S608
         f"FROM version o CROSS JOIN {rows.JOINED} WHERE o.number IN "
         f"(SELECT value FROM json_each(?)) AND v.number = o.number AND {condition}",
         [*values, *values, rows.dumped(versions), *values],
@@ -103,15 +103,16 @@ def _neighbours(db: Database, versions: Sequence[int]) -> list[rows.Row]:
     ).fetchall()
 
 
-def _side(which: tuple[str, str], sight: Sight) -> str:
+def _side(db: Database, which: tuple[str, str], sight: Sight) -> str:
     """The expression of what stands on one side of a version `o`."""
     (sign, order), (tables, condition, _) = which, sight
+    again = engine_of(db).again(f"turn {order}, near DESC")
     return (
-        "(SELECT v.number FROM (SELECT number AS near FROM version "  # noqa: S608  # own names
+        "(SELECT v.number FROM (SELECT number AS near, ord AS turn FROM version "  # noqa: S608
         f"WHERE session = o.session AND ord {sign} o.ord AND project IS o.project "
         f"AND agent IS o.agent ORDER BY ord {order}, number DESC "
         f"LIMIT {_PASSED}) CROSS JOIN {tables} WHERE v.number = near "
-        f"AND {condition} LIMIT 1)"
+        f"AND {condition}{again} LIMIT 1)"
     )
 
 
@@ -144,7 +145,7 @@ def _outer_sides(
         return {}
     _, _, values = sight
     looked = db.execute(
-        f"SELECT o.number, {_side(_EARLIER, sight)}, {_side(_LATER, sight)} "  # noqa: S608
+        f"SELECT o.number, {_side(db, _EARLIER, sight)}, {_side(db, _LATER, sight)} "  # noqa: S608
         "FROM version o WHERE o.number IN (SELECT value FROM json_each(?))",
         [*values, *values, rows.dumped(list(unsure))],
     )

@@ -198,7 +198,8 @@ def _texts(db: Database, checked: Counter[str], told: set[int]) -> Iterator[Find
     """Checks each text's hash, and that blocks and texts match one to one."""
     there: set[int] = set()
     for number, content, stored, memory in db.execute(
-        "SELECT CAST(t.number AS TEXT), t.content, t.hash, m.id FROM text t JOIN memory m ON m.number = t.memory "
+        "SELECT CAST(t.number AS TEXT), t.content, t.hash, m.id "
+        "FROM text t JOIN memory m ON m.number = t.memory "
         "UNION ALL SELECT id, content, hash, id FROM skill"
     ):
         checked["text hashes"] += 1

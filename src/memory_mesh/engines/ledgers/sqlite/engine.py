@@ -20,41 +20,8 @@ _FIELDS = {LIVE: "terms", REST: "terms", SKILLS: "name, intent, tags, descriptio
 _MARKS = {shelf: ", ".join("?" * (names.count(",") + 1)) for shelf, names in _FIELDS.items()}
 
 
-class SqliteEngine:
-    """Implements `sql.engine.Engine`."""
-
-    def grow(self, db: sqlite3.Connection) -> None:
-        """Makes the indexes that a grown file needs."""
-        schema.grow(db)
-
-    unindexed = " NOT INDEXED"
-
-    def checks(self) -> "Mapping[str, Check]":
-        """The pages, the header, the schema, the keyword tables and the vector files."""
-        from memory_mesh.engines.ledgers.sqlite.keeping import checking, vector_checks
-
-        return {**checking.checks(), vector_checks.NAME: vector_checks.check}
-
-    def invariants(self) -> Mapping[str, str]:
-        """Promises about the keyword tables, and about references."""
-        from memory_mesh.engines.ledgers.sqlite.keeping import checking
-
-        return checking.INVARIANTS
-
-    def lenient(self, db: sqlite3.Connection) -> AbstractContextManager[None]:
-        """Text that is not valid Unicode is returned with escapes."""
-        return _read_as(db, partial(str, encoding="utf-8", errors="surrogateescape"))
-
-    def strict(self, db: sqlite3.Connection) -> AbstractContextManager[None]:
-        """Text is text."""
-        return _read_as(db, str)
-
-    @contextmanager
-    def wiping(self, db: sqlite3.Connection) -> Iterator[None]:
-        """Overwrites what is deleted or changed inside."""
-        db.execute("PRAGMA secure_delete = ON")
-        yield
-        db.execute("PRAGMA secure_delete = OFF")
+class SqliteWords:
+    """Implements `sql.engine.Words` with FTS5."""
 
     def shelve(
         self, db: sqlite3.Connection, shelf: str, rows: Sequence[tuple[int, Sequence[str]]]
@@ -106,6 +73,47 @@ class SqliteEngine:
         from memory_mesh.engines.ledgers.sqlite.keywords import SqliteKeywords
 
         return SqliteKeywords(db, lens, few)
+
+
+class SqliteEngine(SqliteWords):
+    """Implements `sql.engine.Engine`."""
+
+    unindexed = " NOT INDEXED"
+
+    def again(self, order: str) -> str:  # noqa: ARG002
+        """Nothing: rows are joined in the order in which they are found."""
+        return ""
+
+    def grow(self, db: sqlite3.Connection) -> None:
+        """Makes the indexes that a grown file needs."""
+        schema.grow(db)
+
+    def checks(self) -> "Mapping[str, Check]":
+        """The pages, the header, the schema, the keyword tables and the vector files."""
+        from memory_mesh.engines.ledgers.sqlite.keeping import checking, vector_checks
+
+        return {**checking.checks(), vector_checks.NAME: vector_checks.check}
+
+    def invariants(self) -> Mapping[str, str]:
+        """Promises about the keyword tables, and about references."""
+        from memory_mesh.engines.ledgers.sqlite.keeping import checking
+
+        return checking.INVARIANTS
+
+    def lenient(self, db: sqlite3.Connection) -> AbstractContextManager[None]:
+        """Text that is not valid Unicode is returned with escapes."""
+        return _read_as(db, partial(str, encoding="utf-8", errors="surrogateescape"))
+
+    def strict(self, db: sqlite3.Connection) -> AbstractContextManager[None]:
+        """Text is text."""
+        return _read_as(db, str)
+
+    @contextmanager
+    def wiping(self, db: sqlite3.Connection) -> Iterator[None]:
+        """Overwrites what is deleted or changed inside."""
+        db.execute("PRAGMA secure_delete = ON")
+        yield
+        db.execute("PRAGMA secure_delete = OFF")
 
     def known(self, db: sqlite3.Connection) -> "Known | None":
         """What the connection remembers until this one or another one writes."""

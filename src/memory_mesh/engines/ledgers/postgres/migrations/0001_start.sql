@@ -9,7 +9,11 @@ CREATE TABLE namespace (
     name text COLLATE "C" NOT NULL UNIQUE
 );
 
-CREATE TABLE secret (one smallint PRIMARY KEY CHECK (one = 1), inner_pad bytea NOT NULL, outer_pad bytea NOT NULL);
+CREATE TABLE secret (
+    one smallint PRIMARY KEY CHECK (one = 1),
+    inner_pad bytea NOT NULL,
+    outer_pad bytea NOT NULL
+);
 
 CREATE SEQUENCE numbers;
 
@@ -583,11 +587,12 @@ BEGIN
         SELECT c.relname FROM pg_class c
         WHERE c.relnamespace = 'memory_mesh'::regnamespace AND c.relkind = 'p'
     LOOP
-        FOR part IN 0..3 LOOP
+        FOR part IN 0..current_setting('memory_mesh.partitions')::integer - 1 LOOP
             EXECUTE format(
                 'CREATE TABLE memory_mesh.%I PARTITION OF memory_mesh.%I '
-                'FOR VALUES WITH (MODULUS 4, REMAINDER %s)',
-                table_name || '_' || part, table_name, part);
+                'FOR VALUES WITH (MODULUS %s, REMAINDER %s)',
+                table_name || '_' || part, table_name,
+                current_setting('memory_mesh.partitions'), part);
         END LOOP;
         EXECUTE format(
             'ALTER TABLE memory_mesh.%I ALTER ns SET DEFAULT '
@@ -609,4 +614,5 @@ GRANT USAGE ON SCHEMA memory_mesh TO memory_mesh_app;
 GRANT USAGE ON SEQUENCE numbers TO memory_mesh_app;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA memory_mesh FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION enter, begin_namespace, names_after, allowed,
-    memory_mesh.json_each (text), json_extract, max (bigint, bigint), min (bigint, bigint) TO memory_mesh_app;
+    memory_mesh.json_each (text), json_extract, max (bigint, bigint), min (bigint, bigint)
+    TO memory_mesh_app;
