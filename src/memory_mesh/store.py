@@ -114,13 +114,7 @@ class OpenStore:
         self._temporary: weakref.finalize[[Path, int], OpenStore] | None = None
         self.folder: Path = config.db_dir if config.enable_memory else self._temporary_folder()
         self._keys = StoreKeys(self.folder, environment)
-        self.ledger: Ledger = SqliteLedger(
-            self.folder,
-            clock,
-            allow_network=config.allow_network_folder,
-            recall_days=config.recall_days,
-            lock_wait=config.lock_wait_seconds,
-        )
+        self.ledger: Ledger = self._ledger()
         self.ids: MonotonicIds = MonotonicIds(clock)
         self.cache: SearchCache = SearchCache()
         self.pattern_vectors: dict[tuple[str, str], bytes] = {}
@@ -137,6 +131,30 @@ class OpenStore:
         self._choosing = threading.Lock()
         forks.protect(self.cache)
         forks.protect(self)
+
+    def _ledger(self) -> Ledger:
+        """The ledger in the folder, or in the database that the settings name."""
+        config = self._config
+        if config.store is not None and config.enable_memory:
+            from memory_mesh.process.extras import need
+
+            need("psycopg_pool", extra="postgres", purpose="a store in PostgreSQL")
+            from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
+
+            return PostgresLedger(
+                config.store,
+                self.clock,
+                secret=self._keys.ring.keys()[0].secret,
+                recall_days=config.recall_days,
+                lock_wait=config.lock_wait_seconds,
+            )
+        return SqliteLedger(
+            self.folder,
+            self.clock,
+            allow_network=config.allow_network_folder,
+            recall_days=config.recall_days,
+            lock_wait=config.lock_wait_seconds,
+        )
 
     def redactor(self, namespace: str, *, of_traces: bool = False) -> Redactor | None:
         """The redactor of a namespace: its placeholders are its own; None if redaction is off.
@@ -229,7 +247,9 @@ class OpenStore:
         return Guarded(reranker, self._config.reranker_timeout)
 
     def index(self) -> Index | None:
-        """The index of large stores, or None where its package is not installed."""
+        """The index of large stores; None in a database, or where its package is not installed."""
+        if self._config.store is not None:
+            return None
         with self._choosing:
             if self._index is None:
                 from memory_mesh.engines.indexes.lance.index import LanceIndex

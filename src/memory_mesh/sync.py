@@ -65,6 +65,7 @@ class MemoryMesh(
     @known_options
     def __init__(
         self,
+        store: str | PathLike[str] | None = None,
         *,
         channel: Channel | str = Channel.LIBRARY,
         clock: Clock | None = None,
@@ -72,7 +73,7 @@ class MemoryMesh(
         custom_embedder: Embedder | None = None,
         custom_llm: LLM | None = None,
         custom_reranker: Reranker | None = None,
-        # begin generated options (settings)
+        # begin generated options (other settings)
         db_dir: str | PathLike[str] | None = None,
         namespace: str | None = None,
         agent_id: str | None = None,
@@ -139,6 +140,9 @@ class MemoryMesh(
         # end generated options
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
+
+        `store` is a folder, `sqlite:///FOLDER` or `postgresql://USER@HOST/DATABASE`; by default the
+        data folder of the platform.
 
         Options:
             channel: where texts come from; it limits how far they are trusted.
@@ -212,7 +216,7 @@ class MemoryMesh(
             span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         config = configuration.load(options_given(locals(), configuration.SETTINGS))
-        store = Store(
+        opened = Store(
             config,
             clock=clock,
             sinks=sinks,
@@ -220,7 +224,7 @@ class MemoryMesh(
             llm=custom_llm,
             reranker=custom_reranker,
         )
-        super().__init__(store, config, channel, owner=True)
+        super().__init__(opened, config, channel, owner=True)
 
     def view(
         self,
@@ -260,7 +264,7 @@ class MemoryMesh(
 
     @property
     def folder(self) -> Path:
-        """Where the store lies."""
+        """Where the store lies; of a database, the folder for its files on this machine."""
         return self._opened().folder
 
     def __enter__(self) -> Self:

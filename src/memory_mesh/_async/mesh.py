@@ -86,6 +86,7 @@ class MemoryMesh(AwaitedOnly):
     @known_options
     def __init__(
         self,
+        store: str | PathLike[str] | None = None,
         *,
         channel: Channel | str = Channel.LIBRARY,
         clock: Clock | None = None,
@@ -159,6 +160,9 @@ class MemoryMesh(AwaitedOnly):
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
 
+        `store` is a folder, `sqlite:///FOLDER` or `postgresql://USER@HOST/DATABASE`; by default the
+        data folder of the platform.
+
         Options:
             channel: where texts come from; it limits how far they are trusted.
             clock: the clock to use instead of the system's.
@@ -231,6 +235,7 @@ class MemoryMesh(AwaitedOnly):
             span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         self._sync = sync.MemoryMesh(
+            store,
             channel=channel,
             clock=clock,
             sinks=sinks,
@@ -345,7 +350,7 @@ class MemoryMesh(AwaitedOnly):
 
     @property
     def folder(self) -> Path:
-        """Where the store lies."""
+        """Where the store lies; of a database, the folder for its files on this machine."""
         return self._sync.folder
 
     async def __aenter__(self) -> Self:

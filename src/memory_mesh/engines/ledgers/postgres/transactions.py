@@ -1,6 +1,6 @@
 """Transactions inside one namespace: entered with a capability, faults raised in our words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,6 +76,17 @@ class Transactions:
         """Whether there is such a namespace."""
         with self.reading(namespace) as db:
             return db is not None
+
+    def is_erased(self, identities: Iterable[str]) -> bool:
+        """Whether a namespace of one of these identities was deleted for good."""
+        with self._begun("BEGIN READ ONLY") as raw:
+            found = (raw.execute("SELECT is_erased(%s)", (each,)).fetchone() for each in identities)
+            return (True,) in found
+
+    def has_identity(self, identity: str) -> bool:
+        """Whether a namespace of this identity is there, under whatever name."""
+        with self._begun("BEGIN READ ONLY") as raw:
+            return raw.execute("SELECT has_identity(%s)", (identity,)).fetchone() == (True,)
 
     def close(self) -> None:
         """Closes every connection."""

@@ -54,9 +54,9 @@ class SqlTrail:
         passing = self._db.execute(
             f"SELECT {rows.BLOCK} FROM block b WHERE position >= ? AND coalesce("  # noqa: S608
             f"(SELECT coalesce(({now}) AND (SELECT {then} FROM version w WHERE w.memory = m.number "
-            "AND w.seq <= b.seq ORDER BY w.number DESC LIMIT 1), 0) FROM memory m JOIN version v "
-            f"ON v.memory = m.number AND v.recorded_until IS NULL WHERE m.id = {_FIRST}), 1) "
-            "ORDER BY position",
+            "AND w.seq <= b.seq ORDER BY w.number DESC LIMIT 1), FALSE) FROM memory m "
+            "JOIN version v ON v.memory = m.number AND v.recorded_until IS NULL "
+            f"WHERE m.id = {_FIRST}), TRUE) ORDER BY position",
             [first[0], *values, *more],
         )
         found: list[Block] = []

@@ -15,6 +15,10 @@ CREATE TABLE secret (
     outer_pad bytea NOT NULL
 );
 
+CREATE TABLE erased (
+    identity text COLLATE "C" PRIMARY KEY
+);
+
 CREATE SEQUENCE numbers;
 
 CREATE TABLE store (
@@ -542,6 +546,58 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION numbers_after(highest bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF NOT memory_mesh.allowed() OR highest >= 4611686018427387904 THEN
+        RAISE insufficient_privilege USING MESSAGE = 'numbers are moved from inside a namespace';
+    END IF;
+    IF highest > (SELECT last_value FROM memory_mesh.numbers) THEN
+        PERFORM setval('memory_mesh.numbers', highest);
+    END IF;
+END
+$$;
+
+-- Deletes the namespace that was entered, and notes its identity: no archive brings it back.
+CREATE FUNCTION erase_namespace() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    erased_ns bigint := current_setting('memory_mesh.ns')::bigint;
+    held bigint;
+    table_name text;
+BEGIN
+    IF NOT memory_mesh.allowed() THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no namespace was entered';
+    END IF;
+    INSERT INTO memory_mesh.erased (identity)
+        SELECT identity FROM memory_mesh.store WHERE ns = erased_ns ON CONFLICT DO NOTHING;
+    SELECT count(*) INTO held FROM memory_mesh.memory WHERE ns = erased_ns;
+    FOR table_name IN
+        SELECT c.relname FROM pg_class c
+        WHERE c.relnamespace = 'memory_mesh'::regnamespace AND c.relkind = 'p'
+        ORDER BY c.relname = 'injection'
+    LOOP
+        EXECUTE format('DELETE FROM memory_mesh.%I WHERE ns = $1', table_name) USING erased_ns;
+    END LOOP;
+    DELETE FROM memory_mesh.namespace WHERE ns = erased_ns;
+    RETURN held;
+END
+$$;
+
+CREATE FUNCTION is_erased(sought text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (SELECT 1 FROM memory_mesh.erased WHERE identity = sought)
+$$;
+
+CREATE FUNCTION has_identity(sought text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (SELECT 1 FROM memory_mesh.store WHERE identity = sought)
+$$;
+
 CREATE FUNCTION names_after(after text, most bigint) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -613,6 +669,7 @@ $$;
 GRANT USAGE ON SCHEMA memory_mesh TO memory_mesh_app;
 GRANT USAGE ON SEQUENCE numbers TO memory_mesh_app;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA memory_mesh FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION enter, begin_namespace, names_after, allowed,
+GRANT EXECUTE ON FUNCTION enter, begin_namespace, names_after, allowed, numbers_after,
+    erase_namespace, is_erased, has_identity,
     memory_mesh.json_each (text), json_extract, max (bigint, bigint), min (bigint, bigint)
     TO memory_mesh_app;
