@@ -22,6 +22,7 @@ _IS_COLUMN = re.compile(
     r"\bIS (NOT )?(?!NOT\b|NULL\b|TRUE\b|FALSE\b|DISTINCT\b)"
     r"([a-z][\w.]*|CASE\b|\((?=SELECT)|CAST\b)"
 )
+_NUMBER = re.compile(rf"json_extract\(({_MARK}), '\$'\)")  # a number that is given as text
 _KEY = re.compile(r"substr\((\w*\.?)(hash|echo), 1, 3\)")  # a column of its own
 _COMPARED = re.compile(r"([\w.]+) ([<=>]) ((?:(?!\bAND\b)[^()])+?) COLLATE NOCASE")
 _UNCASED = re.compile(r"([\w.]+) COLLATE NOCASE")
@@ -101,6 +102,7 @@ def _turned(statement: str, nothing: frozenset[str]) -> Turned:
     sql = _COMPARED.sub(lambda match: f"{_lower(match[1])} {match[2]} {_lower(match[3])}", sql)
     sql = _UNCASED.sub(lambda match: _lower(match[1]), sql)
     sql = _KEY.sub(r"\1\2_key", sql)
+    sql = _NUMBER.sub(r"CAST(\1 AS numeric)", sql)
     sql = sql.replace(" LIKE ", " ILIKE ").replace(" LIMIT -1", "")
     tells_number = insert is not None and insert[2] in _NUMBERED
     if tells_number:

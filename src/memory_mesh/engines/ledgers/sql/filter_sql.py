@@ -146,8 +146,8 @@ def _typed(row: str, value: Value, test: Callable[[str, str], str]) -> Compiled:
         return f"({row}.type = 'text' AND {test(f'{row}.value', '?')})", [value]
     number = f"{row}.type IN ('integer', 'real')"
     if isinstance(value, float):
-        return f"({number} AND {test(f'{row}.value', _REAL)})", [repr(value)]
-    return f"({number} AND {test(f'{row}.value', '?')})", [_bound(value)]
+        return f"({number} AND {test(f'{row}.atom', _REAL)})", [repr(value)]
+    return f"({number} AND {test(f'{row}.atom', '?')})", [_bound(value)]
 
 
 def _bound(value: Value) -> Bound:

@@ -606,13 +606,17 @@ $$;
 
 -- As SQLite has them, so that both ledgers read JSON with the same words.
 
-CREATE FUNCTION json_each(given text, OUT key text, OUT value text, OUT type text)
+-- `atom` is the value of a number.
+CREATE FUNCTION json_each(
+    given text, OUT key text, OUT value text, OUT type text, OUT atom numeric
+)
 RETURNS SETOF record LANGUAGE sql IMMUTABLE
 AS $$
     SELECT e.key, e.value #>> '{}', CASE json_typeof(e.value)
         WHEN 'string' THEN 'text' WHEN 'boolean' THEN e.value::text
         WHEN 'number' THEN CASE WHEN e.value::text ~ '[.eE]' THEN 'real' ELSE 'integer' END
-        ELSE json_typeof(e.value) END
+        ELSE json_typeof(e.value) END,
+        CASE WHEN json_typeof(e.value) = 'number' THEN (e.value #>> '{}')::numeric END
     FROM (
         SELECT (n - 1)::text AS key, v AS value
         FROM json_array_elements(CASE WHEN left(given, 1) = '[' THEN given::json ELSE '[]' END)
