@@ -110,7 +110,9 @@ def test_texts_are_read_only_of_the_selected_memories(mesh, auth, monkeypatch):
     *others, described = statements
     assert len(others) == 2  # whether there is any trigger, once until a write; and which
     assert not any("content" in statement for statement in others)
-    assert "t.content" not in described.replace("substr(t.content, 1, CAST(400 AS INTEGER))", "")  # a title
+    assert "t.content" not in described.replace(
+        "substr(t.content, 1, CAST(400 AS INTEGER))", ""
+    )  # a title
 
 
 def test_triggers_are_read_by_an_index(mesh, auth):

@@ -111,7 +111,7 @@ def _ids(mesh: MemoryMesh) -> list[str]:
     return [memory.id for memory in mesh.get_all(limit=100, across=("project", "session"))]
 
 
-def _write(both: _Both, clocks: tuple[FrozenClock, FrozenClock]) -> None:
+def _write(both, clocks):
     for number, text in enumerate(TEXTS):
         details = {"team": ("core", "web")[number % 2], "priority": number, "urgent": number > 4}
         both(lambda mesh, t=text, d=details: mesh.add(t, d, tags=["drinks"] if "tea" in t else []))
@@ -133,9 +133,7 @@ def _write(both: _Both, clocks: tuple[FrozenClock, FrozenClock]) -> None:
     both(lambda mesh: mesh.record_traces(Trace(f"Release the shop {n}") for n in range(12)))
 
 
-def test_every_call_has_the_same_answer(
-    pair: tuple[MemoryMesh, MemoryMesh, tuple[FrozenClock, FrozenClock]],
-) -> None:
+def test_every_call_has_the_same_answer(pair):
     one, other, clocks = pair
     both = _Both(one, other)
     _write(both, clocks)

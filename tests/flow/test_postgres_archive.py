@@ -27,7 +27,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_MESH_KEY", SECRET.hex())
 
 
-def _fill(mesh: MemoryMesh, clock: FrozenClock) -> None:
+def _fill(mesh, clock):
     """Claims that contradict, links, skills, traces, votes, sessions, recalls and deletions."""
     first = mesh.add("The deploy day is Friday.")
     clock.advance(timedelta(hours=1))

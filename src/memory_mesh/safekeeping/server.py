@@ -113,7 +113,7 @@ def import_to_server(
         with closing(connect(path)) as file, database.writing(name) as db:
             if database.has_identity(manifest.identities[0]):
                 dumping.copied(file, os.urandom(16).hex())
-            if db.execute("SELECT seq FROM store").fetchone()[0]:
+            if not copying.is_empty(db):
                 raise InvalidInput(
                     f"the namespace {shown_namespace(name)} holds memories already, and nothing is "
                     "merged into it; import under another name: --into NAME"
@@ -129,15 +129,17 @@ def import_to_server(
 
 def delete_from_server(config: Config) -> DeletedNamespace:
     """Deletes a namespace of a database for good; no archive of before brings it back."""
+    from memory_mesh.engines.ledgers.postgres import copying
+
     name = config.namespace
     with _opened(config) as database:
         if not database.exists(name):
             raise _unknown(name)
         with database.writing(name) as db:
-            memories = db.own("SELECT erase_namespace()").fetchone()
+            memories = copying.erase(db)
     return DeletedNamespace(
         namespace=shown_namespace(name),
-        memories=None if memories is None else memories[0],
+        memories=memories,
         files=0,
         bytes=0,
         noted=True,

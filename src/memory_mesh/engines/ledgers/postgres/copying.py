@@ -12,7 +12,7 @@ from itertools import islice
 from memory_mesh.engines.ledgers.postgres import words
 from memory_mesh.engines.ledgers.postgres.connection import Connection
 from memory_mesh.engines.ledgers.postgres.pgvector import Vector
-from memory_mesh.engines.ledgers.sql import packing, states
+from memory_mesh.engines.ledgers.sql import packing, rows, states
 from memory_mesh.engines.ledgers.sql.engine import LIVE, REST
 from memory_mesh.engines.ledgers.sql.verify import verify
 from memory_mesh.engines.ledgers.sqlite import schema
@@ -104,6 +104,17 @@ def mark(db: Connection) -> Mark:
         memories,
         tombstones,
     )
+
+
+def is_empty(db: Connection) -> bool:
+    """Whether nothing was ever written to the namespace."""
+    return rows.head(db).seq == 0
+
+
+def erase(db: Connection) -> int:
+    """Deletes the namespace, and notes its identity; how many memories it had."""
+    (memories,) = db.own("SELECT erase_namespace()").fetchall()[0]
+    return int(memories)
 
 
 def take_in(db: Connection, file: sqlite3.Connection) -> None:
