@@ -1,5 +1,11 @@
-"""Transactions inside one namespace: entered with a capability, faults raised in our words."""
+"""Transactions inside one namespace: entered with a capability, faults raised in our words.
 
+A statement may take `answer_wait` seconds, and those of a wait for a lock besides. The server ends
+it then; if nothing is heard of the server a while later, the connection is closed (see `pool`). A
+write whose process says nothing for so long is ended by the server, so that others can write.
+"""
+
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -7,11 +13,11 @@ from typing import Any
 import psycopg
 from psycopg import errors
 from psycopg.types.numeric import Int8Dumper
-from psycopg_pool import ConnectionPool, PoolTimeout
 
-from memory_mesh.engines.ledgers.postgres import pgvector
+from memory_mesh.engines.ledgers.postgres import ending, pgvector
 from memory_mesh.engines.ledgers.postgres.connection import Connection
 from memory_mesh.engines.ledgers.postgres.engine import PostgresEngine
+from memory_mesh.engines.ledgers.postgres.pool import ANSWER_SECONDS, BoundedConnection, Pool
 from memory_mesh.engines.ledgers.postgres.setup import ROLE, SCHEMA
 from memory_mesh.errors import (
     NotAllowed,
@@ -22,59 +28,65 @@ from memory_mesh.errors import (
     StoreIsReadOnly,
 )
 from memory_mesh.policy.writing import audit
+from memory_mesh.process import waits
 from memory_mesh.process.digests import keyed_digest
 
 _SETUP = f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public"
 _ENGINE = PostgresEngine()
-_MOST = 8  # connections of one process
+_MOST_MILLIS = 2**31 - 1  # that a setting of PostgreSQL takes
+_GRACE = 1.25  # times the limit of the server, after which its answer is waited for no longer
 
 
 class Transactions:
     """A pool of connections; each transaction is inside one namespace."""
 
-    def __init__(self, url: str, key: bytes, lock_wait: float) -> None:
-        self._key, self._lock_wait = key, lock_wait
-        self._pool = ConnectionPool(
-            url,
-            min_size=0,
-            max_size=_MOST,
-            open=False,
-            configure=_configured,
-            kwargs={"autocommit": True, "prepare_threshold": 0},
-        )
+    def __init__(
+        self, url: str, key: bytes, lock_wait: float, answer_wait: float = ANSWER_SECONDS
+    ) -> None:
+        self._key, self._lock_wait, self._answer_wait = key, lock_wait, answer_wait
+        self._pool = Pool(url, _configured)
 
     def capability(self, namespace: str) -> bytes:
         """What shows that this process may enter a namespace."""
         return keyed_digest(self._key, f"namespace {namespace}".encode())
 
     @contextmanager
-    def reading(self, namespace: str) -> Iterator[Connection | None]:
+    def reading(
+        self, namespace: str, answer_wait: float | None = None
+    ) -> Iterator[Connection | None]:
         """One moment of a namespace; None where there is no such namespace."""
-        with self._begun("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as raw:
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with self._begun(begin, answer_wait or self._answer_wait, self._lock_wait) as raw:
             yield Connection(raw, _ENGINE) if self._enter(raw, namespace) else None
 
     @contextmanager
-    def writing(self, namespace: str, wait: float | None = None) -> Iterator[Connection]:
+    def writing(
+        self, namespace: str, wait: float | None = None, answer_wait: float | None = None
+    ) -> Iterator[Connection]:
         """The namespace, which nobody else writes to meanwhile; made if there is none."""
         seconds = self._lock_wait if wait is None else wait
-        with self._begun("BEGIN") as raw:
-            raw.execute(f"SET LOCAL lock_timeout = {max(1, round(seconds * 1000))}")
-            if not self._enter(raw, namespace):
-                raw.execute(
-                    "SELECT begin_namespace(%s, %s, %s)",
-                    (namespace, self.capability(namespace), audit.genesis(namespace)),
-                )
-            raw.execute("SELECT 1 FROM store FOR UPDATE")
+        seconds = max(0.0, waits.until(seconds) - time.monotonic())
+        answer = answer_wait or self._answer_wait
+        begin = (
+            f"BEGIN; SET LOCAL lock_timeout = {_millis(seconds)}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {_millis(answer)}"
+        )
+        with self._begun(begin, answer + seconds, seconds, commits=True) as raw:
+            try:
+                self._lock(raw, namespace)
+            except errors.LockNotAvailable as error:
+                named = f"the namespace {namespace}"
+                raise StoreIsBusy.held(named, pid=None, since=None, waited=seconds) from error
             yield Connection(raw, _ENGINE)
 
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""
-        with self._begun("BEGIN READ ONLY") as raw:
+        with self._begun("BEGIN READ ONLY", self._answer_wait, self._lock_wait) as raw:
             return [name for (name,) in raw.execute("SELECT names_after(%s, %s)", (after, most))]
 
-    def exists(self, namespace: str) -> bool:
+    def exists(self, namespace: str, answer_wait: float | None = None) -> bool:
         """Whether there is such a namespace."""
-        with self.reading(namespace) as db:
+        with self.reading(namespace, answer_wait) as db:
             return db is not None
 
     def close(self) -> None:
@@ -87,21 +99,37 @@ class Transactions:
         )
         return found.fetchone() != (None,)
 
+    def _lock(self, raw: psycopg.Connection[Any], namespace: str) -> None:
+        """Enters the namespace, made if there is none, and waits until nobody else writes to it."""
+        if not self._enter(raw, namespace):
+            raw.execute(
+                "SELECT begin_namespace(%s, %s, %s)",
+                (namespace, self.capability(namespace), audit.genesis(namespace)),
+            )
+        raw.execute("SELECT 1 FROM store FOR UPDATE")
+
     @contextmanager
-    def _begun(self, begin: str) -> Iterator[psycopg.Connection[Any]]:
+    def _begun(
+        self, begin: str, seconds: float, room_wait: float, *, commits: bool = False
+    ) -> Iterator[BoundedConnection]:
+        """A transaction whose statements may each take so long."""
+        start = f"{begin}; SET LOCAL statement_timeout = {_millis(seconds)}; {_SETUP}"
         with translated():
-            self._pool.open()
-            with self._pool.connection() as raw:
-                raw.execute(f"{begin}; {_SETUP}", prepare=False)
-                try:
+            raw = self._pool.take(start, room_wait, seconds * _GRACE)
+            try:
+                with ending.told(raw):
                     yield raw
-                    raw.execute("COMMIT")
-                finally:
-                    if (
-                        not raw.closed
-                        and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
-                    ):
-                        raw.execute("ROLLBACK")
+                if commits:
+                    ending.commit(raw)
+                else:
+                    ending.leave(raw)
+            finally:
+                ending.undo(raw)
+                self._pool.give(raw)
+
+
+def _millis(seconds: float) -> int:
+    return min(max(1, round(seconds * 1000)), _MOST_MILLIS)
 
 
 def _configured(raw: psycopg.Connection[Any]) -> None:
@@ -115,7 +143,7 @@ def translated() -> Iterator[None]:
     """Raises faults of the database and the way to it as StoreError."""
     try:
         yield
-    except (errors.LockNotAvailable, errors.DeadlockDetected, PoolTimeout) as error:
+    except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
         raise StoreIsBusy(str(error)) from error
     except errors.DiskFull as error:
         raise StoreIsFull(str(error)) from error
