@@ -161,17 +161,12 @@ class Pool:
                     raise
             else:
                 return raw
-        raw = self._connected(seconds)
-        try:
-            raw.execute(begin, prepare=False)
-        except BaseException:
-            raw.close()
-            raise
-        return raw
+        return self._connected(begin, seconds)
 
-    def _connected(self, seconds: float) -> BoundedConnection:
-        """A new connection, or StoreIsAway with the reason why there is none."""
+    def _connected(self, begin: str, seconds: float) -> BoundedConnection:
+        """A new connection on which `begin` was run, or StoreIsAway with the reason."""
         limit = self._limit or ceil(max(_LEAST, seconds))
+        raw: BoundedConnection | None = None
         try:
             raw = BoundedConnection.connect(
                 self._url,
@@ -179,13 +174,15 @@ class Pool:
                 prepare_threshold=self._prepare_threshold,
                 connect_timeout=limit,
             )
-        except psycopg.OperationalError as error:
-            raise StoreIsAway(_AWAY.format(error)) from error
-        raw.answer_wait = seconds
-        try:
+            raw.answer_wait = seconds
             self._configure(raw)
-        except BaseException:
-            raw.close()
+            raw.execute(begin, prepare=False)
+        except BaseException as error:
+            away = isinstance(error, psycopg.Error) and (raw is None or raw.closed)
+            if raw is not None:
+                raw.close()
+            if away:
+                raise StoreIsAway(_AWAY.format(error)) from error
             raise
         return raw
 
