@@ -170,3 +170,9 @@ def flaws_of_chain(url: str, namespace: str) -> list[tuple[str, str]]:
 def findings(ledger: Ledger, namespace: str) -> list[tuple[str, str]]:
     """What `verify` finds."""
     return [("findings", f"{namespace}: {found}") for found in ledger.verify(namespace).findings]
+
+
+def recall(number: int) -> Entry:
+    """The record of a search."""
+    id_, at = f"yamo_recall_{number}", SystemClock().now()
+    return Entry(id_, Operation.RECALL, "faults", at, (), "wire", {"use": "search"})

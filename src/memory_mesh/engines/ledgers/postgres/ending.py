@@ -34,7 +34,7 @@ def commit(raw: BoundedConnection) -> None:
     if raw.closed:
         raise StoreIsAway(_ENDED.format("it is closed"))
     try:
-        done = raw.execute("COMMIT")
+        done = raw.execute("COMMIT", prepare=False)
     except psycopg.Error as error:
         if not raw.closed:  # the server refused it, and goes on
             raise
@@ -49,14 +49,14 @@ def leave(raw: BoundedConnection) -> None:
     By COMMIT, because psycopg forgets the statements that it prepared at a ROLLBACK.
     """
     with suppress(psycopg.Error, NotAfterFork):
-        raw.execute("COMMIT")
+        raw.execute("COMMIT", prepare=False)
 
 
 def undo(raw: BoundedConnection) -> None:
     """Ends what was not committed; a connection that cannot be told so is not used again."""
     with suppress(psycopg.Error, NotAfterFork):
         if not raw.closed and raw.info.transaction_status != TransactionStatus.IDLE:
-            raw.execute("ROLLBACK")
+            raw.execute("ROLLBACK", prepare=False)
 
 
 @contextmanager

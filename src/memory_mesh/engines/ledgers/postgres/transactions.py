@@ -77,6 +77,7 @@ class Transactions:
             except errors.LockNotAvailable as error:
                 named = f"the namespace {namespace}"
                 raise StoreIsBusy.held(named, pid=None, since=None, waited=seconds) from error
+            raw.answer_wait = answer * _GRACE
             yield Connection(raw, _ENGINE)
 
     def names(self, after: str, most: int) -> list[str]:
