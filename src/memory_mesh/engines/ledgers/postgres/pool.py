@@ -82,6 +82,9 @@ class BoundedConnection(psycopg.Connection[Any]):
             raise NoAnswer(f"PostgreSQL did not answer in {seconds:.1f} s") from error
 
 
+Begin = Callable[[BoundedConnection], str]  # the statements that begin a transaction
+
+
 class Pool:
     """At most eight connections; the one that was used last is used next."""
 
@@ -100,7 +103,7 @@ class Pool:
         self._start_anew()
         forks.protect(self)
 
-    def take(self, begin: str, room_wait: float, answer_wait: float) -> BoundedConnection:
+    def take(self, begin: Begin, room_wait: float, answer_wait: float) -> BoundedConnection:
         """A connection on which `begin` was run; waits so long for room, and for each answer.
 
         Raises StoreIsBusy if all are in use, StoreIsAway if none can be made.
@@ -148,11 +151,11 @@ class Pool:
         self._room = threading.BoundedSemaphore(MOST)
         self._idle = []
 
-    def _begun(self, begin: str, seconds: float) -> BoundedConnection:
+    def _begun(self, begin: Begin, seconds: float) -> BoundedConnection:
         while (raw := self._popped()) is not None:
             raw.answer_wait = seconds
             try:
-                raw.execute(begin, prepare=False)
+                raw.execute(begin(raw), prepare=False)
             except NoAnswer:  # the others would not be answered either
                 self._drop_idle()
             except psycopg.Error:
@@ -163,7 +166,7 @@ class Pool:
                 return raw
         return self._connected(begin, seconds)
 
-    def _connected(self, begin: str, seconds: float) -> BoundedConnection:
+    def _connected(self, begin: Begin, seconds: float) -> BoundedConnection:
         """A new connection on which `begin` was run, or StoreIsAway with the reason."""
         limit = self._limit or ceil(max(_LEAST, seconds))
         raw: BoundedConnection | None = None
@@ -176,7 +179,7 @@ class Pool:
             )
             raw.answer_wait = seconds
             self._configure(raw)
-            raw.execute(begin, prepare=False)
+            raw.execute(begin(raw), prepare=False)
         except BaseException as error:
             away = isinstance(error, psycopg.Error) and (raw is None or raw.closed)
             if raw is not None:

@@ -2,7 +2,9 @@
 
 A statement may take `answer_wait` seconds, and those of a wait for a lock besides. The server ends
 it then; if nothing is heard of the server a while later, the connection is closed (see `pool`). A
-write whose process says nothing for so long is ended by the server, so that others can write.
+write whose process says nothing for so long is ended by the server, so that others can write. It
+hears nothing of that rule in the middle of a statement: there PostgreSQL 17 and later end a write
+that lasts five times as long, and earlier ones end it when the other machine is found to be gone.
 """
 
 import time
@@ -34,6 +36,8 @@ from memory_mesh.process.digests import keyed_digest
 _SETUP = f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public"
 _ENGINE = PostgresEngine()
 _MOST_MILLIS = 2**31 - 1  # that a setting of PostgreSQL takes
+_WHOLE = 5  # times `answer_wait` that a write may last
+_LIMITS_TRANSACTIONS = 170_000  # the first PostgreSQL that does
 _GRACE = 1.25  # times the limit of the server, after which its answer is waited for no longer
 
 
@@ -114,7 +118,13 @@ class Transactions:
         self, begin: str, seconds: float, room_wait: float, *, commits: bool = False
     ) -> Iterator[BoundedConnection]:
         """A transaction whose statements may each take so long."""
-        start = f"{begin}; SET LOCAL statement_timeout = {_millis(seconds)}; {_SETUP}"
+
+        def start(raw: BoundedConnection) -> str:
+            limit = f"SET LOCAL statement_timeout = {_millis(seconds)}"
+            if commits and raw.info.server_version >= _LIMITS_TRANSACTIONS:
+                limit += f"; SET LOCAL transaction_timeout = {_millis(seconds * _WHOLE)}"
+            return f"{begin}; {limit}; {_SETUP}"
+
         with translated():
             raw = self._pool.take(start, room_wait, seconds * _GRACE)
             try:
@@ -137,6 +147,11 @@ def _configured(raw: psycopg.Connection[Any]) -> None:
     raw.adapters.register_dumper(int, Int8Dumper)
     pgvector.register(raw)
     raw.execute("SET plan_cache_mode = force_generic_plan")
+    raw.execute(
+        "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; "
+        "SET tcp_keepalives_count = 3",  # the server notices too that the other machine is gone
+        prepare=False,
+    )
 
 
 @contextmanager
