@@ -32,7 +32,7 @@ from memory_mesh.testing.ledger_values import made, word
 from tests.postgres import SECRET
 
 _AT_ONCE = 500  # ids that are looked for at a time
-_FAR = datetime(2100, 1, 1, tzinfo=UTC)
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def present(snapshot: Snapshot, batches: Sequence[Batch]) -> dict[str, int]:
     counts = dict.fromkeys((batch.name for batch in batches), 0)
     asked = list(ids)
     for start in range(0, len(asked), _AT_ONCE):
-        for memory in snapshot.get(asked[start : start + _AT_ONCE], Lens(_FAR)):
+        for memory in snapshot.get(asked[start : start + _AT_ONCE], Lens(FAR)):
             counts[ids[memory.id]] += 1
     return counts
 

@@ -109,12 +109,12 @@ class PostgresEngine(PostgresWords):
         """None: every other promise is about tables that both ledgers have."""
         return {}
 
-    def lenient(self, _: Connection) -> AbstractContextManager[None]:
-        """PostgreSQL stores no text that is not valid Unicode."""
-        return nullcontext()
+    def lenient(self, db: Connection) -> AbstractContextManager[None]:
+        """Else one value that cannot be read would end the whole transaction."""
+        return db.lenient()
 
     def strict(self, _: Connection) -> AbstractContextManager[None]:
-        """The same."""
+        """PostgreSQL stores no text that is not valid Unicode."""
         return nullcontext()
 
     def wiping(self, _: Connection) -> AbstractContextManager[None]:
