@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 def test_changes_of_any_row_are_found_but_for_those_that_are_stated(postgres, database):
     owner = postgres.url(urlsplit(database).path.lstrip("/"))
-    report = postgres_tamper.tampered(database, owner, mutations=60, seed=SEED)
+    report = postgres_tamper.tampered(database, owner, mutations=50, seed=SEED)
     report.holds()
     assert report.figures["found"]
 
@@ -27,5 +27,5 @@ def test_a_value_that_no_statement_reads_is_a_finding_and_ends_no_check(postgres
         db.execute("UPDATE memory_mesh.block SET agent = 'intruder' WHERE position = 2")
     with closing(world.open_ledger(database)) as ledger:
         found = " ".join(map(str, ledger.verify("default").findings))
-    assert "no json" in found or "json" in found
+    assert "cannot be read: invalid input syntax for type json" in found
     assert "block yamo" in found
