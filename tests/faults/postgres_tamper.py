@@ -26,9 +26,9 @@ from tests.faults.report import Progress, Report, Ticker, silent
 
 NAMESPACE = "default"
 # What nothing is promised about: records of reads, which are no part of the chain; what vectors
-# were made with, and whether they are there, since they are made anew; the time of the last write,
-# and its number, which only move forward; numbers that order rows. A row of another namespace is gone from its
-# own.
+# were made with, and whether they are there, since they are made anew; the time of the last
+# write and its number, which only move forward; numbers that order rows. A row of another
+# namespace is gone from its own.
 UNCHECKED: dict[str, frozenset[str]] = {
     "recall": frozenset({"*"}),
     "space": frozenset({"*"}),
