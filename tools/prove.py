@@ -51,6 +51,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     patterns,
     planting,
     poisoning,
+    postgres_suites,
     race,
     retaining,
     rolling,
@@ -343,6 +344,10 @@ SUITES: dict[str, Suite] = {
     "crash-three-writers": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=3, seed=seed, progress=progress
     ),
+    "postgres-crash": postgres_suites.crash,
+    "postgres-race": postgres_suites.race,
+    "postgres-proxy": postgres_suites.proxy,
+    "postgres-tamper": postgres_suites.tamper,
     "claude-code": _claude_code,
     "contradicting": _contradicting,
     "leaking": _leaking,

@@ -138,7 +138,7 @@ class OpenStore:
         if config.store is not None and config.enable_memory:
             from memory_mesh.process.extras import need
 
-            need("psycopg_pool", extra="postgres", purpose="a store in PostgreSQL")
+            need("psycopg", extra="postgres", purpose="a store in PostgreSQL")
             from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
 
             return PostgresLedger(

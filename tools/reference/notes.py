@@ -190,6 +190,14 @@ ERRORS = {  # when it comes, what to do
         "another process held the lock for longer than `lock_wait_seconds`",
         "retry; the message names the process (`error.pid`, `error.since`)",
     ),
+    "StoreIsAway": (
+        "the database server cannot be reached, or did not answer in time; nothing was stored",
+        "look whether it runs, then retry; connections are made anew by themselves",
+    ),
+    "MayBeStored": (
+        "the connection ended while a write was committed: it is stored whole or not at all",
+        "look before you write it again, or write with a `key`: then it is stored once",
+    ),
     "StoreIsFull": ("the disk is full; nothing was stored", "free some space and retry"),
     "WrongKey": (
         "the key that the store was written with is not on this machine (`error.path`)",

@@ -163,7 +163,7 @@ def _opened(config: Config) -> "Iterator[Transactions]":
 def _address(config: Config) -> str:
     if config.store is None:
         raise InvalidInput("name the database: --store postgresql://USER@HOST/DATABASE")
-    need("psycopg_pool", extra="postgres", purpose="a store in PostgreSQL")
+    need("psycopg", extra="postgres", purpose="a store in PostgreSQL")
     return config.store
 
 

@@ -9,6 +9,9 @@ from memory_mesh.engines.ledgers.sql import audit
 from memory_mesh.engines.ledgers.sql.engine import Database
 from memory_mesh.model import Block, Checkpoint, Cursor, Verification
 from memory_mesh.ports import Clock
+from memory_mesh.process import forks
+
+_CHECKING_SECONDS = 3_600.0  # that one statement of `verify` may take
 
 
 class PostgresAudit:
@@ -33,7 +36,7 @@ class PostgresAudit:
         """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
         from memory_mesh.engines.ledgers.sql import verify
 
-        with self._reading(namespace) as db:
+        with self._reading(namespace, _CHECKING_SECONDS) as db:
             return verify.verify(db, against, namespace)
 
     def sink_cursor(self, namespace: str, sink: str) -> Cursor:
@@ -47,12 +50,12 @@ class PostgresAudit:
             audit.sink_moved(db, sink, seq, failure, self._clock.now())
 
     @contextmanager
-    def _reading(self, namespace: str) -> Iterator[Database]:
+    def _reading(self, namespace: str, answer_wait: float | None = None) -> Iterator[Database]:
         from memory_mesh.engines.ledgers.sqlite import schema
 
-        with self._at.reading(namespace) as db:
+        with self._at.reading(namespace, answer_wait) as db:
             if db is not None:
                 yield db
                 return
-        with schema.empty(namespace) as nothing:
+        with forks.inside_sqlite(), schema.empty(namespace) as nothing:
             yield nothing

@@ -1,6 +1,7 @@
 """A connection that takes the shared statements, and raises faults in our words."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -48,14 +49,12 @@ class Connection:
 
     def __init__(self, raw: psycopg.Connection[Any], engine: Engine) -> None:
         self.raw, self.engine = raw, engine
+        self._lenient = False
 
     def execute(self, statement: str, values: dialect.Values = ()) -> Found:
         """Runs one of the shared statements."""
         found, bound = dialect.turned(statement, values)
-        return Found(
-            self.raw.execute(found.sql, bound, prepare=True, binary=True),
-            tells_number=found.tells_number,
-        )
+        return Found(self._run(found.sql, bound), tells_number=found.tells_number)
 
     def executemany(self, statement: str, rows: Iterable[dialect.Values]) -> None:
         """Runs a statement for each of the rows."""
@@ -68,9 +67,31 @@ class Connection:
 
     def own(self, statement: str, values: Sequence[object] = ()) -> psycopg.Cursor[Any]:
         """Runs a statement that is written for PostgreSQL."""
-        return self.raw.execute(statement, values, prepare=True, binary=True)
+        return self._run(statement, values)
 
     def own_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Runs a statement that is written for PostgreSQL for each of the rows."""
         with self.raw.cursor() as cursor:
             cursor.executemany(statement, rows)
+
+    @contextmanager
+    def lenient(self) -> Iterator[None]:
+        """Inside, a statement that meets a value which it cannot read ends alone, as ValueError."""
+        self._lenient = True
+        try:
+            yield
+        finally:
+            self._lenient = False
+
+    def _run(
+        self, statement: str, values: Sequence[object] | dict[str, object]
+    ) -> psycopg.Cursor[Any]:
+        if not self._lenient:
+            return self.raw.execute(statement, values, prepare=True, binary=True)
+        try:
+            with self.raw.transaction():
+                return self.raw.execute(statement, values, binary=True)
+        except (psycopg.DataError, psycopg.InternalError) as error:
+            if self.raw.closed:
+                raise
+            raise ValueError(str(error)) from error

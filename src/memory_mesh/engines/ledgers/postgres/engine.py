@@ -106,15 +106,19 @@ class PostgresEngine(PostgresWords):
         return checking.CHECKS
 
     def invariants(self) -> Mapping[str, str]:
-        """None: every other promise is about tables that both ledgers have."""
-        return {}
+        """A version that is gone leaves its text behind."""
+        return {
+            "every text is that of a version": """
+                SELECT m.id FROM text t JOIN memory m ON m.number = t.memory
+                WHERE NOT EXISTS (SELECT 1 FROM version v WHERE v.text = t.number)"""
+        }
 
-    def lenient(self, _: Connection) -> AbstractContextManager[None]:
-        """PostgreSQL stores no text that is not valid Unicode."""
-        return nullcontext()
+    def lenient(self, db: Connection) -> AbstractContextManager[None]:
+        """Else one value that cannot be read would end the whole transaction."""
+        return db.lenient()
 
     def strict(self, _: Connection) -> AbstractContextManager[None]:
-        """The same."""
+        """PostgreSQL stores no text that is not valid Unicode."""
         return nullcontext()
 
     def wiping(self, _: Connection) -> AbstractContextManager[None]:

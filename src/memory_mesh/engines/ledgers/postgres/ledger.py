@@ -1,20 +1,22 @@
 """The PostgreSQL ledger: any number of namespaces in one database, any number of processes."""
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
 from memory_mesh import log
 from memory_mesh.engines.ledgers.postgres.audit import PostgresAudit
 from memory_mesh.engines.ledgers.postgres.by_meaning import PostgresSnapshot
 from memory_mesh.engines.ledgers.postgres.connection import Connection
+from memory_mesh.engines.ledgers.postgres.pool import ANSWER_SECONDS
 from memory_mesh.engines.ledgers.postgres.setup import opening_key
 from memory_mesh.engines.ledgers.postgres.transactions import Transactions
 from memory_mesh.engines.ledgers.sql import commit as sql_commit, recording, rows, vectors
 from memory_mesh.engines.ledgers.sql.exact_scan import Tails
-from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer
+from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer, tell_lost
 from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
-from memory_mesh.errors import StoreError, StoreIsBusy
+from memory_mesh.errors import MayBeStored, StoreError, StoreIsAway, StoreIsBusy
 from memory_mesh.model import (
     Body,
     Commit,
@@ -26,13 +28,15 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.ports import Clock, Snapshot
-from memory_mesh.process import waits
+from memory_mesh.process import forks, waits
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
 
 _NAMES = 1_000  # that are read at a time
+_CLOSING = 0.5  # seconds that `close` waits for a lock, and for each answer; connecting takes two
+_AWAY = "the database could not be written to when the store was closed."
 
 
 class PostgresLedger(PostgresAudit):
@@ -46,10 +50,14 @@ class PostgresLedger(PostgresAudit):
         secret: bytes,
         recall_days: int = 0,
         lock_wait: float = waits.USUAL_SECONDS,
+        answer_wait: float = ANSWER_SECONDS,
     ) -> None:
         self._clock, self._recall_days = clock, recall_days
-        self._at = Transactions(url, opening_key(secret), lock_wait)
+        self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait)
         self._waiting, self._tails = NotedBuffer(), Tails()
+        self._leaving = weakref.finalize(self, _leave, self._at, self._waiting, clock, recall_days)
+        forks.protect(self._waiting)
+        forks.protect(self._tails)
 
     def commit(
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
@@ -79,7 +87,18 @@ class PostgresLedger(PostgresAudit):
 
     def flush(self, namespace: str) -> None:
         """Write what waits, unless somebody else writes now."""
-        self._flush(namespace, 0.0)
+        if not self._waiting.holds(namespace):
+            return
+        try:
+            if not self._at.exists(namespace):  # never make one to say that it was empty
+                self._waiting.drained(namespace)
+                return
+            with self._recording(namespace, 0.0):
+                pass
+        except (StoreIsBusy, StoreIsAway, MayBeStored):
+            return
+        except StoreError as error:  # what the database does not take keeps nothing else waiting
+            tell_lost(len(self._waiting.drained(namespace)), f"they were refused: {error}.")
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and record it: soon, if somebody else writes now."""
@@ -89,8 +108,10 @@ class PostgresLedger(PostgresAudit):
         try:
             with self._recording(namespace, 0.0) as db:
                 self._record(db, [noted])
-        except StoreIsBusy:
+        except (StoreIsBusy, StoreIsAway):
             self._waiting.wait_again(namespace, [noted])
+        except MayBeStored:  # it is counted once or not at all, and what was read was read
+            log.debug("a use may not be counted", ids=",".join(ids))
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
@@ -135,12 +156,8 @@ class PostgresLedger(PostgresAudit):
             after, left = found[-1], None if left is None else left - len(found)
 
     def close(self) -> None:
-        """Write what waits, and close every connection."""
-        try:
-            for namespace in list(self._waiting.namespaces()):
-                self._flush(namespace, 1.0)
-        finally:
-            self._at.close()
+        """Write what waits, or drop it if that takes a moment, and close every connection."""
+        self._leaving()
 
     @contextmanager
     def _recording(self, namespace: str, wait: float | None = None) -> Iterator[Connection]:
@@ -151,16 +168,29 @@ class PostgresLedger(PostgresAudit):
             yield db
             self._record(db, waiting.all())
 
-    def _flush(self, namespace: str, wait: float) -> None:
-        if not self._waiting.holds(namespace):
-            return
-        try:
-            with self._recording(namespace, wait):
-                pass
-        except StoreIsBusy:
-            return
-        except StoreError:
-            self._waiting.drained(namespace)
-
     def _record(self, db: Connection, noted: Sequence[Noted]) -> None:
         recording.record(db, noted, self._clock.now(), self._recall_days)
+
+
+def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: int) -> None:
+    """Writes what still waits: at close, or when the process ends without it.
+
+    What cannot be written is dropped; once the server is away, all that is left.
+    """
+    lost = 0
+    try:
+        with waits.at_most(_CLOSING):  # for all locks together
+            for namespace in waiting.namespaces():
+                noted = waiting.drained(namespace)
+                lost += len(noted)
+                with suppress(StoreIsBusy):
+                    if at.exists(namespace, _CLOSING):
+                        with at.writing(namespace, _CLOSING, _CLOSING) as db:
+                            recording.record(db, noted, clock.now(), recall_days)
+                    lost -= len(noted)
+    except StoreError:
+        lost += sum(len(waiting.drained(namespace)) for namespace in waiting.namespaces())
+    finally:
+        at.close()
+    if lost:
+        tell_lost(lost, _AWAY)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memory_mesh import log
+from memory_mesh.errors import MayBeStored
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Entry
 from memory_mesh.typed import TYPE_CHECKING, Self
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
 
 FULL = 64  # records after which they are written
+LOCKED = "a namespace was locked for too long. Look for a stopped process."
 MOST = 1_000  # records of a namespace that wait in a process; above that the oldest go
 
 
@@ -38,8 +40,8 @@ class Taken:
         return self
 
     def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
-        """Gives back what a failed transaction took."""
-        if failure is not None:
+        """Gives back what a failed transaction took, but nothing that may be written already."""
+        if failure is not None and not issubclass(failure, MayBeStored):
             self._buffer.wait_again(self._namespace, self.noted)
 
     def all(self) -> list[Noted]:
@@ -106,12 +108,11 @@ class NotedBuffer:
             self.dropped += many
 
 
-def tell_lost(many: int) -> None:
+def tell_lost(many: int, why: str = LOCKED) -> None:
     """Warns that records of reads are lost; the memories are not touched by it."""
     log.warn_once(
         "records of reads",
-        "records of searches and uses are lost, because a namespace was locked for too long. "
-        "Look for a stopped process. The memories are not touched by it.",
+        f"records of searches and uses are lost, because {why} The memories are not touched by it.",
     )
     log.debug("records of reads were dropped", records=many)
 
