@@ -1,5 +1,6 @@
 """Transactions inside one namespace: entered with a capability, faults raised in our words."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,8 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from memory_mesh.engines.ledgers.postgres import pgvector
 from memory_mesh.engines.ledgers.postgres.connection import Connection
 from memory_mesh.engines.ledgers.postgres.engine import PostgresEngine
+from memory_mesh.engines.ledgers.postgres.logins import bypassing, refusal
+from memory_mesh.engines.ledgers.postgres.route import Route
 from memory_mesh.engines.ledgers.postgres.setup import ROLE, SCHEMA
 from memory_mesh.errors import (
     NotAllowed,
@@ -24,24 +27,28 @@ from memory_mesh.errors import (
 from memory_mesh.policy.writing import audit
 from memory_mesh.process.digests import keyed_digest
 
-_SETUP = f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public"
+_PLANS = "plan_cache_mode = force_generic_plan"
+_SETUP = (  # temporary tables come last, so that none takes the place of one of ours
+    f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public, pg_temp"
+)
+_ALL = b"all namespaces"
 _ENGINE = PostgresEngine()
 _MOST = 8  # connections of one process
 
 
 class Transactions:
-    """A pool of connections; each transaction is inside one namespace."""
+    """A pool of connections; each transaction is inside one namespace.
+
+    A process that was forked makes a pool of its own: two that used one connection would be inside
+    each other's namespaces.
+    """
 
     def __init__(self, url: str, key: bytes, lock_wait: float) -> None:
         self._key, self._lock_wait = key, lock_wait
-        self._pool = ConnectionPool(
-            url,
-            min_size=0,
-            max_size=_MOST,
-            open=False,
-            configure=_configured,
-            kwargs={"autocommit": True, "prepare_threshold": 0},
-        )
+        self._route = Route.of(url)
+        self._setup = f"{_SETUP}; SET LOCAL {_PLANS}" if self._route.pooled else _SETUP
+        self._pools = {os.getpid(): self._new_pool()}  # that of a parent is kept and not touched
+        self._plain_login = False  # known not to pass by row-level security
 
     def capability(self, namespace: str) -> bytes:
         """What shows that this process may enter a namespace."""
@@ -69,8 +76,9 @@ class Transactions:
 
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""
+        values = (keyed_digest(self._key, _ALL), after, most)
         with self._begun("BEGIN READ ONLY") as raw:
-            return [name for (name,) in raw.execute("SELECT names_after(%s, %s)", (after, most))]
+            return [name for (name,) in raw.execute("SELECT names_after(%s, %s, %s)", values)]
 
     def exists(self, namespace: str) -> bool:
         """Whether there is such a namespace."""
@@ -78,8 +86,10 @@ class Transactions:
             return db is not None
 
     def close(self) -> None:
-        """Closes every connection."""
-        self._pool.close()
+        """Closes every connection of this process."""
+        pool = self._pools.get(os.getpid())
+        if pool is not None:
+            pool.close()
 
     def _enter(self, raw: psycopg.Connection[Any], namespace: str) -> bool:
         found = raw.execute(
@@ -89,25 +99,57 @@ class Transactions:
 
     @contextmanager
     def _begun(self, begin: str) -> Iterator[psycopg.Connection[Any]]:
-        with translated():
-            self._pool.open()
-            with self._pool.connection() as raw:
-                raw.execute(f"{begin}; {_SETUP}", prepare=False)
-                try:
-                    yield raw
-                    raw.execute("COMMIT")
-                finally:
-                    if (
-                        not raw.closed
-                        and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
-                    ):
-                        raw.execute("ROLLBACK")
+        with translated(), self._connection() as raw:
+            raw.execute(f"{begin}; {self._setup}", prepare=False)
+            try:
+                yield raw
+                raw.execute("COMMIT")
+            except errors.InvalidSqlStatementName:
+                raw.close()  # somebody took away what was prepared here
+                raise
+            finally:
+                if (
+                    not raw.closed
+                    and raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+                ):
+                    raw.execute("ROLLBACK")
+
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
+        pool = self._pools.get(os.getpid())
+        if pool is None:
+            pool = self._pools.setdefault(os.getpid(), self._new_pool())
+        pool.open()
+        with pool.connection() as raw:
+            if not self._plain_login:
+                self._refuse_bypassing(raw)
+            yield raw
+
+    def _refuse_bypassing(self, raw: psycopg.Connection[Any]) -> None:
+        if roles := bypassing(raw):
+            raise NotAllowed(refusal(raw.info.user, roles))
+        self._plain_login = True
+
+    def _new_pool(self) -> "ConnectionPool[psycopg.Connection[Any]]":
+        return ConnectionPool(
+            self._route.url,
+            min_size=0,
+            max_size=_MOST,
+            open=False,
+            configure=_configured_anew if self._route.pooled else _configured,
+            kwargs={"autocommit": True, "prepare_threshold": None if self._route.pooled else 0},
+        )
+
+
+def _configured_anew(raw: psycopg.Connection[Any]) -> None:
+    """Changes nothing in the server, where the connection is that of the next user too."""
+    raw.adapters.register_dumper(int, Int8Dumper)
+    pgvector.register(raw)
 
 
 def _configured(raw: psycopg.Connection[Any]) -> None:
-    raw.adapters.register_dumper(int, Int8Dumper)
-    pgvector.register(raw)
-    raw.execute("SET plan_cache_mode = force_generic_plan")
+    _configured_anew(raw)
+    raw.execute(f"SET {_PLANS}")
 
 
 @contextmanager
