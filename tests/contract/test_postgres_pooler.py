@@ -9,7 +9,6 @@ from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.engines.ledgers.postgres.setup import opening_key
 from memory_mesh.engines.ledgers.postgres.transactions import Transactions
 from memory_mesh.ports import Clock
-from memory_mesh.testing import LedgerContract
 from memory_mesh.testing.search_contract import SearchContract
 from tests.faults.postgres_isolation import attacked
 from tests.faults.postgres_world import OTHERS, OWN, made_world
@@ -30,8 +29,8 @@ def bouncer(postgres: Server) -> Iterator[Bouncer]:
     started.stop()
 
 
-class TestPostgresLedgerBehindAPooler(LedgerContract, SearchContract):
-    """It keeps every promise of two contracts."""
+class TestPostgresLedgerBehindAPooler(SearchContract):
+    """It keeps every promise of a contract that writes, reads, searches and compares vectors."""
 
     @pytest.fixture(autouse=True)
     def _database(self, postgres: Server, bouncer: Bouncer) -> Iterator[None]:
@@ -52,16 +51,16 @@ def test_attacks_behind_a_pooler_see_and_change_nothing_of_others(postgres, boun
     world.close()
 
 
-def test_users_who_share_two_connections_stay_apart(postgres, bouncer):
+@pytest.mark.parametrize("stated", ["&pooler=transaction", ""])
+def test_users_who_share_two_connections_stay_apart(postgres, bouncer, stated):
     world = made_world(postgres)
-    mesh = Transactions(
-        f"{bouncer.url(world.database)}&pooler=transaction", opening_key(SECRET), 5.0
-    )
+    mesh = Transactions(f"{bouncer.url(world.database)}{stated}", opening_key(SECRET), 5.0)
 
     def seen(place: int) -> tuple[str, set[int]]:
         name = (OWN, *OTHERS)[place % 5]
         with mesh.reading(name) as db:
             assert db is not None
+            assert db.raw.prepare_threshold is None
             return name, {ns for (ns,) in db.own("SELECT ns FROM text")}
 
     with ThreadPoolExecutor(8) as pool:

@@ -175,6 +175,7 @@ def test_what_a_transaction_leaves_in_its_session_does_not_catch_the_next(world,
         pid = db.raw.info.backend_pid
         db.raw.execute("CREATE TEMP TABLE text AS SELECT * FROM memory_mesh.text LIMIT 0")
         names = [name for (name,) in db.raw.execute("SELECT name FROM pg_prepared_statements")]
+        assert names
         for name in names:
             db.raw.execute(f"DEALLOCATE {name}")
             db.raw.execute(f"PREPARE {name} AS {trap}")

@@ -11,7 +11,8 @@ class Route:
     """What psycopg connects to, and whether each transaction may have another connection.
 
     A URL with `?pooler=transaction` leads to a pooler such as PgBouncer in transaction mode. There
-    nothing outlives a transaction: no statement is prepared, and every setting is made anew.
+    nothing outlives a transaction, so no statement is prepared. A pooler that is not stated is
+    noticed by the process number that it gives, which is not that of the server.
     """
 
     url: str

@@ -27,9 +27,9 @@ from memory_mesh.errors import (
 from memory_mesh.policy.writing import audit
 from memory_mesh.process.digests import keyed_digest
 
-_PLANS = "plan_cache_mode = force_generic_plan"
 _SETUP = (  # temporary tables come last, so that none takes the place of one of ours
-    f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public, pg_temp"
+    f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public, pg_temp; "
+    "SET LOCAL plan_cache_mode = force_generic_plan"
 )
 _ALL = b"all namespaces"
 _ENGINE = PostgresEngine()
@@ -46,7 +46,6 @@ class Transactions:
     def __init__(self, url: str, key: bytes, lock_wait: float) -> None:
         self._key, self._lock_wait = key, lock_wait
         self._route = Route.of(url)
-        self._setup = f"{_SETUP}; SET LOCAL {_PLANS}" if self._route.pooled else _SETUP
         self._pools = {os.getpid(): self._new_pool()}  # that of a parent is kept and not touched
         self._plain_login = False  # known not to pass by row-level security
 
@@ -100,7 +99,7 @@ class Transactions:
     @contextmanager
     def _begun(self, begin: str) -> Iterator[psycopg.Connection[Any]]:
         with translated(), self._connection() as raw:
-            raw.execute(f"{begin}; {self._setup}", prepare=False)
+            raw.execute(f"{begin}; {_SETUP}", prepare=False)
             try:
                 yield raw
                 raw.execute("COMMIT")
@@ -136,20 +135,22 @@ class Transactions:
             min_size=0,
             max_size=_MOST,
             open=False,
-            configure=_configured_anew if self._route.pooled else _configured,
-            kwargs={"autocommit": True, "prepare_threshold": None if self._route.pooled else 0},
+            configure=_configured if self._route.pooled else _configured_to_prepare,
+            kwargs={"autocommit": True, "prepare_threshold": None},
         )
 
 
-def _configured_anew(raw: psycopg.Connection[Any]) -> None:
-    """Changes nothing in the server, where the connection is that of the next user too."""
+def _configured(raw: psycopg.Connection[Any]) -> None:
+    """Changes nothing in the server, where the connection may be that of the next user too."""
     raw.adapters.register_dumper(int, Int8Dumper)
     pgvector.register(raw)
 
 
-def _configured(raw: psycopg.Connection[Any]) -> None:
-    _configured_anew(raw)
-    raw.execute(f"SET {_PLANS}")
+def _configured_to_prepare(raw: psycopg.Connection[Any]) -> None:
+    """Prepares statements, unless a pooler stands between: it gives a process number of its own."""
+    _configured(raw)
+    if raw.execute("SELECT pg_backend_pid()").fetchone() == (raw.info.backend_pid,):
+        raw.prepare_threshold = 0
 
 
 @contextmanager
