@@ -296,6 +296,12 @@ def _round_trip(folder: Path, seed: int, progress: Progress) -> Report:
     return round_trip.round_trip(folder, queries=500, seed=seed, progress=progress)
 
 
+def _isolation(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import postgres_isolation  # psycopg brings threads, as numpy does
+
+    return postgres_isolation.isolation(folder, attacks=10_000, seed=seed, progress=progress)
+
+
 def _rolling(folder: Path, _seed: int, progress: Progress) -> Report:
     report = rolling.killed_at_every_step(folder / "kills", progress=progress)
     return _joined(
@@ -405,6 +411,7 @@ SUITES: dict[str, Suite] = {
     "audit": _audit,
     "audit-speed": lambda folder, _seed, _progress: tamper.verify_many(folder, blocks=100_000),
     "namespaces": _namespaces,
+    "isolation": _isolation,
     "users": lambda folder, seed, progress: users.kept_apart(
         folder, statements=500, seed=seed, progress=progress
     ),

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.errors import NotAfterFork
 from memory_mesh.model import Commit, Wanted
 from tests.faults import postgres_world as world
@@ -64,7 +65,7 @@ def _backends(ledger):
 
 
 def _fork_and_write(url):
-    stop, told = threading.Event(), []
+    stop, told = threading.Event(), list[world.Batch]()
     ledger = world.open_ledger(url)
 
     def write():
@@ -128,16 +129,19 @@ def _note_and_close(ledger):
     ledger.close()
 
 
+_SHARED: list[PostgresLedger] = []  # what workers of a pool find in the memory they were born with
+
+
 def _pool(url):
-    global _shared
-    with closing(world.open_ledger(url)) as _shared:
-        world.write(_shared, world.Batch("first", 1, NAME))
+    with closing(world.open_ledger(url)) as ledger:
+        _SHARED.append(ledger)
+        world.write(ledger, world.Batch("first", 1, NAME))
         with multiprocessing.get_context("fork").Pool(3) as pool:
             return pool.map(_write_in_pool, range(6))
 
 
 def _write_in_pool(number):
-    return world.write(_shared, world.Batch(f"pool-{number}", 1, NAME))
+    return world.write(_SHARED[0], world.Batch(f"pool-{number}", 1, NAME))
 
 
 def test_the_backends_of_a_ledger_are_counted(database):

@@ -9,6 +9,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from memory_mesh.engines.ledgers.postgres.logins import bypassing, refusal
+from memory_mesh.engines.ledgers.postgres.route import Route
 from memory_mesh.errors import InvalidInput, NotFound, StoreIsNewer
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.process.digests import keyed_digest
@@ -44,8 +46,13 @@ def set_up(
 ) -> SetUp:
     """Makes what is missing; `login` is the role that processes connect as.
 
-    Raises InvalidInput if the database was set up with another key.
+    Raises InvalidInput if the database was set up with another key, or if the login or the rights
+    in the database would let a process pass by row-level security.
     """
+    if Route.of(url).pooled:
+        raise InvalidInput(
+            "a database is set up over a connection of its own, not through a pooler"
+        )
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         _need_vectors(db)
@@ -59,6 +66,7 @@ def set_up(
         )
         ran = _migrate(db, partitions)
         _keep(db, opening_key(secret))
+        _close_public(db)
         if login is not None:
             _let_in(db, login)
     return SetUp(ran, newest())
@@ -105,7 +113,20 @@ def _let_in(db: psycopg.Connection, login: str) -> None:
         raise NotFound(
             f"there is no role {login}; make it first: CREATE ROLE {login} LOGIN PASSWORD '…'"
         )
+    if passes_by := bypassing(db, login):
+        raise InvalidInput(refusal(login, passes_by))
     db.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(ROLE), sql.Identifier(login)))
+
+
+def _close_public(db: psycopg.Connection) -> None:
+    """Nobody may put functions where the statements of all look for those of pgvector."""
+    db.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    asked = "SELECT has_schema_privilege(%s, 'public', 'CREATE')"
+    if db.execute(asked, (ROLE,)).fetchone() != (False,):
+        raise InvalidInput(
+            f"{ROLE} may create functions in the schema public, which every namespace would then "
+            "run; let the schema's owner run: REVOKE CREATE ON SCHEMA public FROM PUBLIC"
+        )
 
 
 def _numbers() -> dict[int, Path]:

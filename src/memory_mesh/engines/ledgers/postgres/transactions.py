@@ -19,7 +19,9 @@ from psycopg.types.numeric import Int8Dumper
 from memory_mesh.engines.ledgers.postgres import ending, pgvector
 from memory_mesh.engines.ledgers.postgres.connection import Connection
 from memory_mesh.engines.ledgers.postgres.engine import PostgresEngine
+from memory_mesh.engines.ledgers.postgres.logins import bypassing, refusal
 from memory_mesh.engines.ledgers.postgres.pool import ANSWER_SECONDS, BoundedConnection, Pool
+from memory_mesh.engines.ledgers.postgres.route import Route
 from memory_mesh.engines.ledgers.postgres.setup import ROLE, SCHEMA
 from memory_mesh.errors import (
     NotAllowed,
@@ -34,7 +36,11 @@ from memory_mesh.policy.writing import audit
 from memory_mesh.process import waits
 from memory_mesh.process.digests import keyed_digest
 
-_SETUP = f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public"
+_SETUP = (  # temporary tables come last, so that none takes the place of one of ours
+    f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public, pg_temp; "
+    "SET LOCAL plan_cache_mode = force_generic_plan"
+)
+_ALL = b"all namespaces"
 _ENGINE = PostgresEngine()
 _MOST_MILLIS = 2**31 - 1  # that a setting of PostgreSQL takes
 _WHOLE = 5  # times `answer_wait` that a write may last
@@ -44,7 +50,7 @@ _NOT_SET_UP = (
     "this database is not set up for memory-mesh, or for an earlier version of it. As its owner, "
     "run: memory-mesh --store URL setup-server --login ROLE"
 )
-_NOT_THE_CAPABILITY = "the capability is not that of this namespace"  # says the database
+_NOT_THE_CAPABILITY = "the capability is not that of"  # says the database
 _OTHER_KEY = (
     "this database was set up with another key. State its own: MEMORY_MESH_KEY_FILE, "
     "MEMORY_MESH_KEY or MEMORY_MESH_KEY_COMMAND"
@@ -58,7 +64,10 @@ class Transactions:
         self, url: str, key: bytes, lock_wait: float, answer_wait: float = ANSWER_SECONDS
     ) -> None:
         self._key, self._lock_wait, self._answer_wait = key, lock_wait, answer_wait
-        self._pool = Pool(url, _configured)
+        route = Route.of(url)
+        configured = _configured if route.pooled else _configured_to_prepare
+        self._pool = Pool(route.url, configured, prepare_threshold=None)
+        self._plain_login = False  # known not to pass by row-level security
 
     def capability(self, namespace: str) -> bytes:
         """What shows that this process may enter a namespace."""
@@ -97,7 +106,8 @@ class Transactions:
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""
         with self._asking() as raw:
-            return [name for (name,) in raw.execute("SELECT names_after(%s, %s)", (after, most))]
+            values = (keyed_digest(self._key, _ALL), after, most)
+            return [name for (name,) in raw.execute("SELECT names_after(%s, %s, %s)", values)]
 
     def exists(self, namespace: str, answer_wait: float | None = None) -> bool:
         """Whether there is such a namespace."""
@@ -156,14 +166,25 @@ class Transactions:
             raw = self._pool.take(start, room_wait, seconds * _GRACE)
             try:
                 with ending.told(raw):
+                    self._refuse_bypassing(raw)
                     yield raw
                 if commits:
                     ending.commit(raw)
                 else:
                     ending.leave(raw)
+            except errors.InvalidSqlStatementName:
+                raw.close()  # somebody took away what was prepared here
+                raise
             finally:
                 ending.undo(raw)
                 self._pool.give(raw)
+
+    def _refuse_bypassing(self, raw: psycopg.Connection[Any]) -> None:
+        if self._plain_login:
+            return
+        if roles := bypassing(raw):
+            raise NotAllowed(refusal(raw.info.user, roles))
+        self._plain_login = True
 
 
 def _millis(seconds: float) -> int:
@@ -171,9 +192,17 @@ def _millis(seconds: float) -> int:
 
 
 def _configured(raw: psycopg.Connection[Any]) -> None:
+    """Changes nothing in the server, where the connection may be that of the next user too."""
     raw.adapters.register_dumper(int, Int8Dumper)
     pgvector.register(raw)
-    raw.execute("SET plan_cache_mode = force_generic_plan")
+
+
+def _configured_to_prepare(raw: psycopg.Connection[Any]) -> None:
+    """Prepares statements, unless a pooler stands between: it gives a process number of its own."""
+    _configured(raw)
+    if raw.execute("SELECT pg_backend_pid()").fetchone() != (raw.info.backend_pid,):
+        return
+    raw.prepare_threshold = 0
     raw.execute(
         "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; "
         "SET tcp_keepalives_count = 3",  # the server notices too that the other machine is gone

@@ -6,7 +6,8 @@
 
 CREATE TABLE namespace (
     ns bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name text COLLATE "C" NOT NULL UNIQUE
+    name text COLLATE "C" NOT NULL UNIQUE,
+    identity text COLLATE "C" UNIQUE -- that of its row in `store`, which only it may read
 );
 
 CREATE TABLE secret (
@@ -493,6 +494,16 @@ AS $$
     FROM memory_mesh.secret
 $$;
 
+CREATE FUNCTION must_open(message text, capability bytea, refusal text) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (memory_mesh.keyed(message) = capability) IS NOT TRUE THEN -- also where one is missing
+        RAISE insufficient_privilege USING MESSAGE = refusal;
+    END IF;
+END
+$$;
+
 CREATE FUNCTION entered(entered_ns text) RETURNS bytea
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -501,13 +512,32 @@ AS $$
     ))
 $$;
 
-CREATE FUNCTION allowed() RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
+-- The namespace that this transaction has entered, or NULL. Policies take the number from here,
+-- once for each statement: one that read the setting again for each row would follow a statement
+-- that changes the setting while it runs.
+CREATE FUNCTION entered_ns() RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT coalesce(
-        encode(memory_mesh.entered(current_setting('memory_mesh.ns', true)), 'hex')
-            = current_setting('memory_mesh.tag', true),
-        false)
+DECLARE claimed text := current_setting('memory_mesh.ns', true);
+BEGIN
+    IF encode(memory_mesh.entered(claimed), 'hex') = current_setting('memory_mesh.tag', true) THEN
+        RETURN claimed::bigint;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Takes away what SQL prepared in this session: drivers prepare by other means, and a statement
+-- that stands under the name of one of theirs would be run in the next namespace.
+CREATE FUNCTION forget_prepared() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE statement_name text;
+BEGIN
+    FOR statement_name IN SELECT p.name FROM pg_prepared_statements p WHERE p.from_sql LOOP
+        EXECUTE format('DEALLOCATE %I', statement_name);
+    END LOOP;
+END
 $$;
 
 CREATE FUNCTION enter(name_of text, capability bytea) RETURNS bigint
@@ -515,16 +545,13 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE found_ns bigint;
 BEGIN
-    IF memory_mesh.keyed('namespace ' || name_of) IS DISTINCT FROM capability THEN
-        RAISE insufficient_privilege USING MESSAGE = 'the capability is not that of this namespace';
-    END IF;
+    PERFORM memory_mesh.must_open(
+        'namespace ' || name_of, capability, 'the capability is not that of this namespace');
+    PERFORM memory_mesh.forget_prepared();
     SELECT n.ns INTO found_ns FROM memory_mesh.namespace n WHERE n.name = name_of;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
-    PERFORM set_config('memory_mesh.ns', found_ns::text, true);
-    PERFORM set_config(
-        'memory_mesh.tag', encode(memory_mesh.entered(found_ns::text), 'hex'), true);
+    PERFORM set_config('memory_mesh.ns', coalesce(found_ns::text, ''), true);
+    PERFORM set_config('memory_mesh.tag', CASE WHEN found_ns IS NULL THEN ''
+        ELSE encode(memory_mesh.entered(found_ns::text), 'hex') END, true);
     RETURN found_ns;
 END
 $$;
@@ -533,9 +560,8 @@ CREATE FUNCTION begin_namespace(name_of text, capability bytea, first_head bytea
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF memory_mesh.keyed('namespace ' || name_of) IS DISTINCT FROM capability THEN
-        RAISE insufficient_privilege USING MESSAGE = 'the capability is not that of this namespace';
-    END IF;
+    PERFORM memory_mesh.must_open(
+        'namespace ' || name_of, capability, 'the capability is not that of this namespace');
     INSERT INTO memory_mesh.namespace (name) VALUES (name_of) ON CONFLICT DO NOTHING;
     PERFORM memory_mesh.enter(name_of, capability);
     INSERT INTO memory_mesh.store
@@ -546,11 +572,22 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION note_identity() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    UPDATE memory_mesh.namespace SET identity = NEW.identity WHERE ns = NEW.ns;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER identity_of_store AFTER INSERT OR UPDATE OF identity ON store
+    FOR EACH ROW EXECUTE FUNCTION note_identity();
+
 CREATE FUNCTION numbers_after(highest bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF NOT memory_mesh.allowed() OR highest >= 4611686018427387904 THEN
+    IF memory_mesh.entered_ns() IS NULL OR highest >= 4611686018427387904 THEN
         RAISE insufficient_privilege USING MESSAGE = 'numbers are moved from inside a namespace';
     END IF;
     IF highest > (SELECT last_value FROM memory_mesh.numbers) THEN
@@ -564,15 +601,16 @@ CREATE FUNCTION erase_namespace() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    erased_ns bigint := current_setting('memory_mesh.ns')::bigint;
+    erased_ns bigint := memory_mesh.entered_ns();
     held bigint;
     table_name text;
 BEGIN
-    IF NOT memory_mesh.allowed() THEN
+    IF erased_ns IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no namespace was entered';
     END IF;
     INSERT INTO memory_mesh.erased (identity)
-        SELECT identity FROM memory_mesh.store WHERE ns = erased_ns ON CONFLICT DO NOTHING;
+        SELECT n.identity FROM memory_mesh.namespace n WHERE n.ns = erased_ns
+        ON CONFLICT DO NOTHING;
     SELECT count(*) INTO held FROM memory_mesh.memory WHERE ns = erased_ns;
     FOR table_name IN
         SELECT c.relname FROM pg_class c
@@ -595,13 +633,18 @@ $$;
 CREATE FUNCTION has_identity(sought text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT EXISTS (SELECT 1 FROM memory_mesh.store WHERE identity = sought)
+    SELECT EXISTS (SELECT 1 FROM memory_mesh.namespace WHERE identity = sought)
 $$;
 
-CREATE FUNCTION names_after(after text, most bigint) RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION names_after(capability bytea, after text, most bigint) RETURNS SETOF text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT name FROM memory_mesh.namespace WHERE name > after ORDER BY name LIMIT most
+BEGIN
+    PERFORM memory_mesh.must_open(
+        'all namespaces', capability, 'the capability is not that of all namespaces');
+    RETURN QUERY
+        SELECT n.name FROM memory_mesh.namespace n WHERE n.name > after ORDER BY n.name LIMIT most;
+END
 $$;
 
 -- As SQLite has them, so that both ledgers read JSON with the same words.
@@ -638,6 +681,8 @@ AS $$
     SELECT given::json #>> string_to_array(replace(replace(substr(path, 3), ']', ''), '[', ''), '.')
 $$;
 
+-- Every table and every partition has the policy; only the tables may be used. Those without `ns`
+-- are read by the functions above and by nobody else, whatever rights are given later.
 DO $$
 DECLARE
     table_name text;
@@ -657,15 +702,46 @@ BEGIN
         EXECUTE format(
             'ALTER TABLE memory_mesh.%I ALTER ns SET DEFAULT '
             'current_setting(''memory_mesh.ns'')::bigint', table_name);
-        EXECUTE format('ALTER TABLE memory_mesh.%I ENABLE ROW LEVEL SECURITY', table_name);
-        EXECUTE format('ALTER TABLE memory_mesh.%I FORCE ROW LEVEL SECURITY', table_name);
-        EXECUTE format(
-            'CREATE POLICY of_the_namespace ON memory_mesh.%I USING ('
-            'ns = current_setting(''memory_mesh.ns'', true)::bigint '
-            'AND (SELECT memory_mesh.allowed()))', table_name);
         EXECUTE format(
             'GRANT SELECT, INSERT, UPDATE, DELETE ON memory_mesh.%I TO memory_mesh_app',
             table_name);
+    END LOOP;
+    FOR table_name IN
+        SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = 'memory_mesh'::regnamespace
+            AND c.relkind IN ('p', 'r') AND a.attname = 'ns' AND c.relname <> 'namespace'
+    LOOP
+        EXECUTE format('ALTER TABLE memory_mesh.%I ENABLE ROW LEVEL SECURITY', table_name);
+        EXECUTE format('ALTER TABLE memory_mesh.%I FORCE ROW LEVEL SECURITY', table_name);
+        EXECUTE format(
+            'CREATE POLICY of_the_namespace ON memory_mesh.%I '
+            'USING (ns = (SELECT memory_mesh.entered_ns()))', table_name);
+    END LOOP;
+END
+$$;
+
+ALTER TABLE namespace ENABLE ROW LEVEL SECURITY;
+ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+ALTER TABLE migration ENABLE ROW LEVEL SECURITY;
+ALTER TABLE erased ENABLE ROW LEVEL SECURITY;
+
+-- EXPLAIN tells what the planner thinks of a value, and so whether it is among those sampled from
+-- all namespaces. No samples are kept of texts, but of those that are words of ours.
+DO $$
+DECLARE
+    held record;
+BEGIN
+    FOR held IN
+        SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = 'memory_mesh'::regnamespace AND c.relkind = 'p' AND a.attnum > 0
+            AND a.atttypid IN ('text'::regtype, 'bytea'::regtype, 'public.vector'::regtype)
+            AND a.attname NOT IN (
+                'shelf', 'status', 'kind', 'source_kind', 'channel', 'tier', 'outcome', 'type',
+                'operation', 'verb', 'resolution', 'format', 'cardinality', 'conflict_policy',
+                'normalize', 'dedup_policy')
+    LOOP
+        EXECUTE format(
+            'ALTER TABLE memory_mesh.%I ALTER %I SET STATISTICS 0', held.relname, held.attname);
     END LOOP;
 END
 $$;
@@ -673,7 +749,7 @@ $$;
 GRANT USAGE ON SCHEMA memory_mesh TO memory_mesh_app;
 GRANT USAGE ON SEQUENCE numbers TO memory_mesh_app;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA memory_mesh FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION enter, begin_namespace, names_after, allowed, numbers_after,
+GRANT EXECUTE ON FUNCTION enter, begin_namespace, names_after, entered_ns, numbers_after,
     erase_namespace, is_erased, has_identity,
     memory_mesh.json_each (text), json_extract, max (bigint, bigint), min (bigint, bigint)
     TO memory_mesh_app;
