@@ -44,10 +44,10 @@ _GUESSES = (
     f"WITH RECURSIVE later (number) AS (SELECT number FROM memory WHERE id IN "  # noqa: S608
     "(SELECT value FROM json_each(?1)) UNION SELECT c.new FROM later JOIN conflict c ON "
     f"c.existing = later.number WHERE c.why = '{BY_RULE}' AND "
-    f"c.resolution = '{Resolution.NEWER_THAN}' LIMIT {_MAX_LATER}) "
+    f"c.resolution = '{Resolution.NEWER_THAN}') "
     f"SELECT {_CONFLICT} FROM {_CONFLICTS} WHERE c.number IN ("
-    f"SELECT number FROM conflict WHERE existing IN (SELECT number FROM later) AND {_GUESSED} "
-    f"UNION SELECT number FROM conflict WHERE new IN {_ASKED} AND why = '{BY_RULE}' "
+    f"SELECT number FROM conflict WHERE existing IN (SELECT number FROM later LIMIT {_MAX_LATER}) "
+    f"AND {_GUESSED} UNION SELECT number FROM conflict WHERE new IN {_ASKED} AND why = '{BY_RULE}' "
     "AND resolution IS NULL) ORDER BY c.number DESC LIMIT ?2"
 )
 _OPEN = f"(c.resolution IS NULL OR c.why = '{BY_RULE}')"
