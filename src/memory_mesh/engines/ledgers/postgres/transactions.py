@@ -25,6 +25,10 @@ from memory_mesh.policy.writing import audit
 from memory_mesh.process.digests import keyed_digest
 
 _SETUP = f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public"
+_PLANNING = (  # plans are made once, for namespaces of every size: rows are looked up by index
+    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
+    "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off; SET jit = off"
+)
 _ENGINE = PostgresEngine()
 _MOST = 8  # connections of one process
 
@@ -107,7 +111,7 @@ class Transactions:
 def _configured(raw: psycopg.Connection[Any]) -> None:
     raw.adapters.register_dumper(int, Int8Dumper)
     pgvector.register(raw)
-    raw.execute("SET plan_cache_mode = force_generic_plan")
+    raw.execute(_PLANNING, prepare=False)
 
 
 @contextmanager
