@@ -67,7 +67,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--memories", type=int, default=10_000, help="of the searched namespace")
     parser.add_argument("--namespaces", type=int, default=90, help=f"of {SMALL:,} beside it")
     parser.add_argument("--few", type=int, default=10)
-    parser.add_argument("--many", type=int, default=100)
     parser.add_argument("--words", type=int, default=10_000, help="memories of the words part")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--vectors", type=int, nargs="+", default=[1_000, 10_000])
@@ -93,8 +92,8 @@ def _parts(
             {"memories": asked, "memories in the database": asked + beside * SMALL},
         ),
         "namespaces": (
-            lambda on: parts.namespaces_part(on, options.few, options.many),
-            {"few namespaces": options.few, "many namespaces": options.many},
+            lambda on: parts.namespaces_part(on, options.few, (asked, beside)),
+            {"few namespaces": options.few, "many namespaces": beside},
         ),
         "words": (lambda on: parts.words_part(on, options.words), {"memories": options.words}),
         "sizes": (

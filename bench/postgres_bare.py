@@ -1,3 +1,4 @@
+# ruff: noqa: ANN401  # what psycopg takes
 """The statements that a ledger sends: recorded, and sent again by a bare connection."""
 
 import time
@@ -44,12 +45,7 @@ def recording() -> Iterator[Record]:
     record = Record()
     execute, executemany = psycopg.Connection.execute, psycopg.Cursor.executemany
 
-    def execute_recorded(
-        self: Any,
-        query: Any,
-        params: Any = None,
-        **options: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+    def execute_recorded(self: Any, query: Any, params: Any = None, **options: Any) -> Any:
         record.sent.append(Sent(query, params, options))
         began = time.perf_counter()
         try:
@@ -57,12 +53,7 @@ def recording() -> Iterator[Record]:
         finally:
             record.seconds += time.perf_counter() - began
 
-    def many_recorded(
-        self: Any,
-        query: Any,
-        params_seq: Any,
-        **options: Any,  # noqa: ANN401
-    ) -> None:
+    def many_recorded(self: Any, query: Any, params_seq: Any, **options: Any) -> None:
         rows = list(params_seq)
         record.sent.append(Sent(query, rows, options, many=True))
         began = time.perf_counter()

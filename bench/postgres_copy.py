@@ -158,7 +158,7 @@ class _Typed:
         copy.set_types(self._types)
         return copy
 
-    def __exit__(self, *error: Any) -> None:  # noqa: ANN401
+    def __exit__(self, *error: Any) -> None:  # noqa: ANN401, PYI036  # handed on
         self._copying.__exit__(*error)
 
 

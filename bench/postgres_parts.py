@@ -115,14 +115,19 @@ def hybrid_part(databases: Databases, memories_: int, namespaces: int) -> Figure
     }
 
 
-def namespaces_part(databases: Databases, few: int, many: int, searches: int = 150) -> Figures:
-    """Searches in namespaces of a thousand memories, in a database of few and of many."""
+def namespaces_part(
+    databases: Databases, few: int, many: tuple[int, int], searches: int = 150
+) -> Figures:
+    """Searches in namespaces of a thousand memories, in a database of few and of many.
+
+    `many` says how many memories the database has in `default`, and how many namespaces beside it.
+    """
     chance = random.Random(f"{corpus.SEED} postgres namespaces")
     questions = corpus.queries()
     with ExitStack() as stack:
         sides = [
-            _any_namespace(stack, databases, databases.holding(SMALL, count), count)
-            for count in (few, many)
+            _any_namespace(stack, databases, databases.holding(memories_, count), count)
+            for memories_, count in ((SMALL, few), many)
         ]
         asked = [(chance.random(), chance.choice(questions)) for _ in range(searches + 2 * _WARM)]
         for place, question in asked[searches:]:

@@ -66,7 +66,7 @@ class Connection:
         for sql, bounds in groups.items():
             self.raw.cursor().executemany(sql, bounds)
 
-    def own(self, statement: str, values: Sequence[object] = ()) -> psycopg.Cursor[Any]:
+    def own(self, statement: str, values: dialect.Values = ()) -> psycopg.Cursor[Any]:
         """Runs a statement that is written for PostgreSQL."""
         return self.raw.execute(statement, values, prepare=True, binary=True)
 

@@ -26,8 +26,8 @@ from memory_mesh.process.digests import keyed_digest
 
 _SETUP = f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public"
 _PLANNING = (  # plans are made once, for namespaces of every size: rows are looked up by index
-    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
-    "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off; SET jit = off"
+    "SET plan_cache_mode = force_generic_plan; SET jit = off; SET enable_seqscan = off; "
+    "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off"
 )
 _ENGINE = PostgresEngine()
 _MOST = 8  # connections of one process

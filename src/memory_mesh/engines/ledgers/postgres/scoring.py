@@ -1,0 +1,114 @@
+"""Questions of single words in one statement each: how many hold them, and BM25 where they stand.
+
+The arithmetic is that of relevance.py, step by step, so that equal texts have equal scores.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from memory_mesh.engines.ledgers.postgres.connection import Connection
+from memory_mesh.engines.ledgers.postgres.relevance import K1, B, Statistics, weight
+from memory_mesh.model.query import Postings
+
+_POSTINGS = """
+SELECT asked.place, c.holders,
+    CASE WHEN c.holders <= %(listed)s THEN ARRAY(
+        SELECT p.holder FROM posting p WHERE p.shelf = %(shelf)s AND p.word = asked.word
+        ORDER BY p.holder) END,
+    CASE WHEN c.holders > %(exact)s THEN (
+        SELECT p.holder FROM posting p WHERE p.shelf = %(shelf)s AND p.word = asked.word
+        ORDER BY p.holder OFFSET %(exact)s LIMIT 1) END
+FROM unnest(%(words)s::text[]) WITH ORDINALITY asked (word, place)
+JOIN word_count c ON c.shelf = %(shelf)s AND c.word = asked.word
+"""
+_STATISTICS = """
+SELECT s.holders, s.words, c.word, c.holders FROM shelf_size s
+LEFT JOIN word_count c ON c.shelf = s.shelf AND c.word = ANY (%s) WHERE s.shelf = %s
+"""
+_SCORE = f"""
+sum(w.weight * ((cardinality(p.places) * {K1 + 1.0}::float8) / (cardinality(p.places)
+    + {K1}::float8 * ({1.0 - B}::float8 + {B}::float8 * p.length / %(average)s::float8)))
+    ORDER BY w.place)
+"""
+_WEIGHED = (
+    "unnest(%(words)s::text[], %(weights)s::float8[]) WITH ORDINALITY w (word, weight, place) "
+    "JOIN posting p ON p.shelf = %(shelf)s AND p.word = w.word"
+)
+_ANY = (
+    f"SELECT p.holder, {_SCORE} AS score FROM {_WEIGHED} WHERE TRUE{{few}} "  # noqa: S608  # own
+    "GROUP BY p.holder ORDER BY p.holder DESC LIMIT %(deepest)s"
+)
+_EVERY = (
+    "SELECT held.holder, scored.score FROM (SELECT f.holder FROM posting f "  # noqa: S608  # own
+    "WHERE f.shelf = %(shelf)s AND f.word = %(rarest)s AND NOT EXISTS (SELECT 1 FROM "
+    "unnest(%(words)s::text[]) other (word) WHERE NOT EXISTS (SELECT 1 FROM posting o "
+    "WHERE o.shelf = %(shelf)s AND o.word = other.word AND o.holder = f.holder)){few} "
+    "ORDER BY f.holder DESC LIMIT %(deepest)s) held CROSS JOIN LATERAL "
+    f"(SELECT {_SCORE} AS score FROM {_WEIGHED} AND p.holder = held.holder) scored"
+)
+_ALSO = (
+    " + CASE WHEN EXISTS (SELECT 1 FROM posting a WHERE a.shelf = %(shelf)s "
+    "AND a.word = %(also_{0})s AND a.holder = found.holder) THEN %(adds_{0})s::float8 ELSE 0 END"
+)
+
+
+def postings(
+    db: Connection, shelf: str, words: Sequence[str], limits: tuple[int, int], texts: int
+) -> list[Postings]:
+    """How many texts hold each word: exact up to a count; `limits` are that count and the list's.
+
+    Above it the count is an estimate, by how dense the first ones are.
+    """
+    exact, listed = limits
+    found = [Postings(0, ())] * len(words)
+    bound = {"shelf": shelf, "words": list(words), "exact": exact, "listed": listed}
+    for place, holders, held, beyond in db.own(_POSTINGS, bound):
+        count = holders if beyond is None else max(exact + 1, exact * texts // beyond)
+        found[place - 1] = Postings(count, None if held is None else tuple(held))
+    return found
+
+
+def statistics(
+    db: Connection, shelf: str, words: Sequence[str]
+) -> tuple[Statistics, dict[str, int]]:
+    """How many texts and words a shelf has, and how many texts hold each of some words."""
+    rows = db.own(_STATISTICS, (list(words), shelf)).fetchall()
+    whole = Statistics(*rows[0][:2]) if rows else Statistics(0, 0)
+    counts = {word: holders for *_, word, holders in rows if word is not None}
+    return whole, dict.fromkeys(words, 0) | counts
+
+
+def best(
+    db: Connection,
+    shelf: str,
+    words: Sequence[str],
+    also: Sequence[tuple[str, float]],
+    *,
+    every: bool,
+    few: Mapping[int, int] | None,
+    deepest: int,
+    limit: int,
+) -> list[tuple[int, float]]:
+    """The best of the newest texts that hold one of the words, or every word."""
+    whole, holders = statistics(db, shelf, words)
+    if not whole.texts:
+        return []
+    bound: dict[str, object] = {
+        "shelf": shelf,
+        "words": list(words),
+        "weights": [weight(whole, holders[word]) for word in words],
+        "average": whole.words / whole.texts,
+        "rarest": min(words, key=lambda word: holders[word]),
+        "few": None if few is None else sorted(few),
+        "deepest": deepest,
+        "limit": limit,
+    }
+    for place, (word, adds) in enumerate(also):
+        bound |= {f"also_{place}": word, f"adds_{place}": adds}
+    held, of = (_EVERY, "f") if every else (_ANY, "p")
+    chosen = held.format(few="" if few is None else f" AND {of}.holder = ANY (%(few)s)")
+    added = "".join(_ALSO.format(place) for place in range(len(also)))
+    return db.own(
+        f"SELECT found.holder, found.score{added} AS total FROM ({chosen}) found "  # noqa: S608
+        "ORDER BY total DESC, found.holder DESC LIMIT %(limit)s",
+        bound,
+    ).fetchall()
