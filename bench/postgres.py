@@ -125,9 +125,10 @@ def table(known: Results) -> str:
     lines = [
         "# PostgreSQL: quality and speed as ratios",
         "",
-        "Written by `python -m bench.postgres --work-dir DIR`; both sides of a ratio are measured in",
-        "turns in one run and compared by their medians on the clock. Raw figures, dates and commits:",
-        "[postgres.json](postgres.json). What is measured how stands in `bench/postgres_parts.py`.",
+        "Written by `python -m bench.postgres --work-dir DIR`; both sides of a ratio are measured",
+        "in turns in one run and compared by their medians on the clock. Raw figures, dates and",
+        "commits: [postgres.json](postgres.json). What is measured how stands in",
+        "`bench/postgres_parts.py`.",
         "",
         "| bar | must | measured |",
         "|---|---|---|",

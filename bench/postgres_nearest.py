@@ -4,11 +4,9 @@ Every second vector is hidden from the second reader: with an iterative scan the
 it has ten that are seen, without one it returns what its first look holds.
 """
 
-import statistics
 import time
 from typing import Any
 
-import numpy as np
 import psycopg
 
 from bench import corpus, measure, memories
@@ -101,7 +99,7 @@ def _recall(truth: list[list[int]], found: list[list[int]]) -> float:
     shares = [
         len({*one} & {*two}) / max(1, len(one)) for one, two in zip(truth, found, strict=True)
     ]
-    return rounded(float(np.mean(shares)) if shares else statistics.nan)
+    return rounded(sum(shares) / max(1, len(shares)))
 
 
 def _one(db: psycopg.Connection[Any], statement: str) -> float:

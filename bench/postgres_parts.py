@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +71,10 @@ def commit_part(databases: Databases, adds: int = _ADDS) -> Figures:
         small = stack.enter_context(on_sqlite(files))
         commits, whole, bares, sqlite = (list[float]() for _ in range(4))
         for number, item in enumerate(items):
-            whole.append(measure.seconds(lambda item=item: bars_writing.put(mesh, item)))
+            whole.append(measure.seconds(partial(bars_writing.put, mesh, item)))
             commits.append(ledger.seconds)
-            bares.append(measure.seconds(lambda number=number: send(sent[number])))
-            sqlite.append(measure.seconds(lambda item=item: bars_writing.put(small, item)))
+            bares.append(measure.seconds(partial(send, sent[number])))
+            sqlite.append(measure.seconds(partial(bars_writing.put, small, item)))
     sides = [times[_WARM:] for times in (commits, bares, whole, sqlite)]
     return {
         "commit_over_bare": measure.ratio_of_medians(sides[0], sides[1]),
@@ -161,8 +162,8 @@ def words_part(databases: Databases, size: int) -> Figures:
             )
             ours, theirs = measure.alternate(
                 len(questions),
-                lambda n, asked=questions: quality.by_words(two, asked[n], lens),
-                lambda n, asked=questions: quality.by_words(one, asked[n], lens),
+                partial(_by_words, two, questions, lens),
+                partial(_by_words, one, questions, lens),
             )
             found |= {
                 f"{kind}_over_sqlite": measure.ratio_of_medians(ours.wall, theirs.wall),
@@ -188,8 +189,8 @@ def sizes_part(databases: Databases, sizes: list[int]) -> Figures:
                 two.search(question, **READER)
             ours, theirs = measure.alternate(
                 len(questions),
-                lambda n, mesh=two: mesh.search(questions[n], **READER),
-                lambda n, mesh=one: mesh.search(questions[n], **READER),
+                partial(_search, two, questions),
+                partial(_search, one, questions),
             )
         found |= {
             f"search_{size}_ms": measure.median_ms(ours.wall),
@@ -247,6 +248,14 @@ def _any_namespace(
         return views[number].search(question, **READER)
 
     return search
+
+
+def _by_words(mesh: MemoryMesh, questions: list[str], lens: Lens, number: int) -> object:
+    return quality.by_words(mesh, questions[number], lens)
+
+
+def _search(mesh: MemoryMesh, questions: list[str], number: int) -> object:
+    return mesh.search(questions[number], **READER)
 
 
 def _common() -> list[tuple[str, ...]]:

@@ -48,15 +48,23 @@ class Likeness:
 
 
 def compare(
-    one: MemoryMesh, two: MemoryMesh, questions: Sequence[str], embedder: Embedder, lens: Lens
+    one: MemoryMesh,
+    two: MemoryMesh,
+    questions: Sequence[str],
+    embedder: Embedder,
+    lens: Lens,
+    *,
+    whole: bool = True,
 ) -> Likeness:
-    """Asks both every question; `lens` is that of the two legs, whole searches see everything."""
+    """Asks both every question; `lens` is that of the two legs, a whole search sees everything."""
     found = Likeness(len(questions))
     for question in questions:
         vectors = embedder.embed([question], query=True)
         _compare_words(found, question, *(by_words(mesh, question, lens) for mesh in (one, two)))
         near = [by_meaning(mesh, vectors.space, vectors.vectors[0][0], lens) for mesh in (one, two)]
         found.overlaps.append(_share(*near))
+        if not whole:
+            continue
         hits = [_search(mesh, question) for mesh in (one, two)]
         if _shown(hits[0]) == _shown(hits[1]):
             found.same_hybrid += 1

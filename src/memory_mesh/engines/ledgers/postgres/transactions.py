@@ -69,7 +69,8 @@ class Transactions:
                     (namespace, self.capability(namespace), audit.genesis(namespace)),
                 )
             raw.execute("SELECT 1 FROM store FOR UPDATE")
-            yield Connection(raw, _ENGINE)
+            with raw.pipeline() as pipeline:
+                yield Connection(raw, _ENGINE, pipeline)
 
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""
