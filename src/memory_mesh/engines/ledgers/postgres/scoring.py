@@ -37,14 +37,17 @@ _ANY = (
     f"SELECT p.holder, {_SCORE} AS score FROM {_WEIGHED} WHERE TRUE{{few}} "  # noqa: S608  # own
     "GROUP BY p.holder ORDER BY p.holder DESC LIMIT %(deepest)s"
 )
+_HOLDERS = "SELECT holder FROM posting WHERE shelf = %(shelf)s AND word = %(word_{})s"
+_HOLDS = (
+    " AND EXISTS (SELECT 1 FROM posting o WHERE o.shelf = %(shelf)s AND o.word = %(word_{})s "
+    "AND o.holder = f.holder)"
+)
 _EVERY = (
-    "SELECT held.holder, scored.score FROM (SELECT f.holder FROM posting f "  # noqa: S608  # own
-    "WHERE f.shelf = %(shelf)s AND f.word = %(rarest)s AND NOT EXISTS (SELECT 1 FROM "
-    "unnest(%(words)s::text[]) other (word) WHERE NOT EXISTS (SELECT 1 FROM posting o "
-    "WHERE o.shelf = %(shelf)s AND o.word = other.word AND o.holder = f.holder)){few} "
-    "ORDER BY f.holder DESC LIMIT %(deepest)s) held CROSS JOIN LATERAL "
+    "SELECT held.holder, scored.score FROM (SELECT f.holder FROM ({lists}) f "  # noqa: S608  # own
+    "WHERE TRUE{tests}{few} ORDER BY f.holder DESC LIMIT %(deepest)s) held CROSS JOIN LATERAL "
     f"(SELECT {_SCORE} AS score FROM {_WEIGHED} AND p.holder = held.holder) scored"
 )
+_PROBE = 8  # rows of a list that are read in the time of one look for a text
 _ALSO = (
     " + CASE WHEN EXISTS (SELECT 1 FROM posting a WHERE a.shelf = %(shelf)s "
     "AND a.word = %(also_{0})s AND a.holder = found.holder) THEN %(adds_{0})s::float8 ELSE 0 END"
@@ -97,18 +100,39 @@ def best(
         "words": list(words),
         "weights": [weight(whole, holders[word]) for word in words],
         "average": whole.words / whole.texts,
-        "rarest": min(words, key=lambda word: holders[word]),
         "few": None if few is None else sorted(few),
         "deepest": deepest,
         "limit": limit,
     }
     for place, (word, adds) in enumerate(also):
         bound |= {f"also_{place}": word, f"adds_{place}": adds}
-    held, of = (_EVERY, "f") if every else (_ANY, "p")
-    chosen = held.format(few="" if few is None else f" AND {of}.holder = ANY (%(few)s)")
+    among = "" if few is None else f" AND {'f' if every else 'p'}.holder = ANY (%(few)s)"
+    chosen = _ANY.format(few=among)
+    if every:
+        ordered = sorted(words, key=lambda word: holders[word])
+        bound |= {f"word_{place}": word for place, word in enumerate(ordered)}
+        chosen = _all_of([holders[word] for word in ordered], whole.texts, deepest, among)
     added = "".join(_ALSO.format(place) for place in range(len(also)))
     return db.own(
         f"SELECT found.holder, found.score{added} AS total FROM ({chosen}) found "  # noqa: S608
         "ORDER BY total DESC, found.holder DESC LIMIT %(limit)s",
         bound,
     ).fetchall()
+
+
+def _all_of(holders: Sequence[int], texts: int, deepest: int, among: str) -> str:
+    """The newest texts that hold every word, of which the rarest is the first.
+
+    Either the others are looked for in each text of the rarest, or all lists are read: whichever
+    reads less, if words stand in texts by chance.
+    """
+    walked = float(deepest)
+    for held in holders[1:]:
+        walked *= texts / max(1, held)
+    looked = min(walked, holders[0]) * (len(holders) - 1) * _PROBE
+    places = range(len(holders))
+    if looked <= sum(holders):
+        tests = "".join(_HOLDS.format(place) for place in places[1:])
+        return _EVERY.format(lists=_HOLDERS.format(0), tests=tests, few=among)
+    lists = " INTERSECT ".join(_HOLDERS.format(place) for place in places)
+    return _EVERY.format(lists=lists, tests="", few=among)
