@@ -15,6 +15,7 @@ from typing import Any
 
 from bench import postgres_parts as parts, report
 from bench.measure import Figures, Skipped, say
+from bench.postgres_locomo import locomo_part
 from bench.postgres_nearest import nearest_part
 from bench.postgres_server import SMALL, Databases, started
 
@@ -29,6 +30,7 @@ PATHS = (
 BARS = (
     ("quality", "keyword_lists_identical", "keyword lists as SQLite's, of the questions", None),
     ("quality", "vector_top_10_overlap", "overlap of the ten nearest vectors with SQLite's", -0.99),
+    ("locomo", "points_apart", "LoCoMo, recall at ten: points apart from SQLite's", 0.5),
     ("commit", "commit_over_bare", "commit / the same statements bare", 1.5),
     ("hybrid", "search_over_bare", "hybrid search among others / the same statements bare", 2.0),
     ("namespaces", "many_over_few", "search, many namespaces / few", 1.2),
@@ -70,11 +72,12 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--words", type=int, default=10_000, help="memories of the words part")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--vectors", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--tenants", nargs="+", default=["conv-30"], help="of LoCoMo")
     parser.add_argument("--out", type=Path, default=OUT)
     return parser.parse_args(arguments)
 
 
-_NAMES = ("quality", "commit", "hybrid", "namespaces", "words", "sizes", "nearest")
+_NAMES = ("quality", "commit", "hybrid", "namespaces", "words", "sizes", "nearest", "locomo")
 
 
 def _parts(
@@ -103,6 +106,10 @@ def _parts(
         "nearest": (
             lambda on: nearest_part(on, options.vectors),
             {f"size {place}": size for place, size in enumerate(options.vectors, start=1)},
+        ),
+        "locomo": (
+            lambda on: locomo_part(on, options.tenants, options.data),
+            {"conversations": len(options.tenants)},
         ),
     }
 
