@@ -92,7 +92,7 @@ class _Both:
         self._sides = ((one, dict[str, str]()), (other, dict[str, str]()))
         self.calls = 0
 
-    def __call__(self, call: Callable[[MemoryMesh], object]) -> tuple[object, object]:
+    def __call__(self, call: Callable[..., object]) -> tuple[object, object]:
         found = []
         for mesh, _ in self._sides:
             try:

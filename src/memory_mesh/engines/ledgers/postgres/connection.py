@@ -13,8 +13,14 @@ from memory_mesh.engines.ledgers.sql.engine import Engine
 class Found:
     """The rows that a statement found, or how many it changed."""
 
-    def __init__(self, cursor: psycopg.Cursor[Any], *, tells_number: bool) -> None:
-        self._cursor, self._tells = cursor, tells_number
+    def __init__(
+        self,
+        cursor: psycopg.Cursor[Any],
+        *,
+        tells_number: bool,
+        pipeline: psycopg.Pipeline | None = None,
+    ) -> None:
+        self._cursor, self._tells, self._pipeline = cursor, tells_number, pipeline
 
     def fetchone(self) -> Any:  # noqa: ANN401  # a row of any columns
         """The next row, or None."""
@@ -35,6 +41,8 @@ class Found:
     @property
     def rowcount(self) -> int:
         """How many rows it changed."""
+        if self._pipeline is not None:
+            self._pipeline.sync()
         return self._cursor.rowcount
 
     @property
@@ -45,16 +53,26 @@ class Found:
 
 
 class Connection:
-    """What `sql` asks of a database, of one PostgreSQL transaction inside one namespace."""
+    """What `sql` asks of a database, of one PostgreSQL transaction inside one namespace.
 
-    def __init__(self, raw: psycopg.Connection[Any], engine: Engine) -> None:
-        self.raw, self.engine = raw, engine
+    With a pipeline statements are sent without waiting, until rows or a count are asked for.
+    """
+
+    def __init__(
+        self,
+        raw: psycopg.Connection[Any],
+        engine: Engine,
+        pipeline: psycopg.Pipeline | None = None,
+    ) -> None:
+        self.raw, self.engine, self._pipeline = raw, engine, pipeline
         self._lenient = False
 
     def execute(self, statement: str, values: dialect.Values = ()) -> Found:
         """Runs one of the shared statements."""
         found, bound = dialect.turned(statement, values)
-        return Found(self._run(found.sql, bound), tells_number=found.tells_number)
+        return Found(
+            self._run(found.sql, bound), tells_number=found.tells_number, pipeline=self._pipeline
+        )
 
     def executemany(self, statement: str, rows: Iterable[dialect.Values]) -> None:
         """Runs a statement for each of the rows."""
@@ -63,9 +81,12 @@ class Connection:
             found, bound = dialect.turned(statement, values)
             groups.setdefault(found.sql, []).append(bound)
         for sql, bounds in groups.items():
-            self.raw.cursor().executemany(sql, bounds)
+            if len(bounds) == 1:
+                self.raw.execute(sql, bounds[0], prepare=True, binary=True)
+            else:
+                self.raw.cursor().executemany(sql, bounds)
 
-    def own(self, statement: str, values: Sequence[object] = ()) -> psycopg.Cursor[Any]:
+    def own(self, statement: str, values: dialect.Values = ()) -> psycopg.Cursor[Any]:
         """Runs a statement that is written for PostgreSQL."""
         return self._run(statement, values)
 
@@ -83,14 +104,15 @@ class Connection:
         finally:
             self._lenient = False
 
-    def _run(
-        self, statement: str, values: Sequence[object] | dict[str, object]
-    ) -> psycopg.Cursor[Any]:
+    def _run(self, statement: str, values: dialect.Values) -> psycopg.Cursor[Any]:
         if not self._lenient:
             return self.raw.execute(statement, values, prepare=True, binary=True)
         try:
             with self.raw.transaction():
-                return self.raw.execute(statement, values, binary=True)
+                found = self.raw.execute(statement, values, binary=True)
+                if self._pipeline is not None:
+                    self._pipeline.sync()
+                return found
         except (psycopg.DataError, psycopg.InternalError) as error:
             if self.raw.closed:
                 raise

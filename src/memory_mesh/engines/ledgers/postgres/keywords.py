@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from memory_mesh.engines.ledgers.postgres import scoring
 from memory_mesh.engines.ledgers.postgres.connection import Connection
-from memory_mesh.engines.ledgers.postgres.relevance import Statistics, close, relevance
+from memory_mesh.engines.ledgers.postgres.relevance import close, relevance
 from memory_mesh.engines.ledgers.postgres.words import tokens
-from memory_mesh.engines.ledgers.sql import visibility
+from memory_mesh.engines.ledgers.sql import rows, visibility
 from memory_mesh.engines.ledgers.sql.engine import LIVE, REST
 from memory_mesh.engines.ledgers.sql.lenses import sight
 from memory_mesh.fastdataclass import dataclass
@@ -51,7 +52,23 @@ class PostgresKeywords:
         self, expressions: Sequence[Expression], *, exact: int, listed: int
     ) -> list[Postings]:
         """How many texts hold each expression, and which, where they are few."""
-        return [self._postings(each, exact, min(listed, exact)) for each in expressions]
+        listed = min(listed, exact)
+        single = [_single_word(each) for each in expressions]
+        asked = [word for word in single if word is not None]
+        counted = dict(zip(asked, self._counted(asked, exact, listed), strict=True))
+        return [
+            self._postings(each, exact, listed) if word is None else counted[word]
+            for each, word in zip(expressions, single, strict=True)
+        ]
+
+    def _counted(self, words: Sequence[str], exact: int, listed: int) -> list[Postings]:
+        """The same for single words, in one statement a shelf."""
+        limits, texts = (exact, listed), self.texts()
+        found = [
+            scoring.postings(self._db, shelf, words, limits, texts) if words else []
+            for shelf in self._shelves
+        ]
+        return [_sum(parts, listed) for parts in zip(*found, strict=True)]
 
     def _postings(self, expression: Expression, exact: int, listed: int) -> Postings:
         count, texts = 0, list[int]()
@@ -68,8 +85,31 @@ class PostgresKeywords:
         return max(len(found), exact * self.texts() // found[-1])
 
     def seen(self, expressions: Sequence[Expression]) -> list[bool]:
-        """Whether a visible text holds each expression."""
-        return [self._is_seen(each) for each in expressions]
+        """Whether a visible text holds each expression; most often the first text does."""
+        single = [_single_word(each) for each in expressions]
+        asked = [word for word in single if word is not None and self._few is None]
+        known = dict(zip(asked, self._are_seen(asked), strict=True))
+        return [
+            known[word] if word in known else self._is_seen(each)
+            for each, word in zip(expressions, single, strict=True)
+        ]
+
+    def _are_seen(self, words: Sequence[str]) -> list[bool]:
+        """The same for single words, in one statement."""
+        if not words:
+            return []
+        source, condition, values = self._sight
+        either = " OR ".join(
+            "EXISTS (SELECT 1 FROM (SELECT holder FROM posting "  # noqa: S608  # own names only
+            f"WHERE shelf = '{shelf}' AND word = asked.value LIMIT {_CHECKED}) held "
+            f"CROSS JOIN {source} WHERE v.text = held.holder AND {condition})"
+            for shelf in self._shelves
+        )
+        found = self._db.execute(
+            f"SELECT {either} FROM json_each(?) asked",  # noqa: S608  # own names only
+            [*values * len(self._shelves), rows.dumped(list(words))],
+        )
+        return [seen for (seen,) in found]
 
     def _is_seen(self, expression: Expression) -> bool:
         for shelf in self._shelves:
@@ -89,8 +129,21 @@ class PostgresKeywords:
     ) -> list[tuple[int, float]]:
         """The best texts by BM25, with the weights of what holds too."""
         found: list[tuple[int, float]] = []
+        words, added = _single_words(expression), [_single_word(other) for other, _ in also]
         for shelf in self._shelves:
-            found += self._scored(shelf, expression, also, deepest)
+            if words is None or None in added:
+                found += self._scored(shelf, expression, also, deepest)
+            else:
+                found += scoring.best(
+                    self._db,
+                    shelf,
+                    words,
+                    [(str(word), adds) for word, (_, adds) in zip(added, also, strict=True)],
+                    every=isinstance(expression, AllOf),
+                    few=self._few,
+                    deepest=deepest,
+                    limit=limit,
+                )
         found.sort(key=lambda scored: (-scored[1], -scored[0]))
         return found[:limit]
 
@@ -105,7 +158,8 @@ class PostgresKeywords:
         if not held:
             return []
         leaves = _leaves(expression)
-        statistics, holders = self._statistics(shelf, {word for leaf in leaves for word in leaf})
+        asked = sorted({word for leaf in leaves for word in leaf})
+        statistics, holders = scoring.statistics(self._db, shelf, asked)
         scores = {}
         for text, one in held.items():
             pairs: list[tuple[int, float]] = []
@@ -172,16 +226,6 @@ class PostgresKeywords:
             return
         found = visibility.texts(self._db, self._lens, tuple(counts), _FEW_TEXTS)
         self._few = None if found is None else dict(found)
-
-    def _statistics(self, shelf: str, words: set[str]) -> tuple[Statistics, dict[str, int]]:
-        size = self._db.own(
-            "SELECT holders, words FROM shelf_size WHERE shelf = %s", (shelf,)
-        ).fetchone()
-        counts = self._db.own(
-            "SELECT word, holders FROM word_count WHERE shelf = %s AND word = ANY (%s)",
-            (shelf, sorted(words)),
-        ).fetchall()
-        return Statistics(*(size or (0, 0))), dict.fromkeys(words, 0) | dict(counts)
 
     def _matching(
         self,
@@ -258,6 +302,27 @@ def _leaves(expression: Expression) -> list[tuple[str, ...]]:
     if isinstance(expression, Name):
         return [tuple(token for word in expression.words for token in tokens(word))]
     return [leaf for part in expression.of for leaf in _leaves(part)]
+
+
+def _single_word(expression: Expression) -> str | None:
+    """The word, if the expression is nothing but one."""
+    leaves = _leaves(expression) if isinstance(expression, Name) else []
+    return leaves[0][0] if len(leaves) == 1 and len(leaves[0]) == 1 else None
+
+
+def _single_words(expression: Expression) -> list[str] | None:
+    """The words, if the expression is one, any of some, or all of some, each but once."""
+    parts = (expression,) if isinstance(expression, Name) else expression.of
+    words = [_single_word(part) for part in parts]
+    found = [word for word in words if word is not None]
+    return found if len(set(found)) == len(words) > 0 else None
+
+
+def _sum(parts: Sequence[Postings], listed: int) -> Postings:
+    """The postings of all shelves: a text is on one of them."""
+    texts = tuple(text for part in parts for text in part.texts or ())
+    whole = all(part.texts is not None for part in parts) and len(texts) <= listed
+    return Postings(sum(part.count for part in parts), texts if whole else None)
 
 
 def _is_plain(expression: Expression) -> bool:

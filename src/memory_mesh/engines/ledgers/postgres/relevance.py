@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from memory_mesh.fastdataclass import dataclass
 
-_K1, _B = 1.2, 0.75
+K1, B = 1.2, 0.75
 _LEAST = 1e-6  # weight of a word that half of the texts or more hold
 
 
@@ -17,15 +17,19 @@ class Statistics:
     words: int
 
 
+def weight(statistics: Statistics, holders: int) -> float:
+    """The weight of a word that so many texts hold."""
+    found = math.log((statistics.texts - holders + 0.5) / (holders + 0.5))
+    return found if found > 0.0 else _LEAST
+
+
 def relevance(statistics: Statistics, held: Iterable[tuple[int, float]], length: int) -> float:
     """The score of a text of so many words: of each asked word, who holds it and how often here."""
     average = statistics.words / statistics.texts
     score = 0.0
     for holders, often in held:
-        weight = math.log((statistics.texts - holders + 0.5) / (holders + 0.5))
-        weight = weight if weight > 0.0 else _LEAST
-        score += weight * (
-            (often * (_K1 + 1.0)) / (often + _K1 * (1.0 - _B + _B * length / average))
+        score += weight(statistics, holders) * (
+            (often * (K1 + 1.0)) / (often + K1 * (1.0 - B + B * length / average))
         )
     return score
 

@@ -37,8 +37,12 @@ from memory_mesh.process import waits
 from memory_mesh.process.digests import keyed_digest
 
 _SETUP = (  # temporary tables come last, so that none takes the place of one of ours
-    f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public, pg_temp; "
-    "SET LOCAL plan_cache_mode = force_generic_plan"
+    f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public, pg_temp"
+)
+_PLANNING = (  # plans are made once, for namespaces of every size: rows are looked up by index
+    "SET {0} plan_cache_mode = force_generic_plan; SET {0} jit = off; "
+    "SET {0} enable_seqscan = off; SET {0} enable_hashjoin = off; "
+    "SET {0} enable_mergejoin = off; SET {0} enable_material = off"
 )
 _ALL = b"all namespaces"
 _ENGINE = PostgresEngine()
@@ -101,7 +105,8 @@ class Transactions:
                 named = f"the namespace {namespace}"
                 raise StoreIsBusy.held(named, pid=None, since=None, waited=seconds) from error
             raw.answer_wait = answer * _GRACE
-            yield Connection(raw, _ENGINE)
+            with raw.pipeline() as pipeline:
+                yield Connection(raw, _ENGINE, pipeline)
 
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""
@@ -160,7 +165,8 @@ class Transactions:
             limit = f"SET LOCAL statement_timeout = {_millis(seconds)}"
             if commits and raw.info.server_version >= _LIMITS_TRANSACTIONS:
                 limit += f"; SET LOCAL transaction_timeout = {_millis(seconds * _WHOLE)}"
-            return f"{begin}; {limit}; {_SETUP}"
+            planning = "" if raw.prepare_threshold == 0 else f"; {_PLANNING.format('LOCAL')}"
+            return f"{begin}; {limit}; {_SETUP}{planning}"
 
         with translated():
             raw = self._pool.take(start, room_wait, seconds * _GRACE)
@@ -203,6 +209,7 @@ def _configured_to_prepare(raw: psycopg.Connection[Any]) -> None:
     if raw.execute("SELECT pg_backend_pid()").fetchone() != (raw.info.backend_pid,):
         return
     raw.prepare_threshold = 0
+    raw.execute(_PLANNING.format(""), prepare=False)
     raw.execute(
         "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; "
         "SET tcp_keepalives_count = 3",  # the server notices too that the other machine is gone

@@ -18,7 +18,12 @@ from memory_mesh.engines.ledgers.postgres.connection import Connection
 
 _WORD = re.compile(r"[0-9a-z#+\x80-\U0010ffff]+")  # as the tokenizer of the SQLite ledger
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}  # ASCII alone
-_POSTINGS = "INSERT INTO posting (shelf, word, holder, places, length) VALUES (%s, %s, %s, %s, %s)"
+_POSTINGS = (
+    "INSERT INTO posting (shelf, word, holder, places, length) "
+    "SELECT %s, word, holder, places::smallint[], length "
+    "FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::integer[]) "
+    "AS made (word, holder, places, length)"
+)
 _COUNTS = (
     "INSERT INTO word_count (shelf, word, holders) SELECT %s, * "
     "FROM unnest(%s::text[], %s::bigint[]) ON CONFLICT (ns, shelf, word) "
@@ -51,14 +56,18 @@ def places(terms: str) -> dict[str, list[int]]:
 def put(db: Connection, shelf: str, rows: Sequence[tuple[int, str]]) -> None:
     """Writes the postings of texts, given by number and terms, and counts their words."""
     counts, length = Counter[str](), 0
-    postings: list[tuple[object, ...]] = []
+    made: list[tuple[str, int, str, int]] = []
     for number, terms in rows:
         found = places(terms)
         words = sum(map(len, found.values()))
         counts.update(found.keys())
         length += words
-        postings += [(shelf, word, number, at, words) for word, at in found.items()]
-    db.own_many(_POSTINGS, postings)
+        made += [
+            (word, number, f"{{{','.join(map(str, at))}}}", words) for word, at in found.items()
+        ]
+    if made:
+        made.sort()  # in the order of the index
+        db.own(_POSTINGS, (shelf, *map(list, zip(*made, strict=True))))
     _recount(db, shelf, counts, len(rows), length)
 
 

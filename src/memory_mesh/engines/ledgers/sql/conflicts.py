@@ -47,8 +47,7 @@ _GUESSES = (
     f"c.resolution = '{Resolution.NEWER_THAN}') "
     f"SELECT {_CONFLICT} FROM {_CONFLICTS} WHERE c.number IN ("
     f"SELECT number FROM conflict WHERE existing IN (SELECT number FROM later LIMIT {_MAX_LATER}) "
-    f"AND {_GUESSED} "
-    f"UNION SELECT number FROM conflict WHERE new IN {_ASKED} AND why = '{BY_RULE}' "
+    f"AND {_GUESSED} UNION SELECT number FROM conflict WHERE new IN {_ASKED} AND why = '{BY_RULE}' "
     "AND resolution IS NULL) ORDER BY c.number DESC LIMIT ?2"
 )
 _OPEN = f"(c.resolution IS NULL OR c.why = '{BY_RULE}')"

@@ -681,6 +681,47 @@ AS $$
     SELECT given::json #>> string_to_array(replace(replace(substr(path, 3), ']', ''), '[', ''), '.')
 $$;
 
+-- A plan must suit namespaces of every size, and is made once for a connection, maybe when tables
+-- are empty. So it takes each namespace for large, and nearly every row for one in use: it looks rows
+-- up by what a statement names, and never reads a whole namespace for a few. Statistics tell it so:
+-- they are gathered from rows that are removed below. Those of `ns` are never gathered anew.
+CREATE FUNCTION plan_for_large(of_table regclass) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    columns text;
+    made text;
+    usual text; -- columns that most often are NULL, or the same
+    part regclass;
+    parts regclass[] := ARRAY(
+        SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = of_table);
+BEGIN
+    SELECT string_agg(quote_ident(c.attname), ', ' ORDER BY c.attnum),
+        string_agg(CASE
+            WHEN c.attname = 'ns' THEN 'n'
+            WHEN NOT c.attnotnull THEN format('NULL::%s', c.type)
+            WHEN c.type IN ('text', 'bytea') THEN format('''''::%s', c.type)
+            WHEN c.type = 'smallint[]' THEN '''{}''::smallint[]'
+            WHEN c.type LIKE '%vector' THEN format('''[0]''::%s', c.type)
+            ELSE format('0::%s', c.type) END, ', ' ORDER BY c.attnum),
+        string_agg(quote_ident(c.attname), ', ')
+            FILTER (WHERE NOT c.attnotnull OR c.attname IN ('ns', 'status'))
+    INTO columns, made, usual
+    FROM (SELECT *, format_type(atttypid, atttypmod) AS type FROM pg_attribute) c
+    WHERE c.attrelid = of_table AND c.attnum > 0 AND c.attgenerated = '' AND NOT c.attisdropped;
+    EXECUTE format(
+        'INSERT INTO %s (%s) SELECT %s FROM generate_series(1, 200) n', of_table, columns, made);
+    EXECUTE format('ALTER TABLE %s ALTER ns SET (n_distinct_inherited = 1)', of_table);
+    FOREACH part IN ARRAY parts LOOP
+        EXECUTE format('ALTER TABLE %s ALTER ns SET (n_distinct = 1)', part);
+    END LOOP;
+    EXECUTE format('ANALYZE %s (%s)', of_table, usual);
+    FOREACH part IN ARRAY parts || of_table LOOP
+        EXECUTE format('ALTER TABLE %s ALTER ns SET STATISTICS 0', part);
+    END LOOP;
+END
+$$;
+
 -- Every table and every partition has the policy; only the tables may be used. Those without `ns`
 -- are read by the functions above and by nobody else, whatever rights are given later.
 DO $$
@@ -691,6 +732,7 @@ BEGIN
     FOR table_name IN
         SELECT c.relname FROM pg_class c
         WHERE c.relnamespace = 'memory_mesh'::regnamespace AND c.relkind = 'p'
+        ORDER BY c.oid
     LOOP
         FOR part IN 0..current_setting('memory_mesh.partitions')::integer - 1 LOOP
             EXECUTE format(
@@ -699,6 +741,7 @@ BEGIN
                 table_name || '_' || part, table_name,
                 current_setting('memory_mesh.partitions'), part);
         END LOOP;
+        PERFORM memory_mesh.plan_for_large(format('memory_mesh.%I', table_name)::regclass);
         EXECUTE format(
             'ALTER TABLE memory_mesh.%I ALTER ns SET DEFAULT '
             'current_setting(''memory_mesh.ns'')::bigint', table_name);
@@ -706,6 +749,9 @@ BEGIN
             'GRANT SELECT, INSERT, UPDATE, DELETE ON memory_mesh.%I TO memory_mesh_app',
             table_name);
     END LOOP;
+    EXECUTE (
+        SELECT 'TRUNCATE ' || string_agg(c.oid::regclass::text, ', ') FROM pg_class c
+        WHERE c.relnamespace = 'memory_mesh'::regnamespace AND c.relkind = 'p');
     FOR table_name IN
         SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
         WHERE c.relnamespace = 'memory_mesh'::regnamespace
