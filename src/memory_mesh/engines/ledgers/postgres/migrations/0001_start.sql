@@ -131,7 +131,7 @@ CREATE UNIQUE INDEX version_open ON version (ns, memory) WHERE recorded_until IS
 CREATE INDEX version_text ON version (ns, text);
 CREATE INDEX version_memory ON version (ns, memory, recorded_from);
 CREATE INDEX version_session ON version (ns, session, ord) WHERE session IS NOT NULL;
-CREATE INDEX version_speaker ON version (ns, speaker_key, number) WHERE speaker IS NOT NULL;
+CREATE INDEX version_speaker ON version (ns, speaker_key, number) WHERE speaker_key IS NOT NULL;
 CREATE INDEX version_triggers ON version (ns, memory)
     WHERE triggers <> '[]' AND recorded_until IS NULL AND status = 'active';
 CREATE INDEX version_valid_from ON version (ns, valid_from)
