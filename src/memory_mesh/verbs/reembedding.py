@@ -52,7 +52,11 @@ class ReembedVerbs(View):
         return flows.reembedding.state(self._access())
 
     def compare_models(
-        self, model: "Embedder | Mapping[str, object] | None" = None, *, queries: int = _QUERIES, depth: int = _DEPTH
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        queries: int = _QUERIES,
+        depth: int = _DEPTH,
     ) -> Comparison:
         """Asks the namespace's own recent queries of both models; nothing is recorded.
 
@@ -68,7 +72,10 @@ class ReembedVerbs(View):
         return flows.reembedding.compare(access, lens, min(most, 1_000), min(deep, 1_000))
 
     def switch_model(
-        self, model: "Embedder | Mapping[str, object] | None" = None, *, progress: Callable[[int], None] | None = None
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Callable[[int], None] | None = None,
     ) -> ReembedState:
         """Lets searches use the new model; makes first what it lacks, and keeps the old vectors.
 
@@ -81,7 +88,10 @@ class ReembedVerbs(View):
         return flows.reembedding.state(access, done)
 
     def roll_back_model(
-        self, model: "Embedder | Mapping[str, object] | None" = None, *, progress: Callable[[int], None] | None = None
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Callable[[int], None] | None = None,
     ) -> ReembedState:
         """Lets searches use the former model again; texts that came since are embedded first.
 
