@@ -115,6 +115,7 @@ class StoreModels:
 
     def _configured(self, given: Mapping[str, object]) -> Embedder:
         """The model that settings name, alone: nothing answers in its place."""
+        from memory_mesh.engines import model_files
         from memory_mesh.engines.embedders import embedder_of
 
         unknown = sorted(set(given) - set(MODEL_SETTINGS))
@@ -126,9 +127,12 @@ class StoreModels:
         if changes["model_dir"] is not None:
             changes["model_dir"] = Path(str(changes["model_dir"])).expanduser()
         changes.setdefault("embedder", "local")
-        chain = embedder_of(replace(self._config, **changes), self._clock, alone=True)
+        config = replace(self._config, **changes)
+        by_name = config.embedder == "local" and config.embedder_model is not None
+        missing = by_name and model_files.find_model(config) is None
+        chain = None if missing else embedder_of(config, self._clock, alone=True)
         if chain is None:
-            wanted = given.get("embedder_model") or changes["embedder"]
+            wanted = config.embedder_model or config.embedder
             raise InvalidInput(
                 f"the model {wanted!r} is not installed; see: memory-mesh models list"
             )

@@ -160,9 +160,9 @@ def _check_end(place: str, before: dict[str, list[str]], report: Report) -> None
         state = mesh.switch_model(new)
         if state.waiting_in_use or not state.switched:
             report.broken("not switched", str(state))
-        for query in before:
+        for query, ids in before.items():
             hits = mesh.search(query, limit=_LIMIT)
-            if hits.explanation.space != new.space.name or len(hits) < len(before[query]):
+            if hits.explanation.space != new.space.name or len(hits) < len(ids):
                 report.broken("wrong after the switch", f"{query}: {hits.explanation}")
         mesh.add("written after the switch", scope=Scope(project="elsewhere"))
         state = mesh.roll_back_model()

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from memory_mesh.model.trace import Trace
     from memory_mesh.model.trigger import MemoryMetadata, RelevantMemory
     from memory_mesh.model.why import Why
+    from memory_mesh.ports import Embedder
 
 
 class MemoryMesh(AwaitedOnly):
@@ -2349,7 +2350,7 @@ class MemoryMesh(AwaitedOnly):
 
     async def reembed(
         self,
-        model: Model | None = None,
+        model: "Embedder | Mapping[str, object] | None" = None,
         *,
         progress: Callable[[int], None] | None = None,
         between: Callable[[], None] | None = None,
@@ -2373,7 +2374,11 @@ class MemoryMesh(AwaitedOnly):
         return await self._threads.run(self._sync.reembed_state)
 
     async def compare_models(
-        self, model: Model | None = None, *, queries: int = _QUERIES, depth: int = _DEPTH
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        queries: int = 50,
+        depth: int = 10,
     ) -> Comparison:
         """Asks the namespace's own recent queries of both models; nothing is recorded.
 
@@ -2387,7 +2392,10 @@ class MemoryMesh(AwaitedOnly):
         )
 
     async def switch_model(
-        self, model: Model | None = None, *, progress: Callable[[int], None] | None = None
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Callable[[int], None] | None = None,
     ) -> ReembedState:
         """Lets searches use the new model; makes first what it lacks, and keeps the old vectors.
 
@@ -2398,7 +2406,10 @@ class MemoryMesh(AwaitedOnly):
         return await self._threads.run(self._sync.switch_model, model, progress=progress)
 
     async def roll_back_model(
-        self, model: Model | None = None, *, progress: Callable[[int], None] | None = None
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Callable[[int], None] | None = None,
     ) -> ReembedState:
         """Lets searches use the former model again; texts that came since are embedded first.
 

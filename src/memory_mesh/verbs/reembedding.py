@@ -14,8 +14,6 @@ from memory_mesh.view import View
 if TYPE_CHECKING:
     from memory_mesh.ports import Embedder
 
-_QUERIES, _DEPTH = 50, 10
-
 
 class ReembedVerbs(View):
     """Methods that give a namespace vectors of another model, and let searches use them."""
@@ -55,8 +53,8 @@ class ReembedVerbs(View):
         self,
         model: "Embedder | Mapping[str, object] | None" = None,
         *,
-        queries: int = _QUERIES,
-        depth: int = _DEPTH,
+        queries: int = 50,
+        depth: int = 10,
     ) -> Comparison:
         """Asks the namespace's own recent queries of both models; nothing is recorded.
 

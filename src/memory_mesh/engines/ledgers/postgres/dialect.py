@@ -23,7 +23,7 @@ _IS_COLUMN = re.compile(
     r"([a-z][\w.]*|CASE\b|\((?=SELECT)|CAST\b)"
 )
 _KEY = re.compile(r"substr\((\w*\.?)(hash|echo), 1, 3\)")  # a column of its own
-_COMPARED = re.compile(r"([\w.]+) ([<=>]) ((?:(?!\bAND\b)[^()])+?) COLLATE NOCASE")
+_COMPARED = re.compile(r"([\w.]+) ([<=>]) ((?:(?!\b(?:AND|ORDER)\b)[^()])+?) COLLATE NOCASE")
 _UNCASED = re.compile(r"([\w.]+) COLLATE NOCASE")
 _ON_CONFLICT = re.compile(r"ON CONFLICT \(")
 _INSERT = re.compile(r"\s*INSERT (OR IGNORE )?INTO (\w+)")
