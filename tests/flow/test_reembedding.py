@@ -12,8 +12,9 @@ from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.engines.ledgers.sql.exact_scan import FILE_FROM
 from memory_mesh.errors import InvalidInput
 from memory_mesh.flows import reembedding
-from memory_mesh.flows.health import Health, checkup
+from memory_mesh.flows.health import checkup
 from memory_mesh.model import Scope
+from memory_mesh.model.health import Health
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import SECRET
 from tests.word_vectors import WordVectors
@@ -42,6 +43,11 @@ def new(**options: str) -> WordVectors:
 
 def ids(mesh: MemoryMesh, query: str = "topic3 place2") -> list[str]:
     return [hit.id for hit in mesh.search(query, limit=8)]
+
+
+def provider(mesh: MemoryMesh) -> str:
+    """Whose vectors a search uses."""
+    return str(mesh.search("dark mode for my eyes").explanation.space).partition("/")[0]
 
 
 def vectors(mesh: MemoryMesh) -> dict[str, tuple[int, int]]:
@@ -247,6 +253,18 @@ def test_the_comparison_asks_the_own_recent_queries(opened: Open) -> None:
         assert mesh.compare_models(queries=1).queries[0].query == "topic1 place1"
 
 
+def test_a_reader_compares_by_its_own_queries_and_the_owner_by_all(opened: Open) -> None:
+    with opened(old()) as mesh:
+        mesh.add_many(NOTES)
+        mine, yours = (mesh.view(scope=Scope(project=name)) for name in ("mine", "yours"))
+        mine.search("topic1")
+        yours.search("topic2 of a secret plan")
+        mesh.reembed(new())
+        assert [each.query for each in mine.compare_models().queries] == ["topic1"]
+        everything = mesh.compare_models(as_owner=True).queries
+        assert {each.query for each in everything} == {"topic1", "topic2 of a secret plan"}
+
+
 def test_equal_models_overlap_wholly(opened: Open) -> None:
     """The figure can tell: a model of the same vectors agrees, another one does not."""
     with opened(old()) as mesh:
@@ -328,19 +346,18 @@ def test_installed_models_are_found_by_their_names(
     with opened(embedder="static", models_dir=models) as mesh:
         mesh.add_many(["Ben is allergic to peanuts.", "The user prefers dark themes"])
         mesh.reembed({"embedder_model": model_folder.name})
-        assert mesh.search("dark mode for my eyes").explanation.space.startswith("static/")
+        assert provider(mesh) == "static"
     with opened(embedder="static", models_dir=models) as mesh:
         mesh.switch_model()
     with opened(embedder="static", models_dir=models) as mesh:
         found = mesh.search("dark mode for my eyes")
-        assert found.explanation.space.startswith("local/all-MiniLM-L6-v2")
+        assert provider(mesh) == "local"
         assert found.explanation.note is None
         assert found[0].content == "The user prefers dark themes"
         mesh.roll_back_model()
     with opened(embedder="local", models_dir=models) as mesh:  # the setting came too early
-        found = mesh.search("dark mode for my eyes")
-        assert found.explanation.space.startswith("static/")
-        assert found.explanation.note is None
+        assert provider(mesh) == "static"
+        assert mesh.search("dark mode").explanation.note is None
 
 
 def test_no_address_and_no_folder_is_kept_in_the_store(

@@ -2360,8 +2360,6 @@ class MemoryMesh(AwaitedOnly):
         May be interrupted at any point and run again, by any process: it makes what is missing.
 
         Options:
-            model: an embedder, or settings such as `{"embedder_model": "bge-small-en"}`; the one
-                that was begun by default.
             progress: called with the number of texts embedded so far.
             between: called after each small transaction; it may wait, or raise to stop here.
         """
@@ -2379,16 +2377,17 @@ class MemoryMesh(AwaitedOnly):
         *,
         queries: int = 50,
         depth: int = 10,
+        as_owner: bool = False,
     ) -> Comparison:
-        """Asks the namespace's own recent queries of both models; nothing is recorded.
+        """Asks this reader's own recent queries of both models; nothing is recorded.
 
         Options:
-            model: the model beside, where this process cannot find it by its name.
-            queries: how many of the last distinct queries are asked, at most 1,000.
+            queries: how many of the last distinct queries are asked, at most 500.
             depth: how many hits of each answer are compared.
+            as_owner: show what is for others, too: every project, agent and session.
         """
         return await self._threads.run(
-            self._sync.compare_models, model, queries=queries, depth=depth
+            self._sync.compare_models, model, queries=queries, depth=depth, as_owner=as_owner
         )
 
     async def switch_model(
@@ -2400,7 +2399,6 @@ class MemoryMesh(AwaitedOnly):
         """Lets searches use the new model; makes first what it lacks, and keeps the old vectors.
 
         Options:
-            model: the model beside, where this process cannot find it by its name.
             progress: called with the number of texts embedded so far.
         """
         return await self._threads.run(self._sync.switch_model, model, progress=progress)
@@ -2414,7 +2412,6 @@ class MemoryMesh(AwaitedOnly):
         """Lets searches use the former model again; texts that came since are embedded first.
 
         Options:
-            model: the former model, where this process cannot find it by its name.
             progress: called with the number of texts embedded so far.
         """
         return await self._threads.run(self._sync.roll_back_model, model, progress=progress)

@@ -274,16 +274,21 @@ def state(access: Access, embedded: int = 0) -> ReembedState:
 _NOWHERE = Space("", "", "", 1, 1)  # no text has a vector in it, so all of them are counted
 
 
-def compare(access: Access, lens: Lens, limit: int, depth: int) -> Comparison:
-    """Asks the namespace's own recent queries in both spaces; it records nothing."""
+def compare(
+    access: Access, lens: Lens, records: Sequence[Block], size: tuple[int, int]
+) -> Comparison:
+    """Asks the queries of these records in both spaces, and records nothing.
+
+    `size`: how many distinct queries are asked, and how many hits of each are compared.
+    """
+    limit, depth = size
     stated = stated_in(access)
     named, other = beside(access, stated)
     assert stated is not None  # noqa: S101  # `beside` asked
     own = embedder_in_use(access, stated)
     if own is None:
         raise InvalidInput(f"this process cannot open the model in use, {stated.in_use.space}")
-    access.ledger.flush(access.namespace)
-    asked = list(_recent(access, limit))
+    asked = list(_recent(records, limit))
     with access.ledger.read(access.namespace) as snapshot:
         waiting = snapshot.pending(space_of(other), 0).count
     return Comparison(
@@ -295,10 +300,10 @@ def compare(access: Access, lens: Lens, limit: int, depth: int) -> Comparison:
     )
 
 
-def _recent(access: Access, limit: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """The last distinct queries on record, newest first, each with the memories it found."""
+def _recent(records: Sequence[Block], limit: int) -> Iterator[tuple[str, Sequence[str]]]:
+    """The first distinct queries of some records, each with the memories it found."""
     seen: set[str] = set()
-    for block in access.ledger.recalls(access.namespace, READ_RECORDS * limit):
+    for block in records:
         query = _query_of(block)
         if query and query not in seen and len(seen) < limit:
             seen.add(query)

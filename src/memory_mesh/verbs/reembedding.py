@@ -7,12 +7,13 @@ from memory_mesh.errors import InvalidInput
 from memory_mesh.flows.access import Access
 from memory_mesh.model.reembedding import Comparison, ReembedState
 from memory_mesh.policy.arguments import check_whole
-from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.view import View
 
 if TYPE_CHECKING:
     from memory_mesh.ports import Embedder
+
+_MOST_QUERIES, _DEEPEST = 500, 1_000
 
 
 class ReembedVerbs(View):
@@ -30,8 +31,6 @@ class ReembedVerbs(View):
         May be interrupted at any point and run again, by any process: it makes what is missing.
 
         Options:
-            model: an embedder, or settings such as `{"embedder_model": "bge-small-en"}`; the one
-                that was begun by default.
             progress: called with the number of texts embedded so far.
             between: called after each small transaction; it may wait, or raise to stop here.
         """
@@ -55,19 +54,25 @@ class ReembedVerbs(View):
         *,
         queries: int = 50,
         depth: int = 10,
+        as_owner: bool = False,
     ) -> Comparison:
-        """Asks the namespace's own recent queries of both models; nothing is recorded.
+        """Asks this reader's own recent queries of both models; nothing is recorded.
 
         Options:
-            model: the model beside, where this process cannot find it by its name.
-            queries: how many of the last distinct queries are asked, at most 1,000.
+            queries: how many of the last distinct queries are asked, at most 500.
             depth: how many hits of each answer are compared.
+            as_owner: show what is for others, too: every project, agent and session.
         """
-        most = check_whole(queries, "queries", least=1)
-        deep = check_whole(depth, "depth", least=1)
-        access = self._embedding_access(model)
-        lens = self._lens(None, across=AUDIENCE)
-        return flows.reembedding.compare(access, lens, min(most, 1_000), min(deep, 1_000))
+        most = min(check_whole(queries, "queries", least=1), _MOST_QUERIES)
+        deep = min(check_whole(depth, "depth", least=1), _DEEPEST)
+        access, many = self._embedding_access(model), most * flows.reembedding.READ_RECORDS
+        access.ledger.flush(access.namespace)
+        if as_owner:
+            records = access.ledger.recalls(access.namespace, many)
+        else:
+            records = flows.records.recalls(access, self._reader(None), many)
+        lens = self._owned(None, as_owner=as_owner)
+        return flows.reembedding.compare(access, lens, records, (most, deep))
 
     def switch_model(
         self,
@@ -78,7 +83,6 @@ class ReembedVerbs(View):
         """Lets searches use the new model; makes first what it lacks, and keeps the old vectors.
 
         Options:
-            model: the model beside, where this process cannot find it by its name.
             progress: called with the number of texts embedded so far.
         """
         access = self._embedding_access(model)
@@ -94,7 +98,6 @@ class ReembedVerbs(View):
         """Lets searches use the former model again; texts that came since are embedded first.
 
         Options:
-            model: the former model, where this process cannot find it by its name.
             progress: called with the number of texts embedded so far.
         """
         access = self._embedding_access(model)

@@ -43,9 +43,13 @@ def run(options: argparse.Namespace) -> int:
                          "rollback")  # fmt: skip
     if options.action in {"switch", "rollback", "drop"}:
         cli_options.refuse_agent(f"reembed {options.action}", "it changes every search")
+    if options.action == "compare":
+        cli_options.refuse_agent("reembed compare", "it shows the queries of every project")
     with cli_options.mesh_of(options, meaning=options.action in _WITH_MODEL) as mesh:
         if options.action == "compare":
-            found = mesh.compare_models(model, queries=options.queries, depth=options.depth)
+            found = mesh.compare_models(
+                model, queries=options.queries, depth=options.depth, as_owner=True
+            )
             return _tell_comparison(found, options)
         state = _step(mesh, options, model)
     output.progress("")
