@@ -73,23 +73,23 @@ class ReembedState:
     in_use: str | None  # the space that searches use; None if nothing is stated
     beside: str | None = None  # the other space that is kept
     switched: bool = False  # searches use the new model, and the one beside is the former
-    texts: int = 0
+    texts: int = 0  # of the namespace, of all versions
     vectors: int = 0  # in the space beside
     waiting: int = 0  # texts without a vector in the space beside
     waiting_in_use: int = 0  # texts without a vector in the space in use
     embedded: int = 0  # texts that this call embedded
-    dropped: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()  # spaces whose vectors were given up
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedQuery:
     """One query of the past, asked in both spaces."""
 
-    query: str
+    query: str  # as it is on record
     same: int  # hits that both answers have
     of: int  # hits of the longer answer
     helped_in_use: tuple[int, ...] = ()  # ranks of memories that were voted helpful
-    helped_beside: tuple[int, ...] = ()
+    helped_beside: tuple[int, ...] = ()  # of the same memories, in the space beside
 
     @property
     def overlap(self) -> float:
@@ -101,10 +101,10 @@ class ComparedQuery:
 class Comparison:
     """What the namespace's own recent queries find in the space in use and in the one beside."""
 
-    in_use: str
-    beside: str
+    in_use: str  # the space that searches use
+    beside: str  # the space that is kept beside it
     depth: int  # hits of each answer that were compared
-    queries: tuple[ComparedQuery, ...] = ()
+    queries: tuple[ComparedQuery, ...] = ()  # newest first
     waiting: int = 0  # texts without a vector in the space beside: the figures may still rise
 
     @property
