@@ -68,6 +68,7 @@ VARIANTS: Mapping[str, Sequence[Sequence[str]]] = {  # of commands that take an 
     "jobs": (["list"], ["run", "--dry-run"], ["archive-project"]),
     "eval": (["list"], ["compare", "a.json", "b.json"], ["run", "no-suite"]),
     "models": (["list"], ["install", "EMPTY"]),
+    "reembed": (["status"], ["start"], ["compare"], ["drop"]),
     "completion": (["bash"],),
 }  # fmt: skip
 REASONS = {

@@ -84,6 +84,7 @@ GROUPS = {
     },
     "run": {
         "upkeep": "update keyword terms, embed texts and build the index",
+        "reembed": "change the embedding model side by side, compared, with a way back",
         "setup-server": "make the tables of a PostgreSQL database, or bring them up to date",
         "jobs": "list and run maintenance: consolidation of traces, retention",
         "daemon": "show, start or stop the background process of hooks and MCP",

@@ -43,7 +43,7 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
         pause = between or _go_on
         parts.ledger.flush(namespace)  # records of reads, which wait for a write
         reindexed = flows.upkeep.reindex(parts.ledger, namespace, between=pause)
-        embedded = flows.late_vectors.embed_all(self._access(), progress, between)
+        embedded = flows.reembedding.keep_up(self._access(), progress, between)
         states = parts.ledger.stats(namespace).spaces
         linked = flows.linking.link_all(self._access(), states, pause) if states else 0
         pause()
