@@ -60,10 +60,12 @@ def embed_all(
     access: Access,
     progress: Callable[[int], None] | None = None,
     between: Callable[[], None] | None = None,
+    waiting_first: Callable[[int], None] | None = None,
 ) -> int:
     """Embeds every text that has no vector in the embedder's space; returns how many.
 
-    With `between`, the batches are small, and it is called after each.
+    With `between`, the batches are small, and it is called after each. `waiting_first` is called
+    before the first batch with the number of texts that wait.
     """
     if access.embedder is None:
         return 0
@@ -72,9 +74,12 @@ def embed_all(
     with suppress(TextRefused):  # only such texts are left
         while True:
             with access.ledger.read(access.namespace) as snapshot:
-                waiting = snapshot.pending(space, WRITE_SLICE).texts
+                found = snapshot.pending(space, WRITE_SLICE)
+            waiting = found.texts
             if not waiting:
                 break
+            if waiting_first is not None and not done:
+                waiting_first(found.count)
             refused: list[TextVectors] = []
             chars = UPKEEP_BATCH_CHARS if between is None else SMALL_BATCH_CHARS
             for batch in _batches(waiting, chars):
