@@ -89,7 +89,6 @@ def run(
     with closing(_queue(mesh)) as queue:
         from memory_mesh.engines.queues import running
 
-        running.hush()
         jobs = {
             name: partial(_do, mesh, name)
             for name in mesh._maintenance_wanted()  # noqa: SLF001

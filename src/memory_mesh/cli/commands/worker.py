@@ -1,6 +1,7 @@
 """`memory-mesh worker`."""
 
 import argparse
+import logging
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 
@@ -35,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     from memory_mesh import worker
 
     cli_options.refuse_agent("worker", "it works on every namespace of the store")
+    logging.getLogger("procrastinate").addHandler(logging.NullHandler())  # a failure is told once
     with cli_options.mesh_of(options, meaning=True) as mesh:
         if not options.once:
             where = store_folder.shown(mesh.config)

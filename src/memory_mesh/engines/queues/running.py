@@ -10,7 +10,6 @@ The process tells the database that it lives three times in the time after which
 """
 
 import asyncio
-import logging
 import signal
 import threading
 import time
@@ -139,10 +138,11 @@ class JobWorker:
 
         def tell(done: int, total: int | None) -> None:
             nonlocal last
-            if time.monotonic() - last >= _TOLD_SECONDS:
+            stopping = self._stopping.is_set()
+            if stopping or time.monotonic() - last >= _TOLD_SECONDS:
                 self._queue.tell(number, done, total)
                 last = time.monotonic()
-            if self._stopping.is_set():
+            if stopping:
                 raise Stopped
 
         return tell
@@ -228,11 +228,3 @@ class _Noted:
             told = f"{told}: {kind.__doc__.splitlines()[0]}"
         self._queue.tell_failure(self._number, told)
         log.warn_once(f"job {self._number}", f"a job failed: {error}")
-
-
-def hush() -> None:
-    """Keeps the queue's own records, which repeat every failure, out of standard error."""
-    logger = logging.getLogger("procrastinate")
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
-        logger.propagate = False
