@@ -120,7 +120,7 @@ def _do(mesh: "MemoryMesh", name: str, namespace: str, tell: "Tell") -> None:
     """Does one job; a namespace that was deleted meanwhile stays deleted."""
     ledger = mesh._store.opened().ledger  # noqa: SLF001
     with ledger.read(namespace) as snapshot:
-        if not snapshot.head().identity:
+        if not snapshot.head().seq:
             return
     told = _Told(tell)
     manner = Manner(

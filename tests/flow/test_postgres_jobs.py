@@ -158,9 +158,15 @@ def test_ctrl_c_ends_a_worker_after_the_slice_that_it_is_at(
     assert _embedded(database) == LONG
 
 
-def test_a_worker_finds_what_changed_by_itself(database: str, service: Service) -> None:
-    with _process(database, "--every", "1", "--concurrency", "2") as process:
-        _fill(database)
+def test_a_worker_finds_what_changed_by_itself(
+    database: str, postgres: Server, service: Service
+) -> None:
+    with (
+        _process(database, "--every", "1", "--concurrency", "2") as process,
+        _owner(postgres, database) as db,
+    ):
+        _until(lambda: db.execute("SELECT 1 FROM procrastinate_workers").fetchone())
+        _fill(database)  # after the look with which a worker begins
         _until(lambda: any(text.startswith("text 19") for text in service.asked))
         _until(lambda: _queue(database) == set())
         assert process.poll() is None
@@ -267,10 +273,12 @@ def test_a_deleted_namespace_leaves_no_job_and_no_job_brings_it_back(
         delete_from_server(mesh.config)
         assert worker.queued(mesh) == []
         worker.defer(mesh)
-        assert worker.run(mesh, once=True).done == len(JOBS)
-        assert mesh.namespaces() == []
+    settings = {"likes": {"cardinality": "multi"}}  # are written into a namespace at its first use
+    with MemoryMesh(database, namespace="other", predicates=settings) as mesh:
+        assert worker.run(mesh, once=True).done >= len(JOBS)
+        assert mesh.namespaces() == ["other"]
     with _owner(postgres, database) as db:
-        assert db.execute("SELECT count(*) FROM memory_mesh.due").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM memory_mesh.due").fetchone() == (1,)
 
 
 def test_planning_reads_what_changed_and_not_all(database: str, postgres: Server) -> None:
@@ -293,20 +301,22 @@ def test_planning_reads_what_changed_and_not_all(database: str, postgres: Server
             db.execute("ANALYZE memory_mesh.due, memory_mesh.namespace")
             for name in ("one", "two"):
                 mesh.view(namespace=name).add(f"changed at {count}")
-            with db.transaction(force_rollback=True):
-                costs.append(_blocks_read(db))
+            costs.append(_blocks_read(db))
             assert queue.plan(["embed-pending"]) == (2 if count == 200 else 0)  # they wait already
             assert queue.plan(["retention"]) == 0  # nothing changed since
-    assert costs[1] < 3 * costs[0]
+    assert costs[1] < 3 * costs[0]  # deeper trees; the whole list has five times as many blocks
 
 
 def _blocks_read(db: psycopg.Connection) -> int:
-    """Blocks that a look at the list touches."""
-    (found,) = db.execute(
-        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT memory_mesh.take_due(1000)"
-    ).fetchone() or ([],)
-    plan = found[0]["Plan"]
-    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+    """Blocks that a look at the list touches, once the statement and the catalog are known."""
+    look = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT memory_mesh.take_due(1000)"
+    touched = 0
+    for _ in range(2):
+        with db.transaction(force_rollback=True):
+            (found,) = db.execute(look).fetchone() or ([],)
+            plan = found[0]["Plan"]
+            touched = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+    return int(touched)
 
 
 def test_an_older_queue_is_brought_up_to_date_once(postgres: Server) -> None:
