@@ -63,11 +63,13 @@ def embed_all(
     *,
     chars: int | None = None,
     others: bool = False,
+    waiting_first: Callable[[int], None] | None = None,
 ) -> int:
     """Embeds every text that has no vector in the embedder's space; returns how many.
 
     With `between`, the batches are small, and it is called after each; `chars` says how small.
-    `others`: the embedder is known to take other texts, so what it refuses waits no more. It ends
+    `others`: the embedder is known to take other texts, so what it refuses waits no more.
+    `waiting_first` is called before the first batch with the number of texts that wait. It ends
     early where somebody gives the vectors of the space up.
     """
     if access.embedder is None:
@@ -82,6 +84,8 @@ def embed_all(
             waiting = pending.texts
             if not waiting or _is_given_up(space, pending.stated):
                 break
+            if waiting_first is not None and not done:
+                waiting_first(pending.count)
             refused: list[TextVectors] = []
             for batch in _batches(waiting, chars):
                 late = _embedded(access.embedder, space, batch)

@@ -127,15 +127,21 @@ def fill(
 
 
 def keep_up(
-    access: Access, progress: Progress | None = None, between: Between | None = None
+    access: Access,
+    progress: Progress | None = None,
+    between: Between | None = None,
+    waiting_first: Progress | None = None,
 ) -> int:
-    """Makes the vectors that texts wait for: of the model in use, then of the one beside."""
+    """Makes the vectors that texts wait for: of the model in use, then of the one beside.
+
+    `waiting_first` is called with the number of texts that wait for those of the model in use.
+    """
     stated = stated_in(access)
     if stated is None:
-        return embed_all(access, progress, between)
+        return embed_all(access, progress, between, waiting_first=waiting_first)
     in_use = embedder_in_use(access, stated)
-    done = embed_all(access if in_use is None else replace(access, embedder=in_use),
-                     progress, between)  # fmt: skip
+    own = access if in_use is None else replace(access, embedder=in_use)
+    done = embed_all(own, progress, between, waiting_first=waiting_first)
     beside = find_model(access, stated.beside)
     if beside is None or access.embedder is None:
         return done
