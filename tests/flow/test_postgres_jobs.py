@@ -21,7 +21,7 @@ from memory_mesh.engines.ledgers.postgres.setup import ROLE
 from memory_mesh.engines.queues import setup as queue_setup
 from memory_mesh.engines.queues.queue import JobQueue
 from memory_mesh.engines.queues.running import ATTEMPTS, JobWorker, Pace, Tell
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, StoreError
 from memory_mesh.safekeeping.server import delete_from_server
 from memory_mesh.sync import MemoryMesh
 from tests.embedding import shaped
@@ -325,6 +325,13 @@ def test_an_older_queue_is_brought_up_to_date_once(postgres: Server) -> None:
     older = [path for path in files if path.name < "03.03"]
     with psycopg.connect(queue_setup.conninfo(postgres.url(name)), autocommit=True) as db:
         db.execute(f"DROP SCHEMA {queue_setup.SCHEMA} CASCADE")
+        with closing(JobQueue(postgres.url(name))) as queue:
+            for call in (
+                lambda: queue.defer(["retention"], "default"),
+                JobWorker(postgres.url(name), queue, {}, Pace()).run,
+            ):
+                with pytest.raises(StoreError, match="setup-server"):
+                    call()
         db.execute(f"CREATE SCHEMA {queue_setup.SCHEMA}")
         for path in older:
             db.execute(path.read_bytes())
