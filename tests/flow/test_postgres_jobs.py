@@ -158,7 +158,20 @@ def test_ctrl_c_ends_a_worker_after_the_slice_that_it_is_at(
     assert _embedded(database) == LONG
 
 
-def test_a_worker_finds_what_changed_by_itself(
+_LEFT_BEHIND = """
+WITH dead AS (
+    INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour')
+    RETURNING id
+)
+INSERT INTO procrastinate_jobs
+    (queue_name, task_name, lock, queueing_lock, args, status, worker_id)
+SELECT 'retention', 'retention', 'default', 'retention default', '{"namespace": "default"}',
+    'doing', id
+FROM dead
+"""  # what a worker that died an hour ago held: the lock of the namespace
+
+
+def test_a_worker_finds_what_changed_and_what_was_left_behind_by_itself(
     database: str, postgres: Server, service: Service
 ) -> None:
     with (
@@ -166,7 +179,8 @@ def test_a_worker_finds_what_changed_by_itself(
         _owner(postgres, database) as db,
     ):
         _until(lambda: db.execute("SELECT 1 FROM procrastinate_workers").fetchone())
-        _fill(database)  # after the look with which a worker begins
+        db.execute(_LEFT_BEHIND)
+        _fill(database)  # both after the look with which a worker begins
         _until(lambda: any(text.startswith("text 19") for text in service.asked))
         _until(lambda: _queue(database) == set())
         assert process.poll() is None
