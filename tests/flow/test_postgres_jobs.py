@@ -82,8 +82,10 @@ def _process(database: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """A real worker."""
     words = [sys.executable, "-m", "memory_mesh", "--store", database, "worker", *options]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        yield process
-        process.kill()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _until(holds: Callable[[], object]) -> None:
