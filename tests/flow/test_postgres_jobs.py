@@ -21,7 +21,7 @@ from memory_mesh.engines.ledgers.postgres.setup import ROLE
 from memory_mesh.engines.queues import setup as queue_setup
 from memory_mesh.engines.queues.queue import JobQueue
 from memory_mesh.engines.queues.running import ATTEMPTS, JobWorker, Pace, Tell
-from memory_mesh.errors import InvalidInput
+from memory_mesh.errors import InvalidInput, StoreError
 from memory_mesh.safekeeping.server import delete_from_server
 from memory_mesh.sync import MemoryMesh
 from tests.embedding import shaped
@@ -82,8 +82,10 @@ def _process(database: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """A real worker."""
     words = [sys.executable, "-m", "memory_mesh", "--store", database, "worker", *options]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        yield process
-        process.kill()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _until(holds: Callable[[], object]) -> None:
@@ -158,7 +160,20 @@ def test_ctrl_c_ends_a_worker_after_the_slice_that_it_is_at(
     assert _embedded(database) == LONG
 
 
-def test_a_worker_finds_what_changed_by_itself(
+_LEFT_BEHIND = """
+WITH dead AS (
+    INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour')
+    RETURNING id
+)
+INSERT INTO procrastinate_jobs
+    (queue_name, task_name, lock, queueing_lock, args, status, worker_id)
+SELECT 'retention', 'retention', 'default', 'retention default', '{"namespace": "default"}',
+    'doing', id
+FROM dead
+"""  # what a worker that died an hour ago held: the lock of the namespace
+
+
+def test_a_worker_finds_what_changed_and_what_was_left_behind_by_itself(
     database: str, postgres: Server, service: Service
 ) -> None:
     with (
@@ -166,7 +181,8 @@ def test_a_worker_finds_what_changed_by_itself(
         _owner(postgres, database) as db,
     ):
         _until(lambda: db.execute("SELECT 1 FROM procrastinate_workers").fetchone())
-        _fill(database)  # after the look with which a worker begins
+        db.execute(_LEFT_BEHIND)
+        _fill(database)  # both after the look with which a worker begins
         _until(lambda: any(text.startswith("text 19") for text in service.asked))
         _until(lambda: _queue(database) == set())
         assert process.poll() is None
@@ -325,6 +341,13 @@ def test_an_older_queue_is_brought_up_to_date_once(postgres: Server) -> None:
     older = [path for path in files if path.name < "03.03"]
     with psycopg.connect(queue_setup.conninfo(postgres.url(name)), autocommit=True) as db:
         db.execute(f"DROP SCHEMA {queue_setup.SCHEMA} CASCADE")
+        with closing(JobQueue(postgres.url(name))) as queue:
+            for call in (
+                lambda: queue.defer(["retention"], "default"),
+                JobWorker(postgres.url(name), queue, {}, Pace()).run,
+            ):
+                with pytest.raises(StoreError, match="setup-server"):
+                    call()
         db.execute(f"CREATE SCHEMA {queue_setup.SCHEMA}")
         for path in older:
             db.execute(path.read_bytes())

@@ -155,14 +155,28 @@ def translated() -> Iterator[None]:
     """Raises faults of the queue as StoreError."""
     try:
         yield
-    except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName) as error:
-        raise StoreError(
-            "the database has no queue; its owner makes it: memory-mesh setup-server"
-        ) from error
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise NotAllowed(str(error)) from error
     except (psycopg.Error, PoolTimeout, exceptions.ProcrastinateException) as error:
-        raise StoreError(str(error)) from error
+        raise _of_the_store(error) from error
+
+
+def _of_the_store(error: Exception) -> StoreError | NotAllowed:
+    """The error in our words; procrastinate keeps that of the database as the cause of its own."""
+    cause = error.__cause__ if isinstance(error, exceptions.ProcrastinateException) else error
+    match cause:
+        case (
+            psycopg.errors.UndefinedTable()
+            | psycopg.errors.UndefinedFunction()
+            | psycopg.errors.UndefinedObject()
+            | psycopg.errors.InvalidSchemaName()
+        ):
+            return StoreError(
+                "the database has no queue, or an older one; its owner makes it: memory-mesh "
+                "setup-server"
+            )
+        case psycopg.errors.InsufficientPrivilege():
+            return NotAllowed(str(cause))
+        case _:
+            return StoreError(str(cause or error))
 
 
 def _job(queueing_lock: str, job: str, namespace: str) -> Job:
