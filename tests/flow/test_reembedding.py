@@ -3,7 +3,7 @@
 Every test runs on both ledgers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,8 @@ import pytest
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.engines.ledgers.sql.exact_scan import FILE_FROM
 from memory_mesh.errors import InvalidInput
-from memory_mesh.flows import reembedding
 from memory_mesh.flows.health import checkup
-from memory_mesh.model import Scope
+from memory_mesh.model import Embedding, Scope
 from memory_mesh.model.health import Health
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import SECRET
@@ -116,24 +115,31 @@ def test_the_switch_embeds_what_came_in_meanwhile(opened: Open) -> None:
         assert mesh.search("a text that came meanwhile").explanation.pending == 0
 
 
-def test_a_text_that_comes_during_the_switch_is_not_left_behind(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another process writes between the last vector and the write of the switch."""
+class Intruded(WordVectors):
+    """While it embeds a skill, which is the last step before the switch, somebody writes."""
+
+    def __init__(self, write: Callable[[], object]) -> None:
+        super().__init__("new", 24)
+        self._write, self.written = write, 0
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
+        """Writes a text first, if it is the skill's."""
+        if "release it" in texts:
+            self._write()
+            self.written += 1
+        return super().embed(texts, query=query)
+
+
+def test_a_text_that_comes_during_the_switch_is_not_left_behind(opened: Open) -> None:
     with opened(old()) as mesh:
         mesh.add_many(NOTES)
         mesh.reembed(new())
-        fill, late = reembedding.fill, ["one", "another"]
-
-        def fill_and_write(*given: object, **options: object) -> int:
-            done = fill(*given, **options)  # type: ignore[arg-type]
-            if late:
-                mesh.add(f"{late.pop()} text that came at the last moment")
-            return done
-
-        monkeypatch.setattr(reembedding, "fill", fill_and_write)
-        state = mesh.switch_model()
-        assert (state.embedded, state.waiting_in_use) == (2, 0)
+    with opened(old()) as mesh:
+        model = Intruded(lambda: mesh.add("a text that came at the last moment"))
+        mesh.ingest_skill("---\nname: ship\nintent: release it\n---\nShip on Monday.")
+        state = mesh.switch_model(model)
+        assert model.written == 1
+        assert (state.embedded, state.waiting_in_use) == (1, 0)
 
 
 def test_rolling_back_brings_every_former_answer_back(opened: Open) -> None:
@@ -287,8 +293,9 @@ def test_a_text_that_the_new_model_refuses_does_not_stop_the_switch(opened: Open
         mesh.add_many([*NOTES, "an unreadable one"])
         model = new(refused="unreadable")
         assert mesh.reembed(model).vectors == 40
+        mesh.add("one more that is unreadable")  # now it waits alone
         assert mesh.switch_model().switched
-        assert mesh.search("unreadable")[0].content == "an unreadable one"
+        assert len(mesh.search("unreadable", keyword_only=True)) == 2
 
 
 @pytest.mark.parametrize(
