@@ -176,7 +176,7 @@ def _opened(config: Config) -> "Iterator[Transactions]":
 def _address(config: Config) -> str:
     if config.store is None:
         raise InvalidInput("name the database: --store postgresql://USER@HOST/DATABASE")
-    for module in ("psycopg", "procrastinate"):
+    for module in ("psycopg", "psycopg_pool", "procrastinate"):
         need(module, extra="postgres", purpose="a store in PostgreSQL")
     return config.store
 
