@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from urllib.parse import quote, urlencode
 
-from memory_mesh.engines.http.client import Client, Limits
 from memory_mesh.engines.http.masking import redacted
 from memory_mesh.errors import ForbiddenAddress, InvalidInput, NetworkError
 from memory_mesh.model import Json
@@ -42,6 +41,8 @@ class Rest:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Check the address; nothing is sent yet."""
+        from memory_mesh.engines.http.client import Client, Limits  # few graphs have one
+
         if not key:
             raise InvalidInput("supabase_storage needs the key of the project")
         self._base, self._key = f"{url.rstrip('/')}/rest/v1", key
