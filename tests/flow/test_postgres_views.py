@@ -318,7 +318,7 @@ def test_views_read_with_the_rights_of_the_reader_and_are_never_written(filled: 
             filled.rows(f"DELETE FROM neolata.{view}")
 
 
-@pytest.mark.req("R-003-110")
+@pytest.mark.req("R-003-108")
 def test_memories_of_a_session_and_outdated_ones_are_no_answer(filled: Filled) -> None:
     found = filled.rows(NEAR, filled.vector("ferry"), "mira", 100, -1.0)
     texts = {row["content"] for row in found}
