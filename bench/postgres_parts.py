@@ -193,6 +193,8 @@ def sizes_part(databases: Databases, sizes: list[int]) -> Figures:
                 partial(_search, one, questions),
             )
         found |= {
+            f"bytes_a_memory_{size}": rounded(databases.bytes(databases.holding(size)) / size),
+            f"bytes_a_memory_{size}_sqlite": rounded(prepared.file_of(files).stat().st_size / size),
             f"search_{size}_ms": measure.median_ms(ours.wall),
             f"search_{size}_sqlite_ms": measure.median_ms(theirs.wall),
             f"search_{size}_over_sqlite": measure.ratio_of_medians(ours.wall, theirs.wall),

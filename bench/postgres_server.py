@@ -53,6 +53,15 @@ class Databases:
             self._made[key] = name
         return self._made[key]
 
+    def bytes(self, name: str) -> int:
+        """What the tables of a store take in a database, with their indexes."""
+        with psycopg.connect(self.owner(name)) as db:
+            found = db.execute(
+                "SELECT sum(pg_total_relation_size(oid)) FROM pg_class "
+                "WHERE relnamespace = 'memory_mesh'::regnamespace AND relkind = 'r'"
+            ).fetchone()
+        return 0 if found is None else int(found[0])
+
     def copy(self, name: str) -> str:
         """A database with the same rows, to write to."""
         copied = f"{name}_copy_{len(self._made)}"

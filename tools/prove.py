@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -343,6 +344,25 @@ def _mapped_vectors(folder: Path, seed: int, progress: Progress) -> Report:
     return _joined(report, **parts)
 
 
+def _reembedding(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import reembedding  # numpy brings threads, which the others fork without
+    from tests.postgres import APP, SECRET, Server
+
+    os.environ["MEMORY_MESH_KEY"] = SECRET.hex()
+    run = partial(
+        reembedding.killed, memories=20_000, kills=3, batches=(100, 200), seed=seed,
+        progress=progress,
+    )  # fmt: skip
+    report = run(str(folder / "store"))
+    server = Server(safe=True)
+    try:
+        url = server.url(server.database(), APP)
+        found = run(url)
+    finally:
+        server.stop()
+    return _joined(report, postgres=found)
+
+
 SUITES: dict[str, Suite] = {
     "crash-one-writer": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=1, seed=seed, progress=progress
@@ -406,6 +426,7 @@ SUITES: dict[str, Suite] = {
     "backups": _backups,
     "keeping-kills": _keeping_kills,
     "round-trip": _round_trip,
+    "re-embed": _reembedding,
     "fork": _fork,
     "as-of": lambda _folder, seed, _progress: machine.as_of(examples=1_000, seed_=seed),
     "audit": _audit,

@@ -30,6 +30,7 @@ from memory_mesh.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from memory_mesh.model.project import Project
     from memory_mesh.process.project import Repository
+    from memory_mesh.store_models import StoreModels
 
 CLOSING_SECONDS = 0.2  # `close` feeds the sinks for at most this long
 KEPT_REDACTORS = 64  # namespaces whose redactor is kept in memory
@@ -128,6 +129,7 @@ class OpenStore:
         self._llm = llm
         self._custom_reranker = reranker
         self._reranker: Reranker | None = None
+        self._models: StoreModels | None = None
         self._choosing = threading.Lock()
         forks.protect(self.cache)
         forks.protect(self)
@@ -212,6 +214,19 @@ class OpenStore:
                 self._embedder_chosen = True
             return self._embedder
 
+    def embedder_for(self, namespace: str) -> Embedder | None:
+        """The embedder for a namespace: that of the model it states as in use, once it is known."""
+        return self.embedder() if self._models is None else self._models.of(namespace)
+
+    def models(self) -> "StoreModels":
+        """The embedding models that this process can open."""
+        with self._choosing:
+            if self._models is None:
+                from memory_mesh.store_models import StoreModels
+
+                self._models = StoreModels(self._config, self.clock, self.embedder)
+            return self._models
+
     def llm(self) -> LLM | None:
         """The given or configured language model; None unless a provider is named."""
         config = self._config
@@ -289,7 +304,7 @@ class OpenStore:
         with ExitStack() as stack:
             if self._temporary is not None:
                 stack.callback(self._temporary)
-            for engine in (self._index, self._embedder, self.ledger):
+            for engine in (self._index, self._models, self._embedder, self.ledger):
                 if engine is not None:
                     stack.callback(engine.close)
 

@@ -31,6 +31,7 @@ from memory_mesh.verbs.lessons import LessonVerbs
 from memory_mesh.verbs.links import LinkVerbs
 from memory_mesh.verbs.memories import MemoryVerbs
 from memory_mesh.verbs.projects import ProjectVerbs
+from memory_mesh.verbs.reembedding import ReembedVerbs
 from memory_mesh.verbs.review import ReviewVerbs
 from memory_mesh.verbs.search import SearchVerbs
 from memory_mesh.verbs.skills import SkillVerbs
@@ -59,6 +60,7 @@ class MemoryMesh(
     TraceVerbs,
     SystemMemoryVerbs,
     ProjectVerbs,
+    ReembedVerbs,
 ):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 

@@ -163,3 +163,16 @@ def test_every_call_has_the_same_answer(pair):
     both(lambda mesh: mesh.query_lessons())
     both(lambda mesh: mesh.verify().ok)
     assert both.calls > 80
+
+
+@pytest.mark.parametrize("pair", ["keywords"], indirect=True)
+def test_more_claims_than_are_compared_at_once_are_decided_alike(pair):
+    one, other, _ = pair
+    both = _Both(one, other)
+    claims = [{"content": f"The tool of team {n} is hammer {n}", "claim": {
+        "subject": "ada", "predicate": "likes", "value": f"fruit {n}", "exclusive": n == 3}}
+        for n in range(70)]  # fmt: skip
+    both(lambda mesh: [mesh.add(**each).outcome for each in claims])
+    last = {"subject": "ada", "predicate": "likes", "value": "fruit 3", "exclusive": True}
+    both(lambda mesh: mesh.add("Ada likes one fruit alone", claim=last).superseded)
+    both(lambda mesh: len(mesh.conflicts()))

@@ -28,6 +28,10 @@ ARGUMENTS = {  # positional arguments: what one of this name is, wherever it sta
     "mesh": "the open mesh",
     "metadata": "fields of your own; a search can filter by them",
     "min_size": "the fewest memories of a group",
+    "model": (
+        'an embedder, or settings such as `{"embedder_model": "bge-small"}`; by default the model '
+        "that was begun, found by its name"
+    ),
     "name": "the name",
     "names": "the jobs to run; by default all that are due",
     "options": "how to show them",

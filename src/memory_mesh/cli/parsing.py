@@ -84,8 +84,10 @@ GROUPS = {
     },
     "run": {
         "upkeep": "update keyword terms, embed texts and build the index",
+        "reembed": "change the embedding model side by side, compared, with a way back",
         "setup-server": "make the tables of a PostgreSQL database, or bring them up to date",
         "jobs": "list and run maintenance: consolidation of traces, retention",
+        "worker": "do the jobs of a store in PostgreSQL, until Ctrl-C",
         "daemon": "show, start or stop the background process of hooks and MCP",
         "mcp": "say how agents reach the memory by MCP, or serve it over HTTP",
         "models": "list, download or install models for search by meaning",

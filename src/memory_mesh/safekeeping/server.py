@@ -36,6 +36,7 @@ from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.postgres.transactions import Transactions
+    from memory_mesh.engines.queues.queue import JobQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,12 @@ def set_up(
     url = _address(config)
     from memory_mesh.engines.ledgers.postgres import setup
     from memory_mesh.engines.ledgers.postgres.transactions import translated
+    from memory_mesh.engines.queues import setup as queue_setup
 
     keys = KeyFile.of(config.db_dir, environment)
     with translated():
         done = setup.set_up(url, keys.keys()[0].secret, login=login)
+        queue_setup.set_up(url, setup.ROLE)
     return Prepared(done.ran, done.newest, str(keys.path))
 
 
@@ -137,6 +140,8 @@ def delete_from_server(config: Config) -> DeletedNamespace:
             raise _unknown(name)
         with database.writing(name) as db:
             memories = copying.erase(db)
+    with closing(queue_of(config)) as queue:
+        queue.forget(name)  # the name of a namespace can be that of a person
     return DeletedNamespace(
         namespace=shown_namespace(name),
         memories=memories,
@@ -144,6 +149,14 @@ def delete_from_server(config: Config) -> DeletedNamespace:
         bytes=0,
         noted=True,
     )
+
+
+def queue_of(config: Config) -> "JobQueue":
+    """The queue of the database, which the caller closes."""
+    url = _address(config)
+    from memory_mesh.engines.queues.queue import JobQueue
+
+    return JobQueue(url)
 
 
 @contextmanager
@@ -163,7 +176,8 @@ def _opened(config: Config) -> "Iterator[Transactions]":
 def _address(config: Config) -> str:
     if config.store is None:
         raise InvalidInput("name the database: --store postgresql://USER@HOST/DATABASE")
-    need("psycopg", extra="postgres", purpose="a store in PostgreSQL")
+    for module in ("psycopg", "psycopg_pool", "procrastinate"):
+        need(module, extra="postgres", purpose="a store in PostgreSQL")
     return config.store
 
 

@@ -136,6 +136,9 @@ class PostgresEngine(PostgresWords):
         """Writes vectors of texts that are there, unless they have these parts."""
         db.own_many(_VECTORS, [(*row[:5], Vector(row[5]), *row[6:]) for row in rows])
 
+    def forget_scan(self, db: Connection, space: int) -> None:
+        """Nothing lies beside the database."""
+
     def count(
         self,
         db: Connection,

@@ -54,6 +54,10 @@ _NOT_SET_UP = (
     "this database is not set up for memory-mesh, or for an earlier version of it. As its owner, "
     "run: memory-mesh --store URL setup-server --login ROLE"
 )
+_NOT_LET_IN = (
+    "this role may not use the store. The owner of the database lets it in: memory-mesh --store "
+    "URL setup-server --login ROLE"
+)
 _NOT_THE_CAPABILITY = "the capability is not that of"  # says the database
 _OTHER_KEY = (
     "this database was set up with another key. State its own: MEMORY_MESH_KEY_FILE, "
@@ -235,6 +239,8 @@ def translated() -> Iterator[None]:
     except errors.InsufficientPrivilege as error:
         if _NOT_THE_CAPABILITY in str(error):
             raise WrongKey(_OTHER_KEY) from error
+        if "set role" in str(error):
+            raise NotAllowed(_NOT_LET_IN) from error
         raise NotAllowed(str(error)) from error
     except psycopg.Error as error:
         raise StoreError(str(error)) from error

@@ -26,6 +26,7 @@ from memory_mesh.model import (
     Put,
     Scope,
     Seen,
+    Space,
     Standing,
     Status,
     Wanted,
@@ -69,6 +70,7 @@ def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
             else {}
         ),
         **(_waiting(db, wanted) if wanted.proposals or wanted.states else {}),
+        waiting=0 if wanted.space is None else _without_vector(db, wanted.space),
         tombstoned=conflicts.tombstoned(db),
         claimed=lambda more: standing(db, more, at),
         proposed=lambda id_: _proposed(db, id_),
@@ -89,6 +91,10 @@ def _waiting(db: Database, wanted: Wanted) -> dict[str, Any]:
         "proposals": proposals.by_id(db, wanted.proposals),
         "states": states.by_name(db, wanted.states),
     }
+
+
+def _without_vector(db: Database, space: Space) -> int:
+    return vectors.pending(db, vectors.stored(db, space), 0).count
 
 
 def _proposed(db: Database, id_: str) -> list[Proposal]:
@@ -166,6 +172,8 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
         links.write(db, commit, seq, at)
     vectors.add(db, commit.vectors, seq)
     vectors.keep_count(db, before, commit)
+    if commit.dropped is not None:
+        vectors.drop(db, *commit.dropped)
     if commit.skills or commit.skill_vectors:
         from memory_mesh.engines.ledgers.sql import skills  # few writes have any
 

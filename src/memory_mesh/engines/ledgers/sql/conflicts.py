@@ -206,7 +206,7 @@ def _claims_of(db: Database, subject: str, predicate: str, scope: Scope) -> list
     about = (subject, predicate, *scope.parts)
     found = _claiming(db, "", "LIMIT ?6", (*about, MAX_COMPARED_CLAIMS))
     if len(found) == MAX_COMPARED_CLAIMS:
-        alone = "AND json_extract(v.claim, '$.exclusive')"
+        alone = "AND CAST(json_extract(v.claim, '$.exclusive') AS TEXT) IN ('1', 'true')"
         found += _claiming(db, alone, "LIMIT ?6", (*about, MAX_COMPARED_CLAIMS))
         found += _claiming(db, _OF_EACH_SOURCE, "", (*about, _OF_ONE_SOURCE))
     return found

@@ -114,6 +114,9 @@ class Engine(Words, Proof, Protocol):
         Each as space, part, seq, start, stop, data, checksum, text.
         """
 
+    def forget_scan(self, db: Any, space: int) -> None:  # noqa: ANN401
+        """Removes what lies beside the database to scan the vectors of a space; none is needed."""
+
     def count(
         self,
         db: Any,  # noqa: ANN401

@@ -177,7 +177,9 @@ def _keep_terms(db: Database, number: int, terms: Sequence[str], *, was: bool, l
 
 
 def _add_vector(db: Database, number: int, space: Space, vector: bytes) -> None:
-    values = (number, vectors.space_number(db, space), vector)
+    if (place := vectors.place(db, space)) is None:
+        return
+    values = (number, place, vector)
     db.execute(
         "INSERT OR IGNORE INTO skill_vector VALUES (?, ?, ?, ?)", (*values, sums.of(*values))
     )

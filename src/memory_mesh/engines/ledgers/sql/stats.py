@@ -10,7 +10,7 @@ from memory_mesh.engines.ledgers.sql import rows, sessions, vectors
 from memory_mesh.engines.ledgers.sql.engine import Database
 from memory_mesh.engines.ledgers.sqlite.namespace_places import SUFFIX
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Body, Sizes, Space, SpaceState, Stats, Status
+from memory_mesh.model import Body, Sizes, Space, SpaceState, Stats, Status, reembedding
 from memory_mesh.policy.text.analyze import ANALYZER
 
 _COPY, _VECTORS = ".before-", ".vectors-"
@@ -79,11 +79,23 @@ def _bytes(path: Path) -> int:
 
 
 def spaces(db: Database) -> list[SpaceState]:
-    """Every space that holds a vector, in the order of their first."""
+    """Every space that holds a vector, in the order of their first.
+
+    One whose vectors were dropped is left out: no text waits for it.
+    """
+    value = vectors.stated(db)
+    stated = None if value is None else reembedding.loaded(value)
     found = db.execute(
         f"SELECT number, body_version, body_highest, body_rows, {_SPACE} FROM space ORDER BY number"  # noqa: S608
     ).fetchall()
-    return [_state(db, row[0], row[1:4], row[4:]) for row in found]
+    states = [_state(db, row[0], row[1:4], row[4:]) for row in found]
+    if stated is None:
+        return states
+    return [
+        replace(state, in_use=state.space.name == stated.in_use.space)
+        for state in states
+        if state.vectors or state.space.name not in stated.dropped
+    ]
 
 
 def _state(db: Database, number: int, body: rows.Row, fields: rows.Row) -> SpaceState:

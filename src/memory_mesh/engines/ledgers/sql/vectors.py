@@ -30,6 +30,7 @@ _WAITING = (
     "(SELECT 1 FROM vector x WHERE x.text = t.number AND x.space = ?2) AND NOT EXISTS "
     "(SELECT 1 FROM wordless w WHERE w.text = t.number AND w.space = ?2)"
 )
+_STATED = "SELECT value FROM state WHERE name = 'space.in_use'"  # as model.reembedding.STATED
 _WORDLESS = "INSERT OR IGNORE INTO wordless SELECT number, ? FROM text WHERE number = ?"
 Key = TypeVar("Key", int, str)
 
@@ -57,17 +58,65 @@ def space_number(db: Database, space: Space) -> int:
     return made.lastrowid or 0
 
 
+def stated(db: Database) -> str | None:
+    """What the namespace states about its models."""
+    row = db.execute(_STATED).fetchone()
+    return None if row is None else row[0]
+
+
+def place(db: Database, space: Space) -> int | None:
+    """The number of a space, made at its first vector; None where its vectors were dropped."""
+    number, value = db.execute(
+        f"SELECT (SELECT number FROM space WHERE name = ?), ({_STATED})",  # noqa: S608
+        (space.name,),
+    ).fetchone()
+    if value is not None and is_dropped(value, space):
+        return None
+    return space_number(db, space) if number is None else int(number)
+
+
+def is_dropped(value: str | None, space: Space) -> bool:
+    """Whether the namespace states that it gave the vectors of a space up."""
+    from memory_mesh.model import reembedding  # few namespaces state anything
+
+    found = reembedding.loaded(value)
+    return found is not None and space.name in found.dropped
+
+
+def drop(db: Database, space: str, most: int) -> None:
+    """Take the next vectors out of a space; it begins anew if it is used again."""
+    row = db.execute("SELECT number FROM space WHERE name = ?", (space,)).fetchone()
+    if row is None:
+        return
+    (number,) = row
+    db.execute(
+        "DELETE FROM vector WHERE number IN "
+        "(SELECT number FROM vector WHERE space = ? ORDER BY number LIMIT ?)",
+        (number, most),
+    )
+    db.execute("DELETE FROM wordless WHERE space = ?", (number,))
+    db.execute("DELETE FROM skill_vector WHERE space = ?", (number,))
+    db.execute(
+        "UPDATE space SET reached = 0, body_version = NULL, body_highest = NULL, "
+        "body_rows = NULL WHERE number = ?",
+        (number,),
+    )
+    engine_of(db).forget_scan(db, number)
+
+
 def add(db: Database, given: Iterable[TextVectors], seq: int) -> None:
     """Texts' vectors, one per part, or that a text will have none; what it has already stays."""
-    spaces: dict[str, int] = {}
+    spaces: dict[str, int | None] = {}
     wordless, made = list[tuple[object, ...]](), list[tuple[object, ...]]()
     for late in given:
         space, size = late.space, 4 * late.space.dimension
         if any(len(vector) != size for vector in late.vectors):
             raise ValueError(f"a vector of {space.name} has {space.dimension} dimensions")
-        number = spaces.get(space.name)
+        if space.name not in spaces:
+            spaces[space.name] = place(db, space)
+        number = spaces[space.name]
         if number is None:
-            number = spaces[space.name] = space_number(db, space)
+            continue
         if not late.vectors:
             wordless.append((number, late.text))
         spans = late.spans or (None,) * len(late.vectors)
@@ -124,23 +173,24 @@ class Stored:
     waiting: int  # texts without a vector in it
     highest: int  # the last number of a vector, of any space
     body: Body | None
+    stated: str | None  # what the namespace states about its models
 
 
 def stored(db: Database, space: Space) -> Stored | None:
     """Where a space stands; None before its first vector."""
     row = db.execute(
-        "SELECT number, reached, (SELECT count(*) FROM text WHERE number > reached) - "
+        "SELECT number, reached, (SELECT count(*) FROM text WHERE number > reached) - "  # noqa: S608
         "(SELECT count(DISTINCT text) FROM vector WHERE space = s.number AND text > reached) - "
         "(SELECT count(*) FROM wordless WHERE space = s.number AND text > reached), "
-        "coalesce((SELECT max(number) FROM vector), 0), body_version, body_highest, body_rows "
-        "FROM space s WHERE name = ?",
+        "coalesce((SELECT max(number) FROM vector), 0), "
+        f"({_STATED}), body_version, body_highest, body_rows FROM space s WHERE name = ?",
         (space.name,),
     ).fetchone()
     if row is None:
         return None
-    number, reached, waiting, highest, *named = row
+    number, reached, waiting, highest, said, *named = row
     body = Body(*named) if named[0] is not None else None
-    return Stored(number, reached, waiting, highest, body)
+    return Stored(number, reached, waiting, highest, body, said)
 
 
 def pending(
@@ -149,10 +199,11 @@ def pending(
     """How many texts wait for a vector in a space, and the first, or newest short ones."""
     if known is None:
         number, reached, (count,) = 0, 0, db.execute("SELECT count(*) FROM text").fetchone()
+        said = stated(db)
     else:
-        number, reached, count = known.number, known.reached, known.waiting
+        number, reached, count, said = known.number, known.reached, known.waiting, known.stated
     if not count or not limit:
-        return Pending(count)
+        return Pending(count, stated=said)
     if max_chars is None:
         found = db.execute(f"{_WAITING} ORDER BY t.number LIMIT ?3", (reached, number, limit))
     else:
@@ -161,7 +212,7 @@ def pending(
             f"{_WAITING} AND length(t.content) <= ?4 ORDER BY t.number DESC LIMIT ?3",
             (recent, number, limit, max_chars),
         )
-    return Pending(count, tuple(found.fetchall()))
+    return Pending(count, tuple(found.fetchall()), said)
 
 
 def above(db: Database, space: Space, after: int) -> list[tuple[int, bytes, int]]:

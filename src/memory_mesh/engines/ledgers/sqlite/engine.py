@@ -129,6 +129,13 @@ class SqliteEngine(SqliteWords):
             rows,
         )
 
+    def forget_scan(self, db: sqlite3.Connection, space: int) -> None:
+        """Removes the vector file of a space."""
+        from memory_mesh.engines.ledgers.sqlite import vector_file
+
+        if (database := getattr(db, "path", None)) is not None:
+            vector_file.path_of(database, space).unlink(missing_ok=True)
+
     def count(
         self,
         db: sqlite3.Connection,
