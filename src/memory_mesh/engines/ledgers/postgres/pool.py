@@ -10,6 +10,7 @@ the socket itself, in `Connection.wait`, and takes a time limit there: it needs 
 what reading a clock costs. So each statement has a limit, after which its connection is closed.
 """
 
+import logging
 import os
 import threading
 import time
@@ -52,6 +53,7 @@ _AWAY = (
     "address of the store, then retry"
 )
 T = TypeVar("T")
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # callers are told by errors
 
 
 class NoAnswer(psycopg.OperationalError):
