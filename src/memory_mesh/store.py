@@ -141,6 +141,9 @@ class OpenStore:
             from memory_mesh.process.extras import need
 
             need("psycopg", extra="postgres", purpose="a store in PostgreSQL")
+            from memory_mesh.process.stated_keys import need_key
+
+            need_key(self.folder, os.environ if self._environment is None else self._environment)
             from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
 
             return PostgresLedger(

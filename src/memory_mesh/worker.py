@@ -87,8 +87,15 @@ def run(
     """
     _check(concurrency, every, dead_after)
     with closing(_queue(mesh)) as queue:
+        from memory_mesh.engines.ledgers.postgres.route import Route
         from memory_mesh.engines.queues import running
 
+        if Route.of(mesh.config.store or "").pooled:
+            raise InvalidInput(
+                "a worker needs connections that keep their session: let it connect without the "
+                "pooler, or through one that pools sessions"
+            )
+        mesh.namespaces(limit=1)  # a wrong key or role ends it here, not each job of others
         jobs = {
             name: partial(_do, mesh, name)
             for name in mesh._maintenance_wanted()  # noqa: SLF001

@@ -87,3 +87,64 @@ def test_another_key_opens_nothing(database: str, tmp_path: Path) -> None:
     told = cli("--store", database, "list")
     assert told.code == 1
     assert "MEMORY_MESH_KEY_FILE" in told.err
+
+
+def test_an_owner_who_is_no_superuser_is_told_what_to_ask_for(
+    server: Server, tmp_path: Path
+) -> None:
+    cli, owner = CommandLine(tmp_path), server.url("memories", "plain")
+    with psycopg.connect(server.url("memories"), autocommit=True) as db:
+        db.execute("CREATE ROLE mesh LOGIN")
+        db.execute("CREATE ROLE plain LOGIN")
+        db.execute("ALTER DATABASE memories OWNER TO plain")
+        told = cli("--store", owner, "setup-server", "--login", "mesh")
+        assert told.code == 1
+        assert "WITH ADMIN OPTION" in told.err
+        assert db.execute("SELECT to_regnamespace('memory_mesh')").fetchone() == (None,)
+        db.execute("CREATE EXTENSION vector SCHEMA public")
+        db.execute("SET client_min_messages = error")
+        if not db.execute("SELECT 1 FROM pg_roles WHERE rolname = 'memory_mesh_app'").fetchone():
+            db.execute("CREATE ROLE memory_mesh_app NOLOGIN")
+        db.execute("GRANT memory_mesh_app TO plain WITH ADMIN OPTION")
+        done = cli("--store", owner, "setup-server", "--login", "mesh")
+        assert done.code == 0, done.err
+        mine = cli("--store", server.url("memories", "mesh"), "store", "Deploys run on Fridays")
+        assert mine.code == 0, mine.err
+        db.execute("REASSIGN OWNED BY plain TO postgres")
+        db.execute("DROP OWNED BY plain")
+        db.execute("ALTER DATABASE memories OWNER TO postgres")
+        db.execute("DROP OWNED BY mesh")
+    with psycopg.connect(server.url(), autocommit=True) as db:
+        db.execute("REVOKE memory_mesh_app FROM plain CASCADE")
+        db.execute("DROP ROLE plain")
+
+
+def test_another_machine_without_the_key_is_told_so(database: str, tmp_path: Path) -> None:
+    told = CommandLine(tmp_path)("--store", database, "list")
+    assert told.code == 1
+    assert "this machine has no key for the database" in told.err
+    assert not (tmp_path / ".config/memory-mesh/keys").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("postgresql://mesh@localhost/x?hots=y", "cannot be read"),
+        ("postgresql://mesh:s3 cret@localhost/x", "cannot be read"),
+        ("postgresql:/mesh@localhost/x", "two slashes"),
+        ("postgresql://mesh@localhost", "must name a database"),
+    ],
+)
+def test_a_wrong_address_is_named_for_what_it_is(address: str, said: str, tmp_path: Path) -> None:
+    told = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": "ab" * 32})(
+        "--store", address, "list"
+    )
+    assert told.code == 1
+    assert said in told.err
+    assert "s3 cret" not in told.err
+
+
+def test_a_key_that_is_none_is_named_by_its_variable(database: str, tmp_path: Path) -> None:
+    told = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": "abc"})("--store", database, "list")
+    assert told.code == 1
+    assert "MEMORY_MESH_KEY gives no key" in told.err

@@ -53,7 +53,10 @@ DROPPED_AT_ONCE = 5_000  # vectors that one transaction deletes
 SKILLS_AT_ONCE = 64
 READ_RECORDS = 20  # records of searches that are read for each query that is asked for
 ATTEMPTS = 50  # after which a switch gives up: others write faster than it embeds
-_NONE_BESIDE = "no other model is being made; begin with: memory-mesh reembed start"
+_NONE_BESIDE = (
+    "no other model is being made; begin by naming one: memory-mesh reembed start --model NAME, "
+    "--model-dir FOLDER or --embedder NAME"
+)
 Between = Callable[[], None]
 Progress = Callable[[int], None]
 

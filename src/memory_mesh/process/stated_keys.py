@@ -11,9 +11,9 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput, WrongKey
+from memory_mesh.errors import InvalidInput, StoreError, WrongKey
 from memory_mesh.process import key_record
-from memory_mesh.process.keys import Key, KeyFile
+from memory_mesh.process.keys import IDENTITY, Key, KeyFile
 
 FILE, VALUE, COMMAND = "MEMORY_MESH_KEY_FILE", "MEMORY_MESH_KEY", "MEMORY_MESH_KEY_COMMAND"
 _SECONDS = 30.0  # that a command may take
@@ -43,6 +43,15 @@ class StatedKeys(KeyFile):
             return [f"{bare[:8]} {bare} stated"]
         return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
+    def _all_parsed(self, lines: Sequence[str]) -> list[Key]:
+        try:
+            return super()._all_parsed(lines)
+        except StoreError:
+            raise WrongKey(
+                f"{self._variable} gives no key: it must be 64 hexadecimal digits, or the lines of "
+                "a key file"
+            ) from None
+
     def _text(self) -> str:
         if self._variable == VALUE:
             return self._value
@@ -63,6 +72,18 @@ def stated_keys(environment: Mapping[str, str]) -> StatedKeys | None:
         if value := environment.get(variable):
             return StatedKeys(variable, value)
     return None
+
+
+def need_key(folder: Path, environment: Mapping[str, str]) -> None:
+    """Raises WrongKey where neither the environment nor this machine has a key of a database.
+
+    `folder` is that of this machine for the database. Only who sets a database up makes a key.
+    """
+    if stated_keys(environment) is None and not (folder / IDENTITY).is_file():
+        raise WrongKey(
+            f"this machine has no key for the database. State it with {FILE}, {VALUE} or {COMMAND};"
+            " or, if the database is new, set it up here: memory-mesh --store URL setup-server"
+        )
 
 
 def _printed(command: str) -> str:

@@ -10,6 +10,7 @@ from memory_mesh.errors import InvalidInput
 SERVERS = "servers"  # a folder that holds one of this machine for each database that is used
 _SQLITE = "sqlite://"
 _POSTGRES = ("postgresql://", "postgres://")
+_MEANT = ("postgresql:/", "postgres:/", "sqlite:/")  # where a slash is missing
 _SHOWN = 4  # bytes of the digest in the name of a folder
 
 
@@ -30,6 +31,10 @@ def folder_in(store: str) -> str | None:
                 "system"
             )
         return rest[1:]
+    if store.startswith(_MEANT) and "://" not in store:
+        raise InvalidInput(
+            "must be written with two slashes: postgresql://USER@HOST/DATABASE, sqlite:///FOLDER"
+        )
     if "://" in store:
         kind = store.partition("://")[0]
         raise InvalidInput(

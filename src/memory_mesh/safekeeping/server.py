@@ -23,6 +23,7 @@ from memory_mesh.model.safekeeping import DeletedNamespace, Exported, Imported
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process.extras import need
 from memory_mesh.process.keys import KeyFile
+from memory_mesh.process.stated_keys import need_key
 from memory_mesh.safekeeping.archive import (
     Progress,
     import_archive,
@@ -31,7 +32,6 @@ from memory_mesh.safekeeping.archive import (
     write_archive,
 )
 from memory_mesh.safekeeping.archive_file import reading
-from memory_mesh.safekeeping.key_lines import key_ids
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def export_from_server(
                 f"the namespace {shown_namespace(config.namespace)} is damaged, and an archive of "
                 f"it could not be imported: {listed(found)}. Restore a backup of the database"
             )
-        return write_archive(dump, key_ids(config.db_dir), target, with_vectors, progress)
+        return write_archive(dump, _key_ids(config), target, with_vectors, progress)
 
 
 def import_to_server(
@@ -126,7 +126,7 @@ def import_to_server(
             found = copying.flaws(db, Checkpoint(name, mark.position, mark.hash))
             if found:
                 raise StoreError(f"the copy is not whole: {listed(found)}. Nothing was imported")
-    told = remarks(key_ids(config.db_dir), manifest, mark)
+    told = remarks(_key_ids(config), manifest, mark)
     return replace(done, remarks=tuple(told))
 
 
@@ -154,9 +154,10 @@ def delete_from_server(config: Config) -> DeletedNamespace:
 def queue_of(config: Config) -> "JobQueue":
     """The queue of the database, which the caller closes."""
     url = _address(config)
+    from memory_mesh.engines.ledgers.postgres.route import Route
     from memory_mesh.engines.queues.queue import JobQueue
 
-    return JobQueue(url)
+    return JobQueue(Route.of(url).url)
 
 
 @contextmanager
@@ -165,6 +166,7 @@ def _opened(config: Config) -> "Iterator[Transactions]":
     from memory_mesh.engines.ledgers.postgres.setup import opening_key
     from memory_mesh.engines.ledgers.postgres.transactions import Transactions
 
+    need_key(config.db_dir, os.environ)
     key = opening_key(KeyFile.of(config.db_dir, os.environ).keys()[0].secret)
     database = Transactions(url, key, config.lock_wait_seconds)
     try:
@@ -173,11 +175,18 @@ def _opened(config: Config) -> "Iterator[Transactions]":
         database.close()
 
 
+def _key_ids(config: Config) -> list[str]:
+    return [key.id for key in KeyFile.of(config.db_dir, os.environ).keys()]  # noqa: SIM118
+
+
 def _address(config: Config) -> str:
     if config.store is None:
         raise InvalidInput("name the database: --store postgresql://USER@HOST/DATABASE")
     for module in ("psycopg", "psycopg_pool", "procrastinate"):
         need(module, extra="postgres", purpose="a store in PostgreSQL")
+    from memory_mesh.engines.ledgers.postgres.route import Route
+
+    Route.of(config.store)  # says what is wrong with it
     return config.store
 
 

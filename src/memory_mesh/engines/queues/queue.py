@@ -22,6 +22,7 @@ from memory_mesh.model.job import QueuedJob
 NAMESPACE = "namespace"  # the only argument of a job
 _MOST = 4  # connections of one process
 _NAMES = 1_000  # namespaces that are planned in one transaction
+_CONNECT_SECONDS = 10.0
 _STATES = {"todo": "waits", "doing": "runs", "failed": "failed"}
 _LISTED = """
 SELECT j.id, j.task_name, j.lock, j.status::text, j.attempts, j.scheduled_at,
@@ -49,7 +50,12 @@ class JobQueue:
 
     def __init__(self, url: str) -> None:
         self._pool = ConnectionPool(
-            conninfo(url), min_size=0, max_size=_MOST, open=False, kwargs={"autocommit": True}
+            conninfo(url),
+            min_size=0,
+            max_size=_MOST,
+            open=False,
+            timeout=_CONNECT_SECONDS,
+            kwargs={"autocommit": True},
         )
         self._manager = JobManager(SyncPsycopgConnector())  # every call is given a connection
 

@@ -25,7 +25,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.pq.abc import PGconn
 from psycopg.rows import RowFactory, tuple_row
 
-from memory_mesh.errors import Closed, NotAfterFork, StoreIsAway, StoreIsBusy
+from memory_mesh.errors import Closed, NotAfterFork, StoreError, StoreIsAway, StoreIsBusy
 from memory_mesh.process import forks, waits
 
 ANSWER_SECONDS = 60.0  # that a statement may take, where nothing else is said
@@ -51,6 +51,11 @@ _FULL = (
 _AWAY = (
     "PostgreSQL cannot be reached ({}). Nothing was stored. Look whether the server runs at the "
     "address of the store, then retry"
+)
+_REFUSALS = ("does not exist", "authentication failed", "no pg_hba.conf entry")
+_REFUSED = (
+    "PostgreSQL refused the connection ({}). Check the user, the password and the database in the "
+    "address of the store"
 )
 T = TypeVar("T")
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # callers are told by errors
@@ -186,6 +191,8 @@ class Pool:
             away = isinstance(error, psycopg.Error) and (raw is None or raw.closed)
             if raw is not None:
                 raw.close()
+            if away and any(word in str(error) for word in _REFUSALS):
+                raise StoreError(_REFUSED.format(error)) from error
             if away:
                 raise StoreIsAway(_AWAY.format(error)) from error
             raise

@@ -4,6 +4,8 @@ Processes that use the store need no right to do this. Each migration runs once,
 transaction, in the order of its number; processes of the release before it go on meanwhile.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -11,7 +13,7 @@ from psycopg import sql
 
 from memory_mesh.engines.ledgers.postgres.logins import bypassing, refusal
 from memory_mesh.engines.ledgers.postgres.route import Route
-from memory_mesh.errors import InvalidInput, NotFound, StoreIsNewer
+from memory_mesh.errors import InvalidInput, NotAllowed, NotFound, StoreIsNewer
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.process.digests import keyed_digest
 
@@ -55,9 +57,12 @@ def set_up(
         )
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
-        _need_vectors(db)
-        if db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)).fetchone() is None:
-            db.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(ROLE)))
+        with _told_to_superuser(db):
+            _need_vectors(db)
+            if db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)).fetchone() is None:
+                db.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(ROLE)))
+            if login is not None:
+                _let_in(db, login)
         db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA)))
         db.execute(f"SET search_path = {SCHEMA}, public")
         db.execute(
@@ -68,7 +73,7 @@ def set_up(
         _keep(db, opening_key(secret))
         _close_public(db)
         if login is not None:
-            _let_in(db, login)
+            _refuse_strong(db, login)
     return SetUp(ran, newest())
 
 
@@ -113,9 +118,27 @@ def _let_in(db: psycopg.Connection, login: str) -> None:
         raise NotFound(
             f"there is no role {login}; make it first: CREATE ROLE {login} LOGIN PASSWORD '…'"
         )
+    _refuse_strong(db, login)
+    db.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(ROLE), sql.Identifier(login)))
+
+
+def _refuse_strong(db: psycopg.Connection, login: str) -> None:
     if passes_by := bypassing(db, login):
         raise InvalidInput(refusal(login, passes_by))
-    db.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(ROLE), sql.Identifier(login)))
+
+
+@contextmanager
+def _told_to_superuser(db: psycopg.Connection) -> Iterator[None]:
+    """Says what a superuser must do once for an owner who may not do it."""
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise NotAllowed(
+            f"{db.info.user} may not do all of it, and no table was made. Let a superuser run this "
+            "once in the database, then run the same command again: CREATE EXTENSION IF NOT "
+            f"EXISTS vector SCHEMA public; CREATE ROLE {ROLE} NOLOGIN (unless it is there); GRANT "
+            f"{ROLE} TO {db.info.user} WITH ADMIN OPTION"
+        ) from error
 
 
 def _close_public(db: psycopg.Connection) -> None:
