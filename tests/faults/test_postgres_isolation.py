@@ -108,7 +108,7 @@ def test_every_table_and_partition_has_the_policy(world):
         "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'memory_mesh'::regnamespace "
         "AND c.relkind IN ('p', 'r') AND NOT (c.relrowsecurity AND (c.relforcerowsecurity "
         "AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid) "
-        "OR c.relname IN ('namespace', 'secret', 'migration', 'erased')))"
+        "OR c.relname IN ('namespace', 'secret', 'migration', 'erased', 'due')))"
     ).fetchall()
     assert bare == []
     usable = world.admin.execute(
@@ -281,12 +281,15 @@ def test_the_owner_of_the_tables_and_members_of_it_are_refused(postgres, world):
     ("url", "route"),
     [
         ("postgresql://a@b/c", Route("postgresql://a@b/c", pooled=False)),
-        ("postgresql://a@b/c?x=1", Route("postgresql://a@b/c?x=1", pooled=False)),
+        (
+            "postgresql://a@b/c?sslmode=prefer",
+            Route("postgresql://a@b/c?sslmode=prefer", pooled=False),
+        ),
         ("postgresql:///c?pooler=none", Route("postgresql:///c", pooled=False)),
         ("postgresql:///c?pooler=transaction", Route("postgresql:///c", pooled=True)),
         (
-            "postgresql:///c?x=1&pooler=transaction&y=%2F",
-            Route("postgresql:///c?x=1&y=%2F", pooled=True),
+            "postgresql:///c?sslmode=prefer&pooler=transaction&host=%2Ftmp",
+            Route("postgresql:///c?sslmode=prefer&host=%2Ftmp", pooled=True),
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """Many processes and threads share the namespaces of a database."""
 
+import logging
 import threading
 import time
 from contextlib import closing
@@ -90,8 +91,9 @@ def test_more_threads_than_connections_wait_for_room_and_then_give_up(database):
 
 
 def test_records_that_wait_are_written_at_close_and_dropped_when_the_lock_is_held(
-    database, held, caplog
+    database, held, caplog, monkeypatch
 ):
+    monkeypatch.setattr(logging.getLogger("memory_mesh"), "propagate", True)
     ledger = world.open_ledger(database)
     ledger.note("shared", world.recall(1))
     begun = time.monotonic()

@@ -17,7 +17,7 @@ import pytest
 from procrastinate.schema import SchemaManager
 
 from memory_mesh import worker
-from memory_mesh.engines.ledgers.postgres.setup import ROLE
+from memory_mesh.engines.ledgers.postgres.setup import ROLE, all_namespaces
 from memory_mesh.engines.queues import setup as queue_setup
 from memory_mesh.engines.queues.queue import JobQueue
 from memory_mesh.engines.queues.running import ATTEMPTS, JobWorker, Pace, Tell
@@ -205,7 +205,7 @@ def test_two_workers_never_work_on_one_namespace_at_once(database: str) -> None:
         active[namespace] -= 1
 
     jobs = dict.fromkeys(("a", "b", "c"), work)
-    with closing(JobQueue(database)) as queue:
+    with closing(JobQueue(database, all_namespaces(SECRET))) as queue:
         for name in ("one", "two"):
             assert queue.defer(list(jobs), name) == ["a", "b", "c"]
             assert queue.defer(["a"], name) == []  # it waits already
@@ -301,7 +301,7 @@ def test_planning_reads_what_changed_and_not_all(database: str, postgres: Server
     with (
         _owner(postgres, database) as db,
         MemoryMesh(database, embedder="none") as mesh,
-        closing(JobQueue(database)) as queue,
+        closing(JobQueue(database, all_namespaces(SECRET))) as queue,
     ):
         costs = list[int]()
         for count in (200, 20_000):
@@ -325,11 +325,11 @@ def test_planning_reads_what_changed_and_not_all(database: str, postgres: Server
 
 def _blocks_read(db: psycopg.Connection) -> int:
     """Blocks that a look at the list touches, once the statement and the catalog are known."""
-    look = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT memory_mesh.take_due(1000)"
+    look = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT memory_mesh.take_due(%s, 1000)"
     touched = 0
     for _ in range(2):
         with db.transaction(force_rollback=True):
-            (found,) = db.execute(look).fetchone() or ([],)
+            (found,) = db.execute(look, (all_namespaces(SECRET),)).fetchone() or ([],)
             plan = found[0]["Plan"]
             touched = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
     return int(touched)
@@ -341,7 +341,7 @@ def test_an_older_queue_is_brought_up_to_date_once(postgres: Server) -> None:
     older = [path for path in files if path.name < "03.03"]
     with psycopg.connect(queue_setup.conninfo(postgres.url(name)), autocommit=True) as db:
         db.execute(f"DROP SCHEMA {queue_setup.SCHEMA} CASCADE")
-        with closing(JobQueue(postgres.url(name))) as queue:
+        with closing(JobQueue(postgres.url(name), all_namespaces(SECRET))) as queue:
             for call in (
                 lambda: queue.defer(["retention"], "default"),
                 JobWorker(postgres.url(name), queue, {}, Pace()).run,
@@ -357,7 +357,7 @@ def test_an_older_queue_is_brought_up_to_date_once(postgres: Server) -> None:
             queue_setup.set_up(postgres.url(name), ROLE)
             ran = [row[0] for row in db.execute("SELECT name FROM migrated ORDER BY name")]
             assert ran == [path.name for path in files[len(older) - 1 :]]
-    with closing(JobQueue(postgres.url(name))) as queue:
+    with closing(JobQueue(postgres.url(name), all_namespaces(SECRET))) as queue:
         assert queue.defer(["retention"], "default") == ["retention"]
 
 

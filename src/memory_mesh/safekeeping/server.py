@@ -155,9 +155,12 @@ def queue_of(config: Config) -> "JobQueue":
     """The queue of the database, which the caller closes."""
     url = _address(config)
     from memory_mesh.engines.ledgers.postgres.route import Route
+    from memory_mesh.engines.ledgers.postgres.setup import all_namespaces
     from memory_mesh.engines.queues.queue import JobQueue
 
-    return JobQueue(Route.of(url).url)
+    need_key(config.db_dir, os.environ)
+    secret = KeyFile.of(config.db_dir, os.environ).keys()[0].secret
+    return JobQueue(Route.of(url).url, all_namespaces(secret))
 
 
 @contextmanager

@@ -48,7 +48,9 @@ WHERE id IN (
 class JobQueue:
     """The jobs of one database; safe in threads."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, capability: bytes) -> None:
+        """Keep the address, and what shows that this process may list every namespace."""
+        self._capability = capability
         self._pool = ConnectionPool(
             conninfo(url),
             min_size=0,
@@ -72,7 +74,8 @@ class JobQueue:
         planned = 0
         while True:
             with self._connected() as db, db.transaction():
-                found = db.execute("SELECT memory_mesh.take_due(%s)", (_NAMES,)).fetchall()
+                values = (self._capability, _NAMES)
+                found = db.execute("SELECT memory_mesh.take_due(%s, %s)", values).fetchall()
                 planned += len(self._defer(db, [(job, name) for (name,) in found for job in jobs]))
             if len(found) < _NAMES:
                 return planned

@@ -22,6 +22,7 @@ PARTITIONS = 4  # of each table, so that a namespace can be moved with one of th
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _LOCK = 0x6D656D6D657368  # one set-up at a time
 _BLOCK, _INNER, _OUTER = 64, 0x36, 0x5C  # of a keyed digest
+_ALL = b"all namespaces"
 _OPENING = b"opens the namespaces of a database"
 
 
@@ -36,6 +37,11 @@ class SetUp:
 def opening_key(secret: bytes) -> bytes:
     """The key that opens namespaces, made of the secret that placeholders are made with."""
     return keyed_digest(secret, _OPENING)
+
+
+def all_namespaces(secret: bytes) -> bytes:
+    """What shows that a process may list every namespace."""
+    return keyed_digest(opening_key(secret), _ALL)
 
 
 def newest() -> int:

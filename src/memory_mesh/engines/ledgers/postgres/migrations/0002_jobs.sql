@@ -25,20 +25,27 @@ CREATE TRIGGER note_due AFTER UPDATE OF seq ON store
 
 -- Names whose time has come, at most so many. The next look is as far away as the last change, since
 -- time alone can make work: six hours at least, thirty days at most.
-CREATE FUNCTION take_due(most bigint) RETURNS SETOF text
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION take_due(capability bytea, most bigint) RETURNS SETOF text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+    PERFORM memory_mesh.must_open(
+        'all namespaces', capability, 'the capability is not that of all namespaces');
+    RETURN QUERY
     WITH taken AS (
-        SELECT ns FROM memory_mesh.due WHERE at <= now()
-        ORDER BY at LIMIT most FOR UPDATE SKIP LOCKED
+        SELECT t.ns FROM memory_mesh.due t WHERE t.at <= now()
+        ORDER BY t.at LIMIT most FOR UPDATE SKIP LOCKED
     ), moved AS (
         UPDATE memory_mesh.due d
         SET at = now() + greatest(interval '6 hours', least(interval '30 days', now() - d.changed))
         FROM taken WHERE d.ns = taken.ns
         RETURNING d.ns
     )
-    SELECT n.name FROM moved JOIN memory_mesh.namespace n ON n.ns = moved.ns
+    SELECT n.name FROM moved JOIN memory_mesh.namespace n ON n.ns = moved.ns;
+END
 $$;
+
+ALTER TABLE due ENABLE ROW LEVEL SECURITY; -- read by the functions above and by nobody else
 
 INSERT INTO due (ns, changed, at) SELECT ns, now(), now() FROM namespace;
 
