@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_mesh.engines.ledgers.sqlite import exact_scan
+from memory_mesh.engines.ledgers.sql import exact_scan
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.sync import MemoryMesh
 

@@ -14,6 +14,8 @@ from memory_mesh.process.agent_shell import agent_variables
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 
+pytest_plugins = ["tests.postgres"]
+
 # A gate that fails by chance teaches to run it again: there, examples are the same every time.
 settings.register_profile(  # a busy machine is no failure
     "gate", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]

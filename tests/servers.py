@@ -56,7 +56,7 @@ def serve(answer: Callable[[Request], Reply]) -> Iterator[Server]:
             requests.append(request)
             self._send(answer(request))
 
-        do_POST = do_GET  # noqa: N815  # the name that http.server wants
+        do_POST = do_DELETE = do_GET  # noqa: N815  # the names that http.server wants
 
         def _send(self, reply: Reply) -> None:
             time.sleep(reply.wait)
@@ -66,7 +66,7 @@ def serve(answer: Callable[[Request], Reply]) -> Iterator[Server]:
             if "Content-Length" not in reply.headers:
                 self.send_header("Content-Length", str(len(reply.body) + reply.missing))
             self.end_headers()
-            for start in range(0, len(reply.body), 1 if reply.drip else len(reply.body)):
+            for start in range(0, len(reply.body), 1 if reply.drip else len(reply.body) or 1):
                 self.wfile.write(reply.body[start : start + 1] if reply.drip else reply.body)
                 time.sleep(reply.drip)
             self.close_connection = True

@@ -63,6 +63,7 @@ VERBS = (
     "system_memory",
     "jobs",
     "projects",
+    "reembedding",
 )
 MESH = Face(
     "MemoryMesh",

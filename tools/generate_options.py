@@ -140,6 +140,9 @@ def option_sets() -> dict[str, dict[str, str]]:
     details = {name: kind for name, (kind, _) in drafts.DETAILS.items()}
     return {
         "settings": {name: f"{kind} = None" for name, kind in settings.items()},
+        "other settings": {  # where the store is the first argument
+            name: f"{kind} = None" for name, kind in settings.items() if name != "store"
+        },
         "details": {
             name: f"{kind.removesuffix(' | None')} | None = None" for name, kind in details.items()
         },
@@ -204,7 +207,7 @@ def _of_face(owner: str) -> Mapping[str, str]:
 
 def _descriptions(name: str) -> Mapping[str, str]:
     """What each option of a shared set is; of a setting also its default, where it has one."""
-    if name != "settings":
+    if "settings" not in name:
         return {name: about for name, (_, about) in drafts.DETAILS.items()}
     defaults = config.Config()
     return {

@@ -27,6 +27,7 @@ HANDING_OVER = (*REDACTING, "store.py", "view.py")
 LEDGERS = "engines/ledgers/"
 SPEAKING_SQL = (
     LEDGERS,
+    "engines/queues/",
     "compat/lane/file.py",
     "evaluation/vector_cache.py",
     "mirror/marks.py",

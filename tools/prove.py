@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,6 +52,7 @@ from tests.faults import (  # noqa: E402  # the suites are found from the root
     patterns,
     planting,
     poisoning,
+    postgres_suites,
     race,
     retaining,
     rolling,
@@ -295,6 +297,12 @@ def _round_trip(folder: Path, seed: int, progress: Progress) -> Report:
     return round_trip.round_trip(folder, queries=500, seed=seed, progress=progress)
 
 
+def _isolation(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import postgres_isolation  # psycopg brings threads, as numpy does
+
+    return postgres_isolation.isolation(folder, attacks=10_000, seed=seed, progress=progress)
+
+
 def _rolling(folder: Path, _seed: int, progress: Progress) -> Report:
     report = rolling.killed_at_every_step(folder / "kills", progress=progress)
     return _joined(
@@ -336,6 +344,25 @@ def _mapped_vectors(folder: Path, seed: int, progress: Progress) -> Report:
     return _joined(report, **parts)
 
 
+def _reembedding(folder: Path, seed: int, progress: Progress) -> Report:
+    from tests.faults import reembedding  # numpy brings threads, which the others fork without
+    from tests.postgres import APP, SECRET, Server
+
+    os.environ["MEMORY_MESH_KEY"] = SECRET.hex()
+    run = partial(
+        reembedding.killed, memories=20_000, kills=3, batches=(100, 200), seed=seed,
+        progress=progress,
+    )  # fmt: skip
+    report = run(str(folder / "store"))
+    server = Server(safe=True)
+    try:
+        url = server.url(server.database(), APP)
+        found = run(url)
+    finally:
+        server.stop()
+    return _joined(report, postgres=found)
+
+
 SUITES: dict[str, Suite] = {
     "crash-one-writer": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=1, seed=seed, progress=progress
@@ -343,6 +370,10 @@ SUITES: dict[str, Suite] = {
     "crash-three-writers": lambda folder, seed, progress: crash.crash_random(
         folder, kills=100, writers=3, seed=seed, progress=progress
     ),
+    "postgres-crash": postgres_suites.crash,
+    "postgres-race": postgres_suites.race,
+    "postgres-proxy": postgres_suites.proxy,
+    "postgres-tamper": postgres_suites.tamper,
     "claude-code": _claude_code,
     "contradicting": _contradicting,
     "leaking": _leaking,
@@ -395,11 +426,13 @@ SUITES: dict[str, Suite] = {
     "backups": _backups,
     "keeping-kills": _keeping_kills,
     "round-trip": _round_trip,
+    "re-embed": _reembedding,
     "fork": _fork,
     "as-of": lambda _folder, seed, _progress: machine.as_of(examples=1_000, seed_=seed),
     "audit": _audit,
     "audit-speed": lambda folder, _seed, _progress: tamper.verify_many(folder, blocks=100_000),
     "namespaces": _namespaces,
+    "isolation": _isolation,
     "users": lambda folder, seed, progress: users.kept_apart(
         folder, statements=500, seed=seed, progress=progress
     ),

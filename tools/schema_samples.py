@@ -154,6 +154,7 @@ def _look_after(recorder: Recorder) -> None:
         run("links", memory["id"])
     run("reflect", "--topic", "deploys")
     run("models", "list")
+    run("reembed", "status")
     run("config")
     run("stats")
     run("verify")

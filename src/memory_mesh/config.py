@@ -40,6 +40,9 @@ NO_AGENT = "YAMO_AGENT"  # the agent of a mesh that was given none
 class Config:
     """Every setting, including the options of RFC-0011 §4.2."""
 
+    store: str | None = field(
+        default=None, repr=False
+    )  # only of a database: it may hold a password
     db_dir: Path = Path()
     namespace: str = "default"
     agent_id: str = NO_AGENT
@@ -138,7 +141,38 @@ def load(
                 key = WRITTEN.get(name, name) if origin.startswith("file ") else name
                 raise InvalidInput(f"{origins[name]}, {key}: {error}") from None
             config = replace(config, **fitted)
-    return _with_provider_key(replace(config, origins=origins), environment)
+    config = _placed(replace(config, origins=origins), layers, environment)
+    return _with_provider_key(config, environment)
+
+
+def _placed(
+    config: Config,
+    layers: Sequence[tuple[str, Mapping[str, object]]],
+    environment: Mapping[str, str],
+) -> Config:
+    """Decides between a folder and a store that was named otherwise: the nearer layer counts.
+
+    Files of this machine that belong to a database are kept in a folder of their own.
+    """
+    if config.store is None:
+        return config
+    from memory_mesh.process import store_urls
+
+    named = max(place for place, (_, values) in enumerate(layers) if "store" in values)
+    folder = max(place for place, (_, values) in enumerate(layers) if "db_dir" in values)
+    origins = dict(config.origins)
+    if named < folder:
+        del origins["store"]
+        return replace(config, store=None, origins=origins)
+    if store_urls.is_server(config.store):
+        return replace(
+            config, db_dir=config.db_dir / store_urls.SERVERS / store_urls.local_name(config.store)
+        )
+    if named == folder:
+        raise InvalidInput("store and db_dir name two folders: give one of them")
+    path = expanded(store_urls.folder_in(config.store) or "", environment)
+    origins["db_dir"] = origins.pop("store")
+    return replace(config, store=None, db_dir=path, origins=origins)
 
 
 def _meant(name: str, known: Collection[str]) -> str:
@@ -241,6 +275,7 @@ def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
         mark = ", " if CHOICES[name][2:] else " or "
         raise InvalidInput(f"must be one of {mark.join(CHOICES[name])}, not {value!r}")
     readers: dict[str, Callable[[object], object]] = {
+        "store": _store,
         "skill_directories": _paths,
         "privacy_rules": _rules,
         "privacy_kinds": _kinds,
@@ -263,6 +298,19 @@ def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
     if expected is not type(None) and not isinstance(value, expected):
         raise InvalidInput(f"must be {_KINDS[expected]}, not {shown(value)}")
     return check_plain_namespace(value) if name == "namespace" else value
+
+
+def _store(value: object) -> str:
+    from memory_mesh.process.store_urls import folder_in, is_server, local_name
+
+    text = str(value)
+    if not isinstance(value, str | Path) or not text:
+        raise InvalidInput(f"must be a folder or an address, not {shown(value)}")
+    if is_server(text):
+        local_name(text)
+    else:
+        folder_in(text)
+    return text
 
 
 def _paths(value: object) -> tuple[str, ...]:

@@ -59,6 +59,7 @@ class MemoryContextManager:
         *,
         mesh: MemoryMesh | None = None,
         # begin generated options (settings)
+        store: str | PathLike[str] | None = None,
         db_dir: str | PathLike[str] | None = None,
         namespace: str | None = None,
         agent_id: str | None = None,
@@ -128,6 +129,7 @@ class MemoryContextManager:
 
         Options:
             mesh: the mesh to use; the settings below are for a mesh of our own.
+            store: the store: a folder, sqlite:///FOLDER or postgresql://USER@HOST/DATABASE.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
             agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').

@@ -23,6 +23,8 @@
     ├── StoreError              the store cannot be used
     │   ├── StoreIsNewer        written by a newer memory-mesh
     │   ├── StoreIsBusy         another process held the lock for too long
+    │   ├── StoreIsAway         the database server cannot be reached, or did not answer in time
+    │   ├── MayBeStored         the connection ended during a write: stored whole or not at all
     │   ├── StoreIsFull         the disk refused the write
     │   ├── WrongKey            the key that the store was written with is not here
     │   ├── UnsafeFolder        the folder is on a network file system
@@ -184,6 +186,14 @@ class StoreIsBusy(StoreError):
         )
         error.pid, error.since = pid, since
         return error
+
+
+class StoreIsAway(StoreError):
+    """The database server cannot be reached. Nothing was stored. Look whether it runs; retry."""
+
+
+class MayBeStored(StoreError):
+    """The connection ended during a write, which may be stored. Look before you write it again."""
 
 
 class StoreIsFull(StoreError):

@@ -4,6 +4,7 @@ config.py reads them; `tools/generate_options.py` writes the public signatures f
 """
 
 ENVIRONMENT = {
+    "store": "MEMORY_MESH_STORE",
     "db_dir": "MEMORY_MESH_DIR",
     "namespace": "MEMORY_MESH_NAMESPACE",
     "agent_id": "MEMORY_MESH_AGENT",
@@ -79,6 +80,10 @@ WRITTEN = {  # in the file
     "injection": "[injection.AGENT]",
 }
 SETTINGS = {  # type and description of each setting (tools/generate_options.py)
+    "store": (
+        "str | PathLike[str] | None",
+        "the store: a folder, sqlite:///FOLDER or postgresql://USER@HOST/DATABASE",
+    ),
     "db_dir": (
         "str | PathLike[str] | None",
         "the folder of the store; by default the data folder of the platform",
@@ -204,6 +209,9 @@ NO_OPTION = {  # settings that the library has no use for: of hooks and MCP
 VARIABLES = {  # read from the environment alone, and what each does
     "MEMORY_MESH_CONFIG": "the configuration file to read",
     "MEMORY_MESH_KEY_DIR": "the folder of the keys, outside of the store",
+    "MEMORY_MESH_KEY_FILE": "the key file of a PostgreSQL store",
+    "MEMORY_MESH_KEY": "the key of a PostgreSQL store itself",
+    "MEMORY_MESH_KEY_COMMAND": "a command that prints the key of a PostgreSQL store",
     "MEMORY_MESH_LOG": "log records on standard error: info or debug",
     "MEMORY_MESH_DEBUG": "1 prints where a command crashed",
     "MEMORY_MESH_HOOK_BUDGET_MS": "milliseconds that a hook may take of a prompt",

@@ -30,6 +30,7 @@ from memory_mesh.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from memory_mesh.model.project import Project
     from memory_mesh.process.project import Repository
+    from memory_mesh.store_models import StoreModels
 
 CLOSING_SECONDS = 0.2  # `close` feeds the sinks for at most this long
 KEPT_REDACTORS = 64  # namespaces whose redactor is kept in memory
@@ -114,13 +115,7 @@ class OpenStore:
         self._temporary: weakref.finalize[[Path, int], OpenStore] | None = None
         self.folder: Path = config.db_dir if config.enable_memory else self._temporary_folder()
         self._keys = StoreKeys(self.folder, environment)
-        self.ledger: Ledger = SqliteLedger(
-            self.folder,
-            clock,
-            allow_network=config.allow_network_folder,
-            recall_days=config.recall_days,
-            lock_wait=config.lock_wait_seconds,
-        )
+        self.ledger: Ledger = self._ledger()
         self.ids: MonotonicIds = MonotonicIds(clock)
         self.cache: SearchCache = SearchCache()
         self.pattern_vectors: dict[tuple[str, str], bytes] = {}
@@ -134,9 +129,37 @@ class OpenStore:
         self._llm = llm
         self._custom_reranker = reranker
         self._reranker: Reranker | None = None
+        self._models: StoreModels | None = None
         self._choosing = threading.Lock()
         forks.protect(self.cache)
         forks.protect(self)
+
+    def _ledger(self) -> Ledger:
+        """The ledger in the folder, or in the database that the settings name."""
+        config = self._config
+        if config.store is not None and config.enable_memory:
+            from memory_mesh.process.extras import need
+
+            need("psycopg", extra="postgres", purpose="a store in PostgreSQL")
+            from memory_mesh.process.stated_keys import need_key
+
+            need_key(self.folder, os.environ if self._environment is None else self._environment)
+            from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
+
+            return PostgresLedger(
+                config.store,
+                self.clock,
+                secret=self._keys.ring.keys()[0].secret,
+                recall_days=config.recall_days,
+                lock_wait=config.lock_wait_seconds,
+            )
+        return SqliteLedger(
+            self.folder,
+            self.clock,
+            allow_network=config.allow_network_folder,
+            recall_days=config.recall_days,
+            lock_wait=config.lock_wait_seconds,
+        )
 
     def redactor(self, namespace: str, *, of_traces: bool = False) -> Redactor | None:
         """The redactor of a namespace: its placeholders are its own; None if redaction is off.
@@ -194,6 +217,19 @@ class OpenStore:
                 self._embedder_chosen = True
             return self._embedder
 
+    def embedder_for(self, namespace: str) -> Embedder | None:
+        """The embedder for a namespace: that of the model it states as in use, once it is known."""
+        return self.embedder() if self._models is None else self._models.of(namespace)
+
+    def models(self) -> "StoreModels":
+        """The embedding models that this process can open."""
+        with self._choosing:
+            if self._models is None:
+                from memory_mesh.store_models import StoreModels
+
+                self._models = StoreModels(self._config, self.clock, self.embedder)
+            return self._models
+
     def llm(self) -> LLM | None:
         """The given or configured language model; None unless a provider is named."""
         config = self._config
@@ -229,7 +265,9 @@ class OpenStore:
         return Guarded(reranker, self._config.reranker_timeout)
 
     def index(self) -> Index | None:
-        """The index of large stores, or None where its package is not installed."""
+        """The index of large stores; None in a database, or where its package is not installed."""
+        if self._config.store is not None:
+            return None
         with self._choosing:
             if self._index is None:
                 from memory_mesh.engines.indexes.lance.index import LanceIndex
@@ -269,7 +307,7 @@ class OpenStore:
         with ExitStack() as stack:
             if self._temporary is not None:
                 stack.callback(self._temporary)
-            for engine in (self._index, self._embedder, self.ledger):
+            for engine in (self._index, self._models, self._embedder, self.ledger):
                 if engine is not None:
                     stack.callback(engine.close)
 

@@ -31,6 +31,7 @@ from memory_mesh.verbs.lessons import LessonVerbs
 from memory_mesh.verbs.links import LinkVerbs
 from memory_mesh.verbs.memories import MemoryVerbs
 from memory_mesh.verbs.projects import ProjectVerbs
+from memory_mesh.verbs.reembedding import ReembedVerbs
 from memory_mesh.verbs.review import ReviewVerbs
 from memory_mesh.verbs.search import SearchVerbs
 from memory_mesh.verbs.skills import SkillVerbs
@@ -59,12 +60,14 @@ class MemoryMesh(
     TraceVerbs,
     SystemMemoryVerbs,
     ProjectVerbs,
+    ReembedVerbs,
 ):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 
     @known_options
     def __init__(
         self,
+        store: str | PathLike[str] | None = None,
         *,
         channel: Channel | str = Channel.LIBRARY,
         clock: Clock | None = None,
@@ -72,7 +75,7 @@ class MemoryMesh(
         custom_embedder: Embedder | None = None,
         custom_llm: LLM | None = None,
         custom_reranker: Reranker | None = None,
-        # begin generated options (settings)
+        # begin generated options (other settings)
         db_dir: str | PathLike[str] | None = None,
         namespace: str | None = None,
         agent_id: str | None = None,
@@ -139,6 +142,9 @@ class MemoryMesh(
         # end generated options
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
+
+        `store` is a folder, `sqlite:///FOLDER` or `postgresql://USER@HOST/DATABASE`; by default the
+        data folder of the platform.
 
         Options:
             channel: where texts come from; it limits how far they are trusted.
@@ -212,7 +218,7 @@ class MemoryMesh(
             span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         config = configuration.load(options_given(locals(), configuration.SETTINGS))
-        store = Store(
+        opened = Store(
             config,
             clock=clock,
             sinks=sinks,
@@ -220,7 +226,7 @@ class MemoryMesh(
             llm=custom_llm,
             reranker=custom_reranker,
         )
-        super().__init__(store, config, channel, owner=True)
+        super().__init__(opened, config, channel, owner=True)
 
     def view(
         self,
@@ -260,7 +266,7 @@ class MemoryMesh(
 
     @property
     def folder(self) -> Path:
-        """Where the store lies."""
+        """Where the store lies; of a database, the folder for its files on this machine."""
         return self._opened().folder
 
     def __enter__(self) -> Self:

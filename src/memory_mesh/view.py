@@ -34,6 +34,7 @@ from memory_mesh.typed import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from memory_mesh.model.filter import GivenFilter
+    from memory_mesh.model.reembedding import NamedModel
     from memory_mesh.model.trigger import InjectionRules
 
 Schemas = Mapping[str, PredicateSchema | Mapping[str, str]]
@@ -146,7 +147,7 @@ class View:
         config = self._config
         namespace, redactor = config.namespace, opened.redactor(config.namespace)
         traced = opened.redactor(namespace, of_traces=True)
-        embedder = opened.embedder() if self._meaning else None
+        embedder = opened.embedder_for(namespace) if self._meaning else None
         made_of = (opened, config, redactor, traced, embedder)
         if self._kept is not None and all(map(is_, made_of, self._kept[0])):
             return self._kept[1]
@@ -188,6 +189,7 @@ class View:
             pattern_vectors=opened.pattern_vectors,
             read_claims=config.read_claims,
             link_similar=config.link_similar,
+            models=_Models(opened),
         )
 
     def _register(self, opened: OpenStore, schemas: Schemas) -> None:
@@ -326,3 +328,18 @@ class View:
 
     def _redactor(self) -> Redactor | None:
         return self._opened().redactor(self._config.namespace)
+
+
+class _Models:
+    """Implements `flows.access.Models`; nothing is loaded before a namespace names a model."""
+
+    def __init__(self, opened: OpenStore) -> None:
+        self._opened = opened
+
+    def find(self, named: "NamedModel") -> Embedder | None:
+        """The model of a space; None where this process cannot open it."""
+        return self._opened.models().find(named)
+
+    def use(self, namespace: str, embedder: Embedder) -> None:
+        """Let later calls use it for a namespace."""
+        self._opened.models().use(namespace, embedder)

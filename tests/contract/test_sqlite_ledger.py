@@ -5,6 +5,7 @@ import pytest
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.ports import Clock
 from memory_mesh.testing import LedgerContract
+from memory_mesh.testing.body_contract import BodyContract
 from memory_mesh.testing.calling_contract import CallingContract
 from memory_mesh.testing.keyword_contract import KeywordContract
 from memory_mesh.testing.relations_contract import RelationsContract
@@ -12,9 +13,14 @@ from memory_mesh.testing.search_contract import SearchContract
 
 
 class TestSqliteLedger(
-    LedgerContract, RelationsContract, CallingContract, SearchContract, KeywordContract
+    LedgerContract,
+    RelationsContract,
+    CallingContract,
+    SearchContract,
+    KeywordContract,
+    BodyContract,
 ):
-    """The SQLite ledger keeps every promise of the five contracts."""
+    """The SQLite ledger keeps every promise of the six contracts."""
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:

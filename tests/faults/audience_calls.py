@@ -363,6 +363,7 @@ _WRITES = """
     unlink update update_many update_skill_reliability upkeep write_memory_log
     clear_cache close config folder for_user init view
     merge_project name_project project_at split_project
+    compare_models drop_model reembed reembed_state roll_back_model switch_model
 """.split()  # noqa: SIM905
 _GRAPH_WRITES = """
     add_to_episode close create_episode dispute evolve off on reinforce remove_from_episode

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memory_mesh.engines.ledgers.sql import packing
 from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.engines.ledgers.sqlite.keeping import packing
 from memory_mesh.engines.sinks.jsonl import JsonLinesSink
 from memory_mesh.model import Status
 from memory_mesh.model.learning import LessonContext

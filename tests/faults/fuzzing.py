@@ -49,7 +49,7 @@ from tests.faults.report import Progress, Report, Ticker, silent
 STEPS = 400  # calls of one round
 _CHECKED = 100  # calls between two looks at every namespace
 _LEFT = {"close", "init"}  # methods that end or begin a store
-_UNTRIED = {"models", "eval", "completion", "mcp", "daemon", "init", "doctor", "move"}
+_UNTRIED = {"models", "eval", "completion", "mcp", "daemon", "init", "doctor", "move", "worker"}
 # They need a network, a corpus or a shell, serve for ever, or change what is outside the store.
 _ID = re.compile(r"\b([a-z]+)(?:_[a-z]+)?[_-]\d{10,16}[_-][0-9a-f]{6}\b|\bexp_\d+\b")
 _PATHS = {"PATH", "FILE", "DIR", "FOLDER"}

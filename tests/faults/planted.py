@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite.keeping import packing
+from memory_mesh.engines.ledgers.sql import packing
 
 LETTERS = "qzvxjk"  # in every key, password and address
 DIGITS = "473519"  # every card begins with them

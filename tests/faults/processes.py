@@ -62,6 +62,10 @@ class Child(Generic[T]):
             self._reap(end)
         return report
 
+    def has_ended(self) -> bool:
+        """Whether it reported its result, or ended without one."""
+        return bool(select.select([self._reader], [], [], 0)[0])
+
     def result(self, limit: float = LIMIT_SECONDS) -> T:
         """The function's result; raises ChildFailed with the child's traceback."""
         report = self.join(limit)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_mesh.engines.indexes.lance.index import LanceIndex
-from memory_mesh.engines.ledgers.sqlite import lenses, vectors
+from memory_mesh.engines.ledgers.sql import lenses, vectors
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import nearest, upkeep

@@ -65,9 +65,11 @@ VARIANTS: Mapping[str, Sequence[Sequence[str]]] = {  # of commands that take an 
     "export-tables": (["OUT"],),
     "migrate-tables": (["EMPTY"],),
     "import-lane": (["LANE"],),
-    "jobs": (["list"], ["run", "--dry-run"], ["archive-project"]),
+    "jobs": (["list"], ["run", "--dry-run"], ["archive-project"], ["queue"], ["retry"]),
+    "worker": (["--once"],),
     "eval": (["list"], ["compare", "a.json", "b.json"], ["run", "no-suite"]),
     "models": (["list"], ["install", "EMPTY"]),
+    "reembed": (["status"], ["start"], ["compare"], ["drop"]),
     "completion": (["bash"],),
 }  # fmt: skip
 REASONS = {

@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite import exact_scan, file_scan, vector_file
+from memory_mesh.engines.ledgers.sql import exact_scan
+from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.flows import nearest as plan
 from memory_mesh.model import Embedding, Lens, Question, Space

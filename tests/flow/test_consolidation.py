@@ -8,7 +8,7 @@ from types import FrameType
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sql import rows
 from memory_mesh.errors import NotAllowed
 from memory_mesh.formats import learning_file
 from memory_mesh.model import Channel, Kind, Scope, SourceKind, Status, Tier

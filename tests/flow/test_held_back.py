@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.engines.ledgers.sql import sums
 from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Memory, Proposal, Scope, Skill, Status
 from memory_mesh.model.safekeeping import HELD_BACK, SalvagedNamespace

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite import exact_scan, file_scan, vector_file
+from memory_mesh.engines.ledgers.sql import exact_scan
+from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.flows.health import checkup
 from memory_mesh.model.stats import OUTGROWN

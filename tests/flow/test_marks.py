@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from memory_mesh import Scope
-from memory_mesh.engines.ledgers.sqlite import marks, schema
+from memory_mesh.engines.ledgers.sql import marks
+from memory_mesh.engines.ledgers.sqlite import schema
 from memory_mesh.safekeeping.repairing import repair
 from memory_mesh.sync import MemoryMesh
 from tests.stores import NAMES, unpacked

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite.lenses import predicate
-from memory_mesh.engines.ledgers.sqlite.rows import JOINED
+from memory_mesh.engines.ledgers.sql.lenses import predicate
+from memory_mesh.engines.ledgers.sql.rows import JOINED
 from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.mirror import Mirror
 from memory_mesh.model import Channel, Lens, Outcome, Scope, Status

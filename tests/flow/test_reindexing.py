@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from memory_mesh.conversation import MemoryContextManager
-from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.engines.ledgers.sql import sums
 from memory_mesh.errors import StoreIsNewer
 from memory_mesh.flows import upkeep
 from memory_mesh.flows.prepare import terms_of

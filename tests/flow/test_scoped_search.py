@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite import lenses, schema, visibility
+from memory_mesh.engines.ledgers.sql import lenses, visibility
+from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
+from memory_mesh.engines.ledgers.sqlite import schema
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import nearest, upkeep
 from memory_mesh.model import Body, Lens, Question, Scope, Space, SpaceState
@@ -176,13 +177,15 @@ def _steps(tmp_path, foreign):
         vector = np.random.default_rng(5).normal(size=32).astype("<f4").tobytes()
         question, lens = Question(SPACE, vector, 10), Lens(NOW + timedelta(hours=1), Scope("ours"))
         with ledger.read("default") as snapshot:
-            assert isinstance(snapshot, SqliteSnapshot)
+            assert isinstance(snapshot, SqlSnapshot)
+            db = snapshot._db
+            assert isinstance(db, sqlite3.Connection)
             steps = [0]
             nearest.nearest(snapshot, question, lens)
             snapshot._scan = None
-            snapshot._db.set_progress_handler(lambda: steps.append(0), 100)
+            db.set_progress_handler(lambda: steps.append(0), 100)
             found = nearest.nearest(snapshot, question, lens).found
-            snapshot._db.set_progress_handler(None, 0)
+            db.set_progress_handler(None, 0)
         expected = scoped_search.brute_force(ledger, question, lens)
         assert scoped_search.is_equal(expected, list(found))
         return len(steps)

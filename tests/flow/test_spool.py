@@ -7,7 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite import noted, spool
+from memory_mesh.engines.ledgers.sql import noted
+from memory_mesh.engines.ledgers.sqlite import spool
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.sync import MemoryMesh
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.engines.ledgers.sql import packing, sums
 from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.engines.ledgers.sqlite.keeping import packing, sums
 from memory_mesh.errors import MeshError, StoreIsDamaged
 from memory_mesh.sync import MemoryMesh
 from tests.stores import FOUND, NAMES, unpacked

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite import noted, spool
-from memory_mesh.engines.ledgers.sqlite.keeping import sums
-from memory_mesh.engines.ledgers.sqlite.verify import verify
+from memory_mesh.engines.ledgers.sql import noted, sums
+from memory_mesh.engines.ledgers.sql.verify import verify
+from memory_mesh.engines.ledgers.sqlite import spool
 from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.model import Channel, Memory
 from memory_mesh.safekeeping.archive import export_archive, import_archive

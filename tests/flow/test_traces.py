@@ -1,13 +1,14 @@
 """Traces: one execution, one memory, through the same gates as any other write."""
 
 import re
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from memory_mesh import flows
-from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
+from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
 from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows.access import Access
@@ -231,8 +232,9 @@ def test_a_page_of_traces_is_read_from_the_index_without_sorting(
     mesh.record_traces(Trace(f"Task {number}") for number in range(30))
     statements: list[str] = []
     with mesh._read() as snapshot:
-        assert isinstance(snapshot, SqliteSnapshot)
+        assert isinstance(snapshot, SqlSnapshot)
         db = snapshot._db
+        assert isinstance(db, sqlite3.Connection)
         grow(db)
         lens = replace(mesh._lens(None), where=Compare("label", Sign.EQUAL, "trace"))
         db.set_trace_callback(statements.append)

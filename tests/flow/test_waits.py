@@ -16,7 +16,7 @@ import pytest
 
 import memory_mesh
 from memory_mesh.config import load
-from memory_mesh.engines.ledgers.sqlite import noted
+from memory_mesh.engines.ledgers.sql import noted
 from memory_mesh.engines.ledgers.sqlite.ledger import CLOSING_SECONDS, SqliteLedger
 from memory_mesh.errors import Closed, InvalidInput, StoreIsBusy
 from memory_mesh.model import Commit, Wanted

@@ -17,6 +17,7 @@ from memory_mesh import config
 from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
 from memory_mesh.cli import parsing
 from memory_mesh.errors import InvalidInput
+from memory_mesh.process import stated_keys, store_urls
 from memory_mesh.process.keys import KEY_FOLDER, KeyFile
 from memory_mesh.settings import CHOICES, ENVIRONMENT
 from tests.surface.command import CommandLine
@@ -153,6 +154,9 @@ def test_a_documented_variable_is_read(variable: str, value: str, tmp_path: Path
     if variable == KEY_FOLDER:
         found = KeyFile.of(tmp_path / "store", {KEY_FOLDER: str(tmp_path / "keys")})
         assert found.path.parent == tmp_path / "keys"
+    elif variable in {stated_keys.FILE, stated_keys.VALUE, stated_keys.COMMAND}:
+        of_database = tmp_path / store_urls.SERVERS / "memories"
+        assert isinstance(KeyFile.of(of_database, {variable: value}), stated_keys.StatedKeys)
     elif variable == config.CONFIG_FILE:
         assert config.config_path({variable: value}) == Path(value)
     elif variable == "MEMORY_MESH_LOG":  # a setting of the command line, not of a store

@@ -10,7 +10,7 @@ from memory_mesh.cli import main, parsing
 from memory_mesh.sync import MemoryMesh
 
 # `completion` prints a script, `mcp` and `daemon` serve, `init` writes the settings of agents.
-WITHOUT = {"completion", "mcp", "daemon", "init"}
+WITHOUT = {"completion", "mcp", "daemon", "init", "setup-server", "worker"}
 WORDS: dict[str, Sequence[Sequence[str]]] = {
     "store": (["tea at four"],),
     "evolve": (["tea at five"],),

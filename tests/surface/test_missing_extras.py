@@ -22,6 +22,7 @@ DISTRIBUTIONS = {  # module -> distribution, where the names differ
     "lance": "pylance",
     "opentelemetry": "opentelemetry-api",
     **dict.fromkeys(["anyio", "mcp_types", "pydantic", "starlette"], "mcp"),  # which requires them
+    "psycopg_pool": "psycopg",
     "pyarrow": "pylance",
 }
 OPEN = "from memory_mesh.sync import MemoryMesh\nmesh = MemoryMesh(db_dir='store', {0})\n"
@@ -35,6 +36,7 @@ RERANK = """
 from memory_mesh.engines.rerankers.fastembed import FastembedReranker
 FastembedReranker('m').rank('a', ['b'])
 """
+DATABASE = ("--store", "postgresql://mesh@localhost/memories")
 CASES = [  # what is missing, what asks for it, the extra
     ("numpy", OPEN.format("embedder='openai'") + "mesh.add('tea')", "api"),
     ("matplotlib", CHART, "eval"),
@@ -48,6 +50,9 @@ CASES = [  # what is missing, what asks for it, the extra
     ("mcp", RUN.format(["mcp", "--http"]), "mcp"),
     ("uvicorn", RUN.format(["mcp", "--http"]), "mcp"),
     ("langgraph", "import memory_mesh.agents.adapters.langgraph", "langgraph"),
+    ("psycopg", RUN.format([*DATABASE, "list"]), "postgres"),
+    ("psycopg_pool", RUN.format([*DATABASE, "setup-server"]), "postgres"),
+    ("procrastinate", RUN.format([*DATABASE, "setup-server"]), "postgres"),
 ]  # fmt: skip
 
 

@@ -20,13 +20,15 @@ ELSEWHERE = {  # pages and folders with a test of their own
     "README.md": "tests/surface/test_quickstart.py",
     "docs/agents/claude-code.md": "tests/agents/test_claude_code_page.py",
     "docs/evaluation.md": "tests/surface/test_cli_eval.py",
+    "docs/how-to/postgresql.md": "tests/surface/test_postgresql_page.py",
     "docs/reference": "tests/surface/test_reference.py",
 }
 FIXED = {  # the names that the site links to
     "backup-and-restore", "chat-loop", "claude-code", "documents", "embedders", "evaluate-in-ci",
-    "files-in-git", "filters", "langgraph", "large-stores", "multi-user", "privacy", "review",
+    "files-in-git", "filters", "langgraph", "large-stores", "multi-user", "postgresql", "privacy",
+    "review",
 }  # fmt: skip
-NOT_RUN = 20  # blocks that say what they need; write how many are left when you add or mend one
+NOT_RUN = 21  # blocks that say what they need; write how many are left when you add or mend one
 LEFT_OUT = 0  # lines `…` in what the tutorial and the how-tos show
 PAGES = [
     page

@@ -19,7 +19,7 @@ SYMBOLS = {
     "when a lesson waits for review": ("policy/writing/judge.py", "_judge_lesson"),
     "a privacy rule": ("policy/privacy/table.py", "RULES"),
     "a command's name and summary": ("cli/parsing.py", "COMMANDS"),
-    "the column of a filter field": ("engines/ledgers/sqlite/rows.py", "FILTERABLE"),
+    "the column of a filter field": ("engines/ledgers/sql/rows.py", "FILTERABLE"),
     "a filter field": ("policy/filters.py", "FIELDS"),
     "chunk size": ("policy/scrub/settings.py", "Settings"),
     "the JSON of a memory": ("model/record.py", "metadata"),

@@ -56,6 +56,31 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
             ("fork",),
         ),
         (
+            (
+                "A store in PostgreSQL loses no acknowledged write, whoever is killed: the server, "
+                "its processes or those that write."
+            ),
+            (
+                "{postgres-crash:kills} kills, {postgres-crash:acknowledged} acknowledged writes: "
+                "{postgres-crash:lost} lost, {postgres-crash:forks} forks of the chain; "
+                "{postgres-race:threads} threads of {postgres-race:processes} processes at once: "
+                "{postgres-race:lost} lost, {postgres-race:twice} twice"
+            ),
+            ("postgres-crash", "postgres-race"),
+        ),
+        (
+            (
+                "A bad network between a process and PostgreSQL loses and doubles nothing, and "
+                "nothing waits for ever."
+            ),
+            (
+                "{postgres-proxy:faults} connections cut, delayed or swallowed: "
+                "{postgres-proxy:lost} lost, {postgres-proxy:torn} half done, "
+                "{postgres-proxy:hung} hung"
+            ),
+            ("postgres-proxy",),
+        ),
+        (
             "The index can be deleted, or its builder killed; searches stay complete.",
             (
                 "{index-kills:kills} kills while it is built: {index-kills:missing} missing, "
@@ -110,6 +135,16 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
             ),
             ("audit",),
         ),
+        (
+            "So is a change of rows by the owner of a PostgreSQL database.",
+            (
+                "{postgres-tamper:mutations} changes, {postgres-tamper:refused by the database} "
+                "refused by the database itself: {postgres-tamper:undetected} not found outside "
+                "the list of what no row vouches for: records of searches, the description of "
+                "spaces, single vectors, versions of the schema"
+            ),
+            ("postgres-tamper",),
+        ),
     ),
     "Nobody reads or changes what is not theirs": (
         (
@@ -119,6 +154,18 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
                 "{users:merged across} merged, {users:conflicts across} in conflict across"
             ),
             ("users", "namespaces"),
+        ),
+        (
+            (
+                "In PostgreSQL the database itself keeps namespaces apart, also from a process "
+                "that sends any statement ([how](how-to/postgresql.md))."
+            ),
+            (
+                "{isolation:statements} hostile statements as the role of the application: "
+                "{isolation:foreign rows seen} foreign rows seen, {isolation:foreign rows changed} "
+                "changed"
+            ),
+            ("isolation",),
         ),
         (
             (
@@ -183,6 +230,17 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
                 "{retention:touched} touched what they must not"
             ),
             ("consolidation", "retention", "distilling"),
+        ),
+        (
+            (
+                "Another embedding model is brought in while searches go on; killed, it goes on "
+                "([how](reembedding.md))."
+            ),
+            (
+                "20,000 memories on each ledger, {re-embed:kills} kills each: {re-embed:returned "
+                "less} and {re-embed:postgres/returned less} searches returned less"
+            ),
+            ("re-embed",),
         ),
         (
             "A migration of foreign tables that is killed can be finished or undone.",

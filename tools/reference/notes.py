@@ -28,6 +28,10 @@ ARGUMENTS = {  # positional arguments: what one of this name is, wherever it sta
     "mesh": "the open mesh",
     "metadata": "fields of your own; a search can filter by them",
     "min_size": "the fewest memories of a group",
+    "model": (
+        'an embedder, or settings such as `{"embedder_model": "bge-small"}`; by default the model '
+        "that was begun, found by its name"
+    ),
     "name": "the name",
     "names": "the jobs to run; by default all that are due",
     "options": "how to show them",
@@ -189,6 +193,14 @@ ERRORS = {  # when it comes, what to do
     "StoreIsBusy": (
         "another process held the lock for longer than `lock_wait_seconds`",
         "retry; the message names the process (`error.pid`, `error.since`)",
+    ),
+    "StoreIsAway": (
+        "the database server cannot be reached, or did not answer in time; nothing was stored",
+        "look whether it runs, then retry; connections are made anew by themselves",
+    ),
+    "MayBeStored": (
+        "the connection ended while a write was committed: it is stored whole or not at all",
+        "look before you write it again, or write with a `key`: then it is stored once",
     ),
     "StoreIsFull": ("the disk is full; nothing was stored", "free some space and retry"),
     "WrongKey": (

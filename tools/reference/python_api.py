@@ -26,6 +26,7 @@ from memory_mesh.verbs import (
     memories,
     projects,
     proposals,
+    reembedding,
     review,
     search,
     skills,
@@ -79,6 +80,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         "Upkeep, audit and projects",
         {
             "Keep a store in order": upkeep.UpkeepVerbs,
+            "Change the embedding model": reembedding.ReembedVerbs,
             "Audit": audit.AuditVerbs,
             "Projects": projects.ProjectVerbs,
         },

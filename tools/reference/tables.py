@@ -12,7 +12,7 @@ from tools.reference import notes
 
 GROUPS = {  # heading, and how the names of its settings start
     "The store, and who reads and writes": (
-        "db_dir", "namespace", "agent_id", "project", "session", "allow_network_folder",
+        "store", "db_dir", "namespace", "agent_id", "project", "session", "allow_network_folder",
         "lock_wait_seconds", "enable_memory", "daemon",
     ),
     "Search by meaning": ("embedder", "model_dir", "models_dir"),

@@ -34,6 +34,7 @@ class MemoryContextManager(AwaitedOnly):
         config: ContextManagerConfig | None = None,
         *,
         mesh: MemoryMesh | None = None,
+        store: str | PathLike[str] | None = None,
         db_dir: str | PathLike[str] | None = None,
         namespace: str | None = None,
         agent_id: str | None = None,
@@ -102,6 +103,7 @@ class MemoryContextManager(AwaitedOnly):
 
         Options:
             mesh: the mesh to use; the settings below are for a mesh of our own.
+            store: the store: a folder, sqlite:///FOLDER or postgresql://USER@HOST/DATABASE.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
             agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').
@@ -169,6 +171,7 @@ class MemoryContextManager(AwaitedOnly):
         self._sync = conversation.MemoryContextManager(
             config,
             mesh=None if mesh is None else mesh._sync,
+            store=store,
             db_dir=db_dir,
             namespace=namespace,
             agent_id=agent_id,

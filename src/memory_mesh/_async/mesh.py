@@ -50,6 +50,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.job import JobReport
 from memory_mesh.model.project import Project
+from memory_mesh.model.reembedding import Comparison, ReembedState
 from memory_mesh.model.trace import PatternMatch, Plan, Steps, Trace, TracePage, TraceStatus, Window
 from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from memory_mesh.model.trace import Trace
     from memory_mesh.model.trigger import MemoryMetadata, RelevantMemory
     from memory_mesh.model.why import Why
+    from memory_mesh.ports import Embedder
 
 
 class MemoryMesh(AwaitedOnly):
@@ -86,6 +88,7 @@ class MemoryMesh(AwaitedOnly):
     @known_options
     def __init__(
         self,
+        store: str | PathLike[str] | None = None,
         *,
         channel: Channel | str = Channel.LIBRARY,
         clock: Clock | None = None,
@@ -159,6 +162,9 @@ class MemoryMesh(AwaitedOnly):
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
 
+        `store` is a folder, `sqlite:///FOLDER` or `postgresql://USER@HOST/DATABASE`; by default the
+        data folder of the platform.
+
         Options:
             channel: where texts come from; it limits how far they are trusted.
             clock: the clock to use instead of the system's.
@@ -231,6 +237,7 @@ class MemoryMesh(AwaitedOnly):
             span_content: put queries and texts into OpenTelemetry spans (default False).
         """
         self._sync = sync.MemoryMesh(
+            store,
             channel=channel,
             clock=clock,
             sinks=sinks,
@@ -345,7 +352,7 @@ class MemoryMesh(AwaitedOnly):
 
     @property
     def folder(self) -> Path:
-        """Where the store lies."""
+        """Where the store lies; of a database, the folder for its files on this machine."""
         return self._sync.folder
 
     async def __aenter__(self) -> Self:
@@ -2340,5 +2347,77 @@ class MemoryMesh(AwaitedOnly):
             as_owner: show what is for others, too: every project, agent and session.
         """
         return await self._threads.run(self._sync.project_counts, names=names, as_owner=as_owner)
+
+    async def reembed(
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Callable[[int], None] | None = None,
+        between: Callable[[], None] | None = None,
+    ) -> ReembedState:
+        """Makes vectors of another model for every text; searches use the former one meanwhile.
+
+        May be interrupted at any point and run again, by any process: it makes what is missing.
+
+        Options:
+            progress: called with the number of texts embedded so far.
+            between: called after each small transaction; it may wait, or raise to stop here.
+        """
+        return await self._threads.run(
+            self._sync.reembed, model, progress=progress, between=between
+        )
+
+    async def reembed_state(self) -> ReembedState:
+        """Returns which model searches use, which is kept beside it, and how far that one is."""
+        return await self._threads.run(self._sync.reembed_state)
+
+    async def compare_models(
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        queries: int = 50,
+        depth: int = 10,
+        as_owner: bool = False,
+    ) -> Comparison:
+        """Asks this reader's own recent queries of both models; nothing is recorded.
+
+        Options:
+            queries: how many of the last distinct queries are asked, at most 500.
+            depth: how many hits of each answer are compared.
+            as_owner: show what is for others, too: every project, agent and session.
+        """
+        return await self._threads.run(
+            self._sync.compare_models, model, queries=queries, depth=depth, as_owner=as_owner
+        )
+
+    async def switch_model(
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> ReembedState:
+        """Lets searches use the new model; makes first what it lacks, and keeps the old vectors.
+
+        Options:
+            progress: called with the number of texts embedded so far.
+        """
+        return await self._threads.run(self._sync.switch_model, model, progress=progress)
+
+    async def roll_back_model(
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> ReembedState:
+        """Lets searches use the former model again; texts that came since are embedded first.
+
+        Options:
+            progress: called with the number of texts embedded so far.
+        """
+        return await self._threads.run(self._sync.roll_back_model, model, progress=progress)
+
+    async def drop_model(self) -> ReembedState:
+        """Deletes the vectors beside those in use; after that there is no way back to them."""
+        return await self._threads.run(self._sync.drop_model)
 
     ingest = add

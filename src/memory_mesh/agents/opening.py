@@ -212,7 +212,9 @@ def _every_verb() -> type[View]:
 def config_of(request: Mapping[str, Any], *, session: str | None = None) -> Config:
     """The settings of a request's sender: environment, file, host."""
     cwd = str(request["cwd"])
-    config = configuration.load({"db_dir": request["store"]}, request["environment"])
+    config = configuration.load(None, request["environment"])
+    if config.store is None:
+        config = configuration.load({"db_dir": request["store"]}, request["environment"])
     stated: dict[str, Any] = {
         name: Path(cwd, value) for name in _FOLDERS if (value := getattr(config, name)) is not None
     }

@@ -13,7 +13,7 @@ from memory_mesh.sync import MemoryMesh
 
 def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: View) -> list[str]:
     """The most likely reason, and what to do about it; empty if none is known."""
-    if not (mesh.config.db_dir / "namespaces").is_dir():
+    if mesh.config.store is None and not (mesh.config.db_dir / "namespaces").is_dir():
         folder = output.named(mesh.config.db_dir)
         makes = "memory-mesh store makes one there"
         other = "if yours is elsewhere, name it with --db-dir or MEMORY_MESH_DIR"

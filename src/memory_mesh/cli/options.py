@@ -220,6 +220,7 @@ def mesh_of(
     if options.user is not None and options.namespace is not None:
         raise UsageError("give --user or --namespace, not both: each user has their own namespace")
     mesh = MemoryMesh(
+        options.store,
         embedder=None if meaning else "none",
         channel=Channel.ASSISTANT if agent_variables(os.environ) else channel,
         db_dir=options.db_dir,

@@ -84,7 +84,10 @@ GROUPS = {
     },
     "run": {
         "upkeep": "update keyword terms, embed texts and build the index",
+        "reembed": "change the embedding model side by side, compared, with a way back",
+        "setup-server": "make the tables of a PostgreSQL database, or bring them up to date",
         "jobs": "list and run maintenance: consolidation of traces, retention",
+        "worker": "do the jobs of a store in PostgreSQL, until Ctrl-C",
         "daemon": "show, start or stop the background process of hooks and MCP",
         "mcp": "say how agents reach the memory by MCP, or serve it over HTTP",
         "models": "list, download or install models for search by meaning",
@@ -113,7 +116,7 @@ ALIASES = {
     "forget": "delete",
     "why": "explain",
 }
-_VALUED = {"--db-dir", "--namespace", "--user", "--project", "--session", "--agent"}
+_VALUED = {"--store", "--db-dir", "--namespace", "--user", "--project", "--session", "--agent"}
 _FLAGS = {"--json", "--version", "--help", "-h", "--verbose", "-v", "-vv"}
 
 
@@ -190,6 +193,9 @@ def describe(parser: argparse.ArgumentParser, command: Command) -> None:
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Adds the options that every command accepts."""
     common = parser.add_argument_group("common options")
+    common.add_argument(
+        "--store", metavar="URL", help="the store: a folder, or postgresql://USER@HOST/DATABASE"
+    )
     common.add_argument("--db-dir", metavar="DIR", help="the store's folder")
     common.add_argument("--namespace", metavar="NAME", help="the namespace, one file of the store")
     common.add_argument(

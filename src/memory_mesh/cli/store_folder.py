@@ -5,13 +5,36 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.config import Config
+from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.users import user_namespace
 from memory_mesh.sync import MemoryMesh
 
 
-def folder_of(options: argparse.Namespace) -> Path:
-    """The store's folder."""
-    return _mesh(options).config.db_dir
+def folder_of(options: argparse.Namespace, instead: str) -> Path:
+    """The store's folder; a store in a database is refused with what to do instead."""
+    return need_folder(config_of(options), instead)
+
+
+def need_folder(config: Config, instead: str) -> Path:
+    """The same for settings that are there already."""
+    if config.store is not None:
+        raise InvalidInput(f"this is about stores in a folder, and yours is a database: {instead}")
+    return config.db_dir
+
+
+def config_of(options: argparse.Namespace) -> Config:
+    """The settings of the store that the options name."""
+    return _mesh(options).config
+
+
+def shown(config: Config) -> str:
+    """Where a store is: its folder, or the address of its database without a password."""
+    if config.store is None:
+        return str(config.db_dir)
+    from memory_mesh.process import store_urls
+
+    return store_urls.shown(config.store)
 
 
 def namespace_of(options: argparse.Namespace) -> str:

@@ -7,7 +7,10 @@ from memory_mesh.fastdataclass import dataclass, field
 from memory_mesh.model import Scope, SourceKind, Standing
 from memory_mesh.ports import Embedder, Ids, Index, Ledger, Redactor
 from memory_mesh.process.cache import SearchCache
-from memory_mesh.typed import Protocol
+from memory_mesh.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from memory_mesh.model.reembedding import NamedModel
 
 
 class Seal(Protocol):
@@ -21,6 +24,16 @@ class Seal(Protocol):
 
     def former(self, text: str) -> Sequence[str]:
         """A text with the placeholders of each older key."""
+
+
+class Models(Protocol):
+    """The embedding models that this process can open."""
+
+    def find(self, named: "NamedModel") -> Embedder | None:
+        """The model of a space; None where this process cannot open it."""
+
+    def use(self, namespace: str, embedder: Embedder) -> None:
+        """Let later calls use it for a namespace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +59,8 @@ class Access:
     pattern_vectors: dict[tuple[str, str], bytes] = field(default_factory=dict)  # of triggers
     read_claims: bool = True  # claims are read from plain text where none is stated
     link_similar: bool = True  # a memory is linked to similar ones when its vector is written
+    models: Models | None = None  # that a namespace may state as in use
+    stays: bool = False  # searches by its own embedder, whatever the namespace states
 
 
 def unused_id(access: Access, prefix: str, standing: Standing) -> str:

@@ -82,8 +82,9 @@ def _embeds(access: Access) -> Iterator[Check]:
     except EmbeddingError as error:
         yield Check("embedder", Health.DEGRADED, str(error))
         return
-    health = Health.HEALTHY if embedding.note is None else Health.DEGRADED
-    yield Check("embedder", health, embedding.note or f"answers as {embedding.space.name}")
+    note = embedding.note or _other_model(access)
+    health = Health.HEALTHY if note is None else Health.DEGRADED
+    yield Check("embedder", health, note or f"answers as {embedding.space.name}")
     with access.ledger.read(access.namespace) as snapshot:
         waiting = snapshot.pending(embedding.space, 0).count
     states = access.ledger.stats(access.namespace).spaces
@@ -91,6 +92,13 @@ def _embeds(access: Access) -> Iterator[Check]:
     wrong += [OUTGROWN] if any(state.outgrown for state in states) else []
     health = Health.DEGRADED if wrong else Health.HEALTHY
     yield Check("vectors", health, "; ".join(wrong) or "every text has a vector")
+
+
+def _other_model(access: Access) -> str | None:
+    """Why this process does not search by the model that the namespace states as in use."""
+    from memory_mesh.flows.space_in_use import away
+
+    return away(access)
 
 
 def _texts(count: int) -> str:

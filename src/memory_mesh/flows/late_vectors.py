@@ -60,23 +60,33 @@ def embed_all(
     access: Access,
     progress: Callable[[int], None] | None = None,
     between: Callable[[], None] | None = None,
+    *,
+    chars: int | None = None,
+    others: bool = False,
+    waiting_first: Callable[[int], None] | None = None,
 ) -> int:
     """Embeds every text that has no vector in the embedder's space; returns how many.
 
-    With `between`, the batches are small, and it is called after each.
+    With `between`, the batches are small, and it is called after each; `chars` says how small.
+    `others`: the embedder is known to take other texts, so what it refuses waits no more.
+    `waiting_first` is called before the first batch with the number of texts that wait. It ends
+    early where somebody gives the vectors of the space up.
     """
     if access.embedder is None:
         return 0
     start, done = log.started(), 0
     space = access.embedder.embed([_PROBE], query=True).space
+    chars = chars or (UPKEEP_BATCH_CHARS if between is None else SMALL_BATCH_CHARS)
     with suppress(TextRefused):  # only such texts are left
         while True:
             with access.ledger.read(access.namespace) as snapshot:
-                waiting = snapshot.pending(space, WRITE_SLICE).texts
-            if not waiting:
+                pending = snapshot.pending(space, WRITE_SLICE)
+            waiting = pending.texts
+            if not waiting or _is_given_up(space, pending.stated):
                 break
+            if waiting_first is not None and not done:
+                waiting_first(pending.count)
             refused: list[TextVectors] = []
-            chars = UPKEEP_BATCH_CHARS if between is None else SMALL_BATCH_CHARS
             for batch in _batches(waiting, chars):
                 late = _embedded(access.embedder, space, batch)
                 taken = [one for one in late if one.vectors]
@@ -88,9 +98,20 @@ def embed_all(
                     progress(done)
                 if between is not None:
                     between()
-            done += _commit(access, refused, among_others=len(refused) < len(waiting))
+            some = others or len(refused) < len(waiting)
+            done += _commit(access, refused, among_others=some)
     log.info("embed", texts=done, ms=log.milliseconds(start))
     return done
+
+
+def _is_given_up(space: Space, stated: str | None) -> bool:
+    """Whether the namespace takes no vectors of a space."""
+    if stated is None:
+        return False
+    from memory_mesh.model.reembedding import loaded
+
+    found = loaded(stated)
+    return found is not None and space.name in found.dropped
 
 
 def _batches(waiting: Iterable[_Waiting], chars: int) -> Iterator[list[_Waiting]]:

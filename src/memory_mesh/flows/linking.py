@@ -31,6 +31,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.query import Probe, Similar, Vectored
+from memory_mesh.model.stats import leading
 from memory_mesh.policy import audience, linking
 from memory_mesh.policy.ranking.models import reads
 from memory_mesh.ports import Snapshot
@@ -88,15 +89,15 @@ def link_all(
 ) -> int:
     """Links memories whose vectors came since the last time; returns how many it linked anew.
 
-    It works in the space that has the most vectors, and does nothing where numpy is missing. Each
-    slice is one transaction, `between` is called after it, and the next call goes on where this one
-    stopped.
+    It works in the space in use, or that has the most vectors, and does nothing where numpy is
+    missing. Each slice is one transaction, `between` is called after it, and the next call goes on
+    where this one stopped.
     """
     from memory_mesh.process import extras  # a write does not load it
 
     if not access.link_similar or not states or not extras.is_installed("numpy"):
         return 0
-    space = max(states, key=lambda state: state.vectors).space
+    space = leading(states).space
     start, done = log.started(), 0
     end = access.timer() + UPKEEP_SECONDS
     while (count := _link_slice(access, space)) is not None:

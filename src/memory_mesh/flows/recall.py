@@ -52,7 +52,6 @@ from memory_mesh.model import (
     Memory,
     Pending,
     Query,
-    Space,
 )
 from memory_mesh.policy.audience import filter_text
 from memory_mesh.policy.ranking import (
@@ -154,7 +153,7 @@ def _recalled(
                     found = _kept(snapshot, query, found)
     if found is None:
         prepared = embed_question(access, query, reading)
-        with _caught_up(access, prepared.space) as (snapshot, pending):
+        with _caught_up(access, query, prepared) as (snapshot, prepared, pending):
             found = ranked(access, snapshot, query, prepared, many, pending, look)
             complete = use_cache and not pending and prepared.note is None
             if complete and key == _cache_key(access, snapshot.head(), query, reading, reranking):
@@ -166,21 +165,43 @@ def _recalled(
 
 
 @contextmanager
-def _caught_up(access: Access, space: Space | None) -> Iterator[tuple[Snapshot, int]]:
-    """One read transaction, and how many texts wait for a vector in it.
+def _caught_up(
+    access: Access, query: Query, prepared: PreparedQuery
+) -> Iterator[tuple[Snapshot, PreparedQuery, int]]:
+    """One read transaction, the question, and how many texts wait for a vector in its space.
 
-    Where texts wait, a few get their vectors first, and the transaction is begun anew.
+    Where texts wait, a few get their vectors first, and the transaction is begun anew. Where the
+    namespace states that another model is in use, the question is embedded by that one.
     """
-    waiting = Pending()
     with access.ledger.read(access.namespace) as snapshot:
-        if space is not None:
-            waiting = snapshot.pending(space, CATCH_UP_TEXTS, CATCH_UP_CHARS)
-        if space is None or not waiting.texts:
-            yield snapshot, waiting.count
+        waiting = _waiting(snapshot, prepared, CATCH_UP_TEXTS)
+        other = waiting.stated is not None and _is_other(access, prepared, waiting)
+        if not waiting.texts and not other:
+            yield snapshot, prepared, waiting.count
             return
-    catch_up(access, space, waiting.texts)
+    if other:
+        from memory_mesh.flows import space_in_use  # few namespaces state a model
+
+        access, prepared = space_in_use.turn(access, query, prepared, waiting.stated)
+        with access.ledger.read(access.namespace) as snapshot:
+            waiting = _waiting(snapshot, prepared, CATCH_UP_TEXTS)
+    if prepared.space is not None and waiting.texts:
+        catch_up(access, prepared.space, waiting.texts)
     with access.ledger.read(access.namespace) as snapshot:
-        yield snapshot, snapshot.pending(space, 0).count
+        yield snapshot, prepared, _waiting(snapshot, prepared, 0).count
+
+
+def _waiting(snapshot: Snapshot, prepared: PreparedQuery, most: int) -> Pending:
+    """How many texts wait for a vector in the space of the question, and some of them."""
+    if prepared.space is None:
+        return Pending()
+    return snapshot.pending(prepared.space, most, CATCH_UP_CHARS)
+
+
+def _is_other(access: Access, prepared: PreparedQuery, waiting: Pending) -> bool:
+    from memory_mesh.flows import space_in_use
+
+    return space_in_use.differs(access, prepared, waiting.stated)
 
 
 def looked_at(access: Access, query: Query) -> tuple[features.Evidence, dict[int, Memory]]:

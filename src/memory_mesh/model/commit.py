@@ -92,6 +92,7 @@ class Wanted:
     conflicts: tuple[str, ...] = ()
     proposals: tuple[str, ...] = ()  # ids
     states: tuple[str, ...] = ()  # names
+    space: Space | None = None  # whose waiting texts are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class Standing:
         None  # of a memory: waiting, then decided
     )
     states: Mapping[str, str] = field(default_factory=dict)
+    waiting: int = 0  # texts without a vector in the space that was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,7 @@ class Commit:
     relinked: tuple[str, ...] = ()  # memories whose similar links are found anew: the old ones go
     proposals: tuple[Proposal, ...] = ()  # new ones, and known ones with their decision
     states: Mapping[str, str | None] = field(default_factory=dict)  # None removes a value
+    dropped: tuple[str, int] | None = None  # a space, and how many of its texts lose their vectors
 
 
 @dataclass(frozen=True, slots=True)

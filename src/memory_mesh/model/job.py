@@ -1,5 +1,7 @@
 """Jobs: maintenance that is due, what it did or would do, and how far it came."""
 
+from datetime import datetime
+
 from memory_mesh.fastdataclass import dataclass
 
 
@@ -36,3 +38,18 @@ class JobReport:
     def count(self, action: str) -> int:
         """How many steps with this action there were."""
         return sum(step.action == action for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedJob:
+    """A job in the queue of a database: whether it waits, runs or failed, and how far it is."""
+
+    number: int
+    job: str
+    namespace: str
+    state: str  # waits, runs or failed
+    attempts: int = 0  # that ended without success
+    not_before: datetime | None = None  # when a job that failed is tried again
+    done: int = 0
+    total: int | None = None  # None: not known
+    failure: str | None = None  # what kind of failure the last attempt ended with

@@ -1,6 +1,6 @@
 """A namespace in numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model.vector import Body, Space
@@ -23,6 +23,7 @@ class Pending:
 
     count: int = 0
     texts: tuple[tuple[int, str], ...] = ()
+    stated: str | None = None  # what the namespace states about its models, if it does
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,17 @@ class SpaceState:
     pending: int
     body: Body | None = None
     tail: int = 0  # vectors above the body, or all where there is none: they are scanned
+    in_use: bool = False  # the namespace states that searches use it
 
     @property
     def outgrown(self) -> bool:
         """True when too many vectors are in no index."""
         return outgrown(self.vectors - (self.body.rows if self.body is not None else 0))
+
+
+def leading(states: Sequence[SpaceState]) -> SpaceState:
+    """The space that the namespace states as in use, else the one with the most vectors."""
+    return max(states, key=lambda state: (state.in_use, state.vectors))
 
 
 def outgrown(scanned: int) -> bool:

@@ -23,6 +23,7 @@ from memory_mesh.fastdataclass import dataclass
 from memory_mesh.process import drafts, key_record, moved
 from memory_mesh.process.homes import expanded
 from memory_mesh.process.private import make_folder
+from memory_mesh.process.store_urls import SERVERS
 
 _APP = "memory-mesh"
 KEY_FOLDER = "MEMORY_MESH_KEY_DIR"
@@ -68,7 +69,13 @@ class KeyFile:
 
         One that was written with a key and has lost its identity gets another only `anew`.
         """
-        keys = key_folder(os.environ if environment is None else environment)
+        environment = os.environ if environment is None else environment
+        if folder.parent.name == SERVERS:
+            from memory_mesh.process.stated_keys import stated_keys
+
+            if (stated := stated_keys(environment)) is not None:
+                return stated
+        keys = key_folder(environment)
         if folder.resolve() in (keys.resolve(), *keys.resolve().parents):
             raise InvalidInput(
                 f"the keys would lie in {keys}, inside the store they protect;"

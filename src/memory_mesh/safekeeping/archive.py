@@ -13,7 +13,7 @@ ends in `.partial`, which the next import removes, and never half a namespace.
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -44,7 +44,9 @@ from memory_mesh.safekeeping.key_lines import key_ids
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memory_mesh.engines.ledgers.sqlite.keeping.dumping import Database
+    from memory_mesh.engines.ledgers.postgres.copying import PostgresDump
+
+    Dump = dumping.FileDump | PostgresDump
 
 PARTIAL = ".partial"
 IMPORT_LOCK = ".import.lock"  # of one store: imports come one after another
@@ -71,30 +73,41 @@ def export_archive(
     if target.exists():
         raise InvalidInput(f"{target} is there already; name another file, or remove it first")
     with dumping.snapshot(store, namespace) as db:
-        found = dumping.flaws(db)
-        if found:
+        dump = dumping.FileDump(db)
+        if found := dump.flaws():
             raise StoreIsDamaged(
                 f"the namespace {shown_namespace(namespace)} in {store} is damaged, and an archive "
-                f"of it could not be imported: {_listed(found)}. Run: "
+                f"of it could not be imported: {listed(found)}. Run: "
                 f"{command('repair', namespace)}; if that does not help: memory-mesh salvage --to "
                 "FOLDER"
             )
-        mark = dumping.mark(db)
-        layouts = dumping.layouts(db, with_vectors=with_vectors)
-        manifest = Manifest(
-            product=__version__,
-            schema=mark.schema,
-            namespace=mark.namespace,
-            identities=mark.identities,
-            keys=tuple(dict.fromkeys((*mark.keys, *key_ids(store)))),
-            seq=mark.seq,
-            position=mark.position,
-            hash=mark.hash.hex(),
-            with_vectors=with_vectors,
-            tables=tuple(_measured(db, layout) for layout in layouts),
-        )
-        tell = _Told(progress, manifest)
-        _write(target, manifest, lambda layout: _lines(db, layout, tell), layouts)
+        return write_archive(dump, key_ids(store), target, with_vectors, progress)
+
+
+def write_archive(
+    dump: "Dump",
+    keys: Iterable[str],
+    target: Path,
+    with_vectors: bool,  # noqa: FBT001  # as the caller was asked
+    progress: Progress | None,
+) -> Exported:
+    """Writes one moment of a namespace to a new file; `keys` are the ids of those in use."""
+    mark = dump.mark()
+    layouts = dump.layouts(with_vectors=with_vectors)
+    manifest = Manifest(
+        product=__version__,
+        schema=mark.schema,
+        namespace=mark.namespace,
+        identities=mark.identities,
+        keys=tuple(dict.fromkeys((*mark.keys, *keys))),
+        seq=mark.seq,
+        position=mark.position,
+        hash=mark.hash.hex(),
+        with_vectors=with_vectors,
+        tables=tuple(_measured(dump, layout) for layout in layouts),
+    )
+    tell = _Told(progress, manifest)
+    _write(target, manifest, lambda layout: _lines(dump, layout, tell), layouts)
     return Exported(
         file=str(target),
         namespace=mark.namespace,
@@ -145,7 +158,7 @@ def import_archive(
         memories=mark.memories,
         position=mark.position,
         with_vectors=manifest.with_vectors,
-        remarks=tuple(_remarks(store, manifest, mark)),
+        remarks=tuple(remarks(key_ids(store), manifest, mark)),
     )
 
 
@@ -175,10 +188,10 @@ def _check_namespace(store: Path, namespace: str) -> None:
         )
 
 
-def _measured(db: "Database", layout: Layout) -> Table:
+def _measured(dump: "Dump", layout: Layout) -> Table:
     """How many rows and bytes a table has, and their hash: a tar says it before the table."""
     hashed, rows, size = hashlib.sha256(), 0, 0
-    for row in dumping.rows(db, layout):
+    for row in dump.rows(layout):
         line = row_line(layout.columns, row)
         hashed.update(line)
         rows += 1
@@ -186,8 +199,8 @@ def _measured(db: "Database", layout: Layout) -> Table:
     return Table(layout.name, layout.columns, rows, size, hashed.hexdigest())
 
 
-def _lines(db: "Database", layout: Layout, tell: "_Told") -> Iterator[bytes]:
-    for row in dumping.rows(db, layout):
+def _lines(dump: "Dump", layout: Layout, tell: "_Told") -> Iterator[bytes]:
+    for row in dump.rows(layout):
         tell()
         yield row_line(layout.columns, row)
 
@@ -254,7 +267,7 @@ def _filled(new: Path, reader: ArchiveReader, namespace: str, places: Path, tell
         if stands != (manifest.seq, manifest.position, manifest.hash):
             found.append("the chain does not end where the manifest says")
         if found:
-            raise InvalidInput(f"the archive is not whole: {_listed(found)}. Nothing was imported")
+            raise InvalidInput(f"the archive is not whole: {listed(found)}. Nothing was imported")
         file.close()
     finally:
         file.abandon()
@@ -275,8 +288,8 @@ def _identity(path: Path) -> str | None:
     return dumping.identity_of(path) if mark is None else mark.identity
 
 
-def _remarks(store: Path, manifest: Manifest, mark: Mark) -> Iterator[str]:
-    """What does not match here any more, and what to do."""
+def remarks(own_keys: Collection[str], manifest: Manifest, mark: Mark) -> Iterator[str]:
+    """What does not match any more in a store of these keys, and what to do."""
     count = mark.tombstones
     rejected = f" and {count} rejected value{'' if count == 1 else 's'}" if count else ""
     what = f"placeholders{rejected}"
@@ -287,7 +300,7 @@ def _remarks(store: Path, manifest: Manifest, mark: Mark) -> Iterator[str]:
             f"{shown_namespace(mark.namespace)} new placeholders differ from those that are "
             f"there{again}; a checkpoint belongs to the old name"
         )
-    missing = [key for key in manifest.keys if key not in key_ids(store)]
+    missing = [key for key in manifest.keys if key not in own_keys]
     if missing:
         yield (
             f"{what} were made with the key {', '.join(missing)}, which this store does not have: "
@@ -311,7 +324,8 @@ def _remove(path: Path) -> None:
             path.with_name(path.name + end).unlink()
 
 
-def _listed(flaws: Sequence[str]) -> str:
+def listed(flaws: Sequence[str]) -> str:
+    """The first flaws, and how many more there are."""
     more = f", and {len(flaws) - _SHOWN} more" if len(flaws) > _SHOWN else ""
     return "; ".join(flaws[:_SHOWN]) + more
 

@@ -5,12 +5,12 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.engines.indexes.lance.index_folders import folder_name
+from memory_mesh.engines.ledgers.sql.verify import verify
 from memory_mesh.engines.ledgers.sqlite import namespace_places, opening, schema, vector_file
 from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file, rebuilding
 from memory_mesh.engines.ledgers.sqlite.opening import Connection
-from memory_mesh.engines.ledgers.sqlite.verify import verify
 from memory_mesh.errors import NotFound
 from memory_mesh.model.safekeeping import Repaired
 from memory_mesh.policy.users import shown_namespace

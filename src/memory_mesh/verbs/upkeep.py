@@ -1,7 +1,6 @@
 """Keep a store in order: vectors, index, sinks; and its figures."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 
 from memory_mesh import flows
 from memory_mesh.errors import MissingExtra
@@ -16,13 +15,10 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy.arguments import check_text, check_whole
 from memory_mesh.policy.users import shown_namespace, user_of
-from memory_mesh.verbs.jobs import JobVerbs
-from memory_mesh.verbs.lessons import LessonVerbs
-
-_UPKEEP_SECONDS = 60.0  # upkeep() feeds the sinks for at most this long
+from memory_mesh.verbs.maintenance import MAINTENANCE, MaintenanceVerbs, Manner
 
 
-class UpkeepVerbs(LessonVerbs, JobVerbs):
+class UpkeepVerbs(MaintenanceVerbs):
     """Methods that maintain a store and report its figures."""
 
     def upkeep(
@@ -39,36 +35,16 @@ class UpkeepVerbs(LessonVerbs, JobVerbs):
             progress: called with the number of texts embedded so far.
             between: called between small steps; it may wait for others, or raise to stop here.
         """
-        parts, namespace = self._opened(), self._config.namespace
+        self._opened().ledger.flush(self._config.namespace)  # records of reads wait for a write
         pause = between or _go_on
-        parts.ledger.flush(namespace)  # records of reads, which wait for a write
-        reindexed = flows.upkeep.reindex(parts.ledger, namespace, between=pause)
-        embedded = flows.late_vectors.embed_all(self._access(), progress, between)
-        states = parts.ledger.stats(namespace).spaces
-        linked = flows.linking.link_all(self._access(), states, pause) if states else 0
-        pause()
-        wanted = any(state.body or flows.upkeep.worth_an_index(state) for state in states)
-        index = parts.index() if wanted else None
-        bodies = flows.upkeep.absorb(parts.ledger, index, namespace) if index is not None else []
-        told = flows.upkeep.drain(parts.ledger, namespace, parts.sinks, _UPKEEP_SECONDS)
-        pruned = 0
-        if days := self._config.recall_days:
-            before = self._now() - timedelta(days=days)
-            pruned = flows.upkeep.prune_recalls(parts.ledger, namespace, before, pause)
-        learned = 0
-        if self._config.enable_wisdom_distillation and self.distillation_due():
-            learned = len(self.distill().learned)
-        pause()
-        return UpkeepReport(
-            embedded,
-            tuple(bodies),
-            sinks_told=told,
-            lessons=learned,
-            reindexed=reindexed,
-            recalls_pruned=pruned,
-            linked=linked,
-            jobs=tuple(self.run_jobs(progress=lambda _job, _steps: pause())),
+        manner = Manner(
+            pause=pause, steps=lambda _: pause(), texts=progress, small=between is not None
         )
+        report = UpkeepReport(0, (), sinks_told=True)
+        for name in MAINTENANCE:
+            report = self._maintained(name, report, manner)
+            pause()
+        return report
 
     def rebuild_index(self) -> list[Body]:
         """Rebuilds the index from the ledger; the ledger holds everything the index holds."""

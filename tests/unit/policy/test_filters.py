@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.engines.ledgers.sqlite.filter_sql import compile_sql
+from memory_mesh.engines.ledgers.sql.filter_sql import compile_sql
 from memory_mesh.errors import FilterError
 from memory_mesh.model import filter
 from memory_mesh.model.filter import (

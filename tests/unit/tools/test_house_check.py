@@ -70,7 +70,7 @@ def test_a_breach_is_named_with_its_line():
         ("kept = access.redactor.text(text)", "flows/prepare.py"),
         ("kept = access.redactor.json(text)", "policy/privacy/gate.py"),
         ("made = opened.redactor('default')", "view.py"),
-        ("import sqlite3\nASKED = 'SELECT 1 FROM memory'", "engines/ledgers/sqlite/rows.py"),
+        ("import sqlite3\nASKED = 'SELECT 1 FROM memory'", "engines/ledgers/sql/rows.py"),
         ("import sqlite3\nASKED = 'SELECT 1 FROM memory'", "compat/lane/file.py"),
         ("import sqlite3\nASKED = 'SELECT 1 FROM vector'", "evaluation/vector_cache.py"),
     ],

@@ -33,9 +33,24 @@ class NoPlace(OSError):
 
 def folder_of(environment: "Mapping[str, str]", cwd: str = "") -> str:
     """The real path of the store's folder, as `config.load` finds it."""
-    stated = environment.get("MEMORY_MESH_DIR") or _from_file(environment, "db_dir")
+    by_variable, by_file = environment.get("MEMORY_MESH_DIR"), _from_file(environment, "db_dir")
+    stated = by_variable or by_file
     folder = _expanded(str(stated), environment) if stated else _data_folder(environment)
+    store: object = environment.get("MEMORY_MESH_STORE")
+    if not store and not by_variable:
+        store = _from_file(environment, "store")
+    if store:
+        folder = _folder_of_store(str(store), folder, environment)
     return os.path.realpath(os.path.join(cwd, folder))  # noqa: PTH118  # pathlib costs 8 ms
+
+
+def _folder_of_store(store: str, folder: str, environment: "Mapping[str, str]") -> str:
+    from memory_mesh.process import store_urls
+
+    path = store_urls.folder_in(store)
+    if path is not None:
+        return _expanded(path, environment)
+    return f"{folder}/{store_urls.SERVERS}/{store_urls.local_name(store)}"
 
 
 def is_wanted(environment: "Mapping[str, str]") -> bool:

@@ -13,8 +13,10 @@ from memory_mesh.agents.mcp.tools import TOOLS
 from memory_mesh.agents.opening import Stores
 from memory_mesh.errors import (
     InvalidInput,
+    MayBeStored,
     MeshError,
     NotFound,
+    StoreIsAway,
     StoreIsBusy,
     StoreIsFull,
 )
@@ -36,6 +38,8 @@ _OWN = ToolSet(TOOLS, _ANSWERS, "memory_search")
 _ADVICE: tuple[tuple[type[MeshError], str], ...] = (
     (NotFound, "No such memory is visible here; find ids with {finder}."),
     (StoreIsBusy, "Nothing was done. Call the tool again in a moment."),
+    (StoreIsAway, "Nothing was stored. Call the tool again in a moment."),
+    (MayBeStored, "It may be stored: look for it with {finder} before you store it again."),
     (StoreIsFull, "Tell the user that the disk is full; nothing was stored."),
     (InvalidInput, "Correct the arguments and call the tool again."),
     (MeshError, "Ask the user to run `memory-mesh doctor`, which says what is wrong."),

@@ -40,7 +40,9 @@ def run(options: argparse.Namespace) -> int:
 
     store_folder.refuse_one(options, "leave it out, or export the part: memory-mesh export")
     done = backup(
-        cli_options.mesh_of(options).config.db_dir,  # nothing is opened until a mesh is used
+        store_folder.folder_of(
+            options, "back it up with pg_dump, or a namespace of it with memory-mesh export"
+        ),
         Path(options.to).expanduser(),
         keep=options.keep,
         tell=Telling(),

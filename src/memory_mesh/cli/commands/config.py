@@ -68,6 +68,10 @@ def _shown(name: str, config: Config) -> Json:
     value = getattr(config, name)
     if name in _SECRETS and value is not None:
         return "***"
+    if name == "store" and value is not None:
+        from memory_mesh.process.store_urls import shown
+
+        return shown(value)
     if value is None or isinstance(value, bool | int | float | str):
         return masked(value) if isinstance(value, str) else value
     if isinstance(value, tuple):

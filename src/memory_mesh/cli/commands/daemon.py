@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_mesh.agents import request as requests
 from memory_mesh.agents.daemon import client, place
-from memory_mesh.cli import output
+from memory_mesh.cli import output, stated_store
 from memory_mesh.config import load
 from memory_mesh.errors import NotAllowed, StoreError
 from memory_mesh.model import Json
@@ -30,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Shows, starts, stops or runs the daemon of the store."""
-    variables = dict(os.environ)
-    if options.db_dir:
-        variables["MEMORY_MESH_DIR"] = options.db_dir
+    variables = {**os.environ, **stated_store.variables(options)}
     config = load({}, variables)  # says what is wrong with the settings
     asking = requests.made("status", environment=variables)
     if options.action == "run":

@@ -9,7 +9,7 @@ from pathlib import Path
 from memory_mesh._version import __version__
 from memory_mesh.agents.doctor import Case, Finding, Mark, examined
 from memory_mesh.agents.doctor.finding import counted
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import options as cli_options, output, stated_store
 from memory_mesh.model import Json
 
 EXAMPLE = "memory-mesh doctor"
@@ -58,10 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _variables(options: argparse.Namespace) -> dict[str, str]:
     """The variables of this call, with what its options state."""
-    variables = dict(os.environ)
-    if options.db_dir is not None:
-        variables["MEMORY_MESH_DIR"] = str(Path(options.db_dir).expanduser().absolute())
-    return variables
+    return {**os.environ, **stated_store.variables(options)}
 
 
 def _show(finding: Finding) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.cli.progress import Counting
+from memory_mesh.model.safekeeping import Exported
 from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh export memories.tar.gz"
@@ -23,21 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes every row of the namespace and its audit chain to one file."""
-    from memory_mesh.safekeeping.archive import export_archive
-
     if options.to == "-":
         raise UsageError(
             "an archive is a file of its own, and is not written to standard output: give --to FILE"
         )
-    counting = Counting("rows")
-    done = export_archive(
-        store_folder.folder_of(options),
-        store_folder.namespace_of(options),
-        Path(options.to).expanduser(),
-        with_vectors=options.with_vectors,
-        progress=counting,
-    )
-    counting.end()
+    done = _exported(options)
     name = shown_namespace(done.namespace)
     return output.answer(
         {
@@ -56,3 +47,24 @@ def run(options: argparse.Namespace) -> int:
         as_json=options.json,
         remark="It holds every text of the namespace: keep it as private as the store.",
     )
+
+
+def _exported(options: argparse.Namespace) -> Exported:
+    config, to = store_folder.config_of(options), Path(options.to).expanduser()
+    counting = Counting("rows")
+    if config.store is not None:
+        from memory_mesh.safekeeping.server import export_from_server
+
+        done = export_from_server(config, to, with_vectors=options.with_vectors, progress=counting)
+    else:
+        from memory_mesh.safekeeping.archive import export_archive
+
+        done = export_archive(
+            config.db_dir,
+            config.namespace,
+            to,
+            with_vectors=options.with_vectors,
+            progress=counting,
+        )
+    counting.end()
+    return done

@@ -6,6 +6,7 @@ from pathlib import Path
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.progress import Counting
+from memory_mesh.model.safekeeping import Imported
 from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_of
 
 EXAMPLE = "memory-mesh import memories.tar.gz"
@@ -23,19 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Brings the namespace into the store, whole or not at all, and says what does not match."""
-    from memory_mesh.safekeeping.archive import import_archive
-
     into = store_folder.named_namespace(options)
     if options.into is not None:
         into = check_plain_namespace(options.into)
-    counting = Counting("rows")
-    done = import_archive(
-        store_folder.folder_of(options),
-        Path(options.source).expanduser(),
-        into=into,
-        progress=counting,
-    )
-    counting.end()
+    done = _imported(options, into)
     name = shown_namespace(done.namespace)
     code = output.answer(
         {
@@ -55,3 +47,18 @@ def run(options: argparse.Namespace) -> int:
         part = option("namespace", name) if user is None else option("user", user)
         output.tell(completed(remark, options, part) for remark in done.remarks)
     return code
+
+
+def _imported(options: argparse.Namespace, into: str | None) -> Imported:
+    config, source = store_folder.config_of(options), Path(options.source).expanduser()
+    counting = Counting("rows")
+    if config.store is not None:
+        from memory_mesh.safekeeping.server import import_to_server
+
+        done = import_to_server(config, source, into=into, progress=counting)
+    else:
+        from memory_mesh.safekeeping.archive import import_archive
+
+        done = import_archive(config.db_dir, source, into=into, progress=counting)
+    counting.end()
+    return done

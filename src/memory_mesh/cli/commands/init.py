@@ -9,7 +9,7 @@ from pathlib import Path
 from memory_mesh.agents.claude_code import install, places, record
 from memory_mesh.agents.claude_code.changes import Change
 from memory_mesh.agents.claude_code.host_memory import CHOICES, HostMemory, host_memory, read_in
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import options as cli_options, output, stated_store
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.model import Channel, Json, Outcome, Receipt
 from memory_mesh.policy.privacy import masked
@@ -111,10 +111,10 @@ def _undo(options: argparse.Namespace, place: places.Place) -> int:
 
 def _handed_on(options: argparse.Namespace) -> dict[str, str]:
     """Returns the settings of this call that the plugin's commands need as well."""
-    stated = {"MEMORY_MESH_NAMESPACE": options.namespace}
-    if options.db_dir is not None:
-        stated["MEMORY_MESH_DIR"] = str(Path(options.db_dir).expanduser().absolute())
-    return {name: value for name, value in stated.items() if value is not None}
+    stated = stated_store.variables(options)
+    if options.namespace is not None:
+        stated["MEMORY_MESH_NAMESPACE"] = options.namespace
+    return stated
 
 
 def _found_lines(place: places.Place, binary: Path | None, commands: places.Commands) -> list[str]:

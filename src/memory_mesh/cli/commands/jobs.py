@@ -3,7 +3,7 @@
 import argparse
 from collections import Counter
 
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import job_queue, options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.model import Json, Scope
 from memory_mesh.model.job import JobReport, JobStep
@@ -15,8 +15,9 @@ _LINE = 100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
-        "action", nargs="?", choices=("list", "run", "archive-project"), default="list",
-        help="list what is due, run it, or consolidate and archive the project's traces",
+        "action", nargs="?", choices=("list", "run", "archive-project", "queue", "retry"),
+        help="list what is due, run it, or consolidate and archive the project's traces; of a "
+        "store in PostgreSQL: show the queue (the default there), or put failed jobs back",
     )  # fmt: skip
     parser.add_argument(
         "names", nargs="*", metavar="JOB", help="jobs to run, due or not; default: those due"
@@ -29,15 +30,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-projects", action="store_true", help="name the records of every project, too"
     )
+    parser.add_argument(
+        "--all", action="store_true", help="show the queue of every namespace of the store"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Lists the jobs, or runs them."""
     if options.names and options.action != "run":
         raise UsageError(f"name jobs after run: memory-mesh jobs run {options.names[0]}")
-    if options.dry_run and options.action == "list":
+    working = options.action in {"run", "archive-project"}
+    if options.dry_run and not working:
         raise UsageError("--dry-run goes with run: memory-mesh jobs run --dry-run")
-    with cli_options.opened(options, meaning=options.action != "list") as (mesh, reader):
+    if options.all and options.action not in {None, "queue"}:
+        raise UsageError("--all goes with queue: memory-mesh jobs queue --all")
+    with cli_options.opened(options, meaning=working) as (mesh, reader):
+        if options.action is None:
+            options.action = "list" if mesh.config.store is None else "queue"
+        if options.action in {"queue", "retry"}:
+            return job_queue.shown(mesh, options)
         if options.action == "list":
             reports = mesh.jobs()
         elif options.action == "archive-project":

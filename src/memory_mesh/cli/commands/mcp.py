@@ -10,7 +10,7 @@ from memory_mesh.agents.claude_code import places
 from memory_mesh.agents.daemon import place
 from memory_mesh.agents.mcp.aliases import SETS
 from memory_mesh.agents.mcp.token import kept_token, token_path
-from memory_mesh.cli import output
+from memory_mesh.cli import output, stated_store
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.config import load
 from memory_mesh.errors import MissingExtra, NotAllowed
@@ -22,7 +22,6 @@ ADDRESS, PORT = "127.0.0.1", 7437
 _OF_HTTP = ("host", "port", "allow_host", "no_token")
 _MOST_PORTS = 65_535
 _SETTINGS = {
-    "db_dir": "MEMORY_MESH_DIR",
     "namespace": "MEMORY_MESH_NAMESPACE",
     "project": "MEMORY_MESH_PROJECT",
     "agent": "MEMORY_MESH_AGENT",
@@ -120,8 +119,7 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
     """The settings of the command line, as variables."""
     stated = {name: getattr(options, option) for option, name in _SETTINGS.items()}
     found = {name: value for name, value in stated.items() if value is not None}
-    if "MEMORY_MESH_DIR" in found:
-        found["MEMORY_MESH_DIR"] = str(Path(found["MEMORY_MESH_DIR"]).absolute())
+    found |= stated_store.variables(options)
     if options.user is not None:
         if options.namespace is not None:
             raise UsageError("--user stands instead of --namespace: give one of them")

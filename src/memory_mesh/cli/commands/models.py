@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Lists the models, downloads one, or installs one from a folder."""
-    config = load({"db_dir": options.db_dir})
+    config = load({"store": options.store, "db_dir": options.db_dir})
     folder = config.models_dir
     if options.action == "list":
         return _list(config, as_json=options.json)

@@ -26,7 +26,10 @@ def run(options: argparse.Namespace) -> int:
     cli_options.refuse_agent("move", "it takes the store away from whoever uses it")
     if not options.only:
         store_folder.refuse_one(options, "add --only to move that part, or leave it out")
-    folder, to = store_folder.folder_of(options), Path(options.to).expanduser()
+    folder = store_folder.folder_of(
+        options, "run memory-mesh export here, and memory-mesh import where it is to go"
+    )
+    to = Path(options.to).expanduser()
     if options.only:
         done = move_namespace(folder, store_folder.namespace_of(options), to)
     else:

@@ -5,9 +5,13 @@ import sys
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.config import Config
 from memory_mesh.errors import InvalidInput
+from memory_mesh.fastdataclass import replace
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
+from memory_mesh.model.safekeeping import DeletedNamespace
+from memory_mesh.policy.users import check_plain_namespace
 
 EXAMPLE = "memory-mesh namespaces delete old-shop"
 _DELETING = """\
@@ -57,18 +61,16 @@ def _deleted(options: argparse.Namespace) -> int:
         raise UsageError("name the namespace after `delete`, without --namespace")
     cli_options.refuse_agent("namespaces delete")
     with cli_options.mesh_of(options) as mesh:
-        folder = mesh.config.db_dir
+        config = mesh.config
     _confirm(options)
-    from memory_mesh.safekeeping.namespaces import delete_namespace
-
-    gone = delete_namespace(folder, options.name, user=options.user)
+    gone = _gone(options, config)
     count = "its memories"
     if gone.memories is not None:
         count = output.counted(gone.memories, "memory", "memories")
-    files = output.counted(gone.files, "file")
-    said = f"Deleted the namespace {gone.namespace}: {count}, {files}"
+    if config.store is None:
+        count = f"{count}, {output.counted(gone.files, 'file')}, {gone.bytes:,} bytes"
     lines = [
-        f"[MemoryMesh] {said}, {gone.bytes:,} bytes.",
+        f"[MemoryMesh] Deleted the namespace {gone.namespace}: {count}.",
         "Backups made before still hold it; restore and import leave it out.",
     ]
     if not gone.noted:
@@ -84,6 +86,17 @@ def _deleted(options: argparse.Namespace) -> int:
         "noted": gone.noted,
     }
     return output.answer(plain, *lines, as_json=options.json)
+
+
+def _gone(options: argparse.Namespace, config: Config) -> DeletedNamespace:
+    if config.store is not None:
+        from memory_mesh.safekeeping.server import delete_from_server
+
+        name = config.namespace if options.name is None else check_plain_namespace(options.name)
+        return delete_from_server(replace(config, namespace=name))
+    from memory_mesh.safekeeping.namespaces import delete_namespace
+
+    return delete_namespace(config.db_dir, options.name, user=options.user)
 
 
 def _confirm(options: argparse.Namespace) -> None:

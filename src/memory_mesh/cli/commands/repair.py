@@ -2,7 +2,7 @@
 
 import argparse
 
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed
 from memory_mesh.errors import MeshError
 from memory_mesh.model import Json
@@ -27,7 +27,8 @@ def run(options: argparse.Namespace) -> int:
     if options.accept_loss:
         cli_options.refuse_agent("repair --accept-loss")
     with cli_options.mesh_of(options) as mesh:
-        folder, namespace = mesh.config.db_dir, mesh.config.namespace
+        folder = store_folder.need_folder(mesh.config, "restore a backup that pg_dump made")
+        namespace = mesh.config.namespace
     done = repair(folder, namespace, accept_loss=options.accept_loss)
     name = shown_namespace(namespace)
     lines = [f"[MemoryMesh] {name}: {sentence}." for sentence in done.done]

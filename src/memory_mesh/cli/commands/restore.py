@@ -62,7 +62,11 @@ def _whole(options: argparse.Namespace) -> int:
     store_folder.refuse_one(
         options, "to restore one, give its file: --from BACKUP/namespaces/NAME.db --to FOLDER"
     )
-    config = cli_options.mesh_of(options).config
+    config = store_folder.config_of(options)
+    if options.to is None:
+        store_folder.need_folder(
+            config, "bring a namespace in with memory-mesh import, or restore with pg_restore"
+        )
     source = Path(options.source).expanduser()
     if options.to is None and source.is_file():
         raise UsageError("a single file is restored into a new folder: give --to FOLDER")

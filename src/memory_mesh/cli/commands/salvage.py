@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     """Copies all namespaces and prints what is as it was and what is not; then exit code 1."""
     store_folder.refuse_one(options, "leave it out; all that can be read is copied")
     with cli_options.mesh_of(options) as mesh:
-        folder = mesh.config.db_dir
+        folder = store_folder.need_folder(mesh.config, "restore a backup that pg_dump made")
     done = salvage(folder, options.to)
     lines = [completed(line, options) for line in _lines(done)]
     output.answer(_plain(done), *lines, as_json=options.json)

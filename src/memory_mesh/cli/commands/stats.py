@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 
 from memory_mesh._version import __version__
-from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import StoreError
 from memory_mesh.formats import prometheus
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json and options.format != "text":
         raise UsageError(f"give --json or --format {options.format}, not both")
     mesh = cli_options.mesh_of(options)
-    path = masked(str(mesh.config.db_dir))
+    path = masked(store_folder.shown(mesh.config))
     try:
         with mesh:
             stats, whole = mesh.stats(), folder_bytes(mesh.folder)

@@ -42,7 +42,8 @@ def run(options: argparse.Namespace, *, evolve: bool = False) -> int:
         said["key"] = options.key
     said["allow_duplicate"] = options.allow_duplicate
     with cli_options.opened(options) as (mesh, reader):
-        new = not (mesh.config.db_dir / "namespaces").exists()
+        folder = mesh.config.db_dir if mesh.config.store is None else None
+        new = None if folder is None or (folder / "namespaces").exists() else folder
         said["scope"] = Scope(None if options.for_all else reader.project, None, reader.session)
         if "agent_id" in mesh.config.origins and "source" not in metadata:
             metadata["source"] = mesh.config.agent_id  # a setting: it does not say who speaks
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace, *, evolve: bool = False) -> int:
         told = [f"stored as an agent's (inference); if you are the user, run: {own}"] if own else []
         output.tell([*(reason for reason in receipt.reasons if reason != "stored"), *told])
     output.answer(record.record(receipt), _headline(receipt), as_json=options.json)
-    _hints(options, receipt, mesh.config.db_dir if new else None)
+    _hints(options, receipt, new)
     return 0
 
 

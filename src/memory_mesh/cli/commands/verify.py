@@ -45,8 +45,9 @@ def run(options: argparse.Namespace) -> int:
         named = options.namespace is not None or options.user is not None
         if named and name not in (there := mesh.namespaces()):
             which = f"its namespaces are: {output.some(there)}" if there else "it has none"
+            where = store_folder.shown(mesh.config)
             raise NotFound(
-                f"there is no namespace {name} in {mesh.config.db_dir}; {which}. Check --db-dir"
+                f"there is no namespace {name} in {where}; {which}. Check --db-dir or --store"
             )
         found = mesh.verify(checkpoint=options.checkpoint, against=options.against)
         if found.ok and not mesh.namespaces(limit=1):
@@ -104,7 +105,7 @@ def _option_of(name: str) -> str:
 
 
 def _no_store(mesh: MemoryMesh) -> NotFound:
-    folder = masked(str(mesh.config.db_dir))
+    folder = masked(store_folder.shown(mesh.config))
     return NotFound(f"there is no store in {folder}, so nothing to verify. Check --db-dir")
 
 

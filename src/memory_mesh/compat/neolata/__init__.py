@@ -27,6 +27,7 @@ from memory_mesh.compat.neolata.model import (
     HookState,
 )
 from memory_mesh.compat.neolata.storage import GraphStorage, memory_storage
+from memory_mesh.compat.neolata.supabase_storage import supabase_storage
 from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
 from memory_mesh.compat.neolata.writethrough import markdown_writethrough, webhook_writethrough
 
@@ -58,5 +59,6 @@ __all__ = [
     "json_storage",
     "markdown_writethrough",
     "memory_storage",
+    "supabase_storage",
     "webhook_writethrough",
 ]

@@ -50,6 +50,7 @@ class MemoryGraph(AwaitedOnly):
         clock: Clock | None = None,
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
+        store: str | PathLike[str] | None = None,
         db_dir: str | PathLike[str] | None = None,
         namespace: str | None = None,
         agent_id: str | None = None,
@@ -124,6 +125,7 @@ class MemoryGraph(AwaitedOnly):
             clock: the clock to use instead of the system's.
             sinks: objects that are handed every write.
             custom_embedder: an embedder object to use instead of a configured one.
+            store: the store: a folder, sqlite:///FOLDER or postgresql://USER@HOST/DATABASE.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
             agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').
@@ -196,6 +198,7 @@ class MemoryGraph(AwaitedOnly):
             clock=clock,
             sinks=sinks,
             custom_embedder=custom_embedder,
+            store=store,
             db_dir=db_dir,
             namespace=namespace,
             agent_id=agent_id,
@@ -753,6 +756,7 @@ def create_memory(
     clock: Clock | None = None,
     sinks: Sequence[Sink] = (),
     custom_embedder: Embedder | None = None,
+    store: str | PathLike[str] | None = None,
     db_dir: str | PathLike[str] | None = None,
     namespace: str | None = None,
     agent_id: str | None = None,
@@ -827,6 +831,7 @@ def create_memory(
         clock: the clock to use instead of the system's.
         sinks: objects that are handed every write.
         custom_embedder: an embedder object to use instead of a configured one.
+        store: the store: a folder, sqlite:///FOLDER or postgresql://USER@HOST/DATABASE.
         db_dir: the folder of the store; by default the data folder of the platform.
         namespace: the part of the store to work in (default 'default').
         agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').

@@ -44,6 +44,7 @@ def create_memory(
     sinks: Sequence[Sink] = (),
     custom_embedder: Embedder | None = None,
     # begin generated options (settings)
+    store: str | PathLike[str] | None = None,
     db_dir: str | PathLike[str] | None = None,
     namespace: str | None = None,
     agent_id: str | None = None,
@@ -119,6 +120,7 @@ def create_memory(
         clock: the clock to use instead of the system's.
         sinks: objects that are handed every write.
         custom_embedder: an embedder object to use instead of a configured one.
+        store: the store: a folder, sqlite:///FOLDER or postgresql://USER@HOST/DATABASE.
         db_dir: the folder of the store; by default the data folder of the platform.
         namespace: the part of the store to work in (default 'default').
         agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').
@@ -207,6 +209,7 @@ class MemoryGraph(
         sinks: Sequence[Sink] = (),
         custom_embedder: Embedder | None = None,
         # begin generated options (settings)
+        store: str | PathLike[str] | None = None,
         db_dir: str | PathLike[str] | None = None,
         namespace: str | None = None,
         agent_id: str | None = None,
@@ -282,6 +285,7 @@ class MemoryGraph(
             clock: the clock to use instead of the system's.
             sinks: objects that are handed every write.
             custom_embedder: an embedder object to use instead of a configured one.
+            store: the store: a folder, sqlite:///FOLDER or postgresql://USER@HOST/DATABASE.
             db_dir: the folder of the store; by default the data folder of the platform.
             namespace: the part of the store to work in (default 'default').
             agent_id: the agent's name in blocks; alone it separates nothing (default 'YAMO_AGENT').

@@ -38,8 +38,10 @@ class Settings(model_files.Settings, Protocol):
         """Threads of the local model; 0 leaves it to onnxruntime."""
 
 
-def embedder_of(settings: Settings, clock: Clock) -> "Chain | None":
+def embedder_of(settings: Settings, clock: Clock, *, alone: bool = False) -> "Chain | None":
     """The chosen embedder, then the local one; None when there is none, and nothing is loaded.
+
+    With `alone`, nothing answers in the place of the chosen one.
 
     The local one is the installed model, else the static vectors of the extra `local`.
     """
@@ -49,7 +51,7 @@ def embedder_of(settings: Settings, clock: Clock) -> "Chain | None":
             f"there is no embedder {primary!r}; there are: {', '.join(sorted(_MAKERS))}"
         )
     found = dict[str, Embedder]()
-    alone = primary in {NONE, STATIC}  # static vectors cannot be down
+    alone = alone or primary in {NONE, STATIC}  # static vectors cannot be down
     for provider in [primary] if alone else dict.fromkeys([primary, LOCAL]):
         found |= _MAKERS[provider](settings)
     if not found:

@@ -110,6 +110,20 @@ class Client:
             raise NetworkError(f"{self._base} answered with something that is not JSON") from None
         return parsed
 
+    def request(
+        self,
+        method: str,
+        path: str,
+        payload: Json = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """The body that answers one request; without a payload nothing is sent along.
+
+        A request that may have arrived is sent again: it must be one that can be repeated.
+        """
+        body = None if payload is None else _written(payload)
+        return self._asked(method, path, body, dict(headers or {}))
+
     def notify(self, path: str, payload: Json) -> None:
         """Post a JSON payload to a service whose answer says nothing but that it has arrived."""
         self._post(path, payload)
@@ -128,11 +142,13 @@ class Client:
                 self._wait(failure, failures, math.inf)
 
     def _post(self, path: str, payload: Json) -> bytes:
-        body = json.dumps(payload, ensure_ascii=True, allow_nan=False).encode()
+        return self._asked("POST", path, _written(payload), {})
+
+    def _asked(self, method: str, path: str, body: bytes | None, extra: dict[str, str]) -> bytes:
         deadline = time.monotonic() + self._limits.total_seconds
 
         def ask() -> bytes:
-            with closing(self._send("POST", path, body, {}, deadline)) as response:
+            with closing(self._send(method, path, body, extra, deadline)) as response:
                 return b"".join(_blocks(response, self._limits.max_bytes))
 
         return self._persist(ask, deadline)
@@ -183,8 +199,8 @@ class Client:
             if target.origin == self._base.origin:
                 headers |= self._headers
             response = self._exchange(target, method, body, headers, deadline)
-            done = {_OK, _PARTIAL} if body is None else _TAKEN
-            if response.status in done or (extra and response.status == _RANGE_REFUSED):
+            done = {_OK, _PARTIAL} if method == "GET" else _TAKEN
+            if response.status in done or ("Range" in extra and response.status == _RANGE_REFUSED):
                 return response
             with closing(response):
                 if response.status not in _REDIRECTS or not self._redirects:
@@ -269,6 +285,10 @@ class Client:
 
     def _redacted(self, text: str) -> str:
         return redacted(text, self._secrets)
+
+
+def _written(payload: Json) -> bytes:
+    return json.dumps(payload, ensure_ascii=True, allow_nan=False).encode()
 
 
 def _header(name: str, value: str) -> str:

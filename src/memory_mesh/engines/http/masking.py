@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 _TELLING = 8  # so many characters of a secret in a row give it away
 _LOOKS_SECRET = re.compile(
-    r"(?:\bBearer\s+|\b(?:sk|pk)-|\bapi[_-]?key[\"'=:\s]+)\S+", re.IGNORECASE
+    r"(?:\bBearer\s+|\b(?:sk|pk)-|\bsb_(?:secret|publishable)_|\bapi[_-]?key[\"'=:\s]+)\S+"
+    r"|\beyJ[\w-]{5,}(?:\.[\w-]*){0,2}",  # a JWT, whole or cut off
+    re.IGNORECASE,
 )
 
 

@@ -9,6 +9,7 @@ from memory_mesh.flows.jobs.discovery import ALONE, TRACE
 from memory_mesh.flows.jobs.site import Site, under
 from memory_mesh.flows.prepare import embedder_failed
 from memory_mesh.model import Memory, Scope, SourceKind, Space, Status
+from memory_mesh.model.stats import leading
 from memory_mesh.model.trace import LEARNING_LABEL, trace_of
 from memory_mesh.policy.learning import learning_record
 from memory_mesh.policy.learning.learning_record import LearningRecord
@@ -138,10 +139,10 @@ def goals_of(site: Site, memories: Sequence[Memory]) -> dict[str, Goal]:
 
 
 def _vectors(site: Site, memories: Sequence[Memory]) -> tuple[str, Mapping[str, bytes]]:
-    """The vectors of the goals in the space that most texts have; missing ones are embedded."""
+    """The vectors of the goals in the leading space; missing ones are embedded."""
     access = site.access
     spaces = [each for each in access.ledger.stats(access.namespace).spaces if each.vectors]
-    space = max(spaces, key=lambda each: each.vectors).space if spaces else None
+    space = leading(spaces).space if spaces else None
     found: dict[str, bytes] = {}
     if space is not None:
         with access.ledger.read(access.namespace) as snapshot:

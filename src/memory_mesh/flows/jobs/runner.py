@@ -78,12 +78,17 @@ def run(
     max_slices: int | None = None,
     shows: Shows,
     progress: Progress | None = None,
+    only_due: bool = False,
 ) -> list[JobReport]:
-    """Runs the jobs that are due, or the named ones whether they are due or not."""
+    """Runs the jobs that are due, or the named ones whether they are due or not.
+
+    With `only_due` the named ones run only if they are due.
+    """
     reports: list[JobReport] = []
     left = max_slices
     for job in chosen(names):
-        due = Due(now=True, why="asked for") if names is not None else job.due(site)
+        asked = names is not None and not only_due
+        due = Due(now=True, why="asked for") if asked else job.due(site)
         if not due.now:
             reports.append(JobReport(job=job.name, due=due, dry_run=site.dry_run))
             continue

@@ -12,13 +12,14 @@ A damaged file may cost a candidate. It gives no text, score or audience: the le
 """
 
 import os
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import exact_scan, rows, vector_file
+from memory_mesh.engines.ledgers.sql import exact_scan, rows
+from memory_mesh.engines.ledgers.sql.engine import Database
+from memory_mesh.engines.ledgers.sqlite import vector_file
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.engines.ledgers.sqlite.vector_file import Header, Scanned, Unusable
 from memory_mesh.errors import StoreIsBusy
@@ -27,7 +28,7 @@ from memory_mesh.process import locks, private
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memory_mesh.engines.ledgers.sqlite.exact_scan import Floats, Numbers
+    from memory_mesh.engines.ledgers.sql.exact_scan import Floats, Numbers
 
 GROWN = 1_024  # numbers that the file is behind the ledger before it is filled up
 _FORGET_SECONDS = 1.0  # that `forget` waits for somebody who fills the file up
@@ -41,7 +42,7 @@ _STANDS = (
 class Source:
     """The vectors of one space as a read transaction sees them."""
 
-    db: sqlite3.Connection
+    db: Database
     database: Path
     space: int
     dimension: int
@@ -179,7 +180,7 @@ def among(source: Source, header: Header, vector: "Floats", numbers: "Numbers") 
 
 
 def scored(
-    db: sqlite3.Connection, space: int, numbers: Sequence[int], vector: "Floats"
+    db: Database, space: int, numbers: Sequence[int], vector: "Floats"
 ) -> dict[int, tuple[float, int]]:
     """Of each vector that is in the ledger the exact cosine, and its text."""
     import numpy as np

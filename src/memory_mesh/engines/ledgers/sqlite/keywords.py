@@ -8,8 +8,8 @@ rare ones are read with their count.
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 
-from memory_mesh.engines.ledgers.sqlite import rows, vectors, visibility
-from memory_mesh.engines.ledgers.sqlite.lenses import sight
+from memory_mesh.engines.ledgers.sql import rows, vectors, visibility
+from memory_mesh.engines.ledgers.sql.lenses import sight
 from memory_mesh.model import Lens, Status
 from memory_mesh.model.query import AnyOf, Expression, Name, Postings
 

@@ -8,21 +8,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from memory_mesh import log
-from memory_mesh.engines.ledgers.sqlite import (
-    commit as sqlite_commit,
-    rows,
-    schema,
-    spool,
-    vectors,
-)
+from memory_mesh.engines.ledgers.sql import commit as sql_commit, recording, rows, vectors
+from memory_mesh.engines.ledgers.sql.exact_scan import Tails
+from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer, tell_lost
+from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
+from memory_mesh.engines.ledgers.sqlite import schema, spool
 from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
 from memory_mesh.engines.ledgers.sqlite.connections import Files
-from memory_mesh.engines.ledgers.sqlite.exact_scan import Tails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.engines.ledgers.sqlite.namespace_places import FLAT_NAMESPACES
-from memory_mesh.engines.ledgers.sqlite.noted import Noted, NotedBuffer, tell_lost, uses
 from memory_mesh.engines.ledgers.sqlite.opening import Connection
-from memory_mesh.engines.ledgers.sqlite.snapshot import SqliteSnapshot
 from memory_mesh.errors import StoreError, StoreIsBusy, StoreIsReadOnly
 from memory_mesh.model import (
     Body,
@@ -40,7 +35,6 @@ from memory_mesh.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
 
-PRUNED_AT_ONCE = 128  # old recall blocks that one write deletes: more than it brings
 CLOSING_SECONDS = 1.0  # that `close` waits for a lock; then it leaves its records in the spool
 
 
@@ -78,17 +72,8 @@ class SqliteLedger(SqliteAudit):
         start = log.started()
         with self._recording(namespace) as db:
             head = rows.head(db) if db.stands is None else rows.head_of(db.stands)
-            at = sqlite_commit.recorded_time(head, self._clock.now())
-            commit = decide(sqlite_commit.standing(db, wanted, at))
-            if _changes(commit):
-                from memory_mesh.policy.text.analyze import ANALYZER  # few reads need it
-
-                if head.analyzer != ANALYZER:
-                    from memory_mesh.engines.ledgers.sqlite import terms
-
-                    terms.adopt(db, head)
-                commit = sqlite_commit.write(db, head, at, commit)
-        _tell(commit, start)
+            commit = recording.decided(db, head, wanted, decide, self._clock.now())
+        recording.tell(commit, start)
         return commit
 
     @contextmanager
@@ -96,7 +81,7 @@ class SqliteLedger(SqliteAudit):
         """One read transaction; a namespace that does not exist reads as empty."""
         with self._files.reading(namespace) as db:
             life = db.life if isinstance(db, Connection) else ""
-            yield SqliteSnapshot(db, self._tails, f"{namespace} {life}")
+            yield SqlSnapshot(db, self._tails, f"{namespace} {life}")
 
     def note(
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
@@ -128,12 +113,12 @@ class SqliteLedger(SqliteAudit):
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
-        from memory_mesh.engines.ledgers.sqlite import stats as sqlite_stats
+        from memory_mesh.engines.ledgers.sql import stats as sql_stats
 
         with self._files.reading(namespace) as db:
             since = self._clock.now() - timedelta(days=session_days) if session_days else None
-            sizes = sqlite_stats.sizes(self._files.spool(namespace))
-            return sqlite_stats.stats(db, sizes, since)
+            sizes = sql_stats.sizes(self._files.spool(namespace))
+            return sql_stats.stats(db, sizes, since)
 
     def vectors(
         self, namespace: str, space: Space, after: int
@@ -157,7 +142,7 @@ class SqliteLedger(SqliteAudit):
         if not self._files.exists(namespace):
             return 0
         with self._files.writing(namespace) as db:
-            return sqlite_commit.prune_recalls(db, before, limit)
+            return sql_commit.prune_recalls(db, before, limit)
 
     def namespaces(self, after: str = "", limit: int | None = None) -> Iterator[str]:
         """The names of namespaces, sorted as people see them: those after one, at most so many."""
@@ -207,41 +192,7 @@ class SqliteLedger(SqliteAudit):
             self._waiting.wait_again(namespace, rest)
 
     def _record(self, db: sqlite3.Connection, noted: Sequence[Noted]) -> None:
-        """Counts uses, writes recall blocks and injections, and deletes a few that are too old."""
-        if not noted:
-            return
-        entries = [one.entry for one in noted if one.entry is not None]
-        injections = [one.injection for one in noted if one.injection is not None]
-        db.executemany(sqlite_commit.USED, [(rows.micros(at), id_) for at, id_ in uses(noted)])
-        sqlite_commit.record_recalls(db, entries)
-        if injections:
-            from memory_mesh.engines.ledgers.sqlite import injections as sqlite_injections
-
-            sqlite_injections.record(db, injections)
-        if (entries or injections) and self._recall_days:
-            before = self._clock.now() - timedelta(days=self._recall_days)
-            sqlite_commit.prune_recalls(db, before, PRUNED_AT_ONCE)
-
-
-def _tell(commit: Commit, start: float) -> None:
-    """Logs one write: what it changed, and how long it took, waiting included."""
-    changed = [put.memory.id for put in commit.puts] + [put.skill.id for put in commit.skills]
-    log.info(
-        "write",
-        outcomes=",".join(receipt.outcome for receipt in commit.receipts) or "none",
-        changed=",".join(changed) or "none",
-        blocks=len(commit.entries),
-        vectors=len(commit.vectors) + len(commit.skill_vectors),
-        terms=0 if commit.terms is None else len(commit.terms.fields),
-        ms=log.milliseconds(start),
-    )
-    if commit.counted:
-        log.info("vote", ids=",".join(memory.id for memory in commit.counted))
-
-
-def _changes(commit: Commit) -> bool:
-    """Whether a commit has anything to write: receipts and the answer are for its caller."""
-    return commit != Commit(receipts=commit.receipts, after=commit.after)
+        recording.record(db, noted, self._clock.now(), self._recall_days)
 
 
 def _leave(files: Files, waiting: NotedBuffer) -> None:

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.engines.ledgers.sqlite import rows
-from memory_mesh.engines.ledgers.sqlite.noted import Noted
+from memory_mesh.engines.ledgers.sql import rows
+from memory_mesh.engines.ledgers.sql.noted import Noted
 from memory_mesh.model import Entry, Json, Operation, Scope
 from memory_mesh.typed import TYPE_CHECKING, Any
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import namespace_places, rows, schema
+from memory_mesh.engines.ledgers.sql import rows, sums
+from memory_mesh.engines.ledgers.sql.remembered import Known
+from memory_mesh.engines.ledgers.sqlite import namespace_places, schema
 from memory_mesh.engines.ledgers.sqlite.faults import PRIMARY, damaged
-from memory_mesh.engines.ledgers.sqlite.keeping import sums
 from memory_mesh.errors import StoreIsDamaged, StoreIsNewer
 from memory_mesh.process import lock_holder, private, waits
 from memory_mesh.typed import Any, TypeVar
@@ -16,10 +17,6 @@ from memory_mesh.typed import Any, TypeVar
 T = TypeVar("T")
 WRITES = "coalesce((SELECT CAST(value AS INTEGER) FROM state WHERE name = 'writes'), 0)"
 _WRITABLE = "mode=rw"
-_HAS_ANY = (
-    "SELECT EXISTS (SELECT 1 FROM version WHERE triggers != '[]' AND recorded_until IS NULL "
-    "AND status = 'active'), EXISTS (SELECT 1 FROM conflict)"
-)
 _OTHERS = "(SELECT data_version FROM pragma_data_version)"
 _LAST_TEXT = "(SELECT max(number) FROM text)"
 _CACHE_KIB = 8192  # page cache a connection may grow to
@@ -44,16 +41,6 @@ class Connection(sqlite3.Connection):
     flaw: StoreIsDamaged | None = None  # of a database that is only looked at
 
 
-class Known:
-    """What a connection remembers of its file: it holds until this one or another one writes."""
-
-    def __init__(self, others: int, own: int) -> None:
-        self.others, self.own = others, own  # counters of the writes of both
-        self.states: dict[str, dict[str, str]] = {}  # small values, by the beginning of their names
-        self.audiences: dict[object, dict[int, int] | None] = {}  # by reader
-        self.has: tuple[bool, bool] | None = None  # any trigger of today, any conflict
-
-
 def known(db: Connection) -> Known:
     """What the connection remembers that still holds; only a read transaction may ask.
 
@@ -63,17 +50,6 @@ def known(db: Connection) -> Known:
     if found is None or (found.others, found.own) != now:
         found = db.known = Known(*now)
     return found
-
-
-def has_any(db: sqlite3.Connection) -> tuple[bool, bool]:
-    """Whether any memory of today has a trigger, and whether there is any conflict."""
-    if not isinstance(db, Connection):
-        return True, True
-    holds = known(db)
-    if holds.has is None:
-        triggers, conflicts = db.execute(_HAS_ANY).fetchone()
-        holds.has = bool(triggers), bool(conflicts)
-    return holds.has
 
 
 def connect(path: Path, mode: str = _WRITABLE) -> Connection:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.engines.ledgers import migrations
-from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.engines.ledgers.sql import sums
 from memory_mesh.errors import StoreError, StoreIsDamaged
 from memory_mesh.policy.writing import audit
 from memory_mesh.process.private import make_file
@@ -123,7 +123,7 @@ def index_statements() -> list[str]:
 
 def _number_audiences(db: sqlite3.Connection) -> None:
     """Give audiences their numbers and counts, and a grown file the indexes that ask for them."""
-    from memory_mesh.engines.ledgers.sqlite import visibility  # a file is migrated once
+    from memory_mesh.engines.ledgers.sql import visibility  # a file is migrated once
 
     sums.define(db)
     visibility.rebuild(db)
@@ -135,7 +135,7 @@ def _number_audiences(db: sqlite3.Connection) -> None:
 
 def _mark_metadata(db: sqlite3.Connection) -> None:
     """Mark the metadata of what is stored, so that filters find it."""
-    from memory_mesh.engines.ledgers.sqlite import marks
+    from memory_mesh.engines.ledgers.sql import marks
 
     marks.fill(db)
 
@@ -149,7 +149,7 @@ def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
 
 def _apply(db: sqlite3.Connection, step: migrations.Step, namespace: str) -> None:
     """One step is one transaction, together with its number."""
-    from memory_mesh.engines.ledgers.sqlite.keeping import packing
+    from memory_mesh.engines.ledgers.sql import packing
 
     for name, function in _FUNCTIONS.items():
         db.create_function(name, 1, function, deterministic=True)

@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh import log
-from memory_mesh.engines.ledgers.sqlite import rows, states
-from memory_mesh.engines.ledgers.sqlite.noted import Noted
+from memory_mesh.engines.ledgers.sql import rows, states
+from memory_mesh.engines.ledgers.sql.noted import Noted
 from memory_mesh.errors import StoreIsBusy
 from memory_mesh.process import locks, private
 from memory_mesh.typed import Self

@@ -19,7 +19,7 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite.exact_scan import ALONE
+from memory_mesh.engines.ledgers.sql.exact_scan import ALONE
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from memory_mesh.engines.ledgers.sqlite import commit as sqlite_commit, rows, states
+from memory_mesh.engines.ledgers.sql import commit as sqlite_commit, rows, states
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import Losses
 from memory_mesh.engines.ledgers.sqlite.keeping.records import Value
 from memory_mesh.fastdataclass import dataclass

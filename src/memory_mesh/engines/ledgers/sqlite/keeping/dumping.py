@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import marks, namespace_places, schema, states, visibility
+from memory_mesh.engines.ledgers.sql import marks, packing, states, sums, visibility
+from memory_mesh.engines.ledgers.sql.verify import verify
+from memory_mesh.engines.ledgers.sqlite import namespace_places, schema
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import translated
-from memory_mesh.engines.ledgers.sqlite.keeping import packing, sums
 from memory_mesh.engines.ledgers.sqlite.opening import connect, create
-from memory_mesh.engines.ledgers.sqlite.verify import verify
 from memory_mesh.errors import InvalidInput, StoreIsDamaged, StoreIsNewer
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats.archive import Table, Value
@@ -65,6 +65,29 @@ class Mark:
     hash: bytes
     memories: int
     tombstones: int
+
+
+class FileDump:
+    """What an archive is made of, as of one moment of a namespace in a file."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def flaws(self) -> list[str]:
+        """What is damaged, in words."""
+        return flaws(self._db)
+
+    def mark(self) -> Mark:
+        """Where the namespace stands."""
+        return mark(self._db)
+
+    def layouts(self, *, with_vectors: bool) -> list[Layout]:
+        """The tables that an archive carries."""
+        return layouts(self._db, with_vectors=with_vectors)
+
+    def rows(self, table: Layout) -> Iterator[Sequence[Value]]:
+        """Every row of a table, in the order of its key."""
+        return rows(self._db, table)
 
 
 @contextmanager
@@ -220,7 +243,7 @@ class NewFile:
             schema.grow(self._db)
             self._rename()
             if new_identity is not None:
-                self._copied(new_identity)
+                copied(self._db, new_identity)
             if keys:
                 self._db.execute("INSERT INTO state VALUES (?, ?)", (KEYS, json.dumps(keys)))
             self._db.execute("COMMIT")
@@ -260,13 +283,12 @@ class NewFile:
         self._db.execute("UPDATE store SET namespace = ?", (self._namespace,))
         self._db.execute("INSERT OR IGNORE INTO state VALUES (?, ?)", (states.CHAIN_NAME, was))
 
-    def _copied(self, identity: str) -> None:
-        """Gives a copy an identity of its own, and notes whose copy it is."""
-        identities = mark(self._db).identities
-        self._db.execute("UPDATE store SET identity = ?", (identity,))
-        self._db.execute(
-            "INSERT OR REPLACE INTO state VALUES (?, ?)", (COPIED_FROM, json.dumps(identities))
-        )
+
+def copied(db: sqlite3.Connection, identity: str) -> None:
+    """Gives a copy an identity of its own, and notes whose copy it is."""
+    identities = mark(db).identities
+    db.execute("UPDATE store SET identity = ?", (identity,))
+    db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (COPIED_FROM, json.dumps(identities)))
 
 
 def put_into_place(new: Path, path: Path) -> None:
@@ -314,4 +336,5 @@ def _layout(db: sqlite3.Connection, name: str) -> Layout:
     found = db.execute(f'PRAGMA table_info("{name}")').fetchall()
     key = [row[1] for row in sorted(found, key=lambda row: int(row[5])) if row[5]]
     columns = tuple(row[1] for row in found if row[1] not in _NOT_CARRIED)
-    return Layout(name, columns, ", ".join(f'"{part}"' for part in key) or "rowid")
+    order = [f'"{part}"' for part in key] or [f'"{part}" NULLS FIRST' for part in columns]
+    return Layout(name, columns, ", ".join(order))

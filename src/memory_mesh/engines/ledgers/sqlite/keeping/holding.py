@@ -10,7 +10,7 @@ import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
-from memory_mesh.engines.ledgers.sqlite import rows
+from memory_mesh.engines.ledgers.sql import rows
 from memory_mesh.engines.ledgers.sqlite.keeping.chaining import Telling
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import INDEXED, Known, Losses
 from memory_mesh.engines.ledgers.sqlite.keeping.records import Value

@@ -8,7 +8,8 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 
-from memory_mesh.engines.ledgers.sqlite.keeping import holding, sums
+from memory_mesh.engines.ledgers.sql import sums
+from memory_mesh.engines.ledgers.sqlite.keeping import holding
 from memory_mesh.engines.ledgers.sqlite.keeping.chaining import Telling
 from memory_mesh.engines.ledgers.sqlite.keeping.filling import drop
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import Known, Losses

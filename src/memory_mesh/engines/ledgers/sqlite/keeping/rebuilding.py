@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import opening, rows, schema, states
+from memory_mesh.engines.ledgers.sql import rows, states
+from memory_mesh.engines.ledgers.sqlite import opening, schema
 from memory_mesh.engines.ledgers.sqlite.keeping import recounting
 from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.policy.writing import audit

@@ -8,8 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from memory_mesh.engines.ledgers.sqlite import marks, visibility
-from memory_mesh.engines.ledgers.sqlite.keeping import sums
+from memory_mesh.engines.ledgers.sql import marks, sums, visibility
 from memory_mesh.policy.ranking.usefulness import LEAST_USEFUL, MOST_USEFUL
 
 _ONE = {"1 memories": "1 memory", "1 texts": "1 text", "1 spaces have": "1 space has"}

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import opening, rows, schema
+from memory_mesh.engines.ledgers.sql import rows, sums
+from memory_mesh.engines.ledgers.sqlite import opening, schema
 from memory_mesh.engines.ledgers.sqlite.keeping import (
     chaining,
     filling,
@@ -21,7 +22,6 @@ from memory_mesh.engines.ledgers.sqlite.keeping import (
     mending,
     rebuilding,
     recounting,
-    sums,
 )
 from memory_mesh.engines.ledgers.sqlite.keeping.losses import SUFFIX, Known, Losses
 from memory_mesh.engines.ledgers.sqlite.keeping.reading import Remains
@@ -52,7 +52,7 @@ class Means:
 
 def salvage(source: Path, target: Path, namespace: str, means: Means) -> SalvagedNamespace:
     """Takes over what can be read; the source is only read, and its lock is the caller's."""
-    from memory_mesh.engines.ledgers.sqlite.verify import verify
+    from memory_mesh.engines.ledgers.sql.verify import verify
 
     remains = Remains(source)
     losses = Losses(target.with_suffix(SUFFIX))

@@ -1,0 +1,60 @@
+"""The record of what was written and recalled, and how far each sink has read it."""
+
+from datetime import datetime
+
+from memory_mesh.engines.ledgers.sql import rows
+from memory_mesh.engines.ledgers.sql.engine import Database
+from memory_mesh.model import Block, Cursor
+
+_GIVE_UP = 5  # failures after which a sink's commit goes to the dead letters
+
+
+def blocks(db: Database, after_seq: int, limit: int, since: datetime | None) -> list[Block]:
+    """Chained blocks of the next commits, whole commits only, oldest first."""
+    after = after_seq if since is None else max(after_seq, rows.seq_before(db, since))
+    first = db.execute(
+        "SELECT position FROM block WHERE seq > ? ORDER BY seq LIMIT 1", (after,)
+    ).fetchone()
+    if first is None:
+        return []
+    start = first[0]  # or every block before it would be read: they are in this order
+    found = db.execute(
+        f"SELECT {rows.BLOCK} FROM block WHERE position >= ?1 AND seq <= coalesce("  # noqa: S608
+        "(SELECT seq FROM block WHERE position >= ?1 ORDER BY position LIMIT 1 OFFSET ?2), "
+        "?3) ORDER BY position",
+        (start, limit - 1, 2**62),
+    )
+    return [rows.block(row) for row in found]
+
+
+def recalls(db: Database, limit: int) -> list[Block]:
+    """The latest recall blocks, newest first."""
+    found = db.execute(
+        "SELECT id, 'recall', agent, at, memories, wire, metadata FROM recall "
+        "ORDER BY number DESC LIMIT ?",
+        (limit,),
+    )
+    return [Block(rows.entry(row)) for row in found]
+
+
+def sink_cursor(db: Database, sink: str) -> Cursor:
+    """How far a sink has come."""
+    row = db.execute("SELECT seq, attempts, at FROM sink WHERE name = ?", (sink,))
+    seq, attempts, at = row.fetchone() or (0, 0, None)
+    return Cursor(seq, attempts, rows.moment(at))
+
+
+def sink_moved(db: Database, sink: str, seq: int, failure: str | None, at: datetime) -> None:
+    """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
+    db.execute("INSERT OR IGNORE INTO sink VALUES (?, 0, 0, NULL)", (sink,))
+    if failure is not None:
+        db.execute("UPDATE sink SET attempts = attempts + 1 WHERE name = ?", (sink,))
+        db.execute(
+            "INSERT OR IGNORE INTO dead_letter SELECT name, ?, ?, ? FROM sink "
+            "WHERE name = ? AND attempts >= ?",
+            (seq, rows.micros(at), failure, sink, _GIVE_UP),
+        )
+    db.execute(
+        "UPDATE sink SET seq = max(seq, ?), attempts = 0, at = ? WHERE name = ? AND attempts >= ?",
+        (seq, rows.micros(at), sink, 0 if failure is None else _GIVE_UP),
+    )

@@ -1,0 +1,307 @@
+"""The exact scan: vectors above the body's watermark.
+
+Few are held in one matrix per namespace and space: a process loads each once and then only what is
+new (`number > last`). Of many the vector file beside the database holds all but the newest (see
+`file_scan`), so that a new process need not load them; one that asks often loads up to HELD_BYTES,
+which is twice as fast. All matrices of a process together stay
+under CAP_BYTES: the least recently used go first. What alone is larger and in no file, in a folder
+that cannot be written for one, is streamed from the ledger in blocks at every search.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sql.engine import Database
+from memory_mesh.typed import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory_mesh.engines.ledgers.sqlite.file_scan import VectorFiles
+
+    Floats: TypeAlias = NDArray[np.float32]
+    Numbers: TypeAlias = NDArray[np.int64]
+
+Best: TypeAlias = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
+Key: TypeAlias = tuple[str, int]  # which file in which of its lives, and the space in it
+CAP_BYTES = 256 * 1024 * 1024  # all matrices of a process
+HELD_BYTES = 32 * 1024 * 1024  # a matrix that is loaded though there is a file
+HELD_AFTER = 32  # searches of a process: then it has paid for the loading of such a matrix
+FILE_FROM = 2_048  # vectors of which a file is made; below that a matrix is as fast
+FEW = 512  # vectors that are read from the ledger one by one
+ALONE = 400_000  # values: OpenBLAS starts its threads for a product of more than 460,800
+BLOCK = 8_192  # rows read and multiplied at a time when streaming
+_FIRST = 1_024  # rows a matrix starts with
+_ROWS_TOGETHER = 8
+
+
+class Tail:
+    """The vectors of one space above a floor, in the order of their numbers."""
+
+    def __init__(self, dimension: int, floor: int) -> None:
+        import numpy as np
+
+        self.floor = floor
+        self.last: int = floor
+        self.rows: int = 0
+        self._dimension = dimension
+        self._matrix: Floats = np.empty((_FIRST, dimension), np.float32)
+        self._texts: Numbers = np.empty(_FIRST, np.int64)
+        self._mutex = threading.Lock()
+
+    @property
+    def bytes(self) -> int:
+        """Memory held."""
+        return int(self._matrix.nbytes + self._texts.nbytes)
+
+    def extend(self, db: Database, space: int) -> None:
+        """Take in what was written since."""
+        with self._mutex:
+            for last, texts, block in read_blocks(db, space, self.last, self._dimension):
+                self._append(texts, block)
+                self.last = last
+
+    def against(self, vector: "Floats") -> Best:
+        """A function that gives the n nearest as (cosine, text), nearest first."""
+        with self._mutex:
+            texts, matrix = self._texts[: self.rows], self._matrix[: self.rows]
+        cosines = product(matrix, vector)
+        return lambda count: nearest(texts, cosines, count)
+
+    def newest(self, most: int) -> "tuple[Numbers, Floats]":
+        """The newest vectors: their texts and their values."""
+        with self._mutex:
+            start = max(0, self.rows - most)
+            return self._texts[start : self.rows], self._matrix[start : self.rows]
+
+    def _append(self, texts: "Numbers", block: "Floats") -> None:
+        import numpy as np
+
+        needed = self.rows + len(texts)
+        if needed > len(self._texts):
+            room = max(needed, 2 * len(self._texts))
+            matrix = np.empty((room, self._dimension), np.float32)
+            matrix[: self.rows] = self._matrix[: self.rows]
+            grown = np.empty(room, np.int64)
+            grown[: self.rows] = self._texts[: self.rows]
+            self._matrix, self._texts = matrix, grown
+        self._matrix[self.rows : needed] = block
+        self._texts[self.rows : needed] = texts
+        self.rows = needed
+
+
+class Tails:
+    """The matrices of a process, bounded together, and what it knows of vector files."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[Key, Tail] = OrderedDict()
+        self._files: VectorFiles | None = None
+        self._asked: dict[Key, int] = {}  # searches of a file
+        self._mutex = threading.Lock()
+
+    def against(self, db: Database, key: Key, vector: "Floats", floor: int, highest: int) -> Best:
+        """A function that gives the n nearest above the floor as (cosine, text), nearest first.
+
+        Ties with the last are included. `highest` is the last number that the transaction sees.
+        """
+        database = getattr(db, "path", None)
+        if floor or highest <= FILE_FROM or database is None:
+            return self._from_ledger(db, key, vector, floor, highest)
+        asked = self._asked[key] = self._asked.get(key, 0) + 1
+        if asked > HELD_AFTER and highest * vector.nbytes <= HELD_BYTES:
+            return self._from_ledger(db, key, vector, floor, highest)
+        return self._from_file(db, key, vector, highest, database)
+
+    def among(
+        self, db: Database, key: Key, vector: "Floats", numbers: "Numbers", count: int
+    ) -> list[tuple[float, int]]:
+        """The `count` nearest of the vectors with these numbers, which ascend, ties included.
+
+        Few are read from the ledger; of many a vector file tells which may be among the nearest.
+        """
+        from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
+
+        database, best = getattr(db, "path", None), list[tuple[float, int]]()
+        rest = numbers
+        if database is not None and len(numbers) > FEW:
+            (highest,) = db.execute("SELECT max(number) FROM vector").fetchone()
+            source = file_scan.Source(db, database, key[1], len(vector), highest)
+            header = self._known_files().reach(key, source, fill=False)
+            try:
+                if header is not None:
+                    own = numbers[numbers <= header.upto]
+                    best = file_scan.among(source, header, vector, own).best(count)
+                    rest = numbers[len(own) :]
+            except vector_file.Unusable:
+                self._known_files().distrust(key, source)
+        scores = file_scan.scored(db, key[1], rest.tolist(), vector).values()
+        return _first([*best, *scores], count)
+
+    def tail(self, db: Database, key: Key, dimension: int, floor: int) -> Tail:
+        """The up-to-date tail of a namespace and space above the floor."""
+        with self._mutex:
+            tail = self._held.get(key)
+            if tail is None or tail.floor != floor:
+                tail = self._held[key] = Tail(dimension, floor)
+            self._held.move_to_end(key)
+        tail.extend(db, key[1])
+        with self._mutex:
+            while (
+                len(self._held) > 1 and sum(held.bytes for held in self._held.values()) > CAP_BYTES
+            ):
+                self._held.popitem(last=False)
+        return tail
+
+    def newest(
+        self, db: Database, key: Key, dimension: int, floor: int, most: int
+    ) -> "tuple[Numbers, Floats]":
+        """The newest vectors above the floor, from the tail that searches hold if it has them.
+
+        Else a tail of their own is held, which starts anew when it has twice as many.
+        """
+        own = (f"{key[0]} newest", key[1])
+        with self._mutex:
+            searched, held = self._held.get(key), self._held.get(own)
+        if searched is not None and searched.floor <= floor:
+            return self.tail(db, key, dimension, searched.floor).newest(most)
+        start = floor if held is None or held.rows > 2 * most else held.floor
+        return self.tail(db, own, dimension, start).newest(most)
+
+    def blocks(
+        self, db: Database, key: Key, dimension: int, highest: int
+    ) -> "Iterator[tuple[Numbers, Floats]]":
+        """All vectors, block by block: from memory if they are few enough to be held, else read.
+
+        For comparing many texts, one slice after another, with all there are.
+        """
+        if highest * dimension * 4 > HELD_BYTES:
+            for _, texts, block in read_blocks(db, key[1], 0, dimension):
+                yield texts, block
+            return
+        with self._mutex:
+            searched = self._held.get(key)
+        if searched is not None and searched.floor:  # searches go on with what they hold
+            key = (f"{key[0]} all", key[1])
+        texts, matrix = self.tail(db, key, dimension, 0).newest(highest)
+        for start in range(0, len(texts), BLOCK):
+            yield texts[start : start + BLOCK], matrix[start : start + BLOCK]
+
+    def after_fork(self) -> None:
+        """A child loads its own."""
+        self._mutex = threading.Lock()
+        self._held, self._files, self._asked = OrderedDict(), None, {}
+
+    def _from_ledger(
+        self, db: Database, key: Key, vector: "Floats", floor: int, highest: int
+    ) -> Best:
+        """From memory where it fits, and by a stream where not."""
+        if (highest - floor) * vector.nbytes > CAP_BYTES:
+            return lambda count: stream(db, key[1], floor, vector, count)
+        return self.tail(db, key, len(vector), floor).against(vector)
+
+    def _from_file(
+        self, db: Database, key: Key, vector: "Floats", highest: int, database: Path
+    ) -> Best:
+        """From the vector file, and what is above it from the ledger."""
+        from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
+
+        source = file_scan.Source(db, database, key[1], len(vector), highest)
+        files = self._known_files()
+        header = files.reach(key, source)
+        if header is None:
+            return self._from_ledger(db, key, vector, 0, highest)
+        try:
+            old = file_scan.compared(source, header, vector)
+        except vector_file.Unusable:
+            files.distrust(key, source)
+            return self._from_ledger(db, key, vector, 0, highest)
+        new = self._from_ledger(db, key, vector, header.upto, highest)
+
+        def best(count: int) -> list[tuple[float, int]]:
+            try:
+                return _first([*old.best(count), *new(count)], count)
+            except vector_file.Unusable:
+                files.distrust(key, source)
+                return stream(db, key[1], 0, vector, count)
+
+        return best
+
+    def _known_files(self) -> "VectorFiles":
+        from memory_mesh.engines.ledgers.sqlite.file_scan import VectorFiles
+
+        with self._mutex:
+            self._files = self._files or VectorFiles()
+            return self._files
+
+
+def product(matrix: "Floats", vector: "Floats") -> "Floats":
+    """The product of rows and a question, in one thread, and of each row always the same.
+
+    The threads of the linear algebra double the time of the processor, and are started above a size
+    that no part of this has. It takes rows by fours and those that are left over in another way,
+    with another last digit: so they are filled up.
+    """
+    import numpy as np
+
+    step = max(_ROWS_TOGETHER, ALONE // max(1, len(vector)) // _ROWS_TOGETHER * _ROWS_TOGETHER)
+    whole = len(matrix) // _ROWS_TOGETHER * _ROWS_TOGETHER
+    out = np.empty(len(matrix), np.float32)
+    for start in range(0, whole, step):
+        stop = min(start + step, whole)
+        np.dot(matrix[start:stop], vector, out=out[start:stop])
+    if whole < len(matrix):
+        rest = np.zeros((_ROWS_TOGETHER, len(vector)), np.float32)
+        rest[: len(matrix) - whole] = matrix[whole:]
+        out[whole:] = (rest @ vector)[: len(matrix) - whole]
+    return out
+
+
+def read_blocks(
+    db: Database, space: int, after: int, dimension: int
+) -> Iterator[tuple[int, "Numbers", "Floats"]]:
+    """Vectors above a number, block by block: the last number, their texts, their values."""
+    import numpy as np
+
+    cursor = db.execute(
+        "SELECT number, text, data FROM vector WHERE number > ? AND space = ? ORDER BY number",
+        (after, space),
+    )
+    while rows := cursor.fetchmany(BLOCK):
+        texts = np.fromiter((row[1] for row in rows), np.int64, len(rows))
+        block = np.frombuffer(b"".join(row[2] for row in rows), np.float32)
+        yield rows[-1][0], texts, block.reshape(len(rows), dimension)
+
+
+def stream(
+    db: Database, space: int, after: int, vector: "Floats", count: int
+) -> list[tuple[float, int]]:
+    """The `count` nearest above a number as (cosine, text), holding no more than a block."""
+    best: list[tuple[float, int]] = []
+    for _, texts, block in read_blocks(db, space, after, len(vector)):
+        best = _first([*best, *nearest(texts, product(block, vector), count)], count)
+    return best
+
+
+def nearest(texts: "Numbers", cosines: "Floats", count: int) -> list[tuple[float, int]]:
+    """The `count` largest as (cosine, text), largest first, ties with the last included."""
+    import numpy as np
+
+    if not len(texts):
+        return []
+    if count < len(texts):  # and all that are as near as the last of them
+        last = np.partition(cosines, -count)[-count]
+        chosen = np.flatnonzero(cosines >= last)
+        texts, cosines = texts[chosen], cosines[chosen]
+    return sorted(zip(cosines.tolist(), texts.tolist(), strict=True), reverse=True)
+
+
+def _first(found: list[tuple[float, int]], count: int) -> list[tuple[float, int]]:
+    """The `count` nearest, and all that are as near as the last of them."""
+    found.sort(reverse=True)
+    if not 0 < count < len(found):
+        return found
+    last = found[count - 1][0]
+    return [pair for pair in found if pair[0] >= last]

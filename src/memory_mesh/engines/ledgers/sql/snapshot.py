@@ -1,0 +1,295 @@
+"""One read transaction: searches, lookups, claims and what upkeep works on.
+
+Numbers go in as one JSON array, so that a statement is prepared once for any count.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory_mesh.engines.ledgers.sql import (
+    commit,
+    conflicts as sqlite_conflicts,
+    rows,
+    sessions,
+    vectors,
+)
+from memory_mesh.engines.ledgers.sql.by_meaning import SqlVectorSearch
+from memory_mesh.engines.ledgers.sql.engine import Database, engine_of
+from memory_mesh.engines.ledgers.sql.exact_scan import Tails
+from memory_mesh.engines.ledgers.sql.lenses import audience, predicate, sight
+from memory_mesh.engines.ledgers.sql.relations import SqlCalling, SqlRelations
+from memory_mesh.engines.ledgers.sql.remembered import has_any
+from memory_mesh.engines.ledgers.sql.trail import SqlTrail
+from memory_mesh.errors import InvalidInput, shown
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import (
+    Candidate,
+    Conflict,
+    Head,
+    Indexed,
+    Lens,
+    Memory,
+    Page,
+    Part,
+    Pending,
+    Placed,
+    PredicateSchema,
+    Question,
+    SkillQuery,
+    Space,
+    Standing,
+    Wanted,
+)
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.keyword_ports import Keywords
+    from memory_mesh.model.query import Similar, Vectored
+
+_MOST_SORTED = 1_000  # memories that a listing sorts rather than walk all to find them in order
+_LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
+_WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
+_NEXT_BOUNDS = tuple(
+    f"(SELECT min({bound}) FROM version "  # noqa: S608  # own names only
+    f"WHERE recorded_until IS NULL AND {bound} IS NOT NULL AND {bound} > ?)"
+    for bound in ("valid_from", "valid_until")
+)
+
+
+class SqlLookup:
+    """Implements `ports.Lookup`."""
+
+    _db: Database
+
+    def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
+        """The memories with these ids that the lens sees, in the order asked."""
+        condition, values = predicate(lens)
+        matching = self._db.execute(
+            f"SELECT {rows.MEMORY} FROM {rows.JOINED} "  # noqa: S608  # own names only
+            f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
+            [rows.dumped(ids), *values],
+        )
+        found = {row[0]: rows.memory(row) for row in matching}
+        return self._marked([found[id_] for id_ in ids if id_ in found], lens)
+
+    def numbers(self, ids: Sequence[str], lens: Lens) -> dict[str, int]:
+        """The numbers of the versions of these memories that the lens sees, by id."""
+        condition, values = predicate(lens)
+        found = self._db.execute(
+            f"SELECT m.id, v.number FROM {rows.JOINED} "  # noqa: S608  # own names only
+            f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
+            [rows.dumped(ids), *values],
+        )
+        return dict(found.fetchall())
+
+    def load(self, versions: Sequence[int], lens: Lens | None = None) -> dict[int, Memory]:
+        """Versions by their number, with their status as the lens reads it."""
+        found = self._db.execute(
+            f"SELECT v.number, {rows.MEMORY} FROM {rows.JOINED} "  # noqa: S608  # own names only
+            "WHERE v.number IN (SELECT value FROM json_each(?))",
+            (rows.dumped(versions),),
+        )
+        memories = {row[0]: rows.memory(row[1:]) for row in found}
+        if lens is None:
+            return memories
+        return dict(zip(memories, self._marked(list(memories.values()), lens), strict=True))
+
+    def page(
+        self,
+        lens: Lens,
+        limit: int,
+        cursor: str | None,
+        *,
+        worst_first: bool = False,
+        pinned: bool = False,
+    ) -> Page:
+        """Newest first; the cursor is the last memory's number, so pages never overlap."""
+        condition, values = self._listed(lens)
+        before, order = _cursor(cursor), "v.memory DESC"  # indexes hold it, so nothing is sorted
+        if before is not None:
+            condition, values = f"v.memory < ? AND {condition}", [before, *values]
+        if pinned:
+            condition = f"v.pinned = 1 AND {condition}"  # as its index says
+        if worst_first:
+            condition, order = f"v.severity IS NOT NULL AND {condition}", _WORST
+        found = self._db.execute(
+            f"SELECT m.number, {rows.MEMORY} FROM {rows.JOINED} WHERE {condition} "  # noqa: S608
+            f"ORDER BY {order} LIMIT ?",
+            [*values, limit + 1],
+        ).fetchall()
+        listed = [rows.memory(row[1:]) for row in found[:limit]]
+        more = len(found) > limit and not worst_first
+        return Page(self._marked(listed, lens), str(found[limit - 1][0]) if more else None)
+
+    def _listed(self, lens: Lens) -> tuple[str, list[object]]:
+        """What a listing shows; where a filter leaves few memories, only these are looked at."""
+        condition, values = predicate(lens)
+        if lens.where is None or lens.as_of is not None:
+            return condition, values
+        from memory_mesh.engines.ledgers.sql import narrowing  # most listings have no filter
+
+        source = narrowing.narrowed(self._db, lens, _MOST_SORTED, by_marks=True)
+        if source is None:
+            return condition, values
+        return f"v.memory IN ({source.sql}) AND {condition}", [*source.values, *values]
+
+    def history(self, memory_id: str) -> list[Memory]:
+        """Every version of one memory, oldest first."""
+        return rows.history(self._db, memory_id)
+
+    def skills(self, query: SkillQuery) -> list[Candidate]:
+        """The skills that a query means and its reader sees."""
+        from memory_mesh.engines.ledgers.sql import skills
+
+        return skills.find(self._db, query)
+
+    def per_project(self, lens: Lens) -> dict[str | None, int]:
+        """How many memories the lens sees of each project, and for all of them under None."""
+        source, condition, values = sight(lens)
+        found = self._db.execute(
+            f"SELECT v.project, count(*) FROM {source} WHERE {condition} GROUP BY v.project",  # noqa: S608
+            values,
+        )
+        return dict(found.fetchall())
+
+    def next_bound(self, lens: Lens) -> datetime | None:
+        """The next moment at which some memory starts or ceases to be valid, or may expire."""
+        columns, values = sessions.last_writes(lens)
+        now = rows.micros(lens.now)
+        starts, ends, *writes = self._db.execute(
+            f"SELECT {', '.join((*_NEXT_BOUNDS, *columns))}",  # own names only
+            [now, now, *values],
+        ).fetchone()
+        bounds = (starts, ends, sessions.next_expiry(lens, writes))
+        return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
+
+    def _marked(self, memories: Sequence[Memory], lens: Lens) -> list[Memory]:
+        """The memories as the lens reads them: expired or not, without an unseen successor."""
+        found = sessions.marked(self._db, memories, lens)
+        named = {memory.successor for memory in found if memory.successor is not None}
+        if not named:
+            return found
+        condition, values = audience(lens)
+        known = self._db.execute(
+            "SELECT m.id FROM memory m JOIN version v ON v.memory = m.number "  # noqa: S608
+            "AND v.recorded_until IS NULL WHERE m.id IN (SELECT value FROM json_each(?)) "
+            f"AND {condition}",
+            [rows.dumped(sorted(named)), *values],
+        )
+        seen = {id_ for (id_,) in known}
+        return [
+            memory if memory.successor is None or memory.successor in seen
+            else replace(memory, successor=None)
+            for memory in found
+        ]  # fmt: skip
+
+
+def _cursor(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > _LONGEST_CURSOR:
+        raise InvalidInput(f"{shown(cursor)} is not a cursor that a listing gave")
+    return int(cursor)
+
+
+class SqlSnapshot(SqlLookup, SqlVectorSearch, SqlRelations, SqlTrail, SqlCalling):
+    """Implements `ports.Snapshot`: a namespace at one moment."""
+
+    def __init__(self, db: Database, tails: Tails, file: str) -> None:
+        self._db = db
+        self._tails, self._file = tails, file
+        self._scan = self._few = self._space = None
+        self._head: Head | None = None  # read once: it cannot change inside a transaction
+
+    def head(self) -> Head:
+        """The namespace's counter and the end of its chain."""
+        if self._head is None:
+            stands = getattr(self._db, "stands", None)  # an empty namespace was not checked
+            self._head = rows.head(self._db) if stands is None else rows.head_of(stands)
+        return self._head
+
+    def standing(self, wanted: Wanted) -> Standing:
+        """What bears on a write as it is now, for work worth doing before the transaction."""
+        return commit.standing(self._db, wanted, self.head().recorded_at)
+
+    def keywords(self, lens: Lens) -> "Keywords":
+        """The words of the texts that a lens may ask for."""
+        return engine_of(self._db).keywords(self._db, lens, self._few_texts(lens))
+
+    def _few_texts(self, lens: Lens) -> dict[int, int] | None:
+        """All that the lens sees by text, where its filter leaves few; None: a search must look."""
+        source = self._narrowed(lens)
+        if source is None:
+            return None
+        from memory_mesh.engines.ledgers.sql import narrowing
+
+        return dict(narrowing.texts(self._db, lens, source))
+
+    def around(
+        self, versions: Sequence[int], lens: Lens, question: Question | None
+    ) -> dict[int, Placed]:
+        """The versions and their neighbours that the lens sees, each in its place."""
+        from memory_mesh.engines.ledgers.sql import turns  # a write has no use for it
+
+        return turns.around(self._db, versions, question, sight(lens))
+
+    def speakers(self, words: Sequence[str], lens: Lens) -> frozenset[str]:
+        """Those of the words that name somebody whose words the lens sees."""
+        from memory_mesh.engines.ledgers.sql import turns
+
+        return turns.speakers(self._db, words, sight(lens), audience(lens, "s"))
+
+    def pending(self, space: Space, limit: int, max_chars: int | None = None) -> Pending:
+        """How many texts wait for a vector in a space, and the first, or newest short ones."""
+        return vectors.pending(self._db, self._stored(space), limit, max_chars)
+
+    def parts(self, space: Space, versions: Sequence[int]) -> dict[int, list[Part]]:
+        """The vectors that versions have in a space, in the order of their parts."""
+        return vectors.parts(self._db, space, versions)
+
+    def vectors(self, space: Space, ids: Sequence[str]) -> dict[str, list[Part]]:
+        """The vectors that memories have in a space now."""
+        return vectors.of_memories(self._db, space, ids)
+
+    def similar(self, sought: "Similar") -> list[list[tuple[str, float]]]:
+        """Of each text the memories that are near enough and visible to its reader."""
+        from memory_mesh.engines.ledgers.sql import similar
+
+        identity = f"{self._file} {self.head().identity}"
+        return similar.similar(self._db, self._tails, identity, sought)
+
+    def vectored(self, space: Space, after: int, limit: int) -> "tuple[int, list[Vectored]]":
+        """The memories of the next vectors above a number, and how far these reach."""
+        from memory_mesh.engines.ledgers.sql import similar
+
+        return similar.vectored(self._db, space, after, limit)
+
+    def indexed(self, of: str, up_to: int | None, limit: int) -> list[Indexed]:
+        """Texts or skills (`of`) up to a number, newest first, with the terms they have."""
+        from memory_mesh.engines.ledgers.sql import terms  # only upkeep and verify ask for it
+
+        return terms.indexed(self._db, of, up_to, limit)
+
+    def conflicts(
+        self,
+        limit: int,
+        *,
+        pending: bool,
+        decided: bool = True,
+        memory: str | None = None,
+        existing: str | None = None,
+    ) -> list[Conflict]:
+        """Conflicts on record, the newest first; those of one memory, or of any."""
+        return sqlite_conflicts.conflicts(
+            self._db, limit, pending=pending, decided=decided, memory=memory, existing=existing
+        )
+
+    def guesses(self, ids: Sequence[str], limit: int) -> list[Conflict]:
+        """Guesses that order these memories, the newest first."""
+        if not has_any(self._db)[1]:  # many stores have no conflict, and the look for one is long
+            return []
+        return sqlite_conflicts.guesses(self._db, ids, limit)
+
+    def schemas(self) -> dict[str, PredicateSchema]:
+        """Every registered predicate."""
+        return sqlite_conflicts.schemas(self._db)

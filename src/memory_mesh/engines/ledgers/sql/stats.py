@@ -1,0 +1,110 @@
+"""A namespace in numbers. Counting is linear in its memories."""
+
+import os
+from collections import Counter
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from memory_mesh.engines.ledgers.sql import rows, sessions, vectors
+from memory_mesh.engines.ledgers.sql.engine import Database
+from memory_mesh.engines.ledgers.sqlite.namespace_places import SUFFIX
+from memory_mesh.fastdataclass import replace
+from memory_mesh.model import Body, Sizes, Space, SpaceState, Stats, Status, reembedding
+from memory_mesh.policy.text.analyze import ANALYZER
+
+_COPY, _VECTORS = ".before-", ".vectors-"
+_SPACE = "provider, model, revision, dimension, max_tokens, normalised, query_prefix, text_prefix"
+
+
+def stats(db: Database, sizes: Sizes, since: datetime | None = None) -> Stats:
+    """Memories by status, blocks, recalls, and how far each space has come.
+
+    Memories of sessions without a write after `since` count as expired, not as active.
+    """
+    by_status = dict(db.execute("SELECT status, count(*) FROM memory GROUP BY status").fetchall())
+    if since is not None and (expired := sessions.count_expired(db, rows.micros(since) or 0)):
+        by_status["active"] -= expired
+        by_status["expired"] = expired
+    (recalls,) = db.execute("SELECT count(*) FROM recall").fetchone()
+    (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
+    (texts,) = db.execute("SELECT coalesce(max(number), 0) FROM text").fetchone()
+    head = rows.head(db)
+    return Stats(
+        namespace=head.namespace,
+        memories=by_status.get(Status.ACTIVE.value, 0),
+        skills=skills,
+        by_status=by_status,
+        expired=by_status.get(Status.EXPIRED.value, 0),
+        blocks=head.position,
+        recalls=recalls,
+        seq=head.seq,
+        bytes=sizes.database + sizes.wal,
+        sizes=sizes,
+        spaces=tuple(spaces(db)),
+        to_reindex=head.old_texts if head.analyzer == ANALYZER else texts,
+    )
+
+
+def sizes(spool: Path) -> Sizes:
+    """Bytes of the files of a namespace, which lie beside its spool."""
+    path = spool.with_suffix(SUFFIX)
+    stem, found = path.stem, Counter[str]()
+    with suppress(FileNotFoundError):
+        names = os.listdir(path.parent)  # noqa: PTH208  # once: there may be 10,000 namespaces
+        for name in (name for name in names if name.startswith(stem)):
+            found[_part(name.removeprefix(stem))] += _bytes(path.with_name(name))
+    return Sizes(
+        database=_bytes(path),
+        wal=_bytes(path.with_suffix(f"{SUFFIX}-wal")),
+        spool=_bytes(spool),
+        copies=found["copies"],
+        vectors=found["vectors"],
+    )
+
+
+def _part(ending: str) -> str:
+    """What a file with this ending is, of those whose names differ."""
+    if ending.startswith(_COPY) and ending.endswith(".bak"):
+        return "copies"
+    is_vectors = ending.startswith(_VECTORS) and ending.removeprefix(_VECTORS).isdigit()
+    return "vectors" if is_vectors else ""
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def spaces(db: Database) -> list[SpaceState]:
+    """Every space that holds a vector, in the order of their first.
+
+    One whose vectors were dropped is left out: no text waits for it.
+    """
+    value = vectors.stated(db)
+    stated = None if value is None else reembedding.loaded(value)
+    found = db.execute(
+        f"SELECT number, body_version, body_highest, body_rows, {_SPACE} FROM space ORDER BY number"  # noqa: S608
+    ).fetchall()
+    states = [_state(db, row[0], row[1:4], row[4:]) for row in found]
+    if stated is None:
+        return states
+    return [
+        replace(state, in_use=state.space.name == stated.in_use.space)
+        for state in states
+        if state.vectors or state.space.name not in stated.dropped
+    ]
+
+
+def _state(db: Database, number: int, body: rows.Row, fields: rows.Row) -> SpaceState:
+    space = replace(Space(*fields), normalised=bool(fields[5]))
+    known = Body(*body) if body[0] is not None else None
+    count, tail = db.execute(
+        "SELECT count(*), count(*) FILTER (WHERE number > ?) FROM vector WHERE space = ?",
+        (known.highest if known is not None else 0, number),
+    ).fetchone()
+    return SpaceState(
+        space, count, vectors.pending(db, vectors.stored(db, space), 0).count, known, tail
+    )

@@ -1,0 +1,100 @@
+"""The key of a database where the operator says: in a file, in a variable, or from a command.
+
+    MEMORY_MESH_KEY_FILE       a key file, 0600
+    MEMORY_MESH_KEY            the lines of one, or 64 hexadecimal digits
+    MEMORY_MESH_KEY_COMMAND    a command that prints either
+
+Nothing here is ever made or changed: processes on many machines use the same key.
+"""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from memory_mesh.errors import InvalidInput, StoreError, WrongKey
+from memory_mesh.process import key_record
+from memory_mesh.process.keys import IDENTITY, Key, KeyFile
+
+FILE, VALUE, COMMAND = "MEMORY_MESH_KEY_FILE", "MEMORY_MESH_KEY", "MEMORY_MESH_KEY_COMMAND"
+_SECONDS = 30.0  # that a command may take
+_DIGITS = 64
+
+
+class StatedKeys(KeyFile):
+    """Keys that somebody else keeps."""
+
+    def __init__(self, variable: str, value: str) -> None:
+        """Keep the name and the value of the variable; they are read when asked for."""
+        super().__init__(Path(value) if variable == FILE else Path(f"{variable.lower()}.key"))
+        self._variable, self._value = variable, value
+
+    def rotate(self) -> Key:
+        """Raises InvalidInput: whoever keeps the key adds one."""
+        raise self._elsewhere()
+
+    def replace(self) -> Key:
+        """Raises InvalidInput: whoever keeps the key replaces it."""
+        raise self._elsewhere()
+
+    def _found(self, recorded: Sequence[key_record.Recorded]) -> list[str]:  # noqa: ARG002
+        text = self._text()
+        bare = text.strip()
+        if len(bare) == _DIGITS and not bare.strip("0123456789abcdefABCDEF"):
+            return [f"{bare[:8]} {bare} stated"]
+        return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+    def _all_parsed(self, lines: Sequence[str]) -> list[Key]:
+        try:
+            return super()._all_parsed(lines)
+        except StoreError:
+            raise WrongKey(
+                f"{self._variable} gives no key: it must be 64 hexadecimal digits, or the lines of "
+                "a key file"
+            ) from None
+
+    def _text(self) -> str:
+        if self._variable == VALUE:
+            return self._value
+        if self._variable == COMMAND:
+            return _printed(self._value)
+        if not self.path.is_file():
+            raise WrongKey(f"{FILE} names {self.path}, and there is no such file")
+        self._check_private()
+        return self.path.read_text(encoding="utf-8")
+
+    def _elsewhere(self) -> InvalidInput:
+        return InvalidInput(f"the key is stated by {self._variable}: change it where it is kept")
+
+
+def stated_keys(environment: Mapping[str, str]) -> StatedKeys | None:
+    """The keys that the environment states; None if it states none."""
+    for variable in (FILE, VALUE, COMMAND):
+        if value := environment.get(variable):
+            return StatedKeys(variable, value)
+    return None
+
+
+def need_key(folder: Path, environment: Mapping[str, str]) -> None:
+    """Raises WrongKey where neither the environment nor this machine has a key of a database.
+
+    `folder` is that of this machine for the database. Only who sets a database up makes a key.
+    """
+    if stated_keys(environment) is None and not (folder / IDENTITY).is_file():
+        raise WrongKey(
+            f"this machine has no key for the database. State it with {FILE}, {VALUE} or {COMMAND};"
+            " or, if the database is new, set it up here: memory-mesh --store URL setup-server"
+        )
+
+
+def _printed(command: str) -> str:
+    import shlex
+
+    try:
+        done = subprocess.run(  # noqa: S603  # the operator's own command
+            shlex.split(command), capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise WrongKey(f"{COMMAND} cannot be run: {error}") from None
+    if done.returncode != 0:
+        raise WrongKey(f"{COMMAND} failed with code {done.returncode}: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,200 @@
+"""A store in PostgreSQL: set it up, take a namespace out or in, delete one.
+
+::
+
+    export   one read transaction ──▶ archive, as of a store in a folder
+    import   archive ──▶ a file of its own, verified ──▶ rows into one transaction ──▶ verified
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from os import PathLike
+from pathlib import Path
+
+from memory_mesh.config import Config
+from memory_mesh.engines.ledgers.sqlite.keeping import copying as file_copying, dumping
+from memory_mesh.engines.ledgers.sqlite.opening import connect
+from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.model import Checkpoint
+from memory_mesh.model.safekeeping import DeletedNamespace, Exported, Imported
+from memory_mesh.policy.users import shown_namespace
+from memory_mesh.process.extras import need
+from memory_mesh.process.keys import KeyFile
+from memory_mesh.process.stated_keys import need_key
+from memory_mesh.safekeeping.archive import (
+    Progress,
+    import_archive,
+    listed,
+    remarks,
+    write_archive,
+)
+from memory_mesh.safekeeping.archive_file import reading
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.engines.ledgers.postgres.transactions import Transactions
+    from memory_mesh.engines.queues.queue import JobQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What `set_up` did: the migrations it ran, and where the key is."""
+
+    ran: tuple[int, ...]
+    newest: int
+    key_file: str
+
+
+def set_up(
+    config: Config, *, login: str | None = None, environment: Mapping[str, str] | None = None
+) -> Prepared:
+    """Makes the tables of the database, or brings them up to date; only its owner may.
+
+    The key is the one that the environment states, or else a new one of this machine.
+    """
+    url = _address(config)
+    from memory_mesh.engines.ledgers.postgres import setup
+    from memory_mesh.engines.ledgers.postgres.transactions import translated
+    from memory_mesh.engines.queues import setup as queue_setup
+
+    keys = KeyFile.of(config.db_dir, environment)
+    with translated():
+        done = setup.set_up(url, keys.keys()[0].secret, login=login)
+        queue_setup.set_up(url, setup.ROLE)
+    return Prepared(done.ran, done.newest, str(keys.path))
+
+
+def export_from_server(
+    config: Config,
+    to: str | PathLike[str],
+    *,
+    with_vectors: bool = False,
+    progress: Progress | None = None,
+) -> Exported:
+    """Writes a namespace of a database to a new file, while others go on writing."""
+    from memory_mesh.engines.ledgers.postgres.copying import PostgresDump
+
+    target = Path(to)
+    if target.exists():
+        raise InvalidInput(f"{target} is there already; name another file, or remove it first")
+    with _opened(config) as database, database.reading(config.namespace) as db:
+        if db is None:
+            raise _unknown(config.namespace)
+        dump = PostgresDump(db)
+        if found := dump.flaws():
+            raise StoreIsDamaged(
+                f"the namespace {shown_namespace(config.namespace)} is damaged, and an archive of "
+                f"it could not be imported: {listed(found)}. Restore a backup of the database"
+            )
+        return write_archive(dump, _key_ids(config), target, with_vectors, progress)
+
+
+def import_to_server(
+    config: Config,
+    archive: str | PathLike[str],
+    *,
+    into: str | None = None,
+    progress: Progress | None = None,
+) -> Imported:
+    """Brings a namespace from an archive into a database, whole or not at all."""
+    from memory_mesh.engines.ledgers.postgres import copying
+
+    with _opened(config) as database, tempfile.TemporaryDirectory() as folder:
+        with reading(Path(archive)) as reader:
+            manifest = reader.manifest
+        name = manifest.namespace if into is None else into
+        if database.is_erased(manifest.identities):
+            raise StoreError(
+                "this namespace was erased from the store, and stays erased. If it was erased by "
+                "mistake, import the archive into another store: --store URL"
+            )
+        done = import_archive(folder, archive, into=into, progress=progress)
+        path = file_copying.place(Path(folder), name)
+        with closing(connect(path)) as file, database.writing(name) as db:
+            if database.has_identity(manifest.identities[0]):
+                dumping.copied(file, os.urandom(16).hex())
+            if not copying.is_empty(db):
+                raise InvalidInput(
+                    f"the namespace {shown_namespace(name)} holds memories already, and nothing is "
+                    "merged into it; import under another name: --into NAME"
+                )
+            copying.take_in(db, file)
+            mark = copying.mark(db)
+            found = copying.flaws(db, Checkpoint(name, mark.position, mark.hash))
+            if found:
+                raise StoreError(f"the copy is not whole: {listed(found)}. Nothing was imported")
+    told = remarks(_key_ids(config), manifest, mark)
+    return replace(done, remarks=tuple(told))
+
+
+def delete_from_server(config: Config) -> DeletedNamespace:
+    """Deletes a namespace of a database for good; no archive of before brings it back."""
+    from memory_mesh.engines.ledgers.postgres import copying
+
+    name = config.namespace
+    with _opened(config) as database:
+        if not database.exists(name):
+            raise _unknown(name)
+        with database.writing(name) as db:
+            memories = copying.erase(db)
+    with closing(queue_of(config)) as queue:
+        queue.forget(name)  # the name of a namespace can be that of a person
+    return DeletedNamespace(
+        namespace=shown_namespace(name),
+        memories=memories,
+        files=0,
+        bytes=0,
+        noted=True,
+    )
+
+
+def queue_of(config: Config) -> "JobQueue":
+    """The queue of the database, which the caller closes."""
+    url = _address(config)
+    from memory_mesh.engines.ledgers.postgres.route import Route
+    from memory_mesh.engines.ledgers.postgres.setup import all_namespaces
+    from memory_mesh.engines.queues.queue import JobQueue
+
+    need_key(config.db_dir, os.environ)
+    secret = KeyFile.of(config.db_dir, os.environ).keys()[0].secret
+    return JobQueue(Route.of(url).url, all_namespaces(secret))
+
+
+@contextmanager
+def _opened(config: Config) -> "Iterator[Transactions]":
+    url = _address(config)
+    from memory_mesh.engines.ledgers.postgres.setup import opening_key
+    from memory_mesh.engines.ledgers.postgres.transactions import Transactions
+
+    need_key(config.db_dir, os.environ)
+    key = opening_key(KeyFile.of(config.db_dir, os.environ).keys()[0].secret)
+    database = Transactions(url, key, config.lock_wait_seconds)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def _key_ids(config: Config) -> list[str]:
+    return [key.id for key in KeyFile.of(config.db_dir, os.environ).keys()]  # noqa: SIM118
+
+
+def _address(config: Config) -> str:
+    if config.store is None:
+        raise InvalidInput("name the database: --store postgresql://USER@HOST/DATABASE")
+    for module in ("psycopg", "psycopg_pool", "procrastinate"):
+        need(module, extra="postgres", purpose="a store in PostgreSQL")
+    from memory_mesh.engines.ledgers.postgres.route import Route
+
+    Route.of(config.store)  # says what is wrong with it
+    return config.store
+
+
+def _unknown(name: str) -> NotFound:
+    return NotFound(
+        f"there is no namespace {shown_namespace(name)!r} in the database. "
+        "List those there are: memory-mesh namespaces"
+    )

@@ -1,0 +1,25 @@
+"""The PostgreSQL ledger keeps every promise that the SQLite ledger keeps."""
+
+import pytest
+
+from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
+from memory_mesh.ports import Clock
+from memory_mesh.testing import LedgerContract
+from memory_mesh.testing.calling_contract import CallingContract
+from memory_mesh.testing.keyword_contract import KeywordContract
+from memory_mesh.testing.relations_contract import RelationsContract
+from memory_mesh.testing.search_contract import SearchContract
+from tests.postgres import SECRET
+
+
+class TestPostgresLedger(
+    LedgerContract, RelationsContract, CallingContract, SearchContract, KeywordContract
+):
+    """It keeps every promise of the five contracts."""
+
+    @pytest.fixture(autouse=True)
+    def _database(self, database: str) -> None:
+        self.url = database
+
+    def open_ledger(self, clock: Clock) -> PostgresLedger:
+        return PostgresLedger(self.url, clock, secret=SECRET)

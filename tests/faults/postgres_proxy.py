@@ -1,0 +1,119 @@
+"""A network that swallows, delays and cuts: acknowledged writes are there, no call hangs."""
+
+import random
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory_mesh.errors import MayBeStored, StoreIsAway, StoreIsBusy
+from memory_mesh.ports import Ledger
+from tests.faults import postgres_world as world
+from tests.faults.fault_proxy import Direction, Fault, FaultProxy, Kind
+from tests.faults.processes import LIMIT_SECONDS, Child
+from tests.faults.report import Progress, Report, Ticker, silent
+
+NAMESPACE = "proxied"
+_ANSWER, _LOCK = 0.6, 1.0  # seconds that the ledger waits here
+_LONGEST = 30.0  # seconds of one call, where about five are expected at most
+_BYTES = 6_000  # that a write sends and hears, more or less
+_WRITES = 4  # until the fault has struck
+_TRIES = 100  # to write again; the server ends in a moment what waits for nobody
+_COMMIT = b"COMMIT"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the server is, how its users and its owner reach a database, and room for a proxy."""
+
+    server: Path
+    url: str
+    owner: str
+    folder: Path
+
+
+def struck(place: Place, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
+    """So many faults, one after another, on the connections of one ledger."""
+    return Child(_strike, place, rounds, seed, progress).result(LIMIT_SECONDS + 10 * rounds)
+
+
+def _strike(place: Place, rounds: int, seed: int, progress: Progress) -> Report:
+    report = Report(dict.fromkeys(("faults", "acknowledged", "lost", "torn", "forks", "gaps"), 0))
+    report.figures |= {"refused but stored": 0, "hung": 0, "findings": 0}
+    dice, told, ticker = random.Random(seed), world.Told(), Ticker(progress, rounds)
+    proxy = FaultProxy(place.server, place.folder)
+    options = {"lock_wait": _LOCK, "answer_wait": _ANSWER}
+    with closing(proxy), closing(world.open_ledger(proxy.url(place.url), **options)) as ledger:
+        _try(ledger, _batch(told, dice), told, report)
+        for round_ in range(rounds):
+            _round(ledger, proxy, dice, told, report)
+            ticker.tick(round_ + 1, f"faults, {len(told.done)} acknowledged")
+    with closing(world.open_ledger(place.url)) as direct:
+        with direct.read(NAMESPACE) as snapshot:
+            counts = world.present(snapshot, list(told.begun.values()))
+        flaws = world.flaws_of_presence(told, told, counts) + world.findings(direct, NAMESPACE)
+    for name, detail in flaws + world.flaws_of_chain(place.owner, NAMESPACE):
+        report.broken(name, detail)
+    unknown = told.begun.keys() - told.done - told.refused
+    report.figures["acknowledged"] = len(told.done)
+    report.figures["may be stored, and were"] = sum(counts[name] > 0 for name in unknown)
+    report.figures["may be stored, and were not"] = sum(not counts[name] for name in unknown)
+    return report
+
+
+def _round(
+    ledger: Ledger, proxy: FaultProxy, dice: random.Random, told: world.Told, report: Report
+) -> None:
+    """Writes until a fault has struck; then everything goes through again, and so do writes."""
+    fault = proxy.arm(drawn(dice))
+    proxy.everything = dice.random() < 0.05
+    for _ in range(_WRITES):
+        _try(ledger, _batch(told, dice), told, report)
+        if fault.struck.is_set() or proxy.everything:
+            report.count("faults")
+            report.count("everything swallowed" if proxy.everything else _named(fault))
+            break
+    proxy.disarm()
+    for _ in range(_TRIES):
+        if _try(ledger, _batch(told, dice), told, report):
+            return
+        time.sleep(0.05)
+    report.broken("hung", "no write went through after the fault was over")
+
+
+def drawn(dice: random.Random) -> Fault:
+    """Any fault: at COMMIT or its answer, or after any number of bytes."""
+    kinds: tuple[Kind, ...] = ("swallow", "cut", "cut", "delay")
+    directions: tuple[Direction, ...] = ("to server", "to client")
+    kind, direction = dice.choice(kinds), dice.choice(directions)
+    seconds = dice.choice((0.05, 2 * _ANSWER))
+    if dice.random() < 0.5:
+        return Fault(kind, direction, 0, _COMMIT, dice.random() < 0.5, seconds)
+    return Fault(kind, direction, dice.randrange(_BYTES), seconds=seconds)
+
+
+def _named(fault: Fault) -> str:
+    where = "at COMMIT" if fault.marker else "anywhere"
+    return f"{fault.kind} {fault.direction} {where}"
+
+
+def _batch(told: world.Told, dice: random.Random) -> world.Batch:
+    batch = world.Batch(f"p{len(told.begun)}", dice.choice((1, 2, 5)), NAMESPACE)
+    told.begun[batch.name] = batch
+    return batch
+
+
+def _try(ledger: Ledger, batch: world.Batch, told: world.Told, report: Report) -> bool:
+    """Writes once; whether it was acknowledged."""
+    begun = time.monotonic()
+    try:
+        world.write(ledger, batch)
+        told.done.add(batch.name)
+    except MayBeStored:
+        report.count("told that it may be stored")
+    except (StoreIsAway, StoreIsBusy) as error:
+        told.refused.add(batch.name)
+        report.count(f"told {type(error).__name__}")
+    if time.monotonic() - begun > _LONGEST:
+        report.broken("hung", f"a call took {time.monotonic() - begun:.1f} s")
+    return batch.name in told.done

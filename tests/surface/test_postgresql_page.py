@@ -1,0 +1,150 @@
+"""The blocks of docs/how-to/postgresql.md run, in their order, on a real server."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.postgres import Server
+from tests.surface import page_text
+from tests.surface.command import CommandLine, Ran
+
+PAGE = Path(__file__).parent.parent.parent / "docs/how-to/postgresql.md"
+WRITTEN = "postgresql://{}@db.example.org/memories"
+
+
+@pytest.fixture
+def server(postgres: Server) -> Iterator[Server]:
+    """The server with the database that the page names, which is not set up."""
+    with psycopg.connect(postgres.url(), autocommit=True) as db:
+        db.execute("CREATE DATABASE memories")
+        db.execute("CREATE ROLE owner LOGIN SUPERUSER")
+    yield postgres
+    postgres.drop("memories")
+    with psycopg.connect(postgres.url(), autocommit=True) as db:
+        db.execute("DROP ROLE owner")
+        db.execute("DROP ROLE mesh")
+
+
+def _placed(text: str, server: Server) -> str:
+    for role in ("owner", "mesh"):
+        text = text.replace(WRITTEN.format(role), server.url("memories", role))
+    return text
+
+
+def _typed(cli: CommandLine, line: str) -> Ran:
+    done = cli(*shlex.split(line)[1:])
+    assert done.code == 0, done.err
+    return done
+
+
+def test_the_page_runs(server: Server, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    cli = CommandLine(home)
+    cli.stored("The shop opens at nine", "--namespace", "shop")
+    blocks = list(page_text.blocks(PAGE.read_text(encoding="utf-8")))
+    typed: list[Ran] = []
+    for number, block in enumerate(blocks):
+        body = _placed(block.body, server)
+        if block.language == "sql":
+            with psycopg.connect(server.url("memories"), autocommit=True) as db:
+                db.execute(body.encode())
+        elif block.language == "console":
+            typed += [_typed(cli, line[2:]) for line in body.splitlines()]
+        elif block.language == "python":
+            done = subprocess.run(
+                [sys.executable, "-c", body],
+                env=cli.environment,
+                cwd=home,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=True,
+            )
+            assert done.stdout == blocks[number + 1].body
+    assert "is ready: " in typed[0].out
+    assert "The shop opens at nine" in typed[-1].out
+    assert len(typed) == 4
+
+
+def test_a_database_that_is_not_set_up_says_what_to_run(server: Server, tmp_path: Path) -> None:
+    with psycopg.connect(server.url("memories"), autocommit=True) as db:
+        db.execute("CREATE ROLE mesh LOGIN")
+    told = CommandLine(tmp_path)("--store", server.url("memories", "mesh"), "list")
+    assert told.code == 1
+    assert "setup-server" in told.err
+    refused = CommandLine(tmp_path)("--store", server.url("memories", "mesh"), "backup", "copy")
+    assert "pg_dump" in refused.err
+
+
+def test_another_key_opens_nothing(database: str, tmp_path: Path) -> None:
+    cli = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": "ab" * 32})
+    told = cli("--store", database, "list")
+    assert told.code == 1
+    assert "MEMORY_MESH_KEY_FILE" in told.err
+
+
+def test_an_owner_who_is_no_superuser_is_told_what_to_ask_for(
+    server: Server, tmp_path: Path
+) -> None:
+    cli, owner = CommandLine(tmp_path), server.url("memories", "plain")
+    with psycopg.connect(server.url("memories"), autocommit=True) as db:
+        db.execute("CREATE ROLE mesh LOGIN")
+        db.execute("CREATE ROLE plain LOGIN")
+        db.execute("ALTER DATABASE memories OWNER TO plain")
+        told = cli("--store", owner, "setup-server", "--login", "mesh")
+        assert told.code == 1
+        assert "WITH ADMIN OPTION" in told.err
+        assert db.execute("SELECT to_regnamespace('memory_mesh')").fetchone() == (None,)
+        db.execute("CREATE EXTENSION vector SCHEMA public")
+        db.execute("SET client_min_messages = error")
+        if not db.execute("SELECT 1 FROM pg_roles WHERE rolname = 'memory_mesh_app'").fetchone():
+            db.execute("CREATE ROLE memory_mesh_app NOLOGIN")
+        db.execute("GRANT memory_mesh_app TO plain WITH ADMIN OPTION")
+        done = cli("--store", owner, "setup-server", "--login", "mesh")
+        assert done.code == 0, done.err
+        mine = cli("--store", server.url("memories", "mesh"), "store", "Deploys run on Fridays")
+        assert mine.code == 0, mine.err
+        db.execute("REASSIGN OWNED BY plain TO postgres")
+        db.execute("DROP OWNED BY plain")
+        db.execute("ALTER DATABASE memories OWNER TO postgres")
+        db.execute("DROP OWNED BY mesh")
+    with psycopg.connect(server.url(), autocommit=True) as db:
+        db.execute("REVOKE memory_mesh_app FROM plain CASCADE")
+        db.execute("DROP ROLE plain")
+
+
+def test_another_machine_without_the_key_is_told_so(database: str, tmp_path: Path) -> None:
+    told = CommandLine(tmp_path)("--store", database, "list")
+    assert told.code == 1
+    assert "this machine has no key for the database" in told.err
+    assert not (tmp_path / ".config/memory-mesh/keys").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("postgresql://mesh@localhost/x?hots=y", "cannot be read"),
+        ("postgresql://mesh:s3 cret@localhost/x", "cannot be read"),
+        ("postgresql:/mesh@localhost/x", "two slashes"),
+        ("postgresql://mesh@localhost", "must name a database"),
+    ],
+)
+def test_a_wrong_address_is_named_for_what_it_is(address: str, said: str, tmp_path: Path) -> None:
+    told = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": "ab" * 32})(
+        "--store", address, "list"
+    )
+    assert told.code == 1
+    assert said in told.err
+    assert "s3 cret" not in told.err
+
+
+def test_a_key_that_is_none_is_named_by_its_variable(database: str, tmp_path: Path) -> None:
+    told = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": "abc"})("--store", database, "list")
+    assert told.code == 1
+    assert "MEMORY_MESH_KEY gives no key" in told.err
