@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from memory_mesh import log
 from memory_mesh.errors import Closed, StoreIsBusy
 from memory_mesh.process import waits
 from tests.faults import postgres_race, postgres_world as world
@@ -94,6 +95,7 @@ def test_records_that_wait_are_written_at_close_and_dropped_when_the_lock_is_hel
     database, held, caplog, monkeypatch
 ):
     monkeypatch.setattr(logging.getLogger("memory_mesh"), "propagate", True)
+    monkeypatch.setattr(log, "_warned", set())  # another test may have been told already
     ledger = world.open_ledger(database)
     ledger.note("shared", world.recall(1))
     begun = time.monotonic()
