@@ -45,10 +45,17 @@ class Filling:
         ns = self._begin(namespace)
         source = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
         there = {name for (name,) in source.execute("SELECT name FROM sqlite_schema")}
-        self._db.execute("DELETE FROM store WHERE ns = %s", (ns,))
         for name, columns in self._tables.items():
-            if name in there:
+            if name in there and name != "store":
                 self._copy(source, name, columns, ns)
+        stands = source.execute(
+            "SELECT seq, recorded, position, head, analyzer FROM store"
+        ).fetchone()
+        self._db.execute(  # its identity is its own: the same file may be there twice
+            "UPDATE store SET seq = %s, recorded = %s, position = %s, head = %s, analyzer = %s "
+            "WHERE ns = %s",
+            (*stands, ns),
+        )
         self._copy_words(source, ns)
         self._db.execute("SELECT setval('numbers', (SELECT max(number) + 1 FROM vector))")
         source.close()
