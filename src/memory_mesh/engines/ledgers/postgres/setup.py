@@ -22,7 +22,7 @@ PARTITIONS = 4  # of each table, so that a namespace can be moved with one of th
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _LOCK = 0x6D656D6D657368  # one set-up at a time
 _BLOCK, _INNER, _OUTER = 64, 0x36, 0x5C  # of a keyed digest
-_ALL = b"all namespaces"
+ALL = b"all namespaces"  # what a process shows a digest of to list them
 _OPENING = b"opens the namespaces of a database"
 
 
@@ -41,7 +41,7 @@ def opening_key(secret: bytes) -> bytes:
 
 def all_namespaces(secret: bytes) -> bytes:
     """What shows that a process may list every namespace."""
-    return keyed_digest(opening_key(secret), _ALL)
+    return keyed_digest(opening_key(secret), ALL)
 
 
 def newest() -> int:

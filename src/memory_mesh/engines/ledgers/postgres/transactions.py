@@ -22,7 +22,7 @@ from memory_mesh.engines.ledgers.postgres.engine import PostgresEngine
 from memory_mesh.engines.ledgers.postgres.logins import bypassing, refusal
 from memory_mesh.engines.ledgers.postgres.pool import ANSWER_SECONDS, BoundedConnection, Pool
 from memory_mesh.engines.ledgers.postgres.route import Route
-from memory_mesh.engines.ledgers.postgres.setup import ROLE, SCHEMA
+from memory_mesh.engines.ledgers.postgres.setup import ALL, ROLE, SCHEMA
 from memory_mesh.errors import (
     NotAllowed,
     StoreError,
@@ -44,7 +44,6 @@ _PLANNING = (  # plans are made once, for namespaces of every size: rows are loo
     "SET {0} enable_seqscan = off; SET {0} enable_hashjoin = off; "
     "SET {0} enable_mergejoin = off; SET {0} enable_material = off"
 )
-_ALL = b"all namespaces"
 _ENGINE = PostgresEngine()
 _MOST_MILLIS = 2**31 - 1  # that a setting of PostgreSQL takes
 _WHOLE = 5  # times `answer_wait` that a write may last
@@ -115,7 +114,7 @@ class Transactions:
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""
         with self._asking() as raw:
-            values = (keyed_digest(self._key, _ALL), after, most)
+            values = (keyed_digest(self._key, ALL), after, most)
             return [name for (name,) in raw.execute("SELECT names_after(%s, %s, %s)", values)]
 
     def exists(self, namespace: str, answer_wait: float | None = None) -> bool:
