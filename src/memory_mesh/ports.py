@@ -353,6 +353,12 @@ class VectorFeed(Protocol):
     def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
         """Name the body that counts from now on, unless another took the place of `base`."""
 
+    def index_some(self, namespace: str, space: Space) -> Body | None:
+        """Take the next vectors into an index inside the ledger, for a moment: the index then.
+
+        None where the ledger keeps none. Once every vector is in it, the answer stays the same.
+        """
+
 
 class Maintenance(Protocol):
     """Count, list, prune and close whole namespaces."""

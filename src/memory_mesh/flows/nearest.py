@@ -82,6 +82,8 @@ def _found(
     scanned = _gather(look, question.limit, reach, (tail, _spread(reach)))
     if isinstance(scanned, _Hidden):
         return _exactly(search, question, lens, reach), 0, 0
+    if reach.inside and reach.body is not None:
+        return list(scanned or ()), reach.body.rows, tail - reach.body.rows
     return [*found, *(scanned or ())], body.rows if body is not None else 0, tail
 
 

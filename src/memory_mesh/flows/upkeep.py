@@ -33,6 +33,7 @@ from memory_mesh.process import waits
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
 TAIL_SHARE = 0.05  # of the body: how much the tail of a very large store may grow
+INSIDE_ROWS = 20_000  # the same where a database scans, and keeps the index itself
 DEAD_SHARE = 0.1  # of the body's rows, deleted or drawn anew: then it is made anew
 _COMMITS = 64  # blocks read per step
 _DAMAGED = {"database pages", "schema", "checksums", "rows as reads return them", "chain"}
@@ -76,10 +77,29 @@ def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
     ]
 
 
+def index_inside(
+    ledger: VectorFeed,
+    namespace: str,
+    states: Sequence[SpaceState],
+    between: Callable[[], None] = lambda: None,
+) -> list[Body]:
+    """Takes large tails into an index that the ledger itself keeps, a moment per transaction."""
+    found = (
+        _index_one(ledger, namespace, state, between)
+        for state in states
+        if _is_large(state, INSIDE_ROWS)
+    )
+    return [body for body in found if body is not None]
+
+
 def worth_an_index(state: SpaceState) -> bool:
     """True when the tail costs more to scan than an index to ask."""
+    return _is_large(state, TAIL_ROWS)
+
+
+def _is_large(state: SpaceState, least: int) -> bool:
     absorbed = state.body.rows if state.body is not None else 0
-    return state.tail > max(TAIL_ROWS, TAIL_SHARE * absorbed)
+    return state.tail > max(least, TAIL_SHARE * absorbed)
 
 
 def worn(state: SpaceState) -> bool:
@@ -89,13 +109,17 @@ def worn(state: SpaceState) -> bool:
     return state.body.rows - (state.vectors - state.tail) > DEAD_SHARE * state.body.rows
 
 
-def rebuild(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
-    """Rebuilds every index from the ledger, whatever its size."""
+def rebuild(ledger: Ledger, index: Index | None, namespace: str) -> list[Body]:
+    """Rebuilds every index from the ledger, whatever its size; without `index` those inside it."""
     bodies = []
     for state in ledger.stats(namespace).spaces:
         ledger.absorbed(namespace, state.space, state.body, None)
-        index.drop(namespace, state.space.name)
-        body = _absorb_one(ledger, index, namespace, replace(state, body=None))
+        anew = replace(state, body=None)
+        if index is None:
+            body = _index_one(ledger, namespace, anew)
+        else:
+            index.drop(namespace, state.space.name)
+            body = _absorb_one(ledger, index, namespace, anew)
         bodies += [body] if body is not None else []
     return bodies
 
@@ -213,6 +237,23 @@ def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceStat
     log.info("absorb", vectors=0 if body is None else body.rows, ms=log.milliseconds(start))
     if body is not None and body != state.body:
         feed.absorbed(namespace, state.space, state.body, body)
+    return body
+
+
+def _index_one(
+    ledger: VectorFeed,
+    namespace: str,
+    state: SpaceState,
+    between: Callable[[], None] = lambda: None,
+) -> Body | None:
+    """The index inside the ledger once it holds every vector; None where the ledger keeps none."""
+    start, before = log.started(), state.body
+    body = ledger.index_some(namespace, state.space)
+    while body is not None and body != before:
+        between()
+        body, before = ledger.index_some(namespace, state.space), body
+    if body is not None:
+        log.info("index", vectors=body.rows, ms=log.milliseconds(start))
     return body
 
 

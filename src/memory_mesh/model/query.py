@@ -95,6 +95,7 @@ class Reach:
     seen: int | None = None  # memories that the reader may see; None: not counted
     audiences: tuple[int, ...] | None = None  # whose memories these are; None: any
     body: Body | None = None  # the index that the ledger names
+    inside: bool = False  # the ledger holds that index, and asks it by itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,9 @@ class MaintenanceVerbs(LessonVerbs, JobVerbs):
         pause()
         wanted = any(state.body or flows.upkeep.worth_an_index(state) for state in states)
         index = parts.index() if wanted else None
-        bodies = flows.upkeep.absorb(parts.ledger, index, namespace) if index is not None else []
+        bodies = flows.upkeep.index_inside(parts.ledger, namespace, states, pause)
+        if index is not None:
+            bodies += flows.upkeep.absorb(parts.ledger, index, namespace)
         return replace(
             report, embedded=embedded, bodies=tuple(bodies), reindexed=reindexed, linked=linked
         )

@@ -50,7 +50,7 @@ class UpkeepVerbs(MaintenanceVerbs):
         """Rebuilds the index from the ledger; the ledger holds everything the index holds."""
         parts = self._opened()
         index = parts.index()
-        if index is None:
+        if index is None and self._config.store is None:
             raise MissingExtra.of("lance", "The index of large stores")
         return flows.upkeep.rebuild(parts.ledger, index, self._config.namespace)
 

@@ -1,4 +1,8 @@
-"""Finds versions by their vectors, which pgvector compares where they are stored."""
+"""Finds versions by their vectors, which pgvector compares where they are stored.
+
+Below some size all vectors of a namespace are compared; above it `upkeep` keeps an index of them in
+the same database (migrations/0004), and only vectors that are not in it yet are compared.
+"""
 
 from collections.abc import Sequence
 
@@ -6,8 +10,24 @@ from memory_mesh.engines.ledgers.postgres.connection import Connection
 from memory_mesh.engines.ledgers.postgres.pgvector import Vector
 from memory_mesh.engines.ledgers.sql import narrowing, rows, visibility
 from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
+from memory_mesh.engines.ledgers.sql.vectors import Stored
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Lens, Near, Question, Space
 from memory_mesh.model.query import Looked, Reach
+
+_COMPARED = (
+    "SELECT x.text, -(x.data <#> %(asked)s) AS cosine, {indexed} FROM {source} "
+    "WHERE x.space = %(space)s{above}"
+)
+_ALL = _COMPARED.format(indexed="FALSE", source="vector x", above="")
+_TAIL = _COMPARED.format(indexed="FALSE", source="vector x", above=" AND x.number > %(highest)s")
+_INDEXED = _COMPARED.format(
+    indexed="TRUE",
+    source="near(%(space)s, %(asked)s, %(count)s) n (number) JOIN vector x ON x.number = n.number",
+    above="",
+)
+_BEST = " ORDER BY cosine DESC, text DESC LIMIT %(count)s"
+_MOST = 2**31 - 1
 
 
 class PostgresSnapshot(SqlSnapshot):
@@ -17,16 +37,10 @@ class PostgresSnapshot(SqlSnapshot):
 
     def reach(self, space: Space, lens: Lens) -> Reach | None:
         """How much of a space the lens may see; the number of texts stands for that of vectors."""
-        found = self._db.execute(
-            "SELECT coalesce((SELECT max(number) FROM text), 0) FROM space WHERE name = ?",
-            (space.name,),
-        ).fetchone()
-        if found is None:
+        found, known = super().reach(space, lens), self._stored(space)
+        if found is None or known is None:
             return None
-        few = self._narrowed(lens)
-        counts = None if visibility.sees_all(lens) else visibility.seen_by(self._db, lens)
-        audiences = None if counts is None else tuple(counts)
-        return Reach(found[0], None if few is None else few.count, audiences, None)
+        return replace(found, vectors=known.reached + known.waiting, inside=True)
 
     def nearest_seen(
         self,
@@ -47,15 +61,28 @@ class PostgresSnapshot(SqlSnapshot):
         self,
         question: Question,
         lens: Lens,
-        floor: int,  # noqa: ARG002  # there is no body below it
-        count: int,  # noqa: ARG002
+        floor: int,  # noqa: ARG002  # the index is asked here, and what is above it is known
+        count: int,
     ) -> Looked:
-        """The best that the lens sees, exactly: no candidate is hidden, so no look is deeper."""
-        reach = self.reach(question.space, lens)
-        audiences = None if reach is None else reach.audiences
-        source, condition, values = visibility.within(lens, audiences)
-        found = self._best(question, source, condition, ([], values))
-        return Looked(tuple(found), len(found))
+        """Those that the lens sees of the best `count` vectors, by the index where there is one."""
+        known = self._stored(question.space)
+        if known is None:
+            return Looked((), 0)
+        found, whole = self._candidates(question, known, min(count, _MOST))
+        seen = self._visible([(cosine, text) for text, cosine, _ in found], lens)
+        return Looked(seen, len(found) if whole else count)
+
+    def _candidates(
+        self, question: Question, known: Stored, count: int
+    ) -> tuple[list[tuple[int, float, bool]], bool]:
+        """The best vectors by text and cosine; and whether there are no more, if they are fewer."""
+        asked = {"asked": Vector(question.vector), "space": known.number, "count": count}
+        if known.body is None:
+            return self._db.own(f"{_ALL}{_BEST}", asked).fetchall(), True
+        asked["highest"] = known.body.highest
+        found = self._db.own(f"{_INDEXED} UNION ALL {_TAIL}{_BEST}", asked).fetchall()
+        indexed = sum(from_index for _, _, from_index in found)
+        return found, len(found) == count or indexed >= min(count, known.body.rows)
 
     def cosines(self, question: Question, versions: Sequence[int]) -> list[Near]:
         """How near versions found otherwise are: of each its best part."""

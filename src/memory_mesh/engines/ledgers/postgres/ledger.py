@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _NAMES = 1_000  # that are read at a time
 _CLOSING = 0.5  # seconds that `close` waits for a lock, and for each answer; connecting takes two
+_INDEXING = 200  # milliseconds that others wait while vectors are taken into an index
 _AWAY = "the database could not be written to when the store was closed."
 
 
@@ -137,6 +138,13 @@ class PostgresLedger(PostgresAudit):
         """Name the body that counts from now on, unless another took the place of `base`."""
         with self._at.writing(namespace) as db:
             vectors.name_body(db, space, base, body)
+
+    def index_some(self, namespace: str, space: Space) -> Body | None:
+        """Take the next vectors into the index of a space, for a moment: the index then."""
+        with self._at.writing(namespace) as db:
+            found = db.own("SELECT * FROM index_vectors(%s, %s)", (space.name, _INDEXING))
+            row = found.fetchone()
+        return None if row is None else Body(*row)
 
     def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
         """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""

@@ -42,7 +42,8 @@ _SETUP = (  # temporary tables come last, so that none takes the place of one of
 _PLANNING = (  # plans are made once, for namespaces of every size: rows are looked up by index
     "SET {0} plan_cache_mode = force_generic_plan; SET {0} jit = off; "
     "SET {0} enable_seqscan = off; SET {0} enable_hashjoin = off; "
-    "SET {0} enable_mergejoin = off; SET {0} enable_material = off"
+    "SET {0} enable_mergejoin = off; SET {0} enable_material = off; "
+    "SET {0} enable_memoize = off; SET {0} max_parallel_workers_per_gather = 0"
 )
 _ENGINE = PostgresEngine()
 _MOST_MILLIS = 2**31 - 1  # that a setting of PostgreSQL takes

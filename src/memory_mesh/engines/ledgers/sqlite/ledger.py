@@ -137,6 +137,10 @@ class SqliteLedger(SqliteAudit):
         with self._files.writing(namespace) as db:
             vectors.name_body(db, space, base, body)
 
+    def index_some(self, namespace: str, space: Space) -> Body | None:  # noqa: ARG002
+        """None: the index of a file is kept beside it."""
+        return None
+
     def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
         """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
         if not self._files.exists(namespace):
