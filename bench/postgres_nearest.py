@@ -1,107 +1,106 @@
-"""The exact scan of a namespace beside a partial HNSW index: how long, and what it finds.
-
-Every second vector is hidden from the second reader: with an iterative scan the index goes on until
-it has ten that are seen, without one it returns what its first look holds.
-"""
+"""Where pgvector's index begins to pay: beside the exact scan of the same vectors, at each size."""
 
 import time
-from typing import Any
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import Self
 
 import psycopg
 
-from bench import corpus, measure, memories
-from bench.measure import Figures, rounded, say
+from bench import corpus, measure, memories, postgres_quality as quality
+from bench.measure import Figures, rounded
 from bench.postgres_server import Databases
-from memory_mesh.engines.ledgers.postgres import pgvector
-from memory_mesh.engines.ledgers.postgres.pgvector import Vector
+from bench.postgres_stores import SECRET
+from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
+from memory_mesh.flows import upkeep
+from memory_mesh.flows.nearest import nearest
+from memory_mesh.model import Lens, Nearest, Question, Scope
+from memory_mesh.process.clock import SystemClock
 
-_TOP, _QUESTIONS, _BATCH = 10, 40, 5_000
-_SEEN = "number % 2 = 0"
-_FEW_SEEN = "number % 50 = 0"
+_QUESTIONS = 60
+_DEPTHS = (10, 100)  # of the answers that are compared; a search asks for the second
 
 
 def nearest_part(databases: Databases, sizes: list[int]) -> Figures:
-    """Each size: milliseconds of the exact scan and of the index, and recall against the scan."""
+    """Each size: milliseconds with and without the index, and recall against the exact scan."""
     found: Figures = {}
-    asked = [Vector(row.tobytes()) for row in memories.vectors(corpus.queries()[:_QUESTIONS])]
-    with psycopg.connect(databases.owner("postgres"), autocommit=True) as db:
-        db.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        pgvector.register(db)
-        db.execute("SET jit = off")
-        for size in sizes:
-            say(f"  {size:,} vectors")
-            found |= {f"{name}_{size}": value for name, value in _at(db, size, asked).items()}
+    for size in sizes:
+        found |= {f"{name}_{size}": value for name, value in _at(databases, size).items()}
     return found
 
 
-def _at(db: psycopg.Connection[Any], size: int, asked: list[Vector]) -> Figures:
-    _fill(db, size)
-    exact, exact_ms = _asked(db, asked, "TRUE")
-    half, _ = _asked(db, asked, _SEEN)
-    few, _ = _asked(db, asked, _FEW_SEEN)
-    began = time.perf_counter()
-    db.execute(
-        "CREATE INDEX made_near ON made USING hnsw ((data::vector(384)) vector_ip_ops) WHERE ns = 1"
-    )
-    found: Figures = {
-        "exact_ms": exact_ms,
-        "build_s": rounded(time.perf_counter() - began),
-        "index_mb": rounded(_one(db, "SELECT pg_relation_size('made_near')") / 1e6),
-    }
-    db.execute("SET enable_seqscan = off")
-    for depth in (40, 100, 200):
-        db.execute(f"SET hnsw.ef_search = {depth}")
-        near, found[f"hnsw_{depth}_ms"] = _asked(db, asked, "TRUE")
-        found[f"hnsw_{depth}_recall"] = _recall(exact, near)
-    db.execute("SET hnsw.ef_search = 100")
-    for mode in ("off", "strict_order"):
-        db.execute(f"SET hnsw.iterative_scan = {mode}")
-        for name, condition, truth in (("half", _SEEN, half), ("fiftieth", _FEW_SEEN, few)):
-            near, took = _asked(db, asked, condition)
-            found[f"{name}_seen_{mode}_ms"] = took
-            found[f"{name}_seen_{mode}_recall"] = _recall(truth, near)
-    db.execute("RESET ALL")
-    db.execute("SET jit = off")
-    return found
-
-
-def _fill(db: psycopg.Connection[Any], size: int) -> None:
-    db.execute("DROP TABLE IF EXISTS made")
-    db.execute("CREATE UNLOGGED TABLE made (number bigint PRIMARY KEY, ns bigint, data vector)")
-    for start in range(0, size, _BATCH):
-        texts = [f"text {number}" for number in range(start, min(size, start + _BATCH))]
-        rows = memories.vectors(texts)
-        with db.cursor() as cursor:
-            cursor.executemany(
-                "INSERT INTO made VALUES (%s, 1, %s)",
-                [(start + place, Vector(row.tobytes())) for place, row in enumerate(rows)],
-            )
-    db.execute("VACUUM (ANALYZE) made")
-
-
-def _asked(
-    db: psycopg.Connection[Any], asked: list[Vector], condition: str
-) -> tuple[list[list[int]], float]:
-    """The ten nearest of each question, and the median milliseconds of one."""
-    statement = (
-        f"SELECT number FROM made WHERE ns = 1 AND {condition} "
-        f"ORDER BY data::vector(384) <#> %s::vector(384) LIMIT {_TOP}"
-    )
-    answers, took = [], []
-    for vector in asked:
+def _at(databases: Databases, size: int) -> Figures:
+    exact = databases.holding(size)
+    indexed = databases.copy(exact)
+    with ExitStack() as stack:
+        sides = [stack.enter_context(_Asking(databases.login(name))) for name in (indexed, exact)]
         began = time.perf_counter()
-        answers.append([number for (number,) in db.execute(statement, (vector,))])
-        took.append(time.perf_counter() - began)
-    return answers, measure.median_ms(took)
+        (body,) = upkeep.rebuild(sides[0].ledger, None, "default")
+        found: Figures = {
+            "build_ms_a_vector": rounded((time.perf_counter() - began) / body.rows * 1_000),
+            "index_bytes_a_vector": rounded(_bytes(databases.owner(indexed)) / body.rows),
+        }
+        for name, lens in _lenses().items():
+            found |= {f"{name}_{key}": value for key, value in _beside(sides, lens).items()}
+    return found
 
 
-def _recall(truth: list[list[int]], found: list[list[int]]) -> float:
+def _beside(sides: "list[_Asking]", lens: Lens) -> Figures:
+    ours, theirs = [
+        [side.ask(number, lens) for number in range(_QUESTIONS)] for side in sides
+    ]  # which also warms both up
+    index, scan = measure.alternate(
+        _QUESTIONS, lambda n: sides[0].ask(n, lens), lambda n: sides[1].ask(n, lens)
+    )
+    return {
+        "index_ms": measure.median_ms(index.wall),
+        "exact_ms": measure.median_ms(scan.wall),
+        "index_over_exact": measure.ratio_of_medians(index.wall, scan.wall),
+        **{f"recall_at_{depth}": _recall(theirs, ours, depth) for depth in _DEPTHS},
+    }
+
+
+class _Asking:
+    """A ledger, and the nearest vectors of numbered questions in it."""
+
+    def __init__(self, url: str) -> None:
+        self.ledger = PostgresLedger(url, SystemClock(), secret=SECRET)
+        self._vectors = memories.vectors(corpus.queries()[:_QUESTIONS])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.ledger.close()
+
+    def ask(self, number: int, lens: Lens) -> Nearest:
+        question = Question(memories.SPACE, self._vectors[number].tobytes(), _DEPTHS[-1])
+        with self.ledger.read("default") as snapshot:
+            return nearest(snapshot, question, lens)
+
+
+def _lenses() -> dict[str, Lens]:
+    """A reader who sees everything, and one of a project: the index finds what others may see."""
+    now = datetime.now(UTC)
+    return {
+        "all": Lens(now, across=frozenset(quality.ACROSS)),
+        "project": Lens(now, Scope("project-00"), frozenset({"agent", "session"})),
+    }
+
+
+def _recall(truth: list[Nearest], found: list[Nearest], depth: int) -> float:
     shares = [
-        len({*one} & {*two}) / max(1, len(one)) for one, two in zip(truth, found, strict=True)
+        len({near.version for near in one.found[:depth]} & {near.version for near in two.found})
+        / max(1, len(one.found[:depth]))
+        for one, two in zip(truth, found, strict=True)
     ]
     return rounded(sum(shares) / max(1, len(shares)))
 
 
-def _one(db: psycopg.Connection[Any], statement: str) -> float:
-    row = db.execute(statement).fetchone()
-    return float(row[0]) if row is not None else 0.0
+def _bytes(owner: str) -> int:
+    with psycopg.connect(owner) as db:
+        found = db.execute(
+            "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' "
+            "AND relname LIKE 'near\\_%'"
+        ).fetchone()
+    return 0 if found is None else int(found[0])
