@@ -33,7 +33,7 @@ from memory_mesh.process import waits
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
 TAIL_SHARE = 0.05  # of the body: how much the tail of a very large store may grow
-INSIDE_ROWS = 20_000  # the same where a database scans, and keeps the index itself
+INSIDE_ROWS = 30_000  # the same where a database scans, and keeps the index itself
 DEAD_SHARE = 0.1  # of the body's rows, deleted or drawn anew: then it is made anew
 _COMMITS = 64  # blocks read per step
 _DAMAGED = {"database pages", "schema", "checksums", "rows as reads return them", "chain"}

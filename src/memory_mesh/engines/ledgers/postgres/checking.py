@@ -1,4 +1,4 @@
-"""What `verify` reads of a namespace in PostgreSQL besides its rows: the postings and counts."""
+"""What `verify` reads of a namespace in PostgreSQL besides its rows: words and indexes."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from memory_mesh.engines.ledgers.postgres.words import places
 from memory_mesh.engines.ledgers.sql.engine import LIVE, REST
 from memory_mesh.model import Finding
 
-NAME = "words"
+NAME, INDEX = "words", "index of vectors"
 _OF_SHELF = {
     LIVE: "IN",
     REST: "NOT IN",
@@ -49,8 +49,22 @@ def check(db: Connection, checked: Counter[str]) -> Iterator[Finding]:
         yield Finding(NAME, f"the count of {word!r} in {shelf} is wrong")
 
 
+def check_index(db: Connection, checked: Counter[str]) -> Iterator[Finding]:
+    """Every index holds the vectors up to the number that its space tells, and no other."""
+    told = db.own("SELECT number, name, body_rows FROM space WHERE body_version IS NOT NULL")
+    for number, name, held in told.fetchall():
+        checked["vectors in an index"] += held
+        (differing,) = db.own("SELECT index_differs(%s)", (number,)).fetchone() or (0,)
+        if differing:
+            yield Finding(
+                INDEX,
+                f"that of {name} differs from {differing} vectors; run `memory-mesh upkeep "
+                "--rebuild-index`",
+            )
+
+
 def _length(words: dict[str, list[int]]) -> int:
     return sum(map(len, words.values()))
 
 
-CHECKS = {NAME: check}
+CHECKS = {NAME: check, INDEX: check_index}

@@ -112,6 +112,30 @@ BEGIN
 END
 $$;
 
+-- How many numbers an index lacks, has without a vector, or has with other values.
+CREATE FUNCTION index_differs(space_number bigint) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    near_name text := memory_mesh.near_table(space_number);
+    differing bigint;
+BEGIN
+    IF to_regclass('memory_mesh.' || near_name) IS NULL THEN
+        RETURN (SELECT s.body_rows FROM memory_mesh.space s
+            WHERE s.ns = memory_mesh.entered_ns() AND s.number = space_number);
+    END IF;
+    EXECUTE format(
+        'SELECT count(*) FROM (SELECT x.number, x.data FROM memory_mesh.vector x '
+        'JOIN memory_mesh.space s ON s.ns = x.ns AND s.number = x.space '
+        'WHERE x.ns = $1 AND x.space = $2 AND x.number <= s.body_highest) held '
+        'FULL JOIN memory_mesh.%I n ON n.number = held.number '
+        'WHERE held.number IS NULL OR n.number IS NULL '
+        'OR n.data OPERATOR(public.<>) held.data::public.halfvec', near_name
+    ) INTO differing USING memory_mesh.entered_ns(), space_number;
+    RETURN differing;
+END
+$$;
+
 -- A vector that is deleted leaves the index in the same transaction.
 CREATE FUNCTION take_from_index() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -158,6 +182,6 @@ $$;
 CREATE TRIGGER drop_indexes AFTER DELETE ON namespace
     FOR EACH ROW EXECUTE FUNCTION drop_indexes();
 
-REVOKE EXECUTE ON FUNCTION near_table, can_index, begin_index, index_vectors, near, take_from_index,
-    drop_indexes FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION index_vectors, near TO memory_mesh_app;
+REVOKE EXECUTE ON FUNCTION near_table, can_index, begin_index, index_vectors, near, index_differs,
+    take_from_index, drop_indexes FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION index_vectors, near, index_differs TO memory_mesh_app;
