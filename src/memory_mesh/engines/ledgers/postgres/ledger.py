@@ -3,7 +3,7 @@
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from memory_mesh import log
 from memory_mesh.engines.ledgers.postgres.audit import PostgresAudit
@@ -12,7 +12,7 @@ from memory_mesh.engines.ledgers.postgres.connection import Connection
 from memory_mesh.engines.ledgers.postgres.pool import ANSWER_SECONDS
 from memory_mesh.engines.ledgers.postgres.setup import opening_key
 from memory_mesh.engines.ledgers.postgres.transactions import Transactions
-from memory_mesh.engines.ledgers.sql import commit as sql_commit, recording, rows, vectors
+from memory_mesh.engines.ledgers.sql import recording, rows
 from memory_mesh.engines.ledgers.sql.exact_scan import Tails
 from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer, tell_lost
 from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
@@ -122,36 +122,12 @@ class PostgresLedger(PostgresAudit):
             since = self._clock.now() - timedelta(days=session_days) if session_days else None
             return stats.stats(db, Sizes(), since)
 
-    def vectors(
-        self, namespace: str, space: Space, after: int
-    ) -> Iterator[Sequence[tuple[int, bytes, int]]]:
-        """A space's vectors above a number, in order; each block is read in its own moment."""
-        while True:
-            with self._reading(namespace) as db:
-                block = vectors.above(db, space, after)
-            if not block:
-                return
-            yield block
-            after = block[-1][0]
-
-    def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
-        """Name the body that counts from now on, unless another took the place of `base`."""
-        with self._at.writing(namespace) as db:
-            vectors.name_body(db, space, base, body)
-
     def index_some(self, namespace: str, space: Space) -> Body | None:
         """Take the next vectors into the index of a space, for a moment: the index then."""
         with self._at.writing(namespace) as db:
             found = db.own("SELECT * FROM index_vectors(%s, %s)", (space.name, _INDEXING))
             row = found.fetchone()
         return None if row is None else Body(*row)
-
-    def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
-        """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
-        if not self._at.exists(namespace):
-            return 0
-        with self._at.writing(namespace) as db:
-            return sql_commit.prune_recalls(db, before, limit)
 
     def namespaces(self, after: str = "", limit: int | None = None) -> Iterator[str]:
         """The names of namespaces, sorted: those after one, at most so many."""

@@ -1,35 +1,24 @@
-"""The record of what was written and recalled, and how far each sink has read it."""
+"""The record of what was written and recalled, checked against the files beside it."""
 
-from datetime import datetime
+from contextlib import AbstractContextManager
 
-from memory_mesh.engines.ledgers.sql import audit
+from memory_mesh.engines.ledgers.sql.audit import SqlRecords
+from memory_mesh.engines.ledgers.sql.engine import Database
 from memory_mesh.engines.ledgers.sqlite import spool
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import looked_at
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Block, Checkpoint, Cursor, Finding, Verification
+from memory_mesh.model import Checkpoint, Finding, Verification
 from memory_mesh.ports import Clock
 
 
-class SqliteAudit:
+class SqliteAudit(SqlRecords):
     """Implements `ports.Audit` and `ports.SinkCursors`."""
 
     _clock: Clock
     _files: Files
-
-    def blocks(
-        self, namespace: str, after_seq: int, limit: int, since: datetime | None = None
-    ) -> list[Block]:
-        """Chained blocks of the next commits, whole commits only, oldest first."""
-        with self._files.reading(namespace) as db:
-            return audit.blocks(db, after_seq, limit, since)
-
-    def recalls(self, namespace: str, limit: int) -> list[Block]:
-        """The latest recall blocks, newest first."""
-        with self._files.reading(namespace) as db:
-            return audit.recalls(db, limit)
 
     def verify(self, namespace: str, against: Checkpoint | None = None) -> Verification:
         """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
@@ -49,12 +38,11 @@ class SqliteAudit:
         checked = {**found.checked, "head file": 1, **left}
         return replace(found, checked=checked)
 
-    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
-        """How far a sink has come."""
-        with self._files.reading(namespace) as db:
-            return audit.sink_cursor(db, sink)
+    def _reading(self, namespace: str) -> AbstractContextManager[Database]:
+        return self._files.reading(namespace)
 
-    def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
-        """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
-        with self._files.writing(namespace) as db:
-            audit.sink_moved(db, sink, seq, failure, self._clock.now())
+    def _writing(self, namespace: str) -> AbstractContextManager[Database]:
+        return self._files.writing(namespace)
+
+    def _exists(self, namespace: str) -> bool:
+        return self._files.exists(namespace)

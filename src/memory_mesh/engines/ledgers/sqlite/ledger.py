@@ -4,11 +4,11 @@ import sqlite3
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from memory_mesh import log
-from memory_mesh.engines.ledgers.sql import commit as sql_commit, recording, rows, vectors
+from memory_mesh.engines.ledgers.sql import recording, rows
 from memory_mesh.engines.ledgers.sql.exact_scan import Tails
 from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer, tell_lost
 from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
@@ -120,33 +120,9 @@ class SqliteLedger(SqliteAudit):
             sizes = sql_stats.sizes(self._files.spool(namespace))
             return sql_stats.stats(db, sizes, since)
 
-    def vectors(
-        self, namespace: str, space: Space, after: int
-    ) -> Iterator[Sequence[tuple[int, bytes, int]]]:
-        """A space's vectors above a number, in order; each block is read in its own moment."""
-        while True:
-            with self._files.reading(namespace) as db:
-                block = vectors.above(db, space, after)
-            if not block:
-                return
-            yield block
-            after = block[-1][0]
-
-    def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
-        """Name the body that counts from now on, unless another took the place of `base`."""
-        with self._files.writing(namespace) as db:
-            vectors.name_body(db, space, base, body)
-
     def index_some(self, namespace: str, space: Space) -> Body | None:  # noqa: ARG002
         """None: the index of a file is kept beside it."""
         return None
-
-    def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
-        """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
-        if not self._files.exists(namespace):
-            return 0
-        with self._files.writing(namespace) as db:
-            return sql_commit.prune_recalls(db, before, limit)
 
     def namespaces(self, after: str = "", limit: int | None = None) -> Iterator[str]:
         """The names of namespaces, sorted as people see them: those after one, at most so many."""
