@@ -1,5 +1,6 @@
 """The blocks of docs/how-to/postgresql.md run, in their order, on a real server."""
 
+import json
 import shlex
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.postgres import Server
+from tests.postgres import SECRET, Server
 from tests.surface import page_text
 from tests.surface.command import CommandLine, Ran
 
@@ -34,6 +35,12 @@ def _placed(text: str, server: Server) -> str:
     for role in ("owner", "mesh"):
         text = text.replace(WRITTEN.format(role), server.url("memories", role))
     return text
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> CommandLine:
+    """A machine that states the key of `database`."""
+    return CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": SECRET.hex()})
 
 
 def _typed(cli: CommandLine, line: str) -> Ran:
@@ -148,3 +155,27 @@ def test_a_key_that_is_none_is_named_by_its_variable(database: str, tmp_path: Pa
     told = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": "abc"})("--store", database, "list")
     assert told.code == 1
     assert "MEMORY_MESH_KEY gives no key" in told.err
+
+
+def test_the_doctor_speaks_of_the_database_and_not_of_a_folder(
+    database: str, keyed: CommandLine
+) -> None:
+    for name in ("default", "shop"):
+        assert keyed("--store", database, "--namespace", name, "store", "It rains").code == 0
+    secret = database.replace("mesh_login@", "mesh_login:s3cret@")
+    done = keyed("--store", secret, "doctor", "--quick", "--json")
+    told = json.loads(done.out)
+    said = {each["check"]: each["said"] for each in told["checks"]}
+    assert (done.code, told["store"]) == (0, database), done.err
+    assert said["store"].startswith(f"{database} opens, takes writes and answers; 1 memory")
+    assert said["namespaces"] == "1 other namespace in the database"
+    assert said["key"].startswith("1 key stated by MEMORY_MESH_KEY")
+    assert "no file of the store is on this machine" in said["permissions"]
+    assert "s3cret" not in done.out + done.err
+
+
+def test_the_doctor_names_the_key_that_this_machine_lacks(database: str, tmp_path: Path) -> None:
+    done = CommandLine(tmp_path)("--store", database, "doctor", "--quick")
+    assert done.code == 1
+    assert "failed   key: this machine has no key for the database | fix: set MEMORY" in done.out
+    assert "failed   namespaces: cannot be looked at, see store" in done.out

@@ -26,7 +26,8 @@ class StatedKeys(KeyFile):
     def __init__(self, variable: str, value: str) -> None:
         """Keep the name and the value of the variable; they are read when asked for."""
         super().__init__(Path(value) if variable == FILE else Path(f"{variable.lower()}.key"))
-        self._variable, self._value = variable, value
+        self.variable: str = variable
+        self._value = value
 
     def rotate(self) -> Key:
         """Raises InvalidInput: whoever keeps the key adds one."""
@@ -48,14 +49,14 @@ class StatedKeys(KeyFile):
             return super()._all_parsed(lines)
         except StoreError:
             raise WrongKey(
-                f"{self._variable} gives no key: it must be 64 hexadecimal digits, or the lines of "
+                f"{self.variable} gives no key: it must be 64 hexadecimal digits, or the lines of "
                 "a key file"
             ) from None
 
     def _text(self) -> str:
-        if self._variable == VALUE:
+        if self.variable == VALUE:
             return self._value
-        if self._variable == COMMAND:
+        if self.variable == COMMAND:
             return _printed(self._value)
         if not self.path.is_file():
             raise WrongKey(f"{FILE} names {self.path}, and there is no such file")
@@ -63,7 +64,7 @@ class StatedKeys(KeyFile):
         return self.path.read_text(encoding="utf-8")
 
     def _elsewhere(self) -> InvalidInput:
-        return InvalidInput(f"the key is stated by {self._variable}: change it where it is kept")
+        return InvalidInput(f"the key is stated by {self.variable}: change it where it is kept")
 
 
 def stated_keys(environment: Mapping[str, str]) -> StatedKeys | None:
