@@ -75,6 +75,7 @@ def test_the_page_runs(server: Server, tmp_path: Path) -> None:
             )
             assert done.stdout == blocks[number + 1].body
     assert "is ready: " in typed[0].out
+    assert "to every other machine, and set MEMORY_MESH_KEY_FILE there" in typed[0].out
     assert "The shop opens at nine" in typed[-1].out
     assert len(typed) == 4
 
@@ -87,6 +88,26 @@ def test_a_database_that_is_not_set_up_says_what_to_run(server: Server, tmp_path
     assert "setup-server" in told.err
     refused = CommandLine(tmp_path)("--store", server.url("memories", "mesh"), "backup", "copy")
     assert "pg_dump" in refused.err
+
+
+@pytest.mark.parametrize("variable", ["MEMORY_MESH_KEY", "MEMORY_MESH_KEY_FILE"])
+def test_a_set_up_with_a_stated_key_says_that_every_process_must_state_it(
+    server: Server, tmp_path: Path, variable: str
+) -> None:
+    with psycopg.connect(server.url("memories"), autocommit=True) as db:
+        db.execute("CREATE ROLE mesh LOGIN")
+    file = tmp_path / "memories.key"
+    file.write_text(SECRET.hex())
+    file.chmod(0o600)
+    stated = str(file) if variable.endswith("FILE") else SECRET.hex()
+    cli = CommandLine(tmp_path, variables={variable: stated})
+    done = cli("--store", server.url("memories", "owner"), "setup-server", "--login", "mesh")
+    assert f"Keep {variable} set in every process that uses the store" in done.out
+    again = cli("--json", "--store", server.url("memories", "owner"), "setup-server")
+    told = json.loads(again.out)
+    assert told["key_variable"] == variable
+    assert told["key_file"] == (str(file) if variable.endswith("FILE") else None)
+    assert SECRET.hex() not in done.out + again.out
 
 
 def test_another_key_opens_nothing(database: str, tmp_path: Path) -> None:
