@@ -147,6 +147,45 @@ def test_an_owner_who_is_no_superuser_is_told_what_to_ask_for(
         db.execute("DROP ROLE plain")
 
 
+def test_a_stated_key_is_rotated_where_it_is_kept(database: str, tmp_path: Path) -> None:
+    file = tmp_path / "memories.key"
+    file.write_text(SECRET.hex())
+    file.chmod(0o600)
+    cli = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY_FILE": str(file)})
+    assert cli("--store", database, "store", "It rains").code == 0
+    refused = cli("--store", database, "keys", "rotate")
+    assert refused.code == 1
+    for word in ("MEMORY_MESH_KEY_FILE", "add a line", "every machine", "docs/how-to"):
+        assert word in refused.err
+    assert file.read_text() == SECRET.hex()
+    file.write_text(f"{SECRET.hex()[:8]} {SECRET.hex()} 2026-01-01\nb2 {'6a' * 32} 2026-02-02\n")
+    assert "It rains" in cli("--store", database, "list").out
+    told = json.loads(cli("--json", "--store", database, "keys").out)
+    assert (told["stated_by"], len(told["keys"])) == ("MEMORY_MESH_KEY_FILE", 2)
+    assert "a database opens only with the key" in cli("--store", database, "keys", "replace").err
+
+
+def test_a_rotation_on_one_machine_says_what_the_others_need(
+    server: Server, tmp_path: Path
+) -> None:
+    with psycopg.connect(server.url("memories"), autocommit=True) as db:
+        db.execute("CREATE ROLE mesh LOGIN")
+    cli, store = CommandLine(tmp_path), server.url("memories", "mesh")
+    assert (
+        cli("--store", server.url("memories", "owner"), "setup-server", "--login", "mesh").code == 0
+    )
+    done = cli("--store", store, "keys", "rotate")
+    (file,) = (tmp_path / ".config/memory-mesh/keys").glob("*.key")
+    assert "is in use on this machine" in done.out
+    assert f"No other machine has the new key. Copy {file} to each" in done.err
+    replaced = cli("--store", store, "keys", "replace")
+    assert (replaced.code, "a database opens only with the key" in replaced.err) == (1, True)
+    file.unlink()
+    lost = cli("--store", store, "list").err
+    assert "The database opens with no other key" in lost
+    assert "keys replace" not in lost
+
+
 def test_another_machine_without_the_key_is_told_so(database: str, tmp_path: Path) -> None:
     told = CommandLine(tmp_path)("--store", database, "list")
     assert told.code == 1

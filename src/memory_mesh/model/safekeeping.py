@@ -85,6 +85,7 @@ class KeyState:
     recorded: tuple[str, ...]  # the ids that the store was written with
     missing: tuple[str, ...]  # recorded, and not in the key file
     problem: str | None = None  # why the store's key cannot be used
+    stated_by: str | None = None  # the variable that states the keys of a database
 
 
 @dataclass(frozen=True, slots=True)

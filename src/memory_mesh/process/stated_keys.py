@@ -16,6 +16,11 @@ from memory_mesh.process import key_record
 from memory_mesh.process.keys import IDENTITY, Key, KeyFile
 
 FILE, VALUE, COMMAND = "MEMORY_MESH_KEY_FILE", "MEMORY_MESH_KEY", "MEMORY_MESH_KEY_COMMAND"
+LOST = (
+    "a database opens only with the key that it was set up with. Get that one from its backup, or "
+    "from a machine that has it"
+)
+STATED = "stated"  # in the place of the date of a key that has none
 _SECONDS = 30.0  # that a command may take
 _DIGITS = 64
 
@@ -31,17 +36,22 @@ class StatedKeys(KeyFile):
 
     def rotate(self) -> Key:
         """Raises InvalidInput: whoever keeps the key adds one."""
-        raise self._elsewhere()
+        raise InvalidInput(
+            f"the key is stated by {self.variable}, and nothing was changed: every machine must "
+            "get the same keys. Where it is kept, add a line with a new key below the others, give "
+            "it to every machine and start the processes again. How such a line is made: "
+            "docs/how-to/postgresql.md"
+        )
 
     def replace(self) -> Key:
-        """Raises InvalidInput: whoever keeps the key replaces it."""
-        raise self._elsewhere()
+        """Raises InvalidInput: a database opens with no other key."""
+        raise InvalidInput(f"the key is stated by {self.variable}, and nothing was changed: {LOST}")
 
     def _found(self, recorded: Sequence[key_record.Recorded]) -> list[str]:  # noqa: ARG002
         text = self._text()
         bare = text.strip()
         if len(bare) == _DIGITS and not bare.strip("0123456789abcdefABCDEF"):
-            return [f"{bare[:8]} {bare} stated"]
+            return [f"{bare[:8]} {bare} {STATED}"]
         return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
     def _all_parsed(self, lines: Sequence[str]) -> list[Key]:
@@ -62,9 +72,6 @@ class StatedKeys(KeyFile):
             raise WrongKey(f"{FILE} names {self.path}, and there is no such file")
         self._check_private()
         return self.path.read_text(encoding="utf-8")
-
-    def _elsewhere(self) -> InvalidInput:
-        return InvalidInput(f"the key is stated by {self.variable}: change it where it is kept")
 
 
 def stated_keys(environment: Mapping[str, str]) -> StatedKeys | None:
