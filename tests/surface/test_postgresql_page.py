@@ -239,3 +239,17 @@ def test_the_doctor_names_the_key_that_this_machine_lacks(database: str, tmp_pat
     assert done.code == 1
     assert "failed   key: this machine has no key for the database | fix: set MEMORY" in done.out
     assert "failed   namespaces: cannot be looked at, see store" in done.out
+
+
+def test_stats_of_a_database_state_no_size_that_was_not_measured(
+    database: str, keyed: CommandLine
+) -> None:
+    assert keyed("--store", database, "store", "It rains").code == 0
+    told = keyed("--store", database, "stats", "--verbose").out
+    assert "Total Memories: 1" in told
+    assert "Seq: 1" in told
+    figures = keyed("--store", database, "stats", "--format", "prometheus").out
+    assert "memory_mesh_seq" in figures
+    assert "ytes" not in told + figures
+    plain = json.loads(keyed("--json", "--store", database, "stats").out)
+    assert (plain["bytes"], plain["sizes"]) == (None, None)
