@@ -202,6 +202,7 @@ class Exported:
     bytes: int
     sha256: str  # of the whole file
     with_vectors: bool
+    vectors: int = 0  # that it carries
 
 
 @dataclass(frozen=True, slots=True)
