@@ -88,6 +88,8 @@ def test_an_update_of_what_is_superseded_says_by_what(cli: CommandLine) -> None:
             mesh.add(f"The office closes at {time}", claim={**closes, "value": time}).id
             for time in ("18:00", "19:00")
         )
+    assert old is not None
+    assert new is not None
     done = cli("update", old, "The office closes at 18:30")
     assert done.out == f"[MemoryMesh] Updated record {old}\n"
     assert f"{old} is superseded by {new}: a search finds that one, not this" in done.err
