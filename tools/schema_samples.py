@@ -122,7 +122,8 @@ def _remember(recorder: Recorder) -> None:
     run("list", *SCOPE)
     run("store", "The team deploys on Fridays", "--namespace", "team")
     run("search", "deploys", "--also-namespace", "team")
-    run("update", first, "--content", "The user prefers light themes")
+    changed = run("update", first, "--content", "The user prefers light themes")
+    recorder.samples["update"].append({**changed, "superseded_by": ids[1]})  # of a superseded one
     run("pin", first)
     run("rate", "--id", first, "--helpful")
     run("reinforce", "--id", first)
@@ -156,7 +157,8 @@ def _look_after(recorder: Recorder) -> None:
     run("models", "list")
     run("reembed", "status")
     run("config")
-    run("stats")
+    found = run("stats")
+    recorder.samples["stats"].append({**found, "bytes": None, "sizes": None})  # of a database
     run("verify")
     run("namespaces", "list")
 

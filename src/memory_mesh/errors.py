@@ -206,14 +206,24 @@ class WrongKey(StoreError):
     path: str | None = None  # where it was expected
 
     @classmethod
-    def expected(cls, path: str, key_id: str, *, there: bool, variable: str) -> "WrongKey":
-        """Returns the error that says which key was expected where, and what to do."""
+    def expected(
+        cls, path: str, key_id: str, *, there: bool, variable: str, shared: bool = False
+    ) -> "WrongKey":
+        """Returns the error that says which key was expected where, and what to do.
+
+        `shared` is a store in a database, which opens with no other key.
+        """
+        lost = (
+            "The database opens with no other key"
+            if shared
+            else "If the key is lost for good, run: memory-mesh keys replace. What needs no key, "
+            "such as list, get and verify, goes on without it"
+        )
         seen = "that file has other keys" if there else "that file is not there"
         error = cls(
             f"this store was written with the key {key_id}, expected in {path}, and {seen}. Copy "
             f"the file back from its backup or from the home that wrote the store, or set "
-            f"{variable} to the folder it is in. If the key is lost for good, run: memory-mesh "
-            "keys replace. What needs no key, such as list, get and verify, goes on without it"
+            f"{variable} to the folder it is in. {lost}"
         )
         error.path = path
         return error

@@ -8,7 +8,7 @@
 A store in a folder has no queue: `upkeep` and the daemon run the same jobs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 
@@ -76,6 +76,7 @@ def run(
     concurrency: int = 1,
     every: int = 60,
     dead_after: float = 30.0,
+    ready: Callable[[], None] | None = None,
 ) -> Worked:
     """Does the jobs of every namespace until Ctrl-C or SIGTERM, and then ends the current slices.
 
@@ -84,6 +85,7 @@ def run(
         concurrency: how many jobs run at once, 1 to 8; never two of one namespace.
         every: seconds between two looks at which namespaces changed, 1 to 60.
         dead_after: seconds without a sign of life after which another worker's jobs are put back.
+        ready: called once the database has answered, before the first job.
     """
     _check(concurrency, every, dead_after)
     with closing(_queue(mesh)) as queue:
@@ -102,6 +104,8 @@ def run(
         }
         pace = running.Pace(concurrency, every, dead_after)
         worker = running.JobWorker(mesh.config.store or "", queue, jobs, pace)
+        if ready is not None:
+            ready()
         worker.run(once=once)
     return Worked(worker.ended["done"], worker.ended["retried"], worker.ended["failed"])
 

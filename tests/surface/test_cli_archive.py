@@ -1,6 +1,7 @@
 """`export`, `import` and `move` as a user runs them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -41,3 +42,17 @@ def test_a_store_and_a_namespace_are_moved(cli: CommandLine) -> None:
     assert json.loads(done.out)["namespaces"] == ["default"]
     assert cli("namespaces", "--db-dir", "third").out == "default\n"
     assert cli("move", "--to", "fourth").code == 1
+
+
+def test_an_export_says_how_many_vectors_it_carries(cli: CommandLine) -> None:
+    cli.stored("The user prefers dark themes")
+    none = cli("export", "none.tar.gz", "--with-vectors")
+    assert "1 block, 0 vectors, to " in none.out
+    assert "has no vectors yet, so the archive carries none" in none.err
+    told = cli("import", "none.tar.gz", "--into", "copy").err
+    assert "the archive has no vectors" in told.lower()
+    meaning = replace(cli, variables={"MEMORY_MESH_EMBEDDER": "static"})
+    assert meaning("upkeep").code == 0
+    one = cli("export", "one.tar.gz", "--with-vectors", "--json")
+    assert (json.loads(one.out)["vectors"], one.err) == (1, "")
+    assert "vector" not in cli("export", "without.tar.gz").out

@@ -34,8 +34,9 @@ def test_the_gate_is_named_and_what_would_open_it(cli: CommandLine) -> None:
     assert json.loads(filtered.out)["gate"] == "filter"
     assert "Leave the filter out" in cli(*asked, "--filter", "tags = 'work'").out
     asked = (*asked[:-1], "other")
-    elsewhere = cli(*asked).out
-    assert elsewhere.startswith(f"There is no memory {id_} here")
+    elsewhere = cli(*asked)
+    assert elsewhere.code == 1
+    assert f"there is no memory {id_} for the project other" in elsewhere.err
     seen = cli(*asked, "--see-all")
     assert "the search reads for project other" in seen.out
     assert cli(*asked, "--all-projects").out.startswith(f"{id_} is hit 1")
@@ -53,3 +54,12 @@ def test_a_deleted_memory_is_explained_in_words_of_the_command_line(cli: Command
     cli("delete", id_)
     told = cli("explain", id_, "--query", "dark themes", "--keyword").out
     assert "Search with --include deleted to see it." in told
+
+
+def test_an_unknown_id_is_the_same_error_with_a_question_and_without(cli: CommandLine) -> None:
+    cli.stored("dark themes are easier to read")
+    for id_ in ("nope", "mem_1767225600000_0a1b2c"):
+        plain = cli("explain", id_)
+        asked = cli("explain", id_, "--query", "dark themes", "--keyword")
+        assert plain.code == 1
+        assert (asked.code, asked.out, asked.err) == (plain.code, plain.out, plain.err)

@@ -2,6 +2,7 @@
 
 import json
 
+from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 
 TEA = "The tea is in the second drawer"
@@ -78,3 +79,20 @@ def test_a_skill_says_what_was_redacted(cli: CommandLine) -> None:
     assert "Redacted: 1 email" in done.err
     again = cli("ingest-skill", "--file", str(skill))
     assert "The same text is stored as skill_" in again.err
+
+
+def test_an_update_of_what_is_superseded_says_by_what(cli: CommandLine) -> None:
+    closes = {"subject": "office", "predicate": "closes at"}
+    with MemoryMesh(db_dir=cli.store, embedder="none") as mesh:
+        old, new = (
+            mesh.add(f"The office closes at {time}", claim={**closes, "value": time}).id
+            for time in ("18:00", "19:00")
+        )
+    assert old is not None
+    assert new is not None
+    done = cli("update", old, "The office closes at 18:30")
+    assert done.out == f"[MemoryMesh] Updated record {old}\n"
+    assert f"{old} is superseded by {new}: a search finds that one, not this" in done.err
+    told = json.loads(cli("--json", "update", old, "The office closes at 18:45").out)
+    assert (told["status"], told["superseded_by"]) == ("superseded", new)
+    assert cli("update", new, "The office closes at 19:30").err == ""

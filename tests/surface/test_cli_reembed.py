@@ -1,11 +1,16 @@
 """`memory-mesh reembed`: each step says what it did and what comes next."""
 
 import json
+import signal
+import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from memory_mesh.engines.ledgers.sqlite.keeping import copying
+from memory_mesh.process.locks import locked
 from tests.surface.command import CommandLine
 
 
@@ -27,6 +32,38 @@ def test_every_step_from_the_model_to_static_vectors_and_back(
     assert unsure.code == 2
     assert "this deletes 1 vectors of static/" in unsure.err
     assert "Beside it" not in meaning("reembed", "drop", "--yes").out
+
+
+def test_the_next_step_names_the_store_and_the_model_as_they_were_given(
+    cli: CommandLine, model_folder: Path
+) -> None:
+    meaning = replace(cli, variables={"MEMORY_MESH_EMBEDDER": "static"})
+    meaning("store", "The user prefers dark themes", "--namespace", "shop")
+    named = f"--model-dir {model_folder}"
+    shop = ("--store", str(cli.store), "--namespace", "shop", "reembed")
+    said = " ".join(meaning.on_terminal(*shop, "start", *named.split()).out.split())
+    reembed = f"memory-mesh --store {cli.store} --namespace shop reembed"
+    assert f"Compare: {reembed} compare {named}. Then: {reembed} switch {named}" in said
+    switched = " ".join(meaning.on_terminal(*shop, "switch", *named.split()).out.split())
+    assert f"Go back: {reembed} rollback. " in switched  # which names the former model
+
+
+def test_an_interrupted_step_says_how_to_go_on(cli: CommandLine, model_folder: Path) -> None:
+    (cli.home / "new model").symlink_to(model_folder)
+    static = {"MEMORY_MESH_EMBEDDER": "static", "MEMORY_MESH_LOCK_WAIT_SECONDS": "60"}
+    meaning = replace(cli, variables=static)
+    meaning("store", "The user prefers dark themes")
+    meaning("upkeep")
+    with locked(copying.place(cli.store, "default").with_suffix(".lock")):
+        process = subprocess.Popen(
+            [*cli.start, "reembed", "start", "--embedder", "local", "--model-dir", "new model"],
+            cwd=cli.home, env=meaning.environment, stdout=-1, stderr=-1, text=True,
+        )  # fmt: skip
+        time.sleep(4)  # it waits for the lock
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    again = "memory-mesh reembed start --embedder local --model-dir 'new model'"
+    assert f"What was embedded stays. To go on from here: {again}" in said
 
 
 @pytest.mark.parametrize("action", ["compare", "switch", "rollback", "drop"])

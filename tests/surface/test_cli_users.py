@@ -41,3 +41,16 @@ def test_a_user_and_a_namespace_exclude_each_other(cli: CommandLine) -> None:
     reserved = cli("list", "--namespace", "user.alice")
     assert (reserved.code, "--user" in reserved.err) == (1, True)
     assert cli("list", "--user", "").code == 1
+
+
+def test_a_list_of_a_user_who_is_not_there_says_so(cli: CommandLine) -> None:
+    id_ = cli.stored("I live in Oslo", "--user", "alice")
+    unknown = cli("list", "--user", "nobody")
+    assert (unknown.code, unknown.out) == (0, "")
+    assert "There is no user nobody here" in unknown.err
+    assert "There is no namespace shop here" in cli("list", "--namespace", "shop").err
+    assert "no user" in json.loads(cli("--json", "list", "--user", "nobody").err)["note"]
+    assert cli("delete", id_, "--user", "alice").code == 0
+    known = cli("list", "--user", "alice")
+    assert (known.out, known.err) == ("", "")
+    assert cli("list").err == ""

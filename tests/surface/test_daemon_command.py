@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -71,6 +72,22 @@ def test_one_that_hangs_is_named_with_the_way_out(here: Place) -> None:
     done = daemon(here, "stop")
     assert done.code == 1
     assert f"kill -9 {pid}" in done.err
+
+
+def test_no_other_one_serves_after_a_stop_because_it_waited_in_line(here: Place) -> None:
+    pid = here.started()
+    os.kill(pid, signal.SIGSTOP)  # as one that is still loading, or on a busy machine
+    words = [sys.executable, "-m", "memory_mesh", "daemon", "run"]
+    with subprocess.Popen(words, env=here.environment, stderr=subprocess.PIPE) as waiting:
+        time.sleep(3)  # it got no answer, and waits ten seconds for the lock
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(1)
+        assert f"process {pid}" in daemon(here, "stop").out
+        try:
+            assert waiting.wait(15) == 1
+        finally:
+            waiting.kill()
+    assert here.refused() == "not there"
 
 
 def test_where_it_is_switched_off_it_is_neither_started_nor_asked(here: Place) -> None:

@@ -69,3 +69,39 @@ def test_a_look_at_a_namespace_migrates_none(patient: Patient) -> None:
     old.write_bytes(before)
     is_(patient.found()["namespaces"], Mark.OK, "1 other namespace opens and has", "")
     assert old.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fix"),
+    [
+        ("MEMORY_MESH_MODEL_DIR", "nowhere", "set MEMORY_MESH_MODEL_DIR to a folder with a model"),
+        ("MEMORY_MESH_EMBEDDER", "openai", "MEMORY_MESH_EMBEDDER=local"),
+    ],
+)
+def test_a_model_that_is_missing_says_what_to_do_about_its_setting(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, name: str, value: str, fix: str
+) -> None:
+    monkeypatch.delenv("MEMORY_MESH_EMBEDDER")
+    monkeypatch.delenv("MEMORY_MESH_MODEL_DIR", raising=False)
+    monkeypatch.setenv(name, value)
+    found = patient.found()["embedder"]
+    is_(found, Mark.WARNING, "", fix)
+    assert "pip install" not in found.fix
+
+
+def test_a_machine_without_the_model_in_use_says_how_to_get_it(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, model_folder: Path
+) -> None:
+    monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "static")
+    monkeypatch.delenv("MEMORY_MESH_MODEL_DIR", raising=False)
+    with MemoryMesh(db_dir=patient.place.store) as mesh:
+        mesh.add("The shop listens on port 6543.")
+        mesh.reembed({"model_dir": str(model_folder)})
+        mesh.switch_model()
+    is_(patient.found()["embedder"], Mark.WARNING, "use the model local/", "FOLDER --name NAME")
+
+
+def test_a_plugin_of_a_database_is_told_from_one_of_a_folder(patient: Patient) -> None:
+    there = "postgresql://mesh@db.example.org/memories"
+    assert patient("--store", there, "init", "--yes").code == 0
+    is_(patient.found()["commands"], Mark.WARNING, f"uses the store {there}", f"--store {there}")

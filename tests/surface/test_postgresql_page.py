@@ -1,5 +1,6 @@
 """The blocks of docs/how-to/postgresql.md run, in their order, on a real server."""
 
+import json
 import shlex
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.postgres import Server
+from tests.postgres import SECRET, Server
 from tests.surface import page_text
 from tests.surface.command import CommandLine, Ran
 
@@ -34,6 +35,12 @@ def _placed(text: str, server: Server) -> str:
     for role in ("owner", "mesh"):
         text = text.replace(WRITTEN.format(role), server.url("memories", role))
     return text
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> CommandLine:
+    """A machine that states the key of `database`."""
+    return CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": SECRET.hex()})
 
 
 def _typed(cli: CommandLine, line: str) -> Ran:
@@ -68,6 +75,7 @@ def test_the_page_runs(server: Server, tmp_path: Path) -> None:
             )
             assert done.stdout == blocks[number + 1].body
     assert "is ready: " in typed[0].out
+    assert "to every other machine, and set MEMORY_MESH_KEY_FILE there" in typed[0].out
     assert "The shop opens at nine" in typed[-1].out
     assert len(typed) == 4
 
@@ -80,6 +88,26 @@ def test_a_database_that_is_not_set_up_says_what_to_run(server: Server, tmp_path
     assert "setup-server" in told.err
     refused = CommandLine(tmp_path)("--store", server.url("memories", "mesh"), "backup", "copy")
     assert "pg_dump" in refused.err
+
+
+@pytest.mark.parametrize("variable", ["MEMORY_MESH_KEY", "MEMORY_MESH_KEY_FILE"])
+def test_a_set_up_with_a_stated_key_says_that_every_process_must_state_it(
+    server: Server, tmp_path: Path, variable: str
+) -> None:
+    with psycopg.connect(server.url("memories"), autocommit=True) as db:
+        db.execute("CREATE ROLE mesh LOGIN")
+    file = tmp_path / "memories.key"
+    file.write_text(SECRET.hex())
+    file.chmod(0o600)
+    stated = str(file) if variable.endswith("FILE") else SECRET.hex()
+    cli = CommandLine(tmp_path, variables={variable: stated})
+    done = cli("--store", server.url("memories", "owner"), "setup-server", "--login", "mesh")
+    assert f"Keep {variable} set in every process that uses the store" in done.out
+    again = cli("--json", "--store", server.url("memories", "owner"), "setup-server")
+    told = json.loads(again.out)
+    assert told["key_variable"] == variable
+    assert told["key_file"] == (str(file) if variable.endswith("FILE") else None)
+    assert SECRET.hex() not in done.out + again.out
 
 
 def test_another_key_opens_nothing(database: str, tmp_path: Path) -> None:
@@ -119,6 +147,45 @@ def test_an_owner_who_is_no_superuser_is_told_what_to_ask_for(
         db.execute("DROP ROLE plain")
 
 
+def test_a_stated_key_is_rotated_where_it_is_kept(database: str, tmp_path: Path) -> None:
+    file = tmp_path / "memories.key"
+    file.write_text(SECRET.hex())
+    file.chmod(0o600)
+    cli = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY_FILE": str(file)})
+    assert cli("--store", database, "store", "It rains").code == 0
+    refused = cli("--store", database, "keys", "rotate")
+    assert refused.code == 1
+    for word in ("MEMORY_MESH_KEY_FILE", "add a line", "every machine", "docs/how-to"):
+        assert word in refused.err
+    assert file.read_text() == SECRET.hex()
+    file.write_text(f"{SECRET.hex()[:8]} {SECRET.hex()} 2026-01-01\nb2 {'6a' * 32} 2026-02-02\n")
+    assert "It rains" in cli("--store", database, "list").out
+    told = json.loads(cli("--json", "--store", database, "keys").out)
+    assert (told["stated_by"], len(told["keys"])) == ("MEMORY_MESH_KEY_FILE", 2)
+    assert "a database opens only with the key" in cli("--store", database, "keys", "replace").err
+
+
+def test_a_rotation_on_one_machine_says_what_the_others_need(
+    server: Server, tmp_path: Path
+) -> None:
+    with psycopg.connect(server.url("memories"), autocommit=True) as db:
+        db.execute("CREATE ROLE mesh LOGIN")
+    cli, store = CommandLine(tmp_path), server.url("memories", "mesh")
+    assert (
+        cli("--store", server.url("memories", "owner"), "setup-server", "--login", "mesh").code == 0
+    )
+    done = cli("--store", store, "keys", "rotate")
+    (file,) = (tmp_path / ".config/memory-mesh/keys").glob("*.key")
+    assert "is in use on this machine" in done.out
+    assert f"No other machine has the new key. Copy {file} to each" in done.err
+    replaced = cli("--store", store, "keys", "replace")
+    assert (replaced.code, "a database opens only with the key" in replaced.err) == (1, True)
+    file.unlink()
+    lost = cli("--store", store, "list").err
+    assert "The database opens with no other key" in lost
+    assert "keys replace" not in lost
+
+
 def test_another_machine_without_the_key_is_told_so(database: str, tmp_path: Path) -> None:
     told = CommandLine(tmp_path)("--store", database, "list")
     assert told.code == 1
@@ -148,3 +215,48 @@ def test_a_key_that_is_none_is_named_by_its_variable(database: str, tmp_path: Pa
     told = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": "abc"})("--store", database, "list")
     assert told.code == 1
     assert "MEMORY_MESH_KEY gives no key" in told.err
+
+
+def test_the_doctor_speaks_of_the_database_and_not_of_a_folder(
+    database: str, keyed: CommandLine
+) -> None:
+    for name in ("default", "shop"):
+        assert keyed("--store", database, "--namespace", name, "store", "It rains").code == 0
+    secret = database.replace("mesh_login@", "mesh_login:s3cret@")
+    done = keyed("--store", secret, "doctor", "--quick", "--json")
+    told = json.loads(done.out)
+    said = {each["check"]: each["said"] for each in told["checks"]}
+    assert (done.code, told["store"]) == (0, database), done.err
+    assert said["store"].startswith(f"{database} opens, takes writes and answers; 1 memory")
+    assert said["namespaces"] == "1 other namespace in the database"
+    assert said["key"].startswith("1 key stated by MEMORY_MESH_KEY")
+    assert "no file of the store is on this machine" in said["permissions"]
+    assert "s3cret" not in done.out + done.err
+
+
+def test_the_doctor_names_the_key_that_this_machine_lacks(database: str, tmp_path: Path) -> None:
+    done = CommandLine(tmp_path)("--store", database, "doctor", "--quick")
+    assert done.code == 1
+    assert "failed   key: this machine has no key for the database | fix: set MEMORY" in done.out
+    assert "failed   namespaces: cannot be looked at, see store" in done.out
+
+
+def test_stats_of_a_database_state_no_size_that_was_not_measured(
+    database: str, keyed: CommandLine
+) -> None:
+    assert keyed("--store", database, "store", "It rains").code == 0
+    told = keyed("--store", database, "stats", "--verbose").out
+    assert "Total Memories: 1" in told
+    assert "Seq: 1" in told
+    figures = keyed("--store", database, "stats", "--format", "prometheus").out
+    assert "memory_mesh_seq" in figures
+    assert "ytes" not in told + figures
+    plain = json.loads(keyed("--json", "--store", database, "stats").out)
+    assert (plain["bytes"], plain["sizes"]) == (None, None)
+
+
+def test_a_worker_says_that_it_works_only_once_the_database_answers(keyed: CommandLine) -> None:
+    done = keyed("--store", "postgresql://mesh@127.0.0.1:1/memories", "worker")
+    assert done.code == 1
+    assert "cannot be reached" in done.err
+    assert "Working for" not in done.err

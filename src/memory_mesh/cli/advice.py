@@ -8,11 +8,22 @@ import argparse
 import re
 
 _OF_STORE = (
-    "backup|export|get|history|import|keys|list|move|namespaces|repair|restore|review|salvage|search|"
-    "stats|upkeep|verify"
+    "backup|export|get|history|import|keys|list|move|namespaces|reembed|repair|restore|review|salvage|"
+    "search|stats|upkeep|verify"
 )
 _OF_NAMESPACE = frozenset(
-    {"export", "get", "history", "list", "repair", "review", "search", "upkeep", "verify"}
+    {
+        "export",
+        "get",
+        "history",
+        "list",
+        "reembed",
+        "repair",
+        "review",
+        "search",
+        "upkeep",
+        "verify",
+    }
 )
 _OF_PYTHON = (
     (re.compile(r"^option, (\w+): "), r"\1 "),
@@ -27,17 +38,17 @@ _COMMAND = re.compile(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\
 
 
 def completed(text: str, options: argparse.Namespace, part: str | None = None) -> str:
-    """Adds the folder that was given to each command of a text, and the part to those of one.
+    """Adds the store that was given to each command of a text, and the part to those of one.
 
     The part is the option that names a namespace or a user; None: as it was given.
     """
-    folder = "" if options.db_dir is None else option("db-dir", options.db_dir)
+    store = _store(options)
     which = _given(options) if part is None else part
 
     def whole(found: re.Match[str]) -> str:
         name, rest = found.groups()
         said = set(rest.split())
-        own = "" if "--db-dir" in said else folder
+        own = "" if said & {"--db-dir", "--store"} else store
         part_of_one = name in _OF_NAMESPACE or (name == "restore" and "--from" not in said)
         of_one = part_of_one and not said & {"--namespace", "--user", "--all"}
         return f"memory-mesh{own}{which if of_one else ''} {name}{rest}"
@@ -65,6 +76,18 @@ def option(name: str, value: str) -> str:
     import shlex
 
     return f" --{name} {shlex.quote(value)}"
+
+
+def _store(options: argparse.Namespace) -> str:
+    """The options that name the store; a password is left out."""
+    folder = "" if options.db_dir is None else option("db-dir", options.db_dir)
+    if options.store is None:
+        return folder
+    from memory_mesh.process import store_urls
+
+    place = options.store
+    shown = store_urls.shown(place) if store_urls.is_server(place) else place
+    return f"{option('store', shown)}{folder}"
 
 
 def _given(options: argparse.Namespace) -> str:

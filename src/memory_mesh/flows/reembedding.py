@@ -164,7 +164,8 @@ def beside(access: Access, stated: ModelsInUse | None) -> tuple[NamedModel, Embe
     if found is None:
         raise InvalidInput(
             f"this process cannot open the model {stated.beside.space}; name it as for "
-            "`memory-mesh reembed start`: --model NAME of an installed one, or --model-dir FOLDER"
+            "`memory-mesh reembed start`: --model NAME of an installed one, --embedder NAME, or "
+            "--model-dir FOLDER"
         )
     return stated.beside, found
 

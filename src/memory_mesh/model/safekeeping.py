@@ -85,6 +85,7 @@ class KeyState:
     recorded: tuple[str, ...]  # the ids that the store was written with
     missing: tuple[str, ...]  # recorded, and not in the key file
     problem: str | None = None  # why the store's key cannot be used
+    stated_by: str | None = None  # the variable that states the keys of a database
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +202,7 @@ class Exported:
     bytes: int
     sha256: str  # of the whole file
     with_vectors: bool
+    vectors: int = 0  # that it carries
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Stats:
     blocks: int
     recalls: int
     seq: int
-    bytes: int
+    bytes: int  # on disk; 0 in a database, where it is not measured
     spaces: tuple[SpaceState, ...] = ()
     to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
     expired: int = 0  # memories of sessions that were not written to for long; none is active

@@ -176,7 +176,10 @@ class KeyFile:
         return key_record.Recorded.of(key.id, key.secret, self.path.stem)
 
     def _wrong(self, key_id: str, *, there: bool) -> WrongKey:
-        return WrongKey.expected(str(self.path), key_id, there=there, variable=KEY_FOLDER)
+        shared = self._folder is not None and self._folder.parent.name == SERVERS
+        return WrongKey.expected(
+            str(self.path), key_id, there=there, variable=KEY_FOLDER, shared=shared
+        )
 
     def _append(self, key: Key) -> None:
         try:

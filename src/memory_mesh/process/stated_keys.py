@@ -16,6 +16,11 @@ from memory_mesh.process import key_record
 from memory_mesh.process.keys import IDENTITY, Key, KeyFile
 
 FILE, VALUE, COMMAND = "MEMORY_MESH_KEY_FILE", "MEMORY_MESH_KEY", "MEMORY_MESH_KEY_COMMAND"
+LOST = (
+    "a database opens only with the key that it was set up with. Get that one from its backup, or "
+    "from a machine that has it"
+)
+STATED = "stated"  # in the place of the date of a key that has none
 _SECONDS = 30.0  # that a command may take
 _DIGITS = 64
 
@@ -26,21 +31,27 @@ class StatedKeys(KeyFile):
     def __init__(self, variable: str, value: str) -> None:
         """Keep the name and the value of the variable; they are read when asked for."""
         super().__init__(Path(value) if variable == FILE else Path(f"{variable.lower()}.key"))
-        self._variable, self._value = variable, value
+        self.variable: str = variable
+        self._value = value
 
     def rotate(self) -> Key:
         """Raises InvalidInput: whoever keeps the key adds one."""
-        raise self._elsewhere()
+        raise InvalidInput(
+            f"the key is stated by {self.variable}, and nothing was changed: every machine must "
+            "get the same keys. Where it is kept, add a line with a new key below the others, give "
+            "it to every machine and start the processes again. How such a line is made: "
+            "docs/how-to/postgresql.md"
+        )
 
     def replace(self) -> Key:
-        """Raises InvalidInput: whoever keeps the key replaces it."""
-        raise self._elsewhere()
+        """Raises InvalidInput: a database opens with no other key."""
+        raise InvalidInput(f"the key is stated by {self.variable}, and nothing was changed: {LOST}")
 
     def _found(self, recorded: Sequence[key_record.Recorded]) -> list[str]:  # noqa: ARG002
         text = self._text()
         bare = text.strip()
         if len(bare) == _DIGITS and not bare.strip("0123456789abcdefABCDEF"):
-            return [f"{bare[:8]} {bare} stated"]
+            return [f"{bare[:8]} {bare} {STATED}"]
         return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
     def _all_parsed(self, lines: Sequence[str]) -> list[Key]:
@@ -48,22 +59,19 @@ class StatedKeys(KeyFile):
             return super()._all_parsed(lines)
         except StoreError:
             raise WrongKey(
-                f"{self._variable} gives no key: it must be 64 hexadecimal digits, or the lines of "
+                f"{self.variable} gives no key: it must be 64 hexadecimal digits, or the lines of "
                 "a key file"
             ) from None
 
     def _text(self) -> str:
-        if self._variable == VALUE:
+        if self.variable == VALUE:
             return self._value
-        if self._variable == COMMAND:
+        if self.variable == COMMAND:
             return _printed(self._value)
         if not self.path.is_file():
             raise WrongKey(f"{FILE} names {self.path}, and there is no such file")
         self._check_private()
         return self.path.read_text(encoding="utf-8")
-
-    def _elsewhere(self) -> InvalidInput:
-        return InvalidInput(f"the key is stated by {self._variable}: change it where it is kept")
 
 
 def stated_keys(environment: Mapping[str, str]) -> StatedKeys | None:

@@ -117,6 +117,7 @@ def write_archive(
         bytes=target.stat().st_size,
         sha256=sha256_of(target),
         with_vectors=with_vectors,
+        vectors=_vectors(manifest),
     )
 
 
@@ -307,8 +308,13 @@ def remarks(own_keys: Collection[str], manifest: Manifest, mark: Mark) -> Iterat
             f"new placeholders differ from those that are there{again}. To carry the key, move the "
             "namespace instead (move --only), or see docs/keys.md"
         )
-    if not manifest.with_vectors:
+    if not _vectors(manifest):
         yield "the archive has no vectors: memory-mesh upkeep makes them where a model is installed"
+
+
+def _vectors(manifest: Manifest) -> int:
+    """How many vectors an archive carries."""
+    return sum(table.rows for table in manifest.tables if table.name == "vector")
 
 
 def _sweep(places: Path) -> None:

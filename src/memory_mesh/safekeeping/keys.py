@@ -1,5 +1,6 @@
 """The keys of a store: where they lie, a new one beside the old, a new one for a lost one."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,37 +11,47 @@ from memory_mesh.model.safekeeping import KeyState, ReplacedKey
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process import key_record, moved
 from memory_mesh.process.keys import IDENTITY, Key, KeyFile
+from memory_mesh.process.stated_keys import FILE, LOST, StatedKeys, need_key, stated_keys
+from memory_mesh.process.store_urls import SERVERS
 
 
 def key_state(folder: str | Path, environment: Mapping[str, str] | None = None) -> KeyState:
     """Returns where the keys of a store lie and whether they are the right ones; makes none."""
     store = Path(folder)
     moved.refuse_store(store)
-    if not _has_key(store):
+    stated = _stated(store, environment)
+    if stated is None and not _has_key(store):
         return KeyState("", "", (), (), ())
-    file = KeyFile.of(store, environment)
+    file = stated or KeyFile.of(store, environment)
     recorded = [one.id for one in file.recorded()]
     keys: list[Key] = []
     problem = None
     try:
-        keys = file.keys() if file.path.exists() or recorded else []
+        keys = file.keys() if stated or file.path.exists() or recorded else []
     except StoreError as error:
         problem = str(error)
     here = {key.id for key in keys}
+    in_file = stated is None or stated.variable == FILE
     return KeyState(
-        str(file.path),
-        file.path.stem,
+        str(file.path) if in_file else "",
+        "" if stated else file.path.stem,
         tuple((key.id, key.made) for key in keys),
         tuple(recorded) or tuple(key.id for key in keys),
         tuple(id_ for id_ in recorded if id_ not in here),
         problem,
+        stated.variable if stated else None,
     )
 
 
 def rotate_key(folder: str | Path, environment: Mapping[str, str] | None = None) -> str:
-    """Adds a key to the store's key file and uses it from now on; returns its id."""
+    """Adds a key to the store's key file and uses it from now on; returns its id.
+
+    Other machines that use a database need the new file, too. A key that is stated is refused.
+    """
     store = Path(folder)
-    _refuse_absent(store)
+    if (stated := _stated(store, environment)) is not None:
+        stated.rotate()
+    _refuse_absent(store, environment)
     found = key_state(store, environment)
     if not found.keys and found.problem is None:
         raise InvalidInput(
@@ -53,7 +64,11 @@ def rotate_key(folder: str | Path, environment: Mapping[str, str] | None = None)
 def replace_key(folder: str | Path, environment: Mapping[str, str] | None = None) -> ReplacedKey:
     """Gives a store whose key is lost another one, and says what no longer matches."""
     store = Path(folder)
-    _refuse_absent(store)
+    if (stated := _stated(store, environment)) is not None:
+        stated.replace()
+    if store.parent.name == SERVERS:
+        raise InvalidInput(f"nothing was replaced: {LOST}")
+    _refuse_absent(store, environment)
     file = KeyFile.of(store, environment, anew=True)
     recorded = [one.id for one in file.recorded()]
     new = file.replace()
@@ -74,9 +89,18 @@ def _has_key(store: Path) -> bool:
     return (store / IDENTITY).exists() or (store / key_record.FILE).exists()
 
 
-def _refuse_absent(store: Path) -> None:
+def _stated(store: Path, environment: Mapping[str, str] | None) -> StatedKeys | None:
+    """The keys that the environment states for a database; None for a store in a folder."""
+    if store.parent.name != SERVERS:
+        return None
+    return stated_keys(os.environ if environment is None else environment)
+
+
+def _refuse_absent(store: Path, environment: Mapping[str, str] | None) -> None:
     """Refuses to give a key to a store that is not there, or that cannot be written."""
     moved.refuse_store(store)
+    if store.parent.name == SERVERS:
+        need_key(store, os.environ if environment is None else environment)
     if not _has_key(store) and not copying.is_store(store):
         raise NotFound(f"there is no store in {store}, so there is no key of it. Check --db-dir")
     refuse_read_only(store)

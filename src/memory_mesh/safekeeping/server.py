@@ -23,7 +23,7 @@ from memory_mesh.model.safekeeping import DeletedNamespace, Exported, Imported
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process.extras import need
 from memory_mesh.process.keys import KeyFile
-from memory_mesh.process.stated_keys import need_key
+from memory_mesh.process.stated_keys import FILE, StatedKeys, need_key
 from memory_mesh.safekeeping.archive import (
     Progress,
     import_archive,
@@ -45,7 +45,8 @@ class Prepared:
 
     ran: tuple[int, ...]
     newest: int
-    key_file: str
+    key_file: str | None  # None: the key is in no file
+    key_variable: str | None  # that states the key; None: the key file belongs to this machine
 
 
 def set_up(
@@ -64,7 +65,9 @@ def set_up(
     with translated():
         done = setup.set_up(url, keys.keys()[0].secret, login=login)
         queue_setup.set_up(url, setup.ROLE)
-    return Prepared(done.ran, done.newest, str(keys.path))
+    variable = keys.variable if isinstance(keys, StatedKeys) else None
+    file = str(keys.path) if variable in {None, FILE} else None
+    return Prepared(done.ran, done.newest, file, variable)
 
 
 def export_from_server(

@@ -4,6 +4,7 @@ import os
 import socket
 import stat
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,10 +29,13 @@ class Held:
         self._descriptor, self._path = descriptor, path
 
     @classmethod
-    def taken(cls, store: str, *, seconds: float = 0.0) -> Self | None:
+    def taken(
+        cls, store: str, *, seconds: float = 0.0, answers: Callable[[], bool] | None = None
+    ) -> Self | None:
         """Takes the lock, after the given seconds at most; None if another daemon keeps it.
 
-        Only one process waits at a time: a second one would not be needed either.
+        Only one process waits at a time: a second one would not be needed either. It gives way as
+        soon as the other daemon `answers`, else it would serve when that one is stopped.
         """
         path = place.lock_path(store)
         private.make_folder(Path(path).parent)
@@ -45,6 +49,8 @@ class Held:
             while time.monotonic() < end:
                 if (held := cls._at_once(path)) is not None:
                     return held
+                if answers is not None and answers():
+                    return None
                 time.sleep(_PAUSE)
             return None
         finally:

@@ -4,7 +4,9 @@
 
     lock free ─────────────────────────────▶ serve
     lock held, its daemon answers ─────────▶ give way
-    lock held, nobody answers ─────────────▶ wait in line (one process) ──▶ serve, or give way
+    lock held, nobody answers ─────────────▶ wait in line (one process)
+                                               │ lock free ──▶ serve
+                                               └ its daemon answers ──▶ give way
 """
 
 import os
@@ -40,7 +42,7 @@ def _held(store: str) -> Held | None:
     held = Held.taken(store)
     if held is not None or _answers(store):
         return held
-    return Held.taken(store, seconds=holding.PATIENCE_SECONDS)
+    return Held.taken(store, seconds=holding.PATIENCE_SECONDS, answers=lambda: _answers(store))
 
 
 def _serve(store: str, held: Held, idle: float) -> None:

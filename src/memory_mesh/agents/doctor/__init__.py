@@ -12,7 +12,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memory_mesh.agents.claude_code.changes import BrokenFile
-from memory_mesh.agents.doctor import daemon, files, hooks, host, meaning, project, store, trial
+from memory_mesh.agents.doctor import (
+    daemon,
+    files,
+    hooks,
+    host,
+    meaning,
+    project,
+    server,
+    store,
+    trial,
+)
 from memory_mesh.agents.doctor.finding import Case, Finding, Mark, failed, unseen
 from memory_mesh.errors import MeshError
 
@@ -50,7 +60,8 @@ def examined(case: Case, *, trials: bool = True) -> Iterator[Finding]:
     """Yields what each check finds, as soon as it is found."""
     broken: dict[Path, str] = {}  # a file that cannot be read: the check that said why
     told: dict[str, str] = {}  # what was said, and by which check
-    for name, check in {**CHECKS, **(TRIALS if trials else {})}.items():
+    checks = {**CHECKS, **(server.CHECKS if case.is_server else {}), **(TRIALS if trials else {})}
+    for name, check in checks.items():
         try:
             for finding in check(case):
                 told[finding.said] = name

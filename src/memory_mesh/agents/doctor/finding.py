@@ -13,6 +13,7 @@ from memory_mesh.config import Config
 from memory_mesh.conversation import MemoryContextManager
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model.health import Check
+from memory_mesh.process import store_urls
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.typed import Any
 
@@ -62,8 +63,19 @@ class Case:
 
     @property
     def store(self) -> Path:
-        """The folder of the store, whether or not it is there."""
+        """The folder of the store, or of this machine's files for a database; it may be absent."""
         return self.mesh.config.db_dir.resolve()
+
+    @property
+    def is_server(self) -> bool:
+        """Whether the store is in a database."""
+        return self.mesh.config.store is not None
+
+    @property
+    def where(self) -> str:
+        """Where the store is: its folder, or the address of its database without a password."""
+        stated = self.mesh.config.store
+        return str(self.store) if stated is None else store_urls.shown(stated)
 
     @property
     def places(self) -> list[places.Place]:

@@ -12,10 +12,12 @@ from memory_mesh.agents.claude_code.host_memory import host_memory
 from memory_mesh.agents.doctor import plugin_files
 from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok, warning
 from memory_mesh.errors import NotFound
+from memory_mesh.process.store_urls import is_server, local_name
 
 _GET = "npm install -g @anthropic-ai/claude-code, then memory-mesh init"
 _INIT = "memory-mesh init"
 _SECONDS = 20.0
+_STORE, _FOLDER = "MEMORY_MESH_STORE", "MEMORY_MESH_DIR"
 
 
 def claude(case: Case) -> Iterator[Finding]:
@@ -107,17 +109,27 @@ def own_memory(case: Case) -> Iterator[Finding]:
 def _same_store(case: Case, place: places.Place, calls: tuple[plugin_files.Called, ...]) -> Finding:
     """Hooks and MCP that write to another store than the one that is looked at are no use here."""
     stated = {
-        call.settings["MEMORY_MESH_DIR"] for call in calls if "MEMORY_MESH_DIR" in call.settings
+        found
+        for call in calls
+        if (found := call.settings.get(_STORE) or call.settings.get(_FOLDER)) is not None
     }
-    others = sorted(each for each in stated if Path(each).resolve() != case.store)
+    others = sorted(each for each in stated if not _is_this(case, each))
     if others:
+        named = "store" if is_server(others[0]) else "db-dir"
         return warning(
             "commands",
-            f"the plugin uses the store {others[0]}, not {case.store}",
-            f"memory-mesh doctor --db-dir {others[0]}; or, for this store: {_init(place)}",
+            f"the plugin uses the store {others[0]}, not {case.where}",
+            f"memory-mesh doctor --{named} {others[0]}; or, for this store: {_init(place)}",
         )
     program = calls[0].path.parent
     return ok("commands", f"{len(calls)} calls of the plugin lead to {program}")
+
+
+def _is_this(case: Case, stated: str) -> bool:
+    """Whether a folder, or the address of a database, is that of the store that is looked at."""
+    if is_server(stated):
+        return case.is_server and local_name(stated) == case.store.name
+    return not case.is_server and Path(stated).resolve() == case.store
 
 
 def _programs(place: places.Place) -> list[Path]:

@@ -10,6 +10,8 @@ _GET = (
     "pip install 'memory-mesh[local]' (works at once), or pip install 'memory-mesh[onnx]' and "
     "memory-mesh models pull; offline: memory-mesh models install FOLDER"
 )
+_SERVICES = frozenset({"openai", "ollama", "cohere"})
+_ANOTHER_IN_USE = "memory-mesh reembed rollback"  # in what a search says that lacks the model
 _UPKEEP = "memory-mesh upkeep (it makes what is missing; search finds less until then)"
 
 
@@ -27,7 +29,9 @@ def embedder(case: Case) -> Iterator[Finding]:
     found = case.meaning
     seen = found.get("embedder") or found["store"]
     if seen.health is not Health.HEALTHY:
-        yield warning("embedder", f"{seen.detail}; search goes by words meanwhile", _GET)
+        yield warning(
+            "embedder", f"{seen.detail}{_meanwhile(seen.detail)}", _fix(case, seen.detail)
+        )
     elif "vectors" not in found:
         yield warning("embedder", "no model is installed: search goes by words only", _GET)
     else:
@@ -47,3 +51,26 @@ def index(case: Case) -> Iterator[Finding]:
         yield ok("index", "every text has its keyword terms; there are no vectors to wait for")
     else:
         yield ok("index", "every text has its keyword terms and its vector")
+
+
+def _fix(case: Case, detail: str) -> str:
+    """What to do about a model that does not answer, by the setting that names it."""
+    if _ANOTHER_IN_USE in detail:
+        return (
+            "install the model in use here: memory-mesh models install FOLDER --name NAME; which "
+            "one it is, and how to go back to the former: memory-mesh reembed"
+        )
+    if case.config.embedder in _SERVICES:
+        return "mend what it says; or use a model of this machine: MEMORY_MESH_EMBEDDER=local"
+    if case.config.model_dir is not None:
+        return (
+            "set MEMORY_MESH_MODEL_DIR to a folder with a model, or take it out and run: "
+            "memory-mesh models pull (offline: memory-mesh models install FOLDER)"
+        )
+    return _GET
+
+
+def _meanwhile(detail: str) -> str:
+    """How a search goes on, where what was seen does not say it."""
+    said = any(words in detail for words in ("by keyword", "answered by", _ANOTHER_IN_USE))
+    return "" if said else "; search goes by words meanwhile"

@@ -23,13 +23,13 @@ def store(case: Case) -> Iterator[Finding]:
     broken = [found[name] for name in _OF_THE_STORE if is_broken(found.get(name))]
     if broken:
         said = dict.fromkeys(check.detail for check in broken)
-        yield failed("store", "; ".join(said), _store_fix(broken[0]))
+        yield failed("store", "; ".join(said), _store_fix(broken[0], case))
         return
     stats = case.mesh.stats()
     count = counted(stats.memories, "memory", "memories")
     yield ok(
         "store",
-        f"{case.store} opens, takes writes and answers; {count} in the namespace "
+        f"{case.where} opens, takes writes and answers; {count} in the namespace "
         f"{shown_namespace(stats.namespace)}",
     )
 
@@ -87,7 +87,9 @@ def is_broken(check: Check | None) -> bool:
     )
 
 
-def _store_fix(check: Check) -> str:
+def _store_fix(check: Check, case: Case) -> str:
+    if case.is_server:
+        return "do what it says; check the server, the address and the key of the database"
     if "memory-mesh " in check.detail:  # it names the commands that help
         return "do what it says; see: memory-mesh verify --all"
     if check.name == "writing":

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
             meaning=meaning,
             whole_chain=options.whole_chain,
         )
-        store = str(case.store)
+        store = case.where
         for finding in examined(case, trials=not options.quick):
             found.append(finding)
             if not options.json:
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _variables(options: argparse.Namespace) -> dict[str, str]:
     """The variables of this call, with what its options state."""
-    return {**os.environ, **stated_store.variables(options)}
+    return {**os.environ, **stated_store.variables(options, to_write=False)}
 
 
 def _show(finding: Finding) -> None:

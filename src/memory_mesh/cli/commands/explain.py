@@ -6,7 +6,7 @@ from memory_mesh.cli import advice, options as cli_options, output
 from memory_mesh.formats import why_text
 from memory_mesh.formats.fences import fence_word
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model.why import Why
+from memory_mesh.model.why import Gate, Why
 from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.policy.ranking.profiles import MESH, NAMES
 from memory_mesh.sync import MemoryMesh
@@ -48,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
         reader = cli_options.reader_of(mesh)
         with cli_options.looked_up(id_, reader, mesh):
             why = _asked(options, mesh.view(scope=reader), id_)
+        if why.gate is Gate.NAMESPACE:
+            raise cli_options.missing(id_, reader, mesh)
     told = [advice.include_option(line) for line in why_text.lines(why)]
     lines = [safe_text(line, keep_newlines=False) for line in told]
     return output.answer(why.as_json(), *lines, as_json=options.json)

@@ -11,6 +11,11 @@ from memory_mesh.policy.users import shown_namespace
 
 EXAMPLE = "memory-mesh export memories.tar.gz"
 
+_NO_VECTORS = (
+    "the namespace has no vectors yet, so the archive carries none. With a model, memory-mesh "
+    "upkeep makes them; then export again"
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
@@ -30,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
         )
     done = _exported(options)
     name = shown_namespace(done.namespace)
+    if options.with_vectors and not done.vectors:
+        output.tell([_NO_VECTORS])
     return output.answer(
         {
             "file": output.named(done.file),
@@ -40,13 +47,18 @@ def run(options: argparse.Namespace) -> int:
             "bytes": done.bytes,
             "sha256": done.sha256,
             "with_vectors": done.with_vectors,
+            "vectors": done.vectors,
         },
         f"[MemoryMesh] Exported {output.counted(done.memories, 'memory', 'memories')} of {name}, "
-        f"{output.counted(done.position, 'block')}, to {output.named(done.file)} "
+        f"{output.counted(done.position, 'block')}, {_vectors(done)}to {output.named(done.file)} "
         f"({done.bytes} bytes).",
         as_json=options.json,
         remark="It holds every text of the namespace: keep it as private as the store.",
     )
+
+
+def _vectors(done: Exported) -> str:
+    return f"{output.counted(done.vectors, 'vector')}, " if done.with_vectors else ""
 
 
 def _exported(options: argparse.Namespace) -> Exported:

@@ -6,12 +6,19 @@ from pathlib import Path
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.errors import MeshError
 from memory_mesh.model import Json
+from memory_mesh.process.stated_keys import STATED
 from memory_mesh.safekeeping import keys
 
 EXAMPLE = "memory-mesh keys rotate"
 _WHAT = """\
 A store's key makes its placeholders and keeps out what was rejected. It lies in a
 file outside the store: back that up apart from the store. It encrypts nothing."""
+
+_OTHERS = (
+    "No other machine has the new key. Copy {path} to each that uses the database, in the place of "
+    "its own, and start its processes again. Until then a value has another placeholder there, and "
+    "what is rejected here is not kept out there"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +37,9 @@ def run(options: argparse.Namespace) -> int:
     if options.action != "show":
         cli_options.refuse_agent(f"keys {options.action}")
     with cli_options.mesh_of(options) as mesh:
-        folder = mesh.config.db_dir
+        folder, shared = mesh.config.db_dir, mesh.config.store is not None
     if options.action == "rotate":
-        return _rotated(folder, options)
+        return _rotated(folder, options, shared=shared)
     if options.action == "replace":
         return _replaced(folder, options)
     return _shown(folder, options)
@@ -44,6 +51,7 @@ def _shown(folder: Path, options: argparse.Namespace) -> int:
         output.say_json(
             {
                 "file": found.path,
+                "stated_by": found.stated_by,
                 "keys": [{"id": id_, "made": made} for id_, made in found.keys],
                 "written_with": list(found.recorded),
                 "missing": list(found.missing),
@@ -52,9 +60,12 @@ def _shown(folder: Path, options: argparse.Namespace) -> int:
         )
     else:
         in_use = found.keys[-1][0] if found.keys else None
-        print(*output.pairs({"key file": found.path or "none yet"}), sep="\n")
+        stated = {} if found.stated_by is None else {"stated by": found.stated_by}
+        file = {} if stated and not found.path else {"key file": found.path or "none yet"}
+        print(*output.pairs(stated | file), sep="\n")
         for id_, made in found.keys:
-            output.say(f"  {id_}  made {made}{'  in use' if id_ == in_use else ''}")
+            when = "" if made == STATED else f"  made {made}"
+            output.say(f"  {id_}{when}{'  in use' if id_ == in_use else ''}")
         for id_ in found.missing:
             output.say(f"  {id_}  the store was written with it, and it is not here")
         if not found.keys and found.problem is None:
@@ -64,13 +75,16 @@ def _shown(folder: Path, options: argparse.Namespace) -> int:
     return 0
 
 
-def _rotated(folder: Path, options: argparse.Namespace) -> int:
+def _rotated(folder: Path, options: argparse.Namespace, *, shared: bool) -> int:
     new = keys.rotate_key(folder)
     path = keys.key_state(folder).path
     output.hint(f"Back up {path} now: the copies made before lack the new key")
+    if shared:
+        output.tell([_OTHERS.format(path=path)])
+    where = "in use on this machine" if shared else "in use"
     return output.answer(
         {"key": new, "file": path},
-        f"[MemoryMesh] The key {new} is in use. Older keys stay in {path}: what was rejected "
+        f"[MemoryMesh] The key {new} is {where}. Older keys stay in {path}: what was rejected "
         "stays out. A value gets a new placeholder from now on.",
         as_json=options.json,
     )

@@ -4,8 +4,10 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.advice import completed
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, record
+from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = "memory-mesh list --limit 20 --filter \"type = 'preference'\""
 _WIDEST_TYPE = 16
@@ -22,6 +24,8 @@ def run(options: argparse.Namespace) -> int:
     """Prints one line per memory: aligned on a terminal, separated by tabs in a pipe."""
     with cli_options.mesh_of(options) as mesh:
         page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh))
+        if not page and options.cursor is None:
+            _tell_unknown(mesh, options)
     if options.json:
         memories: list[Json] = [output.described(memory) for memory in page]
         output.say_json({"items": memories, "cursor": page.cursor})
@@ -33,6 +37,16 @@ def run(options: argparse.Namespace) -> int:
     if page.cursor is not None:
         output.hint(f"There are more: repeat the command with --cursor {page.cursor}")
     return 0
+
+
+def _tell_unknown(mesh: MemoryMesh, options: argparse.Namespace) -> None:
+    """Says that a user or a namespace that was named is not there: nothing was ever written."""
+    named = options.user or options.namespace
+    if named is None or mesh.stats().seq:
+        return
+    what = "namespace" if options.user is None else "user"
+    said = f"there is no {what} {output.named(named)} here. Those there are: memory-mesh namespaces"
+    output.tell([completed(said, options)])
 
 
 def _separate(memories: Sequence[Memory]) -> None:

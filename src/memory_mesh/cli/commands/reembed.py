@@ -3,7 +3,7 @@
 import argparse
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.advice import completed
+from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Json
@@ -13,6 +13,7 @@ from memory_mesh.sync import MemoryMesh
 EXAMPLE = "memory-mesh reembed start --model bge-small-en-v1.5"
 _ACTIONS = ("status", "start", "compare", "switch", "rollback", "drop")
 _WITH_MODEL = frozenset({"start", "compare", "switch", "rollback"})
+_NAMING = ("embedder", "model", "model-dir")  # the options that name the new model
 _LINE = 60
 
 
@@ -77,7 +78,8 @@ def _step(
         return mesh.roll_back_model(model, progress=counting)
     except KeyboardInterrupt:
         output.progress("")
-        said = completed(f"To go on from here: memory-mesh reembed {options.action}", options)
+        again = f"memory-mesh reembed {options.action}{_model_words(options)}"
+        said = completed(f"To go on from here: {again}", options)
         output.note(f"[MemoryMesh] What was embedded stays. {said}")
         raise
 
@@ -103,6 +105,12 @@ def _model(options: argparse.Namespace) -> dict[str, object] | None:
     return stated or None
 
 
+def _model_words(options: argparse.Namespace) -> str:
+    """The options that name the new model, as they were given."""
+    given = [(name, getattr(options, name.replace("-", "_"))) for name in _NAMING]
+    return "".join(option(name, value) for name, value in given if value is not None)
+
+
 def _lines(state: ReembedState) -> list[str]:
     if state.in_use is None:
         return [
@@ -123,7 +131,8 @@ def _missing(waiting: int) -> str:
 
 
 def _next(state: ReembedState, options: argparse.Namespace) -> str:
-    """What can be done now."""
+    """What can be done now, with the model as it was named."""
+    new = _model_words(options) if options.action in {"start", "switch"} else ""
     if state.in_use is None:
         said = "Begin with another model: memory-mesh reembed start --model NAME"
     elif state.beside is None:
@@ -131,9 +140,9 @@ def _next(state: ReembedState, options: argparse.Namespace) -> str:
     elif state.switched:
         said = "Go back: memory-mesh reembed rollback. Free the room: memory-mesh reembed drop"
     elif state.waiting:
-        said = "Go on: memory-mesh reembed start"
+        said = f"Go on: memory-mesh reembed start{new}"
     else:
-        said = "Compare: memory-mesh reembed compare. Then: memory-mesh reembed switch"
+        said = f"Compare: memory-mesh reembed compare{new}. Then: memory-mesh reembed switch{new}"
     return completed(said, options)
 
 

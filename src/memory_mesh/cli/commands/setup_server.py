@@ -3,6 +3,10 @@
 import argparse
 
 from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.safekeeping.server import Prepared
 
 EXAMPLE = "memory-mesh --store postgresql://owner@localhost/memories setup-server --login app"
 _WHAT = """\
@@ -31,14 +35,33 @@ def run(options: argparse.Namespace) -> int:
     lines = [f"[MemoryMesh] {where} is ready: {ran} run, now at {done.newest}."]
     if options.login is not None:
         lines.append(f"The role {options.login} may use it.")
-    lines.append(f"Its key: {output.named(done.key_file)}. Back it up apart from the database.")
+    lines += _about_key(done)
     return output.answer(
         {
             "store": where,
             "ran": list(done.ran),
             "newest": done.newest,
-            "key_file": output.named(done.key_file),
+            "key_file": None if done.key_file is None else output.named(done.key_file),
+            "key_variable": done.key_variable,
         },
         *lines,
         as_json=options.json,
     )
+
+
+def _about_key(done: "Prepared") -> list[str]:
+    """Where the key is, and what every process needs to find it."""
+    back_up = "Back it up apart from the database."
+    if done.key_variable is None:
+        others = (
+            "Processes of this machine find it by the address. Copy it to every other machine, and "
+            "set MEMORY_MESH_KEY_FILE there."
+        )
+        return [f"Its key: {output.named(done.key_file or '')}. {back_up}", others]
+    where = "" if done.key_file is None else f" ({output.named(done.key_file)})"
+    keep = (
+        f"Keep {done.key_variable} set in every process that uses the store, on every machine: "
+        "shells, services, workers, agents. One without it is refused."
+    )
+    stated = f"Its key is stated by {done.key_variable}{where}; no copy of it was made."
+    return [f"{stated} {back_up}", keep]

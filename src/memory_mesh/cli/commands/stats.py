@@ -20,7 +20,9 @@ EXAMPLE = "memory-mesh stats --verbose"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("--verbose", action="store_true", help="more figures, and sizes on disk")
+    parser.add_argument(
+        "--verbose", action="store_true", help="more figures, and sizes on disk; not of a database"
+    )
     parser.add_argument(
         "--format",
         choices=("text", "prometheus"),
@@ -37,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
     path = masked(store_folder.shown(mesh.config))
     try:
         with mesh:
-            stats, whole = mesh.stats(), folder_bytes(mesh.folder)
+            stats = mesh.stats()
+            whole = folder_bytes(mesh.folder) if mesh.config.store is None else None
             there = bool(stats.sizes.database or mesh.namespaces(limit=1))
     except StoreError:
         _say_down(options, path)
@@ -82,8 +85,12 @@ def _up(state: int) -> prometheus.Gauge:
     )
 
 
-def _gauges(stats: Stats, whole: int) -> list[prometheus.Gauge]:
-    """The figures of one namespace, each sample labelled with its name."""
+def _gauges(stats: Stats, whole: int | None) -> list[prometheus.Gauge]:
+    """The figures of one namespace, each sample labelled with its name.
+
+    `whole` is None for a store in a database. What the rows of one namespace take up there is known
+    only to who reads them all, and the size of its tables is that of others, too: no size is shown.
+    """
     own = {"namespace": masked(shown_namespace(stats.namespace))}
 
     def gauge(name: str, about: str, number: int) -> prometheus.Gauge:
@@ -96,18 +103,21 @@ def _gauges(stats: Stats, whole: int) -> list[prometheus.Gauge]:
     spaces = {state.space.name: state for state in stats.spaces}
     vectors = {name: state.vectors for name, state in spaces.items()}
     waiting = {name: state.pending for name, state in spaces.items()}
-    return [
-        prometheus.Gauge("info", "The running version.", [({"version": __version__}, 1)]),
-        _up(1),
+    on_disk = [] if whole is None else [
         prometheus.Gauge(
             "store_bytes", "Bytes of everything in the store's folder.", [({}, whole)]
         ),
+        by("bytes", "Bytes on disk by what they hold.", "part", _sizes(stats)),
+    ]  # fmt: skip
+    return [
+        prometheus.Gauge("info", "The running version.", [({"version": __version__}, 1)]),
+        _up(1),
+        *on_disk,
         by("memories", "Memories by status.", "status", {"active": 0, **stats.by_status}),
         gauge("skills", "Active skills.", stats.skills),
         gauge("blocks", "Blocks of the audit chain.", stats.blocks),
         gauge("recalls", "Records of searches.", stats.recalls),
         gauge("seq", "The number of the last write.", stats.seq),
-        by("bytes", "Bytes on disk by what they hold.", "part", _sizes(stats)),
         gauge(
             "texts_to_reindex", "Texts with keyword terms of an earlier version.", stats.to_reindex
         ),
@@ -128,7 +138,7 @@ def _sizes(stats: Stats) -> dict[str, int]:
     }
 
 
-def _plain(stats: Stats, whole: int) -> dict[str, Json]:
+def _plain(stats: Stats, whole: int | None) -> dict[str, Json]:
     return {
         "namespace": shown_namespace(stats.namespace),
         "memories": stats.memories,
@@ -137,8 +147,8 @@ def _plain(stats: Stats, whole: int) -> dict[str, Json]:
         "blocks": stats.blocks,
         "recalls": stats.recalls,
         "seq": stats.seq,
-        "bytes": stats.bytes,
-        "sizes": {**_sizes(stats), "store": whole},
+        "bytes": None if whole is None else stats.bytes,
+        "sizes": None if whole is None else {**_sizes(stats), "store": whole},
         "to_reindex": stats.to_reindex,
         "expired": stats.expired,
         "spaces": [
@@ -153,16 +163,19 @@ def _plain(stats: Stats, whole: int) -> dict[str, Json]:
     }
 
 
-def _more(stats: Stats, whole: int) -> dict[str, str | int]:
+def _more(stats: Stats, whole: int | None) -> dict[str, str | int]:
+    on_disk = {} if whole is None else {
+        "Bytes": stats.bytes,
+        **{f"Bytes {part}": number for part, number in _sizes(stats).items()},
+        "Bytes store": whole,
+    }  # fmt: skip
     return {
         "Namespace": safe_text(shown_namespace(stats.namespace), keep_newlines=False),
         **{f"Memories {status}": count for status, count in stats.by_status.items()},
         "Audit Blocks": stats.blocks,
         "Recall Blocks": stats.recalls,
         "Seq": stats.seq,
-        "Bytes": stats.bytes,
-        **{f"Bytes {part}": number for part, number in _sizes(stats).items()},
-        "Bytes store": whole,
+        **on_disk,
         "To Reindex": stats.to_reindex,
         "Expired": stats.expired,
         **{

@@ -4,8 +4,10 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import UsageError
+from memory_mesh.model import Json, Memory, Status
 from memory_mesh.policy.privacy import redacted
 from memory_mesh.policy.writing.receipts import redaction
+from memory_mesh.sync import MemoryMesh
 
 EXAMPLE = 'memory-mesh update mem_1767225600000_0a1b2c "Light themes, since May"'
 
@@ -52,8 +54,21 @@ def run(options: argparse.Namespace) -> int:
             reason=options.reason or "updated by the caller",
             **said,
         )
+        plain = output.described(memory)
+        if memory.status is Status.SUPERSEDED:
+            plain |= _superseded(memory, mesh.view(scope=reader))
     replaced = redacted(repr((content, metadata, said)), repr(output.described(memory)))
     if replaced and not options.json:
         output.tell([redaction(replaced)])
     done = f"[MemoryMesh] Updated record {memory.id}"
-    return output.answer(output.described(memory), done, as_json=options.json)
+    return output.answer(plain, done, as_json=options.json)
+
+
+def _superseded(memory: Memory, mesh: MemoryMesh) -> dict[str, Json]:
+    """Says that a search goes on finding another memory in its place, and which if it is seen."""
+    seen = mesh.explain(memory.id).memory  # without the name of one that the reader does not see
+    later = None if seen is None else seen.successor
+    by = "another memory" if later is None else later
+    change = "" if later is None else f"; to change what it finds: memory-mesh update {later}"
+    output.tell([f"{memory.id} is superseded by {by}: a search finds that one, not this{change}"])
+    return {} if later is None else {"superseded_by": later}

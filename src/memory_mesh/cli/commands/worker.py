@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+from functools import partial
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 
@@ -38,15 +39,15 @@ def run(options: argparse.Namespace) -> int:
     cli_options.refuse_agent("worker", "it works on every namespace of the store")
     logging.getLogger("procrastinate").addHandler(logging.NullHandler())  # a failure is told once
     with cli_options.mesh_of(options, meaning=True) as mesh:
-        if not options.once:
-            where = store_folder.shown(mesh.config)
-            output.note(f"[MemoryMesh] Working for {where}; stop with Ctrl-C.")
+        where = store_folder.shown(mesh.config)
+        begun = f"[MemoryMesh] Working for {where}; stop with Ctrl-C."
         done = worker.run(
             mesh,
             once=options.once,
             concurrency=options.concurrency,
             every=options.every,
             dead_after=options.dead_after,
+            ready=None if options.once else partial(output.note, begun),
         )
     return output.answer(
         {"done": done.done, "retried": done.retried, "failed": done.failed},
