@@ -38,7 +38,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.commit import MAX_LINKS
 from memory_mesh.typed import TYPE_CHECKING, Protocol
-from memory_mesh.vector_ports import VectorSearch
+from memory_mesh.vector_ports import VectorFeed, VectorSearch
 
 if TYPE_CHECKING:
     from memory_mesh.model.block import Observed
@@ -337,27 +337,6 @@ class SinkCursors(Protocol):
 
     def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
         """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
-
-
-class VectorFeed(Protocol):
-    """Give an index the vectors of a space, and record which index counts."""
-
-    def vectors(
-        self, namespace: str, space: Space, after: int
-    ) -> Iterator[Sequence[tuple[int, bytes, int]]]:
-        """A space's vectors above a number, in order, block by block: number, vector, audience.
-
-        A number keeps its audience: when that of a text changes, its vectors get new numbers.
-        """
-
-    def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
-        """Name the body that counts from now on, unless another took the place of `base`."""
-
-    def index_some(self, namespace: str, space: Space) -> Body | None:
-        """Take the next vectors into an index inside the ledger, for a moment: the index then.
-
-        None where the ledger keeps none. Once every vector is in it, the answer stays the same.
-        """
 
 
 class Maintenance(Protocol):

@@ -28,8 +28,9 @@ from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.text.analyze import ANALYZER
 from memory_mesh.policy.writing import audit
 from memory_mesh.policy.writing.limits import WRITE_SLICE
-from memory_mesh.ports import Index, Ledger, Maintenance, Sink, SinkCursors, VectorFeed
+from memory_mesh.ports import Index, Ledger, Maintenance, Sink, SinkCursors
 from memory_mesh.process import waits
+from memory_mesh.vector_ports import VectorFeed
 
 TAIL_ROWS = 50_000  # vectors: where an exact scan starts to cost more than the index
 TAIL_SHARE = 0.05  # of the body: how much the tail of a very large store may grow
