@@ -94,17 +94,18 @@ BEGIN
 END
 $$;
 
--- The numbers of the nearest vectors in the index of a space, at most so many, best first.
+-- The numbers of the nearest vectors in the index of a space, at most so many, in no exact order.
 CREATE FUNCTION near(space_number bigint, asked public.vector, most bigint) RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER ROWS 100 SET search_path = pg_catalog, pg_temp
-SET enable_sort = off SET hnsw.iterative_scan = strict_order
+SET enable_sort = off
 AS $$
 DECLARE near_name text := memory_mesh.near_table(space_number);
 BEGIN
     IF to_regclass('memory_mesh.' || near_name) IS NULL THEN
         RETURN; -- somebody dropped it: whoever asked compares the vectors one by one
     END IF;
-    PERFORM set_config('hnsw.ef_search', least(1000, greatest(400, 2 * most))::text, true);
+    PERFORM set_config('hnsw.iterative_scan', 'relaxed_order', true);
+    PERFORM set_config('hnsw.ef_search', least(1000, greatest(800, 2 * most))::text, true);
     RETURN QUERY EXECUTE format(
         'SELECT number FROM memory_mesh.%I '
         'ORDER BY data OPERATOR(public.<#>) $1::public.halfvec LIMIT $2', near_name
