@@ -229,7 +229,7 @@ def _watched(
 ) -> Iterator[tuple[MemoryMesh, Watched]]:
     """A mesh whose commits are timed."""
     with on_postgres(databases.login(name), databases.work / "keys") as mesh:
-        store = mesh._opened()  # noqa: SLF001  # no setting names a database yet
+        store = mesh._opened()  # noqa: SLF001  # its commits are watched
         store.ledger.close()
         ledger = Watched(databases.login(name), store.clock, secret=SECRET)
         ledger.record, store.ledger = record, ledger

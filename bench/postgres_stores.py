@@ -1,13 +1,14 @@
 """The same mesh on either ledger: a folder of SQLite, or a database of PostgreSQL."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench import memories
-from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.ports import Clock, Embedder
 from memory_mesh.process.clock import SystemClock
+from memory_mesh.process.stated_keys import VALUE
 from memory_mesh.sync import MemoryMesh
 
 SECRET = bytes(range(32))  # as tests/postgres.py sets databases up
@@ -40,11 +41,29 @@ def on_postgres(
     namespace: str = "default",
     clock: Clock | None = None,
 ) -> Iterator[MemoryMesh]:
-    """The same mesh with its memories in a database; the folder holds nothing but keys."""
-    with on_sqlite(folder, embedder, namespace=namespace, clock=clock) as mesh:
-        opened = mesh._opened()  # noqa: SLF001  # no setting names a database yet
-        opened.ledger.close()
-        opened.ledger = PostgresLedger(
-            url, opened.clock, secret=SECRET, recall_days=mesh.config.recall_days
-        )
+    """The same mesh with its memories in a database; the folder holds nothing."""
+    mesh = MemoryMesh(
+        url,
+        db_dir=folder,
+        namespace=namespace,
+        custom_embedder=embedder or memories.Made(),
+        clock=clock or SystemClock(),
+    )
+    with ExitStack() as stack:
+        with _key_in_variable():  # no longer than it opens: a folder of SQLite has another key
+            stack.enter_context(mesh)
         yield mesh
+
+
+@contextmanager
+def _key_in_variable() -> Iterator[None]:
+    """The key of the databases, where a process looks for it."""
+    before = os.environ.get(VALUE)
+    os.environ[VALUE] = SECRET.hex()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VALUE]
+        else:
+            os.environ[VALUE] = before
