@@ -23,6 +23,7 @@ from memory_mesh.engines.ledgers.postgres.logins import bypassing, refusal
 from memory_mesh.engines.ledgers.postgres.pool import ANSWER_SECONDS, BoundedConnection, Pool
 from memory_mesh.engines.ledgers.postgres.route import Route
 from memory_mesh.engines.ledgers.postgres.setup import ALL, ROLE, SCHEMA
+from memory_mesh.engines.ledgers.sql.unreadable import UnreadableRow
 from memory_mesh.errors import (
     NotAllowed,
     StoreError,
@@ -232,8 +233,8 @@ def translated() -> Iterator[None]:
         raise StoreIsFull(str(error)) from error
     except errors.ReadOnlySqlTransaction as error:
         raise StoreIsReadOnly(str(error)) from error
-    except (errors.DataCorrupted, errors.IndexCorrupted) as error:
-        raise StoreIsDamaged(str(error)) from error
+    except (errors.DataCorrupted, errors.IndexCorrupted, UnreadableRow) as error:
+        raise StoreIsDamaged(f"{error}. See what is wrong: memory-mesh verify") from error
     except (errors.UndefinedObject, errors.UndefinedFunction, errors.InvalidSchemaName) as error:
         raise StoreError(_NOT_SET_UP) from error
     except errors.InsufficientPrivilege as error:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from memory_mesh.engines.ledgers.sql import rows, sums
 from memory_mesh.engines.ledgers.sql.engine import Database
-from memory_mesh.engines.ledgers.sqlite.faults import of_rows
+from memory_mesh.engines.ledgers.sql.unreadable import of_rows
 from memory_mesh.model import Channel, Commit, Proposal, ProposedVerb, Source, SourceKind
 
 _PROPOSAL = (

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from memory_mesh.engines.ledgers.sql import sums
 from memory_mesh.engines.ledgers.sql.engine import Database
-from memory_mesh.engines.ledgers.sqlite.faults import of_rows
+from memory_mesh.engines.ledgers.sql.unreadable import of_rows
 from memory_mesh.fastdataclass import fields
 from memory_mesh.formats.compact_json import writer
 from memory_mesh.model import (

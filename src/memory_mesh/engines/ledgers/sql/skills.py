@@ -7,7 +7,7 @@ from heapq import nlargest
 
 from memory_mesh.engines.ledgers.sql import projects, rows, sums, vectors
 from memory_mesh.engines.ledgers.sql.engine import SKILLS, Database, engine_of
-from memory_mesh.engines.ledgers.sqlite.faults import of_rows
+from memory_mesh.engines.ledgers.sql.unreadable import of_rows
 from memory_mesh.model import (
     Candidate,
     Channel,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from memory_mesh.engines.ledgers.sql import rows, sums
 from memory_mesh.engines.ledgers.sql.engine import LIVE, REST, SKILLS, Database, engine_of
-from memory_mesh.engines.ledgers.sqlite.faults import of_rows
+from memory_mesh.engines.ledgers.sql.unreadable import of_rows
 from memory_mesh.errors import StoreIsNewer
 from memory_mesh.model import Head, Indexed, Terms
 

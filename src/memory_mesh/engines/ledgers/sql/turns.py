@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from memory_mesh.engines.ledgers.sql import rows, vectors
 from memory_mesh.engines.ledgers.sql.engine import Database, engine_of
-from memory_mesh.engines.ledgers.sqlite.faults import of_rows
+from memory_mesh.engines.ledgers.sql.unreadable import of_rows
 from memory_mesh.model import Channel, Placed, Question, Source, SourceKind
 from memory_mesh.policy.writing.trust import whose_words
 

@@ -3,10 +3,9 @@
 import errno
 import os
 import sqlite3
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sql.unreadable import UnreadableRow
 from memory_mesh.errors import (
     InvalidInput,
     MeshError,
@@ -16,9 +15,7 @@ from memory_mesh.errors import (
     StoreIsFull,
 )
 from memory_mesh.policy.users import user_of
-from memory_mesh.typed import TypeVar
 
-F = TypeVar("F", bound=Callable[..., object])
 PRIMARY = 0xFF  # the extended result code's low byte is the primary one
 _USUAL = "default"  # the namespace of a command that names none
 _FULL = {sqlite3.SQLITE_FULL}
@@ -45,24 +42,6 @@ _NO_SCHEMA = (  # a statement of ours that SQLite no longer understands: the sch
     "foreign key mismatch",
 )
 _FAULTS = (StoreIsDamaged, sqlite3.Error, UnicodeError, OverflowError, OSError)
-_NOT_WRITTEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-
-
-class UnreadableRow(StoreIsDamaged, ValueError):
-    """A row holds what was never written."""
-
-
-def of_rows(read: F) -> F:
-    """A function that makes a value of a row: what no row of ours holds is said to be damage."""
-
-    @wraps(read)
-    def reading(*row: object) -> object:
-        try:
-            return read(*row)
-        except _NOT_WRITTEN as error:
-            raise UnreadableRow(f"a row holds what was never written ({error})") from error
-
-    return reading  # type: ignore[return-value]  # it is called as the function is
 
 
 class translated:  # noqa: N801  # it is used as a function is
