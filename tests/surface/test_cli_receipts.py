@@ -81,7 +81,8 @@ def test_a_skill_says_what_was_redacted(cli: CommandLine) -> None:
     assert "The same text is stored as skill_" in again.err
 
 
-def test_an_update_of_what_is_superseded_says_by_what(cli: CommandLine) -> None:
+def two_hours(cli: CommandLine) -> tuple[str, str]:
+    """Two memories, of which the later one superseded the earlier one."""
     closes = {"subject": "office", "predicate": "closes at"}
     with MemoryMesh(db_dir=cli.store, embedder="none") as mesh:
         old, new = (
@@ -90,6 +91,19 @@ def test_an_update_of_what_is_superseded_says_by_what(cli: CommandLine) -> None:
         )
     assert old is not None
     assert new is not None
+    return old, new
+
+
+def test_get_of_what_is_superseded_says_by_what(cli: CommandLine) -> None:
+    old, new = two_hours(cli)
+    done = cli("get", old)
+    assert done.code == 1
+    assert f"{old} is superseded by {new}. Look at that: memory-mesh get {new}" in done.err
+    assert "closes at 18:00" in cli("history", old).out
+
+
+def test_an_update_of_what_is_superseded_says_by_what(cli: CommandLine) -> None:
+    old, new = two_hours(cli)
     done = cli("update", old, "The office closes at 18:30")
     assert done.out == f"[MemoryMesh] Updated record {old}\n"
     assert f"{old} is superseded by {new}: a search finds that one, not this" in done.err

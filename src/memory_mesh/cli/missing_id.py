@@ -24,13 +24,15 @@ def missing(memory_id: str, reader: Scope, mesh: MemoryMesh) -> NotFound:
             f"{words} is not an id; ids look like mem_1767225600000_0a1b2c. Find the id by words: "
             f"memory-mesh search {words}"
         )
-    deleted = mesh.get(memory_id, scope=reader, include=[Status.DELETED])
-    if deleted is not None and deleted.status is Status.DELETED:
-        day = deleted.recorded_from.date().isoformat()
+    hidden = mesh.get(memory_id, scope=reader, include=[Status.DELETED, Status.SUPERSEDED])
+    if hidden is not None and hidden.status is Status.DELETED:
+        day = hidden.recorded_from.date().isoformat()
         return NotFound(
             f"{memory_id} was deleted on {day}. Look at it: memory-mesh get {memory_id} --deleted; "
             f"bring it back within 30 days: memory-mesh restore {memory_id}"
         )
+    if hidden is not None and hidden.status is Status.SUPERSEDED:
+        return NotFound(_superseded(memory_id, mesh.view(scope=reader)))
     where = f" for the project {reader.project}" if reader.project else ""
     said = f"there is no memory {memory_id}{where}"
     near = _near(memory_id, reader, mesh)
@@ -38,6 +40,23 @@ def missing(memory_id: str, reader: Scope, mesh: MemoryMesh) -> NotFound:
         return NotFound(f"{said}. Did you mean {near}?")
     other = "; to use another project's memory add --project NAME" if where else ""
     return NotFound(f"{said}. List all memories: memory-mesh list --all-projects{other}")
+
+
+def _superseded(memory_id: str, mesh: MemoryMesh) -> str:
+    """Where to look instead of at a memory that another one superseded."""
+    versions = f"what it said: memory-mesh history {memory_id}"
+    later = successor(memory_id, mesh)
+    if later is None:
+        return f"{memory_id} is superseded by another memory; {versions}"
+    return (
+        f"{memory_id} is superseded by {later}. Look at that: memory-mesh get {later}; {versions}"
+    )
+
+
+def successor(memory_id: str, mesh: MemoryMesh) -> str | None:
+    """The memory that superseded this one; None if the reader does not see it."""
+    seen = mesh.explain(memory_id).memory
+    return None if seen is None else seen.successor
 
 
 def _near(memory_id: str, reader: Scope, mesh: MemoryMesh) -> str | None:

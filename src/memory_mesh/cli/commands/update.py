@@ -66,8 +66,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _superseded(memory: Memory, mesh: MemoryMesh) -> dict[str, Json]:
     """Says that a search goes on finding another memory in its place, and which if it is seen."""
-    seen = mesh.explain(memory.id).memory  # without the name of one that the reader does not see
-    later = None if seen is None else seen.successor
+    from memory_mesh.cli.missing_id import successor
+
+    later = successor(memory.id, mesh)
     by = "another memory" if later is None else later
     change = "" if later is None else f"; to change what it finds: memory-mesh update {later}"
     output.tell([f"{memory.id} is superseded by {by}: a search finds that one, not this{change}"])
