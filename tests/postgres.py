@@ -1,6 +1,7 @@
 """A real PostgreSQL server with pgvector for tests, started in a second, and databases in it."""
 
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
@@ -104,6 +105,34 @@ class Server:
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.05)
+
+    @contextmanager
+    def standby(self) -> Iterator[Path]:
+        """The folder of a server that follows this one and takes no writes."""
+        pid = self._server.get_pid()
+        programs = Path(f"/proc/{pid}/exe").resolve().parent
+        folder = Path(tempfile.mkdtemp(prefix="mesh-pg-", dir="/tmp"))
+        owner = pwd.getpwuid(self.folder.stat().st_uid).pw_name
+        shutil.chown(folder, owner)
+
+        def run(program: str, *words: object) -> None:
+            typed = [str(programs / program), *map(str, words)]
+            as_owner = ["runuser", "-u", owner, "--", *typed]
+            subprocess.run(typed if os.getuid() else as_owner, check=True, timeout=_PATIENCE)
+
+        copied = ("-h", self.folder, "-U", "postgres", "-D", folder, "-R", "-c", "fast")
+        started = ("-D", folder, "-l", folder / "log", "-o", f"-k {folder} -h ''", "-w", "start")
+        try:
+            run("pg_basebackup", *copied)
+            for left in folder.glob(".s.PGSQL.*.lock"):  # that of the server
+                left.unlink()
+            run("pg_ctl", *started)
+            try:
+                yield folder
+            finally:
+                run("pg_ctl", "-D", folder, "-m", "immediate", "stop")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def stop(self) -> None:
         """Stops it, and removes its folder."""

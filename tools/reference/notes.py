@@ -212,8 +212,8 @@ ERRORS = {  # when it comes, what to do
         "use a local disk, or `allow_network_folder=True` if one process alone uses it",
     ),
     "StoreIsReadOnly": (
-        "the folder cannot be written",
-        "reads work; give the user write access to store",
+        "the folder cannot be written, or the database is a standby",
+        "reads work; to store, give the user write access, or use the server that is followed",
     ),
     "StoreWasMoved": (
         "`memory-mesh move` took the store or the namespace to another folder",

@@ -16,7 +16,7 @@ from memory_mesh.engines.ledgers.sql import recording, rows
 from memory_mesh.engines.ledgers.sql.exact_scan import Tails
 from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer, tell_lost
 from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
-from memory_mesh.errors import MayBeStored, StoreError, StoreIsAway, StoreIsBusy
+from memory_mesh.errors import MayBeStored, StoreError, StoreIsAway, StoreIsBusy, StoreIsReadOnly
 from memory_mesh.model import (
     Body,
     Commit,
@@ -99,7 +99,7 @@ class PostgresLedger(PostgresAudit):
         except (StoreIsBusy, StoreIsAway, MayBeStored):
             return
         except StoreError as error:  # what the database does not take keeps nothing else waiting
-            tell_lost(len(self._waiting.drained(namespace)), f"they were refused: {error}.")
+            tell_lost(len(self._waiting.drained(namespace)), _refused(error))
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and record it: soon, if somebody else writes now."""
@@ -111,6 +111,8 @@ class PostgresLedger(PostgresAudit):
                 self._record(db, [noted])
         except (StoreIsBusy, StoreIsAway):
             self._waiting.wait_again(namespace, [noted])
+        except StoreIsReadOnly as error:
+            tell_lost(1, _refused(error))
         except MayBeStored:  # it is counted once or not at all, and what was read was read
             log.debug("a use may not be counted", ids=",".join(ids))
 
@@ -161,7 +163,7 @@ def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: in
 
     What cannot be written is dropped; once the server is away, all that is left.
     """
-    lost = 0
+    lost, why = 0, _AWAY
     try:
         with waits.at_most(_CLOSING):  # for all locks together
             for namespace in waiting.namespaces():
@@ -172,9 +174,14 @@ def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: in
                         with at.writing(namespace, _CLOSING, _CLOSING) as db:
                             recording.record(db, noted, clock.now(), recall_days)
                     lost -= len(noted)
-    except StoreError:
+    except StoreError as error:
         lost += sum(len(waiting.drained(namespace)) for namespace in waiting.namespaces())
+        why = _refused(error) if isinstance(error, StoreIsReadOnly) else _AWAY
     finally:
         at.close()
     if lost:
-        tell_lost(lost, _AWAY)
+        tell_lost(lost, why)
+
+
+def _refused(error: StoreError) -> str:
+    return f"they were refused: {error}."

@@ -59,6 +59,10 @@ _NOT_LET_IN = (
     "this role may not use the store. The owner of the database lets it in: memory-mesh --store "
     "URL setup-server --login ROLE"
 )
+_READ_ONLY = (
+    "this database takes no writes: it is the standby of another one, or set to read-only. "
+    "Memories can be read here; store them on the server that it follows"
+)
 _NOT_THE_CAPABILITY = "the capability is not that of"  # says the database
 _OTHER_KEY = (
     "this database was set up with another key. State its own: MEMORY_MESH_KEY_FILE, "
@@ -232,7 +236,7 @@ def translated() -> Iterator[None]:
     except errors.DiskFull as error:
         raise StoreIsFull(str(error)) from error
     except errors.ReadOnlySqlTransaction as error:
-        raise StoreIsReadOnly(str(error)) from error
+        raise StoreIsReadOnly(_READ_ONLY) from error
     except (errors.DataCorrupted, errors.IndexCorrupted, UnreadableRow) as error:
         raise StoreIsDamaged(f"{error}. See what is wrong: memory-mesh verify") from error
     except (errors.UndefinedObject, errors.UndefinedFunction, errors.InvalidSchemaName) as error:
