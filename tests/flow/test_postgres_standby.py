@@ -47,7 +47,10 @@ def test_a_standby_answers_and_takes_no_writes(meshes: tuple[MemoryMesh, MemoryM
     wait_for(one.stats().seq, there)
     assert [hit.content for hit in two.search("when do deploys run?")] == [FRIDAYS]
     assert {memory.id for memory in two.get_all()} == set(ids)
-    assert two.explain(str(ids[1])).memory is not None
+    opened = two.get(str(ids[1]))  # the use cannot be counted
+    assert opened is not None
+    assert opened.content == TEA
+    assert two.explain(opened.id).memory is not None
     with pytest.raises(StoreIsReadOnly, match="store them on the server that it follows"):
         two.add("Nothing is stored here")
     assert [hit.content for hit in two.search("second drawer")] == [TEA]
