@@ -20,7 +20,7 @@ import numpy as np
 
 from memory_mesh import safekeeping
 from memory_mesh.engines.ledgers.sql import exact_scan
-from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
+from memory_mesh.engines.ledgers.sqlite import file_scan, file_tails, vector_file
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.flows import nearest as plan
 from memory_mesh.model import Embedding, Lens, Question, Space
@@ -218,7 +218,7 @@ def _cut_meanwhile(folder: Path, dice: random.Random, report: Report) -> int:
 
 
 def _search_for(folder: Path, asked: bytes, wanted: Found, seconds: float) -> tuple[int, int]:
-    exact_scan.HELD_AFTER = _NEVER
+    file_tails.HELD_AFTER = _NEVER
     reader, end = SqliteLedger(folder, FrozenClock()), time.monotonic() + seconds
     searches = wrong = 0
     while time.monotonic() < end:
@@ -347,9 +347,9 @@ def everything(
 @contextmanager
 def _by_file() -> Iterator[None]:
     """This process asks the file however often it asks, instead of loading all vectors."""
-    after = exact_scan.HELD_AFTER
-    exact_scan.HELD_AFTER = _NEVER
+    after = file_tails.HELD_AFTER
+    file_tails.HELD_AFTER = _NEVER
     try:
         yield
     finally:
-        exact_scan.HELD_AFTER = after
+        file_tails.HELD_AFTER = after

@@ -15,7 +15,7 @@ import pytest
 
 from memory_mesh import safekeeping
 from memory_mesh.engines.ledgers.sql import exact_scan
-from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
+from memory_mesh.engines.ledgers.sqlite import file_scan, file_tails, vector_file
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.flows.health import checkup
 from memory_mesh.model.stats import OUTGROWN
@@ -142,7 +142,7 @@ def test_the_file_is_filled_up_when_it_is_far_behind(store, monkeypatch):
 
 def test_a_process_that_asks_often_holds_a_matrix_and_answers_the_same(store):
     ledger = SqliteLedger(store, FrozenClock())
-    for number in range(exact_scan.HELD_AFTER + 5):
+    for number in range(file_tails.HELD_AFTER + 5):
         asked = vector(f"question {number}")
         assert agree(near(ledger, asked), compared(store, asked))
     assert [tail.rows for tail in ledger._tails._held.values()] == [TEXTS]
@@ -188,7 +188,7 @@ def test_the_nearest_among_given_vectors_are_those_of_the_ledger(store):
         for many in (3, 600, 1_500, TEXTS):
             numbers = np.sort(dice.choice(TEXTS, many, replace=False)) + 1
             found = ledger._tails.among(db, (getattr(db, "life", ""), 1), asked, numbers, 10)
-            scores = file_scan.scored(db, 1, numbers.tolist(), asked).values()
+            scores = exact_scan.scored(db, 1, numbers.tolist(), asked).values()
             assert found[:10] == sorted(scores, reverse=True)[:10]
     ledger.close()
 

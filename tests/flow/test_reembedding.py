@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.engines.ledgers.sql.exact_scan import FILE_FROM
+from memory_mesh.engines.ledgers.sqlite.file_tails import FILE_FROM
 from memory_mesh.errors import InvalidInput
 from memory_mesh.flows.health import checkup
 from memory_mesh.model import Embedding, Scope

@@ -1,18 +1,15 @@
 """The exact scan: vectors above the body's watermark.
 
-Few are held in one matrix per namespace and space: a process loads each once and then only what is
-new (`number > last`). Of many the vector file beside the database holds all but the newest (see
-`file_scan`), so that a new process need not load them; one that asks often loads up to HELD_BYTES,
-which is twice as fast. All matrices of a process together stay
-under CAP_BYTES: the least recently used go first. What alone is larger and in no file, in a folder
-that cannot be written for one, is streamed from the ledger in blocks at every search.
+They are held in one matrix per namespace and space: a process loads each once and then only what is
+new (`number > last`). All matrices of a process together stay under CAP_BYTES: the least recently
+used go first. What alone is larger is streamed from the ledger in blocks at every search.
 """
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 
+from memory_mesh.engines.ledgers.sql import rows
 from memory_mesh.engines.ledgers.sql.engine import Database
 from memory_mesh.typed import TYPE_CHECKING, TypeAlias
 
@@ -20,18 +17,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory_mesh.engines.ledgers.sqlite.file_scan import VectorFiles
-
     Floats: TypeAlias = NDArray[np.float32]
     Numbers: TypeAlias = NDArray[np.int64]
 
 Best: TypeAlias = Callable[[int], list[tuple[float, int]]]  # how many -> (cosine, text), best first
 Key: TypeAlias = tuple[str, int]  # which file in which of its lives, and the space in it
 CAP_BYTES = 256 * 1024 * 1024  # all matrices of a process
-HELD_BYTES = 32 * 1024 * 1024  # a matrix that is loaded though there is a file
-HELD_AFTER = 32  # searches of a process: then it has paid for the loading of such a matrix
-FILE_FROM = 2_048  # vectors of which a file is made; below that a matrix is as fast
-FEW = 512  # vectors that are read from the ledger one by one
+HELD_BYTES = 32 * 1024 * 1024  # a matrix that is loaded to compare many texts with all there are
 ALONE = 400_000  # values: OpenBLAS starts its threads for a product of more than 460,800
 BLOCK = 8_192  # rows read and multiplied at a time when streaming
 _FIRST = 1_024  # rows a matrix starts with
@@ -94,12 +86,10 @@ class Tail:
 
 
 class Tails:
-    """The matrices of a process, bounded together, and what it knows of vector files."""
+    """The matrices of a process, bounded together."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[Key, Tail] = OrderedDict()
-        self._files: VectorFiles | None = None
-        self._asked: dict[Key, int] = {}  # searches of a file
         self._mutex = threading.Lock()
 
     def against(self, db: Database, key: Key, vector: "Floats", floor: int, highest: int) -> Best:
@@ -107,38 +97,13 @@ class Tails:
 
         Ties with the last are included. `highest` is the last number that the transaction sees.
         """
-        database = getattr(db, "path", None)
-        if floor or highest <= FILE_FROM or database is None:
-            return self._from_ledger(db, key, vector, floor, highest)
-        asked = self._asked[key] = self._asked.get(key, 0) + 1
-        if asked > HELD_AFTER and highest * vector.nbytes <= HELD_BYTES:
-            return self._from_ledger(db, key, vector, floor, highest)
-        return self._from_file(db, key, vector, highest, database)
+        return self.from_ledger(db, key, vector, floor, highest)
 
     def among(
         self, db: Database, key: Key, vector: "Floats", numbers: "Numbers", count: int
     ) -> list[tuple[float, int]]:
-        """The `count` nearest of the vectors with these numbers, which ascend, ties included.
-
-        Few are read from the ledger; of many a vector file tells which may be among the nearest.
-        """
-        from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
-
-        database, best = getattr(db, "path", None), list[tuple[float, int]]()
-        rest = numbers
-        if database is not None and len(numbers) > FEW:
-            (highest,) = db.execute("SELECT max(number) FROM vector").fetchone()
-            source = file_scan.Source(db, database, key[1], len(vector), highest)
-            header = self._known_files().reach(key, source, fill=False)
-            try:
-                if header is not None:
-                    own = numbers[numbers <= header.upto]
-                    best = file_scan.among(source, header, vector, own).best(count)
-                    rest = numbers[len(own) :]
-            except vector_file.Unusable:
-                self._known_files().distrust(key, source)
-        scores = file_scan.scored(db, key[1], rest.tolist(), vector).values()
-        return _first([*best, *scores], count)
+        """The `count` nearest of the vectors with these numbers, which ascend, ties included."""
+        return first([*scored(db, key[1], numbers.tolist(), vector).values()], count)
 
     def tail(self, db: Database, key: Key, dimension: int, floor: int) -> Tail:
         """The up-to-date tail of a namespace and space above the floor."""
@@ -192,49 +157,15 @@ class Tails:
     def after_fork(self) -> None:
         """A child loads its own."""
         self._mutex = threading.Lock()
-        self._held, self._files, self._asked = OrderedDict(), None, {}
+        self._held = OrderedDict()
 
-    def _from_ledger(
+    def from_ledger(
         self, db: Database, key: Key, vector: "Floats", floor: int, highest: int
     ) -> Best:
         """From memory where it fits, and by a stream where not."""
         if (highest - floor) * vector.nbytes > CAP_BYTES:
             return lambda count: stream(db, key[1], floor, vector, count)
         return self.tail(db, key, len(vector), floor).against(vector)
-
-    def _from_file(
-        self, db: Database, key: Key, vector: "Floats", highest: int, database: Path
-    ) -> Best:
-        """From the vector file, and what is above it from the ledger."""
-        from memory_mesh.engines.ledgers.sqlite import file_scan, vector_file
-
-        source = file_scan.Source(db, database, key[1], len(vector), highest)
-        files = self._known_files()
-        header = files.reach(key, source)
-        if header is None:
-            return self._from_ledger(db, key, vector, 0, highest)
-        try:
-            old = file_scan.compared(source, header, vector)
-        except vector_file.Unusable:
-            files.distrust(key, source)
-            return self._from_ledger(db, key, vector, 0, highest)
-        new = self._from_ledger(db, key, vector, header.upto, highest)
-
-        def best(count: int) -> list[tuple[float, int]]:
-            try:
-                return _first([*old.best(count), *new(count)], count)
-            except vector_file.Unusable:
-                files.distrust(key, source)
-                return stream(db, key[1], 0, vector, count)
-
-        return best
-
-    def _known_files(self) -> "VectorFiles":
-        from memory_mesh.engines.ledgers.sqlite.file_scan import VectorFiles
-
-        with self._mutex:
-            self._files = self._files or VectorFiles()
-            return self._files
 
 
 def product(matrix: "Floats", vector: "Floats") -> "Floats":
@@ -275,13 +206,33 @@ def read_blocks(
         yield rows[-1][0], texts, block.reshape(len(rows), dimension)
 
 
+def scored(
+    db: Database, space: int, numbers: Sequence[int], vector: "Floats"
+) -> dict[int, tuple[float, int]]:
+    """Of each vector that is in the ledger the exact cosine, and its text."""
+    import numpy as np
+
+    found: dict[int, tuple[float, int]] = {}
+    for start in range(0, len(numbers), BLOCK):
+        got = db.execute(
+            "SELECT number, text, data FROM vector WHERE number IN "
+            "(SELECT value FROM json_each(?)) AND space = ?",
+            (rows.dumped(numbers[start : start + BLOCK]), space),
+        ).fetchall()
+        matrix = np.frombuffer(b"".join(data for _, _, data in got), np.float32)
+        cosines = product(matrix.reshape(len(got), len(vector)), vector).tolist()
+        for (number, text, _), cosine in zip(got, cosines, strict=True):
+            found[number] = cosine, text
+    return found
+
+
 def stream(
     db: Database, space: int, after: int, vector: "Floats", count: int
 ) -> list[tuple[float, int]]:
     """The `count` nearest above a number as (cosine, text), holding no more than a block."""
     best: list[tuple[float, int]] = []
     for _, texts, block in read_blocks(db, space, after, len(vector)):
-        best = _first([*best, *nearest(texts, product(block, vector), count)], count)
+        best = first([*best, *nearest(texts, product(block, vector), count)], count)
     return best
 
 
@@ -298,7 +249,7 @@ def nearest(texts: "Numbers", cosines: "Floats", count: int) -> list[tuple[float
     return sorted(zip(cosines.tolist(), texts.tolist(), strict=True), reverse=True)
 
 
-def _first(found: list[tuple[float, int]], count: int) -> list[tuple[float, int]]:
+def first(found: list[tuple[float, int]], count: int) -> list[tuple[float, int]]:
     """The `count` nearest, and all that are as near as the last of them."""
     found.sort(reverse=True)
     if not 0 < count < len(found):

@@ -2,16 +2,14 @@
 
 An audience is a project, an agent and a session, any of which may be none. A version has the number
 of its audience, so that a search knows how much its reader sees before it looks at any of it. The
-numbers and counts repeat what versions say: `rebuild` makes them anew.
+numbers and counts repeat what versions say: `sqlite.audiences` makes them anew.
 """
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from itertools import product
 
 from memory_mesh.engines.ledgers.sql import lenses, rows, sums
 from memory_mesh.engines.ledgers.sql.engine import Database, engine_of
-from memory_mesh.engines.ledgers.sqlite import schema
 from memory_mesh.model import Lens, Scope, Status
 from memory_mesh.policy.audience import AUDIENCE, read_by
 
@@ -20,22 +18,7 @@ MOST_AUDIENCES = 20_000  # of one reader that are counted; a reader of more is n
 Visible = Callable[[Sequence[int]], list[tuple[int, int]]]  # texts -> (text, version)
 PARTS = ("project", "agent", "session")
 LIVE = frozenset({Status.ACTIVE})
-_SAME = " AND ".join(f"a.{part} IS v.{part}" for part in PARTS)
 _FIND = "SELECT number FROM audience WHERE project IS ? AND agent IS ? AND session IS ?"
-_OF_VERSION = f"(SELECT a.number FROM audience a WHERE {_SAME})"  # noqa: S608  # own names
-_REBUILD = f"""
-    DELETE FROM audience WHERE crc IS NOT row_crc(project, agent, session)
-        OR number NOT IN (SELECT min(number) FROM audience GROUP BY project, agent, session);
-    INSERT INTO audience (project, agent, session, crc)
-        SELECT project, agent, session, row_crc(project, agent, session)
-        FROM (SELECT DISTINCT project, agent, session FROM version) v
-        WHERE NOT EXISTS (SELECT 1 FROM audience a WHERE {_SAME});
-    UPDATE version AS v SET audience = {_OF_VERSION} WHERE audience IS NOT {_OF_VERSION};
-    UPDATE audience SET memories = held FROM (
-        SELECT a.number AS of_audience, coalesce(h.held, 0) AS held FROM audience a LEFT JOIN
-            (SELECT audience, count(*) AS held FROM version WHERE recorded_until IS NULL
-            AND status = 'active' GROUP BY audience) h ON h.audience = a.number)
-        WHERE number = of_audience AND memories IS NOT held"""  # noqa: S608  # own names; a number is kept where it is right: an index holds it beside each vector
 
 
 class Audiences:
@@ -71,13 +54,6 @@ class Audiences:
             (*scope.parts, sums.of(*scope.parts)),
         )
         return added.lastrowid or 0
-
-
-def rebuild(db: sqlite3.Connection) -> int:
-    """Makes numbers and counts anew from what versions say; how many were wrong or missing."""
-    if schema.has_grown(db):
-        schema.make_indexes(db, "audience_parts")
-    return sum(db.execute(statement).rowcount for statement in _REBUILD.split(";"))
 
 
 def seen_by(db: Database, lens: Lens) -> dict[int, int] | None:

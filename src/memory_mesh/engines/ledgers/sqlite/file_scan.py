@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sql import exact_scan, rows
+from memory_mesh.engines.ledgers.sql import exact_scan
 from memory_mesh.engines.ledgers.sql.engine import Database
 from memory_mesh.engines.ledgers.sqlite import vector_file
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
@@ -147,7 +147,7 @@ class Nearest:
         import numpy as np
 
         numbers = self._scanned.numbers[wanted].tolist() if wanted else []
-        found = scored(self._source.db, self._source.space, numbers, self._vector)
+        found = exact_scan.scored(self._source.db, self._source.space, numbers, self._vector)
         gone = [row for row, number in zip(wanted, numbers, strict=True) if number not in found]
         for row, number in zip(wanted, numbers, strict=True):
             if number in found:
@@ -177,26 +177,6 @@ def among(source: Source, header: Header, vector: "Floats", numbers: "Numbers") 
             own = np.isin(found.numbers, numbers, assume_unique=True)
             found = Scanned(found.numbers[own], found.cosines[own], found.errors[own])
         return Nearest(source, vector, found)
-
-
-def scored(
-    db: Database, space: int, numbers: Sequence[int], vector: "Floats"
-) -> dict[int, tuple[float, int]]:
-    """Of each vector that is in the ledger the exact cosine, and its text."""
-    import numpy as np
-
-    found: dict[int, tuple[float, int]] = {}
-    for start in range(0, len(numbers), exact_scan.BLOCK):
-        got = db.execute(
-            "SELECT number, text, data FROM vector WHERE number IN "
-            "(SELECT value FROM json_each(?)) AND space = ?",
-            (rows.dumped(numbers[start : start + exact_scan.BLOCK]), space),
-        ).fetchall()
-        matrix = np.frombuffer(b"".join(data for _, _, data in got), np.float32)
-        cosines = exact_scan.product(matrix.reshape(len(got), len(vector)), vector).tolist()
-        for (number, text, _), cosine in zip(got, cosines, strict=True):
-            found[number] = cosine, text
-    return found
 
 
 def forget(database: Path, numbers: Iterable[int]) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from memory_mesh import log
 from memory_mesh.engines.ledgers.sql import recording, rows
-from memory_mesh.engines.ledgers.sql.exact_scan import Tails
 from memory_mesh.engines.ledgers.sql.noted import Noted, NotedBuffer, tell_lost
 from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
 from memory_mesh.engines.ledgers.sqlite import schema, spool
 from memory_mesh.engines.ledgers.sqlite.audit import SqliteAudit
 from memory_mesh.engines.ledgers.sqlite.connections import Files
+from memory_mesh.engines.ledgers.sqlite.file_tails import FileTails
 from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
 from memory_mesh.engines.ledgers.sqlite.namespace_places import FLAT_NAMESPACES
 from memory_mesh.engines.ledgers.sqlite.opening import Connection
@@ -61,7 +61,7 @@ class SqliteLedger(SqliteAudit):
         self._waiting = NotedBuffer()
         self._left: set[str] = set()  # namespaces of records that this process left in the spool
         self._leaving = weakref.finalize(self, _leave, self._files, self._waiting)
-        self._tails = Tails()
+        self._tails = FileTails()
         forks.protect(self._waiting)
         forks.protect(self._tails)
 
@@ -113,12 +113,12 @@ class SqliteLedger(SqliteAudit):
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
-        from memory_mesh.engines.ledgers.sql import stats as sql_stats
+        from memory_mesh.engines.ledgers.sql import stats
+        from memory_mesh.engines.ledgers.sqlite.sizes import sizes
 
         with self._files.reading(namespace) as db:
             since = self._clock.now() - timedelta(days=session_days) if session_days else None
-            sizes = sql_stats.sizes(self._files.spool(namespace))
-            return sql_stats.stats(db, sizes, since)
+            return stats.stats(db, sizes(self._files.spool(namespace)), since)
 
     def index_some(self, namespace: str, space: Space) -> Body | None:  # noqa: ARG002
         """None: the index of a file is kept beside it."""

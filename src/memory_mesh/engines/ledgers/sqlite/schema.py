@@ -123,10 +123,10 @@ def index_statements() -> list[str]:
 
 def _number_audiences(db: sqlite3.Connection) -> None:
     """Give audiences their numbers and counts, and a grown file the indexes that ask for them."""
-    from memory_mesh.engines.ledgers.sql import visibility  # a file is migrated once
+    from memory_mesh.engines.ledgers.sqlite import audiences  # a file is migrated once
 
     sums.define(db)
-    visibility.rebuild(db)
+    audiences.rebuild(db)
     if is_indexed(db):
         make_indexes(db)  # those that came with this step
     else:

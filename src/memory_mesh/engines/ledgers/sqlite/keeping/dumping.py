@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sql import marks, packing, states, sums, visibility
+from memory_mesh.engines.ledgers.sql import marks, packing, states, sums
 from memory_mesh.engines.ledgers.sql.verify import verify
-from memory_mesh.engines.ledgers.sqlite import namespace_places, schema
+from memory_mesh.engines.ledgers.sqlite import audiences, namespace_places, schema
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import translated
 from memory_mesh.engines.ledgers.sqlite.opening import connect, create
@@ -237,7 +237,7 @@ class NewFile:
             self._db.execute("COMMIT")
             schema.make(self._db, self._namespace, schema.NEWEST)
             self._db.execute("BEGIN")
-            visibility.rebuild(self._db)
+            audiences.rebuild(self._db)
             marks.rebuild(self._db)
             sums.fill(self._db)
             schema.grow(self._db)

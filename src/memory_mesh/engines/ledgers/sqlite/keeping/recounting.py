@@ -8,7 +8,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from memory_mesh.engines.ledgers.sql import marks, sums, visibility
+from memory_mesh.engines.ledgers.sql import marks, sums
+from memory_mesh.engines.ledgers.sqlite import audiences
 from memory_mesh.policy.ranking.usefulness import LEAST_USEFUL, MOST_USEFUL
 
 _ONE = {"1 memories": "1 memory", "1 texts": "1 text", "1 spaces have": "1 space has"}
@@ -38,7 +39,7 @@ def recount(db: sqlite3.Connection) -> list[str]:
     counts = {
         "today's status of {} memories": _statuses(db),
         "the number of sources of {} memories": _origins(db),
-        "the numbers and counts of audiences, {} in all": visibility.rebuild(db),
+        "the numbers and counts of audiences, {} in all": audiences.rebuild(db),
         "the marks of metadata, {} in all": marks.rebuild(db),
     }
     counts |= {what: db.execute(each).rowcount for what, each in _STATEMENTS.items()}
